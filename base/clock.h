@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace galley {
+
+/// Where time comes from; the second argument of everything that needs "now", so tests can fake it.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Nanoseconds since 1970-01-01 UTC.
+  [[nodiscard]] virtual int64_t wall_ns() const = 0;
+  [[nodiscard]] virtual std::chrono::steady_clock::time_point steady() const = 0;
+};
+
+/// The machine's own clocks.
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] int64_t wall_ns() const override;
+  [[nodiscard]] std::chrono::steady_clock::time_point steady() const override;
+};
+
+/// RFC 3339 in UTC with milliseconds: 2026-11-21T08:00:00.000Z.
+[[nodiscard]] std::string rfc3339_utc(int64_t wall_ns);
+
+/// A moment after which work must stop; the default one never comes.
+class Deadline {
+ public:
+  Deadline() = default;
+  static Deadline after(const Clock& clock, std::chrono::milliseconds span) {
+    Deadline deadline;
+    deadline.at_ = clock.steady() + span;
+    return deadline;
+  }
+  [[nodiscard]] bool has_passed(const Clock& clock) const { return clock.steady() >= at_; }
+  [[nodiscard]] bool is_never() const {
+    return at_ == std::chrono::steady_clock::time_point::max();
+  }
+  /// Time left, never negative.
+  [[nodiscard]] std::chrono::milliseconds left(const Clock& clock) const {
+    const auto now = clock.steady();
+    if (now >= at_) return std::chrono::milliseconds(0);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(at_ - now);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point at_ = std::chrono::steady_clock::time_point::max();
+};
+
+}  // namespace galley

@@ -1,0 +1,42 @@
+# galley_room(<folder> [DEPENDS <folder>...] [LINK <targets>...])
+#   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
+#   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
+function(galley_room folder)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  if(sources)
+    add_library(galley_${name} STATIC ${sources})
+    set(scope PUBLIC)
+    target_link_libraries(galley_${name} PRIVATE galley_flags ${ROOM_LINK})
+  else()
+    add_library(galley_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(galley_${name} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/galley>)
+  foreach(below ${ROOM_DEPENDS})
+    string(REPLACE "/" "_" below_name ${below})
+    target_link_libraries(galley_${name} ${scope} galley_${below_name})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY GALLEY_ROOM_TARGETS galley_${name})
+endfunction()
+
+# galley_tests(<folder> [LINK <targets>...])
+#   One test program from every *_test.cc in tests/<folder>; other .cc files there are helpers.
+function(galley_tests folder)
+  cmake_parse_arguments(TESTS "" "" "LINK" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(test_${name} ${sources})
+  target_link_libraries(test_${name} PRIVATE galley_flags galley_test_support ${TESTS_LINK}
+    GTest::gmock GTest::gtest_main)
+  target_compile_definitions(test_${name} PRIVATE
+    GALLEY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALLEY_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(test_${name} TEST_PREFIX "${folder}:" DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 LABELS ${folder})
+endfunction()

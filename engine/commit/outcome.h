@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/content_id.h"
+#include "base/tx_id.h"
+#include "staging/overlay/change_set.h"
+
+namespace galley {
+
+/// Who and why, kept with a commit.
+struct CommitMeta {
+  std::string agent;    ///< who asked; may be empty
+  std::string tool;     ///< `apply`, `commit`, `undo`, a tool's name
+  std::string message;  ///< the reason given
+  std::optional<TxId> undoes;        ///< the transaction this one takes back
+  std::vector<std::string> audit;    ///< canonical audit records that become durable with the commit
+};
+
+/// What a commit returns.
+struct Receipt {
+  TxId id;
+  ContentId proposal;
+  int64_t time_ns = 0;  ///< wall clock of the commit point
+  ChangeSet changes;
+  std::vector<std::string> warnings;  ///< for example a broken hard link, an owner not kept
+};
+
+/// One path that is not what the proposal was made on.
+struct ConflictPath {
+  RelPath path = RelPath::root();
+  Node expected;        ///< the base of the proposal
+  Node found;           ///< what the workspace holds
+  std::string message;  ///< one sentence
+};
+
+/// The workspace changed underneath: nothing was committed.
+struct Conflict {
+  std::string reason = "conflict.changed_on_disk";
+  std::vector<ConflictPath> paths;
+};
+
+/// An Error instead means "could not find out"; with ErrorKind::kUndecided the commit point was
+/// passed and putting back failed: the next open decides.
+using PublishOutcome = std::variant<Receipt, Conflict>;
+
+}  // namespace galley

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+
+namespace galley {
+
+/// What sort of object a path names. kAbsent is what lstat's ENOENT says.
+enum class FileKind : uint8_t { kAbsent, kRegular, kDirectory, kSymlink, kOther };
+
+/// What statx tells of one object, symbolic links not followed.
+struct FileStat {
+  FileKind kind = FileKind::kAbsent;
+  uint32_t mode = 0;  ///< permission bits only (07777)
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint32_t nlink = 0;
+  uint64_t size = 0;  ///< bytes
+  uint64_t inode = 0;
+  uint64_t device = 0;
+  uint64_t mount = 0;  ///< mount id, 0 where the kernel does not tell
+  int64_t mtime_ns = 0;
+  int64_t ctime_ns = 0;
+
+  bool operator==(const FileStat&) const = default;
+};
+
+struct DirectoryEntry {
+  std::string name;  ///< bytes as the kernel gave them; may not be a valid RelPath component
+  FileKind kind = FileKind::kOther;
+};
+
+struct ExtendedAttribute {
+  std::string name;
+  std::string value;
+  bool operator==(const ExtendedAttribute&) const = default;
+};
+
+enum class OpenMode : uint8_t {
+  kRead,           ///< an existing regular file
+  kReadWrite,      ///< an existing regular file
+  kCreateNew,      ///< O_CREAT|O_EXCL, read-write
+  kOpenOrCreate,   ///< O_CREAT, read-write
+};
+
+enum class RenameMode : uint8_t {
+  kReplace,    ///< rename(2)
+  kNoReplace,  ///< RENAME_NOREPLACE: EEXIST when the target is there
+  kExchange,   ///< RENAME_EXCHANGE: both must be there
+};
+
+enum class LockMode : uint8_t { kShared, kExclusive };
+
+/// An open regular file.
+///
+/// Ownership: owns the descriptor. Threads: confined to one thread at a time.
+/// Errors:    EINTR and short transfers are handled inside; every other failure is an Error whose
+///            os_error is the errno.
+class File {
+ public:
+  virtual ~File() = default;
+
+  /// Reads up to `count` bytes at `offset`; shorter only at the end of the file.
+  virtual Result<std::string> read_at(uint64_t offset, size_t count) = 0;
+  /// Writes all of `bytes` at `offset`.
+  virtual Result<void> write_at(uint64_t offset, std::string_view bytes) = 0;
+  /// Reserves space (fallocate); an Error with EOPNOTSUPP where the file system cannot.
+  virtual Result<void> allocate(uint64_t size) = 0;
+  virtual Result<void> truncate(uint64_t size) = 0;
+  virtual Result<void> sync_data() = 0;  ///< fdatasync
+  virtual Result<void> sync() = 0;       ///< fsync
+  virtual Result<FileStat> stat() = 0;
+  virtual Result<void> set_mode(uint32_t mode) = 0;
+  virtual Result<void> set_owner(uint32_t uid, uint32_t gid) = 0;
+  virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
+  virtual Result<void> set_attribute(const ExtendedAttribute& attribute) = 0;
+  /// flock without waiting: true when the lock was taken. It dies with this object.
+  virtual Result<bool> try_lock(LockMode mode) = 0;
+  /// The kernel's descriptor for APIs that need one, or -1 (memory).
+  [[nodiscard]] virtual int descriptor() const = 0;
+};
+
+/// An open directory, and the seam to the file system: nothing else in Galley touches the disk.
+///
+/// Every path is resolved below this directory by the kernel (openat2 with RESOLVE_BENEATH,
+/// RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS in the parent position; a walk with O_NOFOLLOW
+/// where openat2 is missing); the last component is never followed either. A path of one component
+/// costs one system call.
+///
+/// Invariant: no call reads or writes outside this directory.
+/// Ownership: owns its descriptor. Threads: calls may run side by side.
+/// Errors:    ENOENT for a missing path is ErrorKind::kNotFound except where said; a symbolic link
+///            in a parent position is ErrorKind::kRefused, reason `path.through_symlink`; a FIFO,
+///            socket or device opened as a file is kRefused, reason `path.special_file`.
+class Directory {
+ public:
+  virtual ~Directory() = default;
+
+  virtual Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const = 0;
+  virtual Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
+                                                  uint32_t create_mode = 0600) const = 0;
+  /// lstat; kind is kAbsent (not an Error) when the path or one of its parents is missing.
+  virtual Result<FileStat> stat(const RelPath& path) const = 0;
+  virtual Result<std::string> read_link(const RelPath& path) const = 0;
+  /// Entries of this directory without `.` and `..`, sorted by name.
+  virtual Result<std::vector<DirectoryEntry>> list() const = 0;
+
+  virtual Result<void> make_directory(const RelPath& path, uint32_t mode) const = 0;
+  virtual Result<void> make_symlink(const RelPath& path, std::string_view target) const = 0;
+  virtual Result<void> make_hard_link(const RelPath& from, const Directory& to_directory,
+                                      const RelPath& to) const = 0;
+  virtual Result<void> remove_file(const RelPath& path) const = 0;       ///< unlink
+  virtual Result<void> remove_directory(const RelPath& path) const = 0;  ///< rmdir
+  /// `to_directory` must be of the same implementation as this.
+  virtual Result<void> rename(const RelPath& from, const Directory& to_directory, const RelPath& to,
+                              RenameMode mode) const = 0;
+  virtual Result<void> set_mode(const RelPath& path, uint32_t mode) const = 0;
+  /// lchown.
+  virtual Result<void> set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const = 0;
+  /// Extended attributes of the object itself (a directory or link as well as a file).
+  virtual Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const = 0;
+
+  virtual Result<void> sync() const = 0;              ///< fsync of this directory
+  virtual Result<void> sync_file_system() const = 0;  ///< syncfs
+  /// The kernel's descriptor (O_PATH or not) for APIs that need one, or -1 (memory).
+  [[nodiscard]] virtual int descriptor() const = 0;
+};
+
+/// Reads a whole regular file; refuses one larger than `max_bytes` (reason `limit.file_size`).
+Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes);
+
+/// Creates every missing directory of `path`, which is itself a directory.
+Result<void> make_directories(const Directory& directory, const RelPath& path, uint32_t mode);
+
+/// Removes a directory tree without following links or crossing a mount. Absent is fine.
+Result<void> remove_tree(const Directory& directory, const RelPath& path);
+
+}  // namespace galley

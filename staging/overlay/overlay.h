@@ -1,0 +1,110 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+#include "staging/overlay/change_set.h"
+#include "staging/overlay/content_store.h"
+
+namespace galley {
+
+/// A view that reads through to the workspace and keeps every write aside.
+///
+/// Invariant: the workspace is never written. A path's base (node and stamp) is recorded when it is
+///            first read or written through the overlay and never changes after.
+///            Nothing is scanned: the cost of any call is in what it names, not in the tree.
+/// Ownership: borrows the workspace directory, which must outlive it; shares its ContentStore.
+/// Threads:   confined to one thread. Distinct overlays of one workspace may run side by side.
+/// Errors:    kRefused with reason `path.protected` for `.git`, `.galley`, `.sage`;
+///            `path.through_symlink`, `path.special_file`; kNotFound `path.not_found`;
+///            kRefused `path.is_directory`, `path.not_directory`, `path.exists`,
+///            `path.directory_not_empty`; kQuota `limit.*`. After an Error nothing has changed.
+class Overlay {
+ public:
+  Overlay(const Directory& workspace, std::shared_ptr<ContentStore> store, const Clock& clock);
+
+  // --- reading -----------------------------------------------------------------------------
+  /// What the path holds in the proposed tree; kAbsent is a value. Hashes a file it had not seen.
+  Result<Node> node(const RelPath& path);
+  /// As node(), without hashing: kind, mode and size only (content is none for unseen files).
+  Result<Node> node_without_content(const RelPath& path);
+  /// The bytes of a regular file in the proposed tree.
+  Result<Content> read(const RelPath& path);
+  Result<std::string> read_link(const RelPath& path);
+  /// Entries of a directory of the proposed tree, sorted; protected names are left out.
+  Result<std::vector<DirectoryEntry>> list(const RelPath& directory);
+
+  // --- writing -----------------------------------------------------------------------------
+  /// Puts `content` at `path`, making missing parents. An existing file keeps its mode; a new one
+  /// gets `mode_if_new`. Replaces a symlink only when `replace_symlink`.
+  struct WriteOptions {
+    uint32_t mode_if_new = 0644;
+    bool must_be_new = false;
+    bool replace_symlink = false;
+  };
+  Result<void> write(const RelPath& path, std::string content, const WriteOptions& options);
+  Result<void> write(const RelPath& path, std::string content) {
+    return write(path, std::move(content), WriteOptions());
+  }
+  /// Removes a file or symlink, then every parent directory that it leaves empty (as git does).
+  Result<void> remove(const RelPath& path);
+  /// Removes a directory and all below it.
+  Result<void> remove_tree(const RelPath& path);
+  /// Moves a file, symlink or whole directory to a path that is absent.
+  Result<void> move(const RelPath& from, const RelPath& to);
+  Result<void> copy(const RelPath& from, const RelPath& to);
+  /// Sets permission bits (& 0777) of a file or directory.
+  Result<void> set_mode(const RelPath& path, uint32_t mode);
+  Result<void> make_symlink(const RelPath& path, const std::string& target);
+  Result<void> make_directory(const RelPath& path, uint32_t mode = 0755);
+  Result<void> remove_directory(const RelPath& path);
+  /// Puts a node whose content is already in the store (absorbing a sandbox layer, undo).
+  Result<void> put(const RelPath& path, const Node& node);
+
+  // --- the result ---------------------------------------------------------------------------
+  /// Everything that differs from the bases, with rename and copy sources as they were declared.
+  [[nodiscard]] ChangeSet changes() const;
+  /// Bases of paths that were read but not changed (for serializable isolation).
+  [[nodiscard]] std::vector<Change> reads() const;
+  [[nodiscard]] const std::shared_ptr<ContentStore>& store() const { return store_; }
+  [[nodiscard]] const Directory& workspace() const { return *workspace_; }
+
+  // --- snapshots ----------------------------------------------------------------------------
+  /// One touched path: its base, and what the proposed tree holds there now.
+  struct Entry {
+    Node before;
+    BaseStamp base;
+    Node now;
+    std::optional<RelPath> renamed_from;
+    std::optional<RelPath> copied_from;
+    bool operator==(const Entry&) const = default;
+  };
+  using Entries = std::map<RelPath, Entry>;
+  /// A value that restore() takes back: what savepoints, forks and the stage file keep.
+  [[nodiscard]] const Entries& entries() const { return entries_; }
+  void restore(Entries entries) { entries_ = std::move(entries); }
+
+ private:
+  Result<Entry*> touch(const RelPath& path, bool with_content);
+  Result<Entry> look(const RelPath& path, bool with_content) const;
+  Result<void> check_writable(const RelPath& path) const;
+  Result<void> make_parents(const RelPath& path);
+  Result<void> prune_empty_parents(const RelPath& path);
+  Result<void> record_content(const RelPath& path, Entry& entry);
+  Result<void> move_one(const RelPath& from, const RelPath& to, bool keep_source);
+
+  const Directory* workspace_;
+  std::shared_ptr<ContentStore> store_;
+  const Clock* clock_;
+  Entries entries_;
+};
+
+}  // namespace galley
