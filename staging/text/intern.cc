@@ -1,0 +1,128 @@
+#include "staging/text/intern.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace galley {
+
+namespace {
+
+constexpr size_t kMinSlots = 64;
+
+// git's own isspace (its sane_ctype table), not the locale's.
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+uint32_t hash_of(std::string_view key) {
+  return static_cast<uint32_t>(XXH3_64bits(key.data(), key.size()));
+}
+
+std::string_view without_trailing_space(std::string_view line) {
+  while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+  return line;
+}
+
+// As git: the CR of a last line without "\n" counts.
+std::string_view without_cr_at_eol(std::string_view line) {
+  if (line.empty() || line.back() != '\n') return line;
+  line.remove_suffix(1);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+std::string_view reduce_white_space(std::string_view line, WhiteSpace white_space,
+                                    std::string& storage) {
+  switch (white_space) {
+    case WhiteSpace::kExact:
+      return line;
+    case WhiteSpace::kIgnoreAtEol:
+      return without_trailing_space(line);
+    case WhiteSpace::kIgnoreCrAtEol:
+      return without_cr_at_eol(line);
+    case WhiteSpace::kIgnoreChange:
+    case WhiteSpace::kIgnoreAll:
+      break;
+  }
+  line = without_trailing_space(line);
+  storage.clear();
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (!is_space(line[i])) {
+      storage.push_back(line[i]);
+    } else if (white_space == WhiteSpace::kIgnoreChange && !is_space(line[i + 1])) {
+      storage.push_back(' ');  // line[i + 1] exists: the last byte is no space
+    }
+  }
+  return storage;
+}
+
+LineTable::LineTable(size_t expected_lines, WhiteSpace white_space) : white_space_(white_space) {
+  size_t slots = kMinSlots;
+  while (slots * 3 < expected_lines * 4) slots *= 2;
+  slots_.resize(slots);
+  entries_.reserve(expected_lines / 2);
+}
+
+size_t LineTable::probe(std::string_view key, uint32_t hash) const {
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.id == kNone) return at;
+    if (slot.hash == hash && entries_[slot.id] == key) return at;
+  }
+}
+
+LineId LineTable::find(std::string_view line) const {
+  std::string storage;
+  const auto key = reduce_white_space(line, white_space_, storage);
+  return slots_[probe(key, hash_of(key))].id;
+}
+
+LineId LineTable::intern(std::string_view line) {
+  std::string storage;
+  auto key =
+      white_space_ == WhiteSpace::kExact ? line : reduce_white_space(line, white_space_, storage);
+  const uint32_t hash = hash_of(key);
+  const size_t at = probe(key, hash);
+  if (slots_[at].id != kNone) return slots_[at].id;
+  if (!key.empty() && key.data() == storage.data()) key = reduced_.emplace_back(key);
+  const auto id = static_cast<LineId>(entries_.size());
+  entries_.push_back(key);
+  slots_[at] = {hash, id};
+  if (entries_.size() * 4 > slots_.size() * 3) grow();
+  return id;
+}
+
+void LineTable::grow() {
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  const size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.id == kNone) continue;
+    size_t at = slot.hash & mask;
+    while (slots_[at].id != kNone) at = (at + 1) & mask;
+    slots_[at] = slot;
+  }
+}
+
+std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size_t end,
+                                          const Lines* like, size_t like_begin,
+                                          const std::vector<LineId>* like_ids) {
+  std::vector<LineId> ids;
+  ids.reserve(end - begin);
+  size_t guess = 0;  // the index in like_ids that the next line probably repeats
+  for (size_t i = begin; i < end; ++i) {
+    const auto line = lines[i];
+    if (like_ids != nullptr && guess < like_ids->size() && (*like)[like_begin + guess] == line) {
+      ids.push_back((*like_ids)[guess++]);
+      continue;
+    }
+    ids.push_back(intern(line));
+    ++guess;
+  }
+  return ids;
+}
+
+}  // namespace galley

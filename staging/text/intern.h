@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "staging/text/lines.h"
+
+namespace galley {
+
+/// The number of a distinct line within one LineTable, counted from 0 in order of first sight.
+using LineId = uint32_t;
+
+/// Which white space counts when two lines are compared; git's option names.
+enum class WhiteSpace : uint8_t {
+  kExact,          ///< every byte counts
+  kIgnoreAtEol,    ///< --ignore-space-at-eol
+  kIgnoreCrAtEol,  ///< --ignore-cr-at-eol
+  kIgnoreChange,   ///< -b: runs are equal to any other run, trailing ones to none
+  kIgnoreAll,      ///< -w
+};
+
+/// Gives equal lines equal numbers, so that everything after compares integers.
+///
+/// Invariant: two lines have the same id exactly when they are equal under the table's WhiteSpace:
+///            a hash (XXH3) finds the candidate, the bytes decide.
+/// Ownership: borrows the lines of kExact; keeps reduced copies otherwise.
+/// Threads:   confined to one thread while interning.
+class LineTable {
+ public:
+  static constexpr LineId kNone = UINT32_MAX;
+
+  explicit LineTable(size_t expected_lines = 0, WhiteSpace white_space = WhiteSpace::kExact);
+
+  /// The id of `line`, a new one when it was never seen.
+  LineId intern(std::string_view line);
+  /// The id of `line`, or kNone when it was never seen.
+  [[nodiscard]] LineId find(std::string_view line) const;
+  /// Ids of lines [begin, end). `like` and `like_ids` may name lines already interned that these
+  /// probably repeat in order: hits then cost one comparison instead of a hash and a probe.
+  std::vector<LineId> intern_all(const Lines& lines, size_t begin, size_t end,
+                                 const Lines* like = nullptr, size_t like_begin = 0,
+                                 const std::vector<LineId>* like_ids = nullptr);
+
+  /// How many distinct lines there are.
+  [[nodiscard]] size_t size() const { return entries_.size(); }
+  /// The first line that got this id (reduced, unless kExact).
+  [[nodiscard]] std::string_view line(LineId id) const { return entries_[id]; }
+
+ private:
+  struct Slot {
+    uint32_t hash = 0;
+    LineId id = kNone;
+  };
+  size_t probe(std::string_view key, uint32_t hash) const;
+  void grow();
+
+  WhiteSpace white_space_;
+  std::vector<Slot> slots_;  // open addressing, a power of two, at most three quarters full
+  std::vector<std::string_view> entries_;
+  std::deque<std::string> reduced_;
+};
+
+/// `line` as it is compared under `white_space`, in `storage` unless nothing had to change.
+[[nodiscard]] std::string_view reduce_white_space(std::string_view line, WhiteSpace white_space,
+                                                  std::string& storage);
+
+}  // namespace galley
