@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,10 +28,22 @@ struct Refusal {
   std::string message;  ///< one sentence: which rule, which path, what to do
 };
 
+/// One validator's turn, for people and for the record.
+struct ValidatorRun {
+  std::string name;
+  enum class Outcome : uint8_t { kPassed, kFindings, kUnavailable } outcome = Outcome::kPassed;
+  size_t findings = 0;
+  int64_t elapsed_ms = 0;
+  bool was_cached = false;
+  std::string message;  ///< why it could not run
+};
+
 /// What the gate answers, with everything the rules and validators found (also on a yes).
 struct Verdict {
   std::variant<Approval, Refusal> decision;
   std::vector<Finding> findings;
+  std::vector<ValidatorRun> runs;  ///< in the order of the configuration
+  std::string approved_by;         ///< who said yes where a rule asked; empty otherwise
   [[nodiscard]] bool is_approved() const { return std::holds_alternative<Approval>(decision); }
 };
 

@@ -10,13 +10,13 @@ enum class Severity : uint8_t { kNote, kWarning, kError };
 
 /// One thing a rule or validator has to say about the proposed tree.
 struct Finding {
-  std::string rule;      ///< stable dotted name: `json.syntax`, `policy.path`, or the validator's
+  std::string rule;  ///< stable dotted name: `json.syntax`, `policy.path`, or the validator's
   Severity severity = Severity::kError;
-  std::string path;      ///< workspace-relative; empty for the whole change
-  uint32_t line = 0;     ///< 1-based in the proposed file; 0 when it has none
-  uint32_t column = 0;   ///< 1-based, in bytes; 0 when it has none
-  std::string message;   ///< one sentence
-  std::string remedy;    ///< what to do about it; may be empty
+  std::string path;     ///< workspace-relative; empty for the whole change
+  uint32_t line = 0;    ///< 1-based in the proposed file; 0 when it has none
+  uint32_t column = 0;  ///< 1-based, in bytes; 0 when it has none
+  std::string message;  ///< one sentence
+  std::string remedy;   ///< what to do about it; may be empty
   bool operator==(const Finding&) const = default;
 };
 

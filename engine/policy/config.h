@@ -1,0 +1,207 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/policy/capability.h"
+#include "engine/policy/finding.h"
+#include "engine/policy/glob.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// What a rule says about an effect.
+enum class Decision : uint8_t { kAllow, kAsk, kDeny };
+[[nodiscard]] std::string_view decision_name(Decision decision);
+
+/// What is done to a path, as rules name it. A mode change is a modify; a move is a delete of the
+/// old path and a create of the new one.
+enum class Operation : uint8_t { kCreate, kModify, kDelete };
+[[nodiscard]] std::string_view operation_name(Operation operation);
+
+/// `[[policy.rule]]`: the last rule that matches a path decides.
+struct PathRule {
+  std::string name;  ///< `rule 3` when the file gives none
+  GlobList paths;
+  std::vector<std::string> agents;    ///< empty: everyone; `*` and `?` match
+  std::vector<Operation> operations;  ///< empty: all
+  Decision decision = Decision::kDeny;
+  std::string reason;  ///< shown to who is refused
+  uint32_t line = 0;   ///< of its table in galley.toml
+};
+
+/// A limit on an effect, with the line that set it; 0 lines for a default.
+template <class T>
+struct EffectRule {
+  T value{};
+  uint32_t line = 0;
+};
+
+/// `[policy.effects]`: rules about what a change set does as a whole or to what.
+struct EffectRules {
+  EffectRule<std::optional<uint64_t>> max_files;          ///< paths changed in one proposal
+  EffectRule<std::optional<uint64_t>> max_changed_bytes;  ///< sum of the new contents
+  EffectRule<std::optional<uint64_t>> max_deletes;
+  EffectRule<std::optional<uint64_t>> max_deleted_bytes;
+  Decision over_limit = Decision::kDeny;  ///< what going over one of the four means
+  EffectRule<Decision> executable_bit{Decision::kAllow};
+  EffectRule<Decision> symlinks{Decision::kAllow};
+  EffectRule<Decision> type_changes{Decision::kAllow};
+  EffectRule<Decision> binaries{Decision::kAllow};
+  EffectRule<Decision> submodules{Decision::kAllow};  ///< .gitmodules
+  EffectRule<Decision> case_collisions{Decision::kDeny};
+};
+
+struct PolicyConfig {
+  Decision default_decision = Decision::kAllow;  ///< for a path that no rule names
+  uint32_t default_line = 0;
+  std::vector<PathRule> rules;
+  GlobList protected_paths;  ///< denied whatever a rule says
+  uint32_t protected_line = 0;
+  EffectRules effects;
+};
+
+/// `[agents.NAME]`: what one agent may do at most; the rules hold on top of it.
+struct AgentProfile {
+  std::string name;
+  std::vector<Capability> capabilities;
+  bool has_capabilities = false;   ///< false: not limited by capabilities
+  std::vector<std::string> tools;  ///< tools it may say; empty: all
+  uint32_t line = 0;
+};
+
+/// `[limits]`: bounds that are not rules; over them the answer is an Error of kind kQuota.
+struct LimitsConfig {
+  uint64_t max_file_bytes = 0;                     ///< 0: the built-in bound
+  uint64_t max_patch_bytes = 0;                    ///< 0: the built-in bound
+  uint64_t max_output_bytes = uint64_t{1} << 20U;  ///< of one tool result
+};
+
+/// How a command validator's output becomes findings.
+enum class OutputParser : uint8_t { kNone, kGcc, kRegex, kSarif, kJunit };
+
+/// `[[validator]]`: a built-in one or a command.
+struct ValidatorConfig {
+  std::string name;
+  std::string builtin;               ///< `json`, …; empty for a command
+  std::vector<std::string> command;  ///< program and arguments; `{files}`, `{file}` are replaced
+  GlobList paths;                    ///< empty: the built-in's own, or every path
+  bool has_paths = false;
+  std::vector<std::string> agents;       ///< empty: everyone
+  Severity severity = Severity::kError;  ///< kError blocks, kWarning and kNote only tell
+  uint32_t line = 0;
+
+  // Built-in validators; 0 or empty where one does not use it.
+  uint64_t max_bytes = 0;             ///< size
+  std::string style;                  ///< line_endings: `lf`, `crlf`, `keep`
+  std::vector<std::string> patterns;  ///< forbidden_text: RE2 patterns
+  std::string rules_file;             ///< secrets: a gitleaks-format rule file, workspace path
+  bool allow_comments = false;        ///< json
+
+  // Command validators.
+  bool is_per_file = false;
+  uint32_t timeout_ms = 60'000;
+  uint64_t max_output_bytes = uint64_t{4} << 20U;
+  OutputParser parser = OutputParser::kNone;
+  std::string parser_regex;  ///< for kRegex: groups file, line, column, severity, message
+  std::string parser_file;   ///< read this file after the run instead of stdout
+  bool only_new = false;
+  bool fix = false;
+  std::vector<int> ok_exit;         ///< exit statuses that mean "no complaint"; default {0}
+  std::vector<int> findings_exit;   ///< statuses that mean "see the findings"; empty: all others
+  std::vector<std::string> keep;    ///< directories whose contents persist between runs
+  std::vector<std::string> inputs;  ///< globs of what it can see, for the cache; empty: everything
+  bool is_cached = true;
+  bool allows_network = false;
+  std::map<std::string, std::string> environment;
+};
+
+/// `[history]`: what gc keeps. The newest transaction is always kept.
+struct HistoryConfig {
+  uint64_t keep_transactions = 1000;         ///< 0: no limit
+  uint64_t keep_days = 90;                   ///< 0: no limit
+  uint64_t keep_bytes = uint64_t{1} << 30U;  ///< 0: no limit
+};
+
+enum class Durability : uint8_t { kFull, kGroup, kNone };
+enum class Isolation : uint8_t { kSnapshot, kSerializable };
+enum class HardLinks : uint8_t { kBreak, kRefuse };
+enum class OnConflict : uint8_t { kRefuse, kMerge };
+
+/// `[commit]`.
+struct CommitConfig {
+  Durability durability = Durability::kFull;
+  Isolation isolation = Isolation::kSnapshot;
+  HardLinks hard_links = HardLinks::kBreak;
+  OnConflict on_conflict = OnConflict::kMerge;
+  uint32_t lock_timeout_ms = 10'000;
+  std::vector<std::string> before_apply;  ///< hook command, empty: none
+  std::vector<std::string> after_apply;
+};
+
+enum class SandboxFallback : uint8_t { kRefuse, kCopy };
+
+/// `[sandbox]`.
+struct SandboxConfig {
+  SandboxFallback fallback = SandboxFallback::kRefuse;
+  bool allows_network = false;
+  bool propose_ignored = false;  ///< propose git-ignored outputs too
+  bool is_deterministic = false;
+  uint32_t timeout_ms = 120'000;
+  uint32_t grace_ms = 2'000;  ///< between SIGTERM and SIGKILL
+  uint64_t max_memory_bytes = uint64_t{4} << 30U;
+  uint32_t max_processes = 512;
+  uint64_t max_file_bytes = uint64_t{1} << 30U;
+  uint64_t max_written_bytes = uint64_t{4} << 30U;
+  uint64_t max_output_bytes = uint64_t{1} << 20U;  ///< each of stdout and stderr
+  uint32_t max_cpu_seconds = 0;                    ///< 0: no limit
+  uint32_t max_open_files = 1024;
+  uint32_t max_parallel = 0;       ///< validators at once; 0: the number of cores
+  std::vector<std::string> allow;  ///< programs; empty: all that deny leaves
+  std::vector<std::string> deny;
+  std::vector<std::string> environment;  ///< names passed through
+};
+
+/// The last matching step an edit may need; each includes those before it.
+enum class MatchStep : uint8_t { kExact, kOffset, kFuzz, kWhitespace, kUnicode };
+
+/// `[edits]`.
+struct EditsConfig {
+  MatchStep max_step = MatchStep::kUnicode;
+  uint32_t max_fuzz = 2;    ///< context lines that may be dropped at each end
+  uint32_t max_offset = 0;  ///< lines; 0: no limit
+};
+
+/// Everything galley.toml says; default-constructed it is what holds without one.
+struct Config {
+  std::string file;  ///< `galley.toml`, or empty when there was none
+  PolicyConfig policy;
+  std::map<std::string, AgentProfile> agents;
+  LimitsConfig limits;
+  std::vector<ValidatorConfig> validators;
+  HistoryConfig history;
+  CommitConfig commit;
+  SandboxConfig sandbox;
+  EditsConfig edits;
+};
+
+inline constexpr std::string_view kConfigFileName = "galley.toml";
+
+/// Reads galley.toml of a workspace; the defaults when there is none.
+/// Errors: kInvalid, reason `config.syntax`, `config.unknown_key`, `config.type`, `config.value`;
+///         each message is `galley.toml:LINE:COLUMN: …` and says what would be right.
+[[nodiscard]] Result<Config> load_config(const Directory& root);
+
+/// As load_config, for text from elsewhere; `file` is the name used in messages.
+[[nodiscard]] Result<Config> parse_config(std::string_view text, std::string_view file);
+
+/// Text of a galley.toml for the languages, formatters and tests found in this workspace: what is
+/// safe is on, the stricter rules are there as comments.
+[[nodiscard]] Result<std::string> recommended_config(const Directory& root);
+
+}  // namespace galley

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/content_id.h"
+#include "base/result.h"
+#include "engine/policy/approval.h"
+#include "engine/policy/config.h"
+#include "engine/policy/policy.h"
+#include "engine/policy/proposed_tree.h"
+#include "engine/policy/validator.h"
+
+namespace galley {
+
+/// What somebody is asked when a rule says `ask`.
+struct ApprovalQuestion {
+  ContentId proposal;  ///< what a yes is about
+  std::string agent;
+  std::vector<Judgement> judgements;  ///< the rules that ask
+  std::vector<Finding> findings;      ///< what validators had to say
+};
+
+/// Somebody's answer. It counts only for the proposal it names.
+struct ApprovalAnswer {
+  ContentId proposal;
+  bool is_yes = false;
+  std::string by;  ///< who answered, for the record
+};
+
+/// Asks a terminal, an MCP client, a callback; an empty one means that nobody is there.
+using Approver = std::function<Result<ApprovalAnswer>(const ApprovalQuestion&)>;
+
+/// A validator that began or ended, for progress lines; called on the thread that called judge().
+struct GateProgress {
+  std::string validator;
+  bool is_done = false;
+  size_t done = 0;
+  size_t total = 0;
+};
+
+/// Who wants a proposal judged, and within which bounds.
+struct GateRequest {
+  std::string agent;
+  Deadline deadline;                ///< for everything; validators have their own timeouts too
+  std::stop_token stop;             ///< cancels what is running; the answer is then an Error
+  std::vector<ContentId> approved;  ///< proposals that somebody has said yes to beforehand
+  std::function<void(const GateProgress&)> on_progress;
+  size_t max_parallel = 0;  ///< 0: the configuration's, else the number of cores
+};
+
+/// Policy and validators together: the only maker of Approvals.
+///
+///     policy -> deny: Refusal (validators are spared)
+///            -> allow | ask -> validators in parallel -> a kError finding or an Error: Refusal
+///                                                     -> ask: approver -> yes: Approval, else
+///                                                     Refusal
+///
+/// Invariant: an Approval names the proposal that was judged. What cannot be judged is refused.
+/// Ownership: borrows the Config and the Clock; owns the validators.
+/// Threads:   judge() is confined to one thread at a time and runs validators on others.
+/// Errors:    a no is a Verdict; an Error is a cancelled run (kTimeout, reason `gate.cancelled`) or
+///            a proposal that cannot be read.
+class Gate {
+ public:
+  Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validators, Approver approver,
+       const Clock& clock);
+
+  [[nodiscard]] Result<Verdict> judge(const ProposedTree& tree, const GateRequest& request);
+
+  [[nodiscard]] const Policy& policy() const { return policy_; }
+
+ private:
+  struct Runs;
+  [[nodiscard]] Result<Runs> run_validators(const ProposedTree& tree, const GateRequest& request);
+  [[nodiscard]] Result<Verdict> ask(const ProposedTree& tree, const GateRequest& request,
+                                    const PolicyReport& report, Verdict verdict) const;
+
+  const Config* config_;
+  Policy policy_;
+  std::vector<std::unique_ptr<Validator>> validators_;
+  Approver approver_;
+  const Clock* clock_;
+};
+
+}  // namespace galley

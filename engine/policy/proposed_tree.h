@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+/// The tree as it would be after the proposal: all that a rule or validator can see, and nothing
+/// that it could write.
+///
+/// Ownership: borrows both; they must outlive it. Threads: safe to share.
+/// Errors:    as Directory's; a path that the proposal takes away is kNotFound `path.not_found`.
+class ProposedTree {
+ public:
+  ProposedTree(const Proposal& proposal, const Directory& workspace);
+
+  [[nodiscard]] const Proposal& proposal() const { return *proposal_; }
+  /// The unchanged tree, for what was there before.
+  [[nodiscard]] const Directory& workspace() const { return *workspace_; }
+
+  /// The change of this path, or nullptr.
+  [[nodiscard]] const Change* change(const RelPath& path) const;
+  /// What the path holds; absent is a value. The content id is known for changed paths only.
+  [[nodiscard]] Result<Node> node(const RelPath& path) const;
+  [[nodiscard]] Result<Content> read(const RelPath& path) const;
+  [[nodiscard]] Result<std::string> read_link(const RelPath& path) const;
+  /// Entries sorted by name, protected names left out.
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> list(const RelPath& directory) const;
+  /// The bytes a change replaces or takes away; empty content for a created path.
+  [[nodiscard]] Result<Content> read_before(const Change& change) const;
+
+ private:
+  [[nodiscard]] bool is_below_changed_file(const RelPath& path) const;
+
+  const Proposal* proposal_;
+  const Directory* workspace_;
+};
+
+}  // namespace galley

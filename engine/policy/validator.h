@@ -1,0 +1,46 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/policy/finding.h"
+#include "engine/policy/proposed_tree.h"
+
+namespace galley {
+
+/// What a validator is given: a tree to look at, and when to give up.
+struct ValidatorContext {
+  const ProposedTree& tree;
+  const Clock& clock;
+  Deadline deadline;
+  std::stop_token stop;
+  [[nodiscard]] bool should_stop() const {
+    return stop.stop_requested() || deadline.has_passed(clock);
+  }
+};
+
+struct ValidatorReport {
+  std::vector<Finding> findings;
+  bool was_cached = false;
+};
+
+/// Judges the proposed tree and returns findings; it never writes.
+///
+/// Threads: validate() may be called from any thread, several validators side by side, one call
+///          at a time each.
+/// Errors:  an Error means that it could not judge, which the gate takes as a no (reason
+///          `gate.validator_unavailable`); a bad tree is a finding, not an Error.
+class Validator {
+ public:
+  virtual ~Validator() = default;
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  /// Whether it has anything to look at in this change set, for this agent.
+  [[nodiscard]] virtual bool concerns(const ChangeSet& changes, const std::string& agent) const = 0;
+  /// Findings of kError block; the gate counts nothing else.
+  [[nodiscard]] virtual Result<ValidatorReport> validate(const ValidatorContext& context) = 0;
+};
+
+}  // namespace galley

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/policy/config.h"
+#include "engine/policy/validator.h"
+
+namespace galley {
+
+class CommandRunner;
+class ValidatorCache;
+
+/// Makes the validators that a configuration names, in its order. `runner` may be null: command
+/// validators then cannot run and the gate refuses with that reason. `cache` may be null.
+///
+/// Ownership: the validators borrow the configuration, the runner and the cache.
+/// Errors:    kInvalid `config.value` for a pattern or rule file that does not compile.
+[[nodiscard]] Result<std::vector<std::unique_ptr<Validator>>> make_validators(
+    const Config& config, const Directory& workspace, CommandRunner* runner, ValidatorCache* cache);
+
+/// Names that `builtin = "…"` takes, sorted.
+[[nodiscard]] std::vector<std::string> builtin_validator_names();
+
+}  // namespace galley
