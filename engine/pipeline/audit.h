@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/content_id.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+/// One thing that goes on record. Empty strings and absent values are left out of the record.
+struct AuditEvent {
+  std::string kind;          ///< `call`, `commit`, `refusal`, `conflict`, `undo`, `rollback` …
+  std::string execution_id;  ///< unique; makes appending after a crash idempotent
+  std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
+  std::string tool;
+  std::string agent;
+  std::string task_id;
+  std::string goal_id;
+  std::string reason;      ///< why the caller asked
+  std::string risk_level;  ///< `low`, `medium`, `high`
+  std::string tx;          ///< transaction, in the form its messages use
+  std::string proposal;    ///< hex id of the proposal judged or committed
+  JsonDocument input;      ///< redacted and shortened by the log before it is written
+  JsonDocument output;
+  std::optional<ToolError> error;
+  int64_t duration_ms = 0;
+  std::vector<std::string> capabilities_used;
+};
+
+/// Builds the canonical record of an event without its place in the chain: what CommitMeta::audit
+/// carries, and what AuditLog::append takes. Keys sorted, no spaces, UTF-8, one line, at most
+/// kMaxAuditRecordBytes; larger texts are replaced by their size and SHA-256, secrets by
+/// `[REDACTED:rule]`.
+[[nodiscard]] std::string audit_record(const AuditEvent& event, int64_t wall_ns);
+
+inline constexpr size_t kMaxAuditRecordBytes = size_t{64} << 10U;
+
+/// Where a record stands in the chain.
+struct AuditPosition {
+  uint64_t seq = 0;  ///< 1-based; 0 before the first record
+  ContentId hash;    ///< of the record; none before the first
+  bool operator==(const AuditPosition&) const = default;
+};
+
+/// One thing that verify found.
+struct AuditDefect {
+  uint64_t line = 0;   ///< 1-based line of audit.jsonl
+  uint64_t seq = 0;    ///< the seq expected there
+  std::string reason;  ///< `audit.changed`, `audit.missing`, `audit.reordered`, `audit.truncated`,
+                       ///< `audit.malformed`, `audit.lost`
+  std::string message;
+};
+
+struct AuditVerification {
+  uint64_t records = 0;
+  AuditPosition last;
+  std::vector<AuditDefect> defects;  ///< in file order, at most kMaxAuditDefects
+  [[nodiscard]] bool is_intact() const { return defects.empty(); }
+};
+
+inline constexpr size_t kMaxAuditDefects = 100;
+
+/// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object a line
+/// (docs/audit.md), with `audit.head` as its lock and anchor.
+///
+/// Invariant: records are only ever added; each names the hash of the one before. A record is
+///            written before append() returns, but not flushed to the platter: what must be durable
+///            travels in a commit's journal and is appended again from there after a crash.
+/// Ownership: borrows the `.galley` directory and the clock.
+/// Threads:   one log object per thread; any number of processes may append side by side.
+/// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
+class AuditLog {
+ public:
+  AuditLog(const Directory& galley_directory, const Clock& clock);
+
+  /// Adds a record made by audit_record(); costs the same in a log of any length.
+  Result<AuditPosition> append(std::string_view record);
+  Result<AuditPosition> append(const AuditEvent& event);
+  /// Adds those of `records` whose execution_id the log does not have yet (recovery). Reads all of
+  /// the log.
+  Result<size_t> append_missing(const std::vector<std::string>& records);
+  /// Flushes the log to the disk.
+  Result<void> sync();
+
+  /// Reads the whole log and checks every record, the chain and the anchor.
+  Result<AuditVerification> verify() const;
+
+ private:
+  struct Head;
+  Result<std::unique_ptr<File>> lock() const;
+  Result<AuditPosition> append_locked(File& head_file,
+                                      const std::vector<std::string_view>& records);
+
+  const Directory* directory_;
+  const Clock* clock_;
+};
+
+}  // namespace galley

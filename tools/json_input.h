@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/limits.h"
+#include "base/result.h"
+
+namespace galley {
+
+/// Bounds of a JSON document from outside.
+struct JsonLimits {
+  size_t max_bytes = limits::kMaxJsonBytes;
+  int max_depth = limits::kMaxJsonDepth;
+};
+
+/// Parses untrusted JSON (RFC 8259), the one way to do so: nothing is guessed or lost.
+///
+/// Refused: more than one document, bytes that are not UTF-8, a key twice in one object, nesting
+/// beyond max_depth, numbers that do not fit 64 bits or a double. A number such as 1.0 that is a
+/// whole number within ±2^53 becomes that integer. Errors: kInvalid, reason `json.syntax`,
+/// `json.duplicate_key`, `json.number`, `json.depth` with line and column; kQuota, reason
+/// `limit.json_bytes`.
+Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});
+
+/// The document as text in one line. Bytes that are not UTF-8 in its strings become U+FFFD.
+[[nodiscard]] std::string json_text(const nlohmann::json& document);
+[[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
+/// The same, indented by two spaces.
+[[nodiscard]] std::string pretty_json_text(const nlohmann::ordered_json& document);
+
+}  // namespace galley

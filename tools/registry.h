@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/schema.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+/// The tools that can be called, each with its compiled schemas.
+///
+/// Invariant: every tool in it has schemas that compile; list() and schemas() keep one order, that
+///            of registration.
+/// Ownership: owns its tools. There is no global registry: whoever composes the program makes one.
+/// Threads:   reading may run side by side; changing may not.
+class ToolRegistry {
+ public:
+  enum class Mode : uint8_t { kAll, kReadOnly };
+
+  /// One registered tool.
+  struct Entry {
+    std::unique_ptr<const Tool> tool;
+    JsonSchema input;
+    JsonSchema output;
+  };
+
+  /// In kReadOnly mode tools whose annotations do not say read_only are not taken.
+  explicit ToolRegistry(Mode mode = Mode::kAll) : mode_(mode) {}
+
+  /// Takes a tool. Errors: kInvalid, reason `tool.exists`, `tool.name`, `tool.schema` (a schema
+  /// that cannot be checked faithfully is refused here, not ignored later) or kRefused
+  /// `tool.not_read_only`.
+  Result<void> add(std::unique_ptr<const Tool> tool);
+
+  /// The tool of that name. Errors: kUsage, reason `tool.unknown`, with the nearest name.
+  Result<const Entry*> get(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const;
+  /// False when there was none.
+  bool remove(std::string_view name);
+  void clear();
+
+  [[nodiscard]] std::vector<const ToolInfo*> list() const;
+  /// Name, title, description, version, schemas, annotations and capabilities of every tool: the
+  /// document of docs/json/tools-list.schema.json.
+  [[nodiscard]] nlohmann::ordered_json schemas() const;
+
+ private:
+  Mode mode_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+}  // namespace galley

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace galley {
+
+/// One place where a document is not what its schema asks for.
+struct SchemaViolation {
+  std::string pointer;  ///< JSON Pointer (RFC 6901) into the document; empty for the whole
+  std::string message;  ///< one sentence: what is there, what is wanted
+  bool operator==(const SchemaViolation&) const = default;
+};
+
+/// A compiled JSON Schema (2020-12 or draft 7), and the only door to the schema library.
+///
+/// Invariant: it judges every keyword that it accepted. Keywords of 2020-12 that the library does
+/// not
+///            know are lowered to draft 7; what cannot be lowered is refused by compile().
+///            Patterns run in linear time (RE2). `format`, `title`, `default` and the like are
+///            annotations, as 2020-12 has it.
+/// Ownership: self-contained. Threads: immutable, safe to share.
+class JsonSchema {
+ public:
+  /// Errors: kInvalid, reason `schema.syntax`, `schema.unsupported` (names keyword and place),
+  /// `schema.reference` (missing, remote or circular), `schema.pattern`.
+  static Result<JsonSchema> compile(std::string_view schema_text);
+
+  JsonSchema(JsonSchema&&) noexcept;
+  JsonSchema& operator=(JsonSchema&&) noexcept;
+  ~JsonSchema();
+
+  /// Every violation found, the innermost place of each; empty when the document conforms.
+  [[nodiscard]] std::vector<SchemaViolation> check(const nlohmann::json& document) const;
+  [[nodiscard]] std::vector<SchemaViolation> check(const nlohmann::ordered_json& document) const;
+
+ private:
+  struct Compiled;
+  explicit JsonSchema(std::unique_ptr<const Compiled> compiled);
+  std::unique_ptr<const Compiled> compiled_;
+};
+
+/// The violations as one message: "/edits/0/oldText: …; /path: …", cut after a few.
+[[nodiscard]] std::string describe(const std::vector<SchemaViolation>& violations);
+
+}  // namespace galley

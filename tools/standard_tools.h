@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/result.h"
+#include "tools/registry.h"
+
+namespace galley {
+
+/// Adds the standard tools (docs/tools.md), all names and dialects, in a fixed order. In a
+/// read-only registry only those that read.
+Result<void> add_standard_tools(ToolRegistry& registry);
+
+}  // namespace galley

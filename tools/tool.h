@@ -1,0 +1,146 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+
+namespace galley {
+
+class CommandRunner;
+class Overlay;
+
+/// A finished JSON document that is shared, never changed; null pointer means "none".
+using JsonDocument = std::shared_ptr<const nlohmann::ordered_json>;
+
+/// The error taxonomy of the tool contract.
+enum class ToolErrorCode : uint8_t {
+  kValidation,  ///< EVALIDATION: the arguments are not what the schema or the dialect asks for
+  kPermission,  ///< EPERMISSION: a capability, a path rule or the early policy says no
+  kRuntime,     ///< ERUNTIME: the operation could not be done; nothing of it was staged
+  kTimeout,     ///< ETIMEOUT: the deadline passed
+  kQuota,       ///< EQUOTA: a named limit was reached
+};
+
+/// "EVALIDATION" and so on.
+[[nodiscard]] std::string_view to_string(ToolErrorCode code);
+
+/// Why a call failed: `reason` is a stable dotted word, `message` says what to do next.
+struct ToolError {
+  ToolErrorCode code = ToolErrorCode::kRuntime;
+  std::string reason;
+  std::string message;
+  JsonDocument details;  ///< machine-readable particulars (an edit report, schema violations)
+};
+
+/// The tool error that an Error of the rooms below amounts to.
+[[nodiscard]] ToolError tool_error_from(const Error& error);
+
+/// When a call ran; filled in by the executor.
+struct ToolMeta {
+  std::string started_at;  ///< RFC 3339 UTC with milliseconds
+  std::string ended_at;
+  int64_t duration_ms = 0;
+  bool dry_run = false;  ///< true: what the result tells of was not kept
+};
+
+/// What a call returns.
+///
+/// Invariant: ok means `data` is set and `error` is not; otherwise `error` is set.
+struct ToolResult {
+  bool ok = false;
+  JsonDocument data;
+  std::optional<ToolError> error;
+  ToolMeta meta;
+
+  [[nodiscard]] static ToolResult success(nlohmann::ordered_json data);
+  [[nodiscard]] static ToolResult failure(ToolError error);
+};
+
+/// The result as the JSON document of docs/json/tool-result.schema.json.
+[[nodiscard]] nlohmann::ordered_json to_json(const ToolResult& result);
+
+/// Hints for callers about what a tool may do (the names are MCP's).
+struct ToolAnnotations {
+  bool read_only = false;
+  bool destructive = false;  ///< may remove or replace what was there
+  bool idempotent = false;   ///< the same call again changes nothing more
+  bool open_world = false;   ///< may reach beyond the workspace (runs programs)
+};
+
+/// Everything a caller has to know of a tool, in the words of JSON Schema 2020-12.
+struct ToolInfo {
+  std::string name;
+  std::string title;
+  std::string description;
+  std::string version = "1.0.0";  ///< semantic, of this tool's schemas
+  std::string input_schema;       ///< JSON text, `type: object`
+  std::string output_schema;      ///< JSON text, `type: object`
+  ToolAnnotations annotations;
+  std::vector<std::string> capabilities;  ///< needed at all: `fs:read`, `fs:write`, `exec`
+};
+
+/// What one call will touch, as far as its arguments tell; for the early policy only, since the
+/// policy that counts reads the resulting change set.
+struct Intent {
+  std::vector<RelPath> reads;
+  std::vector<RelPath> writes;        ///< created, changed, removed or moved, both ends of a move
+  std::vector<std::string> programs;  ///< names as given, resolved later by the command runner
+  bool is_open_ended = false;         ///< a command: what it touches shows only afterwards
+};
+
+/// Something a running tool has to say: a line of progress or a piece of a command's output.
+struct ToolLog {
+  enum class Stream : uint8_t { kNote, kStdout, kStderr };
+  Stream stream = Stream::kNote;
+  std::string_view text;
+};
+
+/// Answers the value of a secret by its key (`GITHUB_API_KEY`), or nothing when it may not be told.
+using SecretProvider = std::function<std::optional<std::string>(const std::string& key)>;
+
+/// What one call may use.
+///
+/// Ownership: borrows everything; all of it outlives the call.
+struct ToolContext {
+  Overlay& overlay;
+  const Clock& clock;
+  std::string root;   ///< absolute path of the workspace, for arguments that are absolute; may be
+                      ///< empty, then absolute paths are refused
+  std::string agent;  ///< who calls; may be empty
+  std::vector<std::string> capabilities;  ///< granted: `fs:read`, `fs:write:src/**`, `exec:git`
+  bool dry_run = false;                   ///< the caller drops what is staged afterwards
+  bool deterministic = false;             ///< commands see a fixed time, locale and no network
+  Deadline deadline;
+  CommandRunner* commands = nullptr;           ///< null: no command can be run
+  std::function<void(const ToolLog&)> logger;  ///< may be empty
+  SecretProvider secrets;                      ///< may be empty
+};
+
+/// One verb an agent can say.
+///
+/// Invariant: a tool changes nothing but the overlay of its context, and when it fails it leaves
+/// the
+///            overlay as it was or the executor restores it.
+/// Threads:   immutable after construction; calls on distinct contexts may run side by side.
+/// Errors:    run() never throws; a failure is a ToolResult with an error.
+class Tool {
+ public:
+  virtual ~Tool() = default;
+  [[nodiscard]] virtual const ToolInfo& info() const = 0;
+  /// What a call with these (valid) arguments will touch. `root` as in ToolContext.
+  virtual Result<Intent> intent(const nlohmann::json& args, const std::string& root) const = 0;
+  /// Does it. `args` has been validated against info().input_schema.
+  virtual ToolResult run(const nlohmann::json& args, ToolContext& context) const = 0;
+};
+
+}  // namespace galley
