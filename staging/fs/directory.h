@@ -44,16 +44,16 @@ struct ExtendedAttribute {
 };
 
 enum class OpenMode : uint8_t {
-  kRead,           ///< an existing regular file
-  kReadWrite,      ///< an existing regular file
-  kCreateNew,      ///< O_CREAT|O_EXCL, read-write
-  kOpenOrCreate,   ///< O_CREAT, read-write
+  kRead,          ///< an existing regular file
+  kReadWrite,     ///< an existing regular file
+  kCreateNew,     ///< O_CREAT|O_EXCL, read-write
+  kOpenOrCreate,  ///< O_CREAT, read-write
 };
 
 enum class RenameMode : uint8_t {
   kReplace,    ///< rename(2)
   kNoReplace,  ///< RENAME_NOREPLACE: EEXIST when the target is there
-  kExchange,   ///< RENAME_EXCHANGE: both must be there
+  kExchange,   ///< RENAME_EXCHANGE: both must be there; EINVAL where it is not supported
 };
 
 enum class LockMode : uint8_t { kShared, kExclusive };
@@ -81,6 +81,8 @@ class File {
   virtual Result<void> set_owner(uint32_t uid, uint32_t gid) = 0;
   virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
   virtual Result<void> set_attribute(const ExtendedAttribute& attribute) = 0;
+  /// Removes an extended attribute; one that is not there is fine.
+  virtual Result<void> remove_attribute(const std::string& name) = 0;
   /// flock without waiting: true when the lock was taken. It dies with this object.
   virtual Result<bool> try_lock(LockMode mode) = 0;
   /// The kernel's descriptor for APIs that need one, or -1 (memory).
@@ -97,8 +99,9 @@ class File {
 /// Invariant: no call reads or writes outside this directory.
 /// Ownership: owns its descriptor. Threads: calls may run side by side.
 /// Errors:    ENOENT for a missing path is ErrorKind::kNotFound except where said; a symbolic link
-///            in a parent position is ErrorKind::kRefused, reason `path.through_symlink`; a FIFO,
-///            socket or device opened as a file is kRefused, reason `path.special_file`.
+///            in a parent position is ErrorKind::kRefused, reason `path.through_symlink`; opened as
+///            a file, a symbolic link is kRefused `path.is_symlink`, a directory
+///            `path.is_directory`, a FIFO, socket or device `path.special_file`.
 class Directory {
  public:
   virtual ~Directory() = default;
@@ -106,7 +109,8 @@ class Directory {
   virtual Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const = 0;
   virtual Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
                                                   uint32_t create_mode = 0600) const = 0;
-  /// lstat; kind is kAbsent (not an Error) when the path or one of its parents is missing.
+  /// lstat; kind is kAbsent (not an Error) when the path or one of its parents is missing, or when
+  /// a parent is not a directory. RelPath::root() is this directory itself.
   virtual Result<FileStat> stat(const RelPath& path) const = 0;
   virtual Result<std::string> read_link(const RelPath& path) const = 0;
   /// Entries of this directory without `.` and `..`, sorted by name.
@@ -126,6 +130,10 @@ class Directory {
   virtual Result<void> set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const = 0;
   /// Extended attributes of the object itself (a directory or link as well as a file).
   virtual Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const = 0;
+  virtual Result<void> set_attribute(const RelPath& path,
+                                     const ExtendedAttribute& attribute) const = 0;
+  /// Removes an extended attribute; one that is not there is fine.
+  virtual Result<void> remove_attribute(const RelPath& path, const std::string& name) const = 0;
 
   virtual Result<void> sync() const = 0;              ///< fsync of this directory
   virtual Result<void> sync_file_system() const = 0;  ///< syncfs

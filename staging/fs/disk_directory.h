@@ -7,10 +7,17 @@
 
 namespace galley {
 
+/// How the parents of a path are resolved.
+enum class PathResolution : uint8_t {
+  kBest,  ///< openat2 where the kernel has it
+  kWalk,  ///< component by component with O_NOFOLLOW, as on kernels without openat2
+};
+
 /// Opens a directory of the real file system by any path the process may name. The only function
 /// that takes a path that is not a RelPath.
 /// Errors: kNotFound when it is missing, kInvalid when it is not a directory.
-Result<std::unique_ptr<Directory>> open_disk_directory(const std::string& path);
+Result<std::unique_ptr<Directory>> open_disk_directory(
+    const std::string& path, PathResolution resolution = PathResolution::kBest);
 
 /// Whether the kernel resolved paths by openat2 (true) or we walk (false); for `doctor` and tests.
 [[nodiscard]] bool has_openat2();

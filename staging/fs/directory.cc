@@ -1,0 +1,112 @@
+#include "staging/fs/directory.h"
+
+#include <cerrno>
+
+namespace galley {
+namespace {
+
+constexpr size_t kReadChunkBytes = size_t{1} << 20U;
+
+/// Directories nested deeper than any RelPath could name are not ours to delete.
+constexpr int kMaxRemoveDepth = RelPath::kMaxComponents * 4;
+
+Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
+                          int depth);
+
+Result<void> remove_children(const Directory& directory, uint64_t mount, int depth) {
+  if (depth > kMaxRemoveDepth) {
+    return fail(ErrorKind::kRefused, "limit.depth",
+                "the directory tree to remove is nested too deep; remove it by hand");
+  }
+  GALLEY_ASSIGN(const auto entries, directory.list());
+  for (const auto& entry : entries) {
+    GALLEY_TRY(remove_entry(directory, entry, mount, depth));
+  }
+  return {};
+}
+
+Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
+                          int depth) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+  if (entry.kind != FileKind::kDirectory) {
+    auto removed = directory.remove_file(name);
+    if (!removed && removed.error().os_error != ENOENT) return removed;
+    return {};
+  }
+  GALLEY_ASSIGN(const auto child, directory.open_directory(name));
+  GALLEY_ASSIGN(const FileStat stat, child->stat(RelPath::root()));
+  // st_dev would miss a bind mount of the same file system; the mount id does not.
+  if (stat.mount != mount) {
+    return fail(ErrorKind::kRefused, "path.crosses_mount",
+                "'" + entry.name + "' is a mount point; unmount it before its tree is removed",
+                entry.name);
+  }
+  GALLEY_TRY(remove_children(*child, mount, depth + 1));
+  auto removed = directory.remove_directory(name);
+  if (!removed && removed.error().os_error != ENOENT) return removed;
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes) {
+  GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
+  GALLEY_ASSIGN(const FileStat stat, file->stat());
+  const auto too_large = [&] {
+    return fail(ErrorKind::kQuota, "limit.file_size",
+                "'" + path.str() + "' is larger than " + std::to_string(max_bytes) + " bytes",
+                path.str());
+  };
+  if (stat.size > max_bytes) return too_large();
+  // Files of /proc say size 0, and a file may grow while we read: only a short read is the end.
+  std::string content;
+  size_t want = static_cast<size_t>(stat.size) + 1;
+  while (true) {
+    GALLEY_ASSIGN(std::string chunk, file->read_at(content.size(), want));
+    const bool at_end = chunk.size() < want;
+    if (content.empty()) {
+      content = std::move(chunk);
+    } else {
+      content.append(chunk);
+    }
+    if (content.size() > max_bytes) return too_large();
+    if (at_end) return content;
+    want = kReadChunkBytes;
+  }
+}
+
+Result<void> make_directories(const Directory& directory, const RelPath& path, uint32_t mode) {
+  if (path.is_root()) return {};
+  auto made = directory.make_directory(path, mode);
+  if (made) return {};
+  if (made.error().os_error == EEXIST) {
+    GALLEY_ASSIGN(const FileStat stat, directory.stat(path));
+    if (stat.kind == FileKind::kDirectory) return {};
+    return fail(ErrorKind::kRefused, "path.not_directory",
+                "'" + path.str() + "' exists and is not a directory", path.str());
+  }
+  if (made.error().os_error != ENOENT) return made;
+  GALLEY_TRY(make_directories(directory, path.parent(), mode));
+  made = directory.make_directory(path, mode);
+  if (!made && made.error().os_error == EEXIST) return {};
+  return made;
+}
+
+Result<void> remove_tree(const Directory& directory, const RelPath& path) {
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(path));
+  if (stat.kind == FileKind::kAbsent) return {};
+  if (stat.kind != FileKind::kDirectory) return directory.remove_file(path);
+  GALLEY_ASSIGN(const FileStat top, directory.stat(path.parent()));
+  if (top.mount != stat.mount) {
+    return fail(ErrorKind::kRefused, "path.crosses_mount",
+                "'" + path.str() + "' is a mount point; unmount it before it is removed",
+                path.str());
+  }
+  GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
+  GALLEY_TRY(remove_children(*tree, stat.mount, 0));
+  auto removed = directory.remove_directory(path);
+  if (!removed && removed.error().os_error != ENOENT) return removed;
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Owns one kernel descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = other.release();
+    }
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+
+  explicit operator bool() const { return fd_ >= 0; }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+
+ private:
+  void reset();
+  int fd_ = -1;
+};
+
+/// The File of an open descriptor; `name` is for messages only.
+[[nodiscard]] std::unique_ptr<File> make_disk_file(Descriptor descriptor, std::string name);
+
+/// statx of `name` below `directory` without following; false with errno set when it fails. An
+/// empty name is the descriptor itself.
+bool disk_stat(int directory, const char* name, FileStat& result);
+
+/// Reads all extended attributes through the two calls given (flistxattr/fgetxattr or the l-forms);
+/// none where the file system has none.
+Result<std::vector<ExtendedAttribute>> read_attributes(
+    std::string_view name, const std::function<ssize_t(char*, size_t)>& list,
+    const std::function<ssize_t(const char*, void*, size_t)>& get);
+
+}  // namespace galley

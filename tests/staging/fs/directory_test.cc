@@ -1,0 +1,249 @@
+#include "staging/fs/directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/memory_directory.h"
+#include "support/scratch_directory.h"
+
+namespace galley {
+namespace {
+
+constexpr uint64_t kLimit = 1 << 20U;
+
+RelPath path(std::string_view text) { return *RelPath::parse(text); }
+
+void put(const Directory& directory, std::string_view name, std::string_view content) {
+  auto file = directory.open_file(path(name), OpenMode::kCreateNew, 0644);
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_TRUE((*file)->write_at(0, content));
+}
+
+std::string get(const Directory& directory, std::string_view name) {
+  auto content = read_file(directory, path(name), kLimit);
+  return content ? *content : "error: " + content.error().message;
+}
+
+/// One way to make an empty Directory; the same facts hold for all of them.
+struct Maker {
+  const char* name;
+  std::function<std::unique_ptr<Directory>(const std::string& scratch)> make;
+};
+
+class DirectoryFacts : public testing::TestWithParam<Maker> {
+ protected:
+  void SetUp() override { root_ = GetParam().make(scratch_.path()); }
+  ScratchDirectory scratch_;
+  std::unique_ptr<Directory> root_;
+};
+
+TEST_P(DirectoryFacts, WritesAndReadsAFile) {
+  put(*root_, "a", "hello");
+  EXPECT_EQ(get(*root_, "a"), "hello");
+  const auto stat = root_->stat(path("a"));
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->kind, FileKind::kRegular);
+  EXPECT_EQ(stat->size, 5U);
+  EXPECT_EQ(stat->nlink, 1U);
+}
+
+TEST_P(DirectoryFacts, AbsentIsAValueOfStatAndAnErrorOfOpen) {
+  EXPECT_EQ(root_->stat(path("no"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(root_->stat(path("no/deeper"))->kind, FileKind::kAbsent);
+  put(*root_, "file", "");
+  EXPECT_EQ(root_->stat(path("file/below"))->kind, FileKind::kAbsent);
+  const auto opened = root_->open_file(path("no"), OpenMode::kRead);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(root_->open_directory(path("no")).error().kind, ErrorKind::kNotFound);
+}
+
+TEST_P(DirectoryFacts, CreateNewRefusesWhatIsThere) {
+  put(*root_, "a", "x");
+  EXPECT_EQ(root_->open_file(path("a"), OpenMode::kCreateNew).error().os_error, EEXIST);
+  ASSERT_TRUE(root_->make_symlink(path("dangling"), "nowhere"));
+  EXPECT_EQ(root_->open_file(path("dangling"), OpenMode::kCreateNew).error().os_error, EEXIST);
+}
+
+TEST_P(DirectoryFacts, ASymlinkInAParentPositionIsRefused) {
+  ASSERT_TRUE(root_->make_directory(path("real"), 0755));
+  put(*root_, "real/f", "secret");
+  ASSERT_TRUE(root_->make_symlink(path("link"), "real"));
+  for (const auto& error :
+       {root_->open_file(path("link/f"), OpenMode::kRead).error(),
+        root_->stat(path("link/f")).error(), root_->remove_file(path("link/f")).error(),
+        root_->open_directory(path("link")).error(),
+        root_->rename(path("link/f"), *root_, path("g"), RenameMode::kReplace).error()}) {
+    EXPECT_EQ(error.kind, ErrorKind::kRefused) << error.message;
+    EXPECT_EQ(error.reason, "path.through_symlink") << error.message;
+  }
+  EXPECT_EQ(get(*root_, "real/f"), "secret");
+}
+
+TEST_P(DirectoryFacts, ASymlinkIsNeverOpenedAsAFile) {
+  put(*root_, "target", "t");
+  ASSERT_TRUE(root_->make_symlink(path("link"), "target"));
+  EXPECT_EQ(root_->open_file(path("link"), OpenMode::kRead).error().reason, "path.is_symlink");
+  EXPECT_EQ(root_->open_file(path("link"), OpenMode::kReadWrite).error().reason, "path.is_symlink");
+  EXPECT_EQ(*root_->read_link(path("link")), "target");
+  EXPECT_EQ(root_->stat(path("link"))->kind, FileKind::kSymlink);
+}
+
+TEST_P(DirectoryFacts, ADirectoryIsNeverOpenedAsAFile) {
+  ASSERT_TRUE(root_->make_directory(path("d"), 0755));
+  EXPECT_EQ(root_->open_file(path("d"), OpenMode::kRead).error().reason, "path.is_directory");
+  EXPECT_EQ(root_->open_file(path("d"), OpenMode::kReadWrite).error().reason, "path.is_directory");
+}
+
+TEST_P(DirectoryFacts, RenameModesKeepTheirPromise) {
+  put(*root_, "a", "A");
+  put(*root_, "b", "B");
+  EXPECT_EQ(root_->rename(path("a"), *root_, path("b"), RenameMode::kNoReplace).error().os_error,
+            EEXIST);
+  ASSERT_TRUE(root_->rename(path("a"), *root_, path("b"), RenameMode::kExchange));
+  EXPECT_EQ(get(*root_, "a"), "B");
+  EXPECT_EQ(get(*root_, "b"), "A");
+  EXPECT_EQ(root_->rename(path("a"), *root_, path("c"), RenameMode::kExchange).error().os_error,
+            ENOENT);
+  ASSERT_TRUE(root_->rename(path("a"), *root_, path("b"), RenameMode::kReplace));
+  EXPECT_EQ(get(*root_, "b"), "B");
+  EXPECT_EQ(root_->stat(path("a"))->kind, FileKind::kAbsent);
+}
+
+TEST_P(DirectoryFacts, AFileAndADirectoryCanBeExchanged) {
+  put(*root_, "f", "F");
+  ASSERT_TRUE(root_->make_directory(path("d"), 0755));
+  put(*root_, "d/in", "I");
+  ASSERT_TRUE(root_->rename(path("f"), *root_, path("d"), RenameMode::kExchange));
+  EXPECT_EQ(get(*root_, "d"), "F");
+  EXPECT_EQ(get(*root_, "f/in"), "I");
+}
+
+TEST_P(DirectoryFacts, RenameOntoAnotherKindFailsAsInPosix) {
+  put(*root_, "f", "F");
+  ASSERT_TRUE(root_->make_directory(path("d"), 0755));
+  ASSERT_TRUE(root_->make_directory(path("full"), 0755));
+  put(*root_, "full/x", "");
+  const auto code = [&](const char* from, const char* to) {
+    return root_->rename(path(from), *root_, path(to), RenameMode::kReplace).error().os_error;
+  };
+  EXPECT_EQ(code("f", "d"), EISDIR);
+  EXPECT_EQ(code("d", "f"), ENOTDIR);
+  EXPECT_EQ(code("d", "full"), ENOTEMPTY);
+  EXPECT_EQ(code("full", "full/below"), EINVAL);
+  EXPECT_EQ(root_->remove_directory(path("full")).error().os_error, ENOTEMPTY);
+  EXPECT_EQ(root_->remove_directory(path("f")).error().os_error, ENOTDIR);
+  EXPECT_EQ(root_->remove_file(path("d")).error().os_error, EISDIR);
+}
+
+TEST_P(DirectoryFacts, HardLinksShareOneInode) {
+  put(*root_, "a", "1");
+  ASSERT_TRUE(root_->make_hard_link(path("a"), *root_, path("b")));
+  EXPECT_EQ(root_->stat(path("a"))->inode, root_->stat(path("b"))->inode);
+  EXPECT_EQ(root_->stat(path("a"))->nlink, 2U);
+  auto file = root_->open_file(path("b"), OpenMode::kReadWrite);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE((*file)->write_at(1, "2"));
+  EXPECT_EQ(get(*root_, "a"), "12");
+  ASSERT_TRUE(root_->remove_file(path("a")));
+  EXPECT_EQ((*file)->stat()->nlink, 1U);
+}
+
+TEST_P(DirectoryFacts, AnOpenFileOutlivesItsNameAndKeepsBeingWritable) {
+  put(*root_, "a", "old");
+  auto file = root_->open_file(path("a"), OpenMode::kReadWrite);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(root_->rename(path("a"), *root_, path("b"), RenameMode::kNoReplace));
+  ASSERT_TRUE((*file)->write_at(0, "NEW"));
+  EXPECT_EQ(get(*root_, "b"), "NEW");
+}
+
+TEST_P(DirectoryFacts, ModesAndAttributesAreKept) {
+  put(*root_, "a", "");
+  ASSERT_TRUE(root_->set_mode(path("a"), 0751));
+  EXPECT_EQ(root_->stat(path("a"))->mode, 0751U);
+  const ExtendedAttribute attribute{"user.galley", "value"};
+  ASSERT_TRUE(root_->set_attribute(path("a"), attribute));
+  EXPECT_THAT(*root_->attributes(path("a")), testing::Contains(attribute));
+  auto file = root_->open_file(path("a"), OpenMode::kReadWrite);
+  ASSERT_TRUE(file);
+  EXPECT_THAT(*(*file)->attributes(), testing::Contains(attribute));
+  ASSERT_TRUE((*file)->remove_attribute("user.galley"));
+  ASSERT_TRUE((*file)->remove_attribute("user.galley"));
+  EXPECT_THAT(*root_->attributes(path("a")), testing::Not(testing::Contains(attribute)));
+}
+
+TEST_P(DirectoryFacts, ListIsSortedAndTellsKinds) {
+  put(*root_, "b", "");
+  ASSERT_TRUE(root_->make_directory(path("c"), 0755));
+  ASSERT_TRUE(root_->make_symlink(path("a"), "b"));
+  const auto entries = root_->list();
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 3U);
+  EXPECT_EQ((*entries)[0].name, "a");
+  EXPECT_EQ((*entries)[0].kind, FileKind::kSymlink);
+  EXPECT_EQ((*entries)[1].kind, FileKind::kRegular);
+  EXPECT_EQ((*entries)[2].kind, FileKind::kDirectory);
+}
+
+TEST_P(DirectoryFacts, ALockExcludesOtherOpenFilesUntilItsFileCloses) {
+  auto first = root_->open_file(path("lock"), OpenMode::kOpenOrCreate);
+  auto second = root_->open_file(path("lock"), OpenMode::kOpenOrCreate);
+  ASSERT_TRUE(first && second);
+  EXPECT_TRUE(*(*first)->try_lock(LockMode::kExclusive));
+  EXPECT_FALSE(*(*second)->try_lock(LockMode::kExclusive));
+  EXPECT_FALSE(*(*second)->try_lock(LockMode::kShared));
+  first->reset();
+  EXPECT_TRUE(*(*second)->try_lock(LockMode::kShared));
+}
+
+TEST_P(DirectoryFacts, RemoveTreeRemovesLinksAndNotWhatTheyPointTo) {
+  ASSERT_TRUE(make_directories(*root_, path("t/u/v"), 0755));
+  put(*root_, "t/u/f", "x");
+  ASSERT_TRUE(root_->make_directory(path("outside"), 0755));
+  put(*root_, "outside/keep", "k");
+  ASSERT_TRUE(root_->make_symlink(path("t/link"), "../outside"));
+  ASSERT_TRUE(remove_tree(*root_, path("t")));
+  EXPECT_EQ(root_->stat(path("t"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(get(*root_, "outside/keep"), "k");
+  EXPECT_TRUE(remove_tree(*root_, path("t")));
+}
+
+TEST_P(DirectoryFacts, MakeDirectoriesIsIdempotentAndRefusesAFileOnTheWay) {
+  ASSERT_TRUE(make_directories(*root_, path("a/b/c"), 0755));
+  ASSERT_TRUE(make_directories(*root_, path("a/b/c"), 0755));
+  put(*root_, "file", "");
+  EXPECT_FALSE(make_directories(*root_, path("file/b"), 0755));
+}
+
+TEST_P(DirectoryFacts, ReadFileHoldsTheLimit) {
+  put(*root_, "a", "12345");
+  EXPECT_TRUE(read_file(*root_, path("a"), 5));
+  const auto over = read_file(*root_, path("a"), 4);
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().reason, "limit.file_size");
+}
+
+std::unique_ptr<Directory> open_or_die(const std::string& scratch, PathResolution resolution) {
+  auto opened = open_disk_directory(scratch, resolution);
+  EXPECT_TRUE(opened);
+  return std::move(*opened);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DirectoryFacts,
+                         testing::Values(Maker{"Openat2",
+                                               [](const std::string& scratch) {
+                                                 return open_or_die(scratch, PathResolution::kBest);
+                                               }},
+                                         Maker{"Walk",
+                                               [](const std::string& scratch) {
+                                                 return open_or_die(scratch, PathResolution::kWalk);
+                                               }}),
+                         [](const auto& maker) { return maker.param.name; });
+
+}  // namespace
+}  // namespace galley
