@@ -22,7 +22,7 @@ std::string rfc3339_utc(int64_t wall_ns) {
   const auto seconds = static_cast<std::time_t>(wall_ns / kNsPerSecond);
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  std::array<char, 40> text{};
+  std::array<char, 96> text{};
   const int ms = static_cast<int>(wall_ns % kNsPerSecond / kNsPerMs);
   std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
                 parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,

@@ -19,7 +19,7 @@ namespace galley {
 ///            UTF-8 are allowed: a path is bytes, as the kernel has it.
 class RelPath {
  public:
-  static constexpr size_t kMaxBytes = 4096;        // PATH_MAX
+  static constexpr size_t kMaxBytes = 4096;          // PATH_MAX
   static constexpr size_t kMaxComponentBytes = 255;  // NAME_MAX
   static constexpr size_t kMaxComponents = 256;
 

@@ -39,16 +39,16 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 #define GALLEY_CONCAT(a, b) GALLEY_CONCAT_INNER(a, b)
 
 /// Returns the error of `expression` (a Result) from the calling function, or goes on.
-#define GALLEY_TRY(expression)                                                \
-  do {                                                                        \
-    if (auto galley_result = (expression); !galley_result)                    \
-      return ::galley::fail(std::move(galley_result.error()));                \
+#define GALLEY_TRY(expression)                                 \
+  do {                                                         \
+    if (auto galley_result = (expression); !galley_result)     \
+      return ::galley::fail(std::move(galley_result.error())); \
   } while (false)
 
 /// `GALLEY_ASSIGN(auto x, f());` declares or assigns x from a Result, or returns its error.
 #define GALLEY_ASSIGN(target, expression) \
   GALLEY_ASSIGN_INNER(target, expression, GALLEY_CONCAT(galley_result_, __LINE__))
-#define GALLEY_ASSIGN_INNER(target, expression, result)                    \
-  auto result = (expression);                                              \
-  if (!result) return ::galley::fail(std::move(result.error()));           \
+#define GALLEY_ASSIGN_INNER(target, expression, result)          \
+  auto result = (expression);                                    \
+  if (!result) return ::galley::fail(std::move(result.error())); \
   target = std::move(*result)

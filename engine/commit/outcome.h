@@ -14,11 +14,11 @@ namespace galley {
 
 /// Who and why, kept with a commit.
 struct CommitMeta {
-  std::string agent;    ///< who asked; may be empty
-  std::string tool;     ///< `apply`, `commit`, `undo`, a tool's name
-  std::string message;  ///< the reason given
-  std::optional<TxId> undoes;        ///< the transaction this one takes back
-  std::vector<std::string> audit;    ///< canonical audit records that become durable with the commit
+  std::string agent;               ///< who asked; may be empty
+  std::string tool;                ///< `apply`, `commit`, `undo`, a tool's name
+  std::string message;             ///< the reason given
+  std::optional<TxId> undoes;      ///< the transaction this one takes back
+  std::vector<std::string> audit;  ///< canonical audit records that become durable with the commit
 };
 
 /// What a commit returns.

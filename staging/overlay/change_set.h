@@ -14,9 +14,9 @@ namespace galley {
 /// What one path holds, on one side of a change.
 struct Node {
   FileKind kind = FileKind::kAbsent;
-  uint32_t mode = 0;     ///< permission bits & 0777; 0 for symlinks and absent
-  ContentId content;     ///< of the bytes of a file, of the target of a symlink; none otherwise
-  uint64_t size = 0;     ///< bytes of the content
+  uint32_t mode = 0;  ///< permission bits & 0777; 0 for symlinks and absent
+  ContentId content;  ///< of the bytes of a file, of the target of a symlink; none otherwise
+  uint64_t size = 0;  ///< bytes of the content
 
   bool operator==(const Node&) const = default;
 };

@@ -90,21 +90,40 @@ class Overlay {
   using Entries = std::map<RelPath, Entry>;
   /// A value that restore() takes back: what savepoints, forks and the stage file keep.
   [[nodiscard]] const Entries& entries() const { return entries_; }
-  void restore(Entries entries) { entries_ = std::move(entries); }
+  void restore(Entries entries);
 
  private:
-  Result<Entry*> touch(const RelPath& path, bool with_content);
-  Result<Entry> look(const RelPath& path, bool with_content) const;
-  Result<void> check_writable(const RelPath& path) const;
+  /// Disk names of one directory, and the first of them not yet known to be gone.
+  struct Listing {
+    std::vector<DirectoryEntry> names;
+    size_t first_live = 0;
+  };
+
+  Result<Entry*> touch(const RelPath& path);
+  Result<Entry> look(const RelPath& path, bool with_content);
+  Result<Node> disk_node(const RelPath& path, bool with_content, BaseStamp& stamp);
+  Result<void> check_name(const RelPath& path) const;
+  Result<bool> ancestors_on_disk(const RelPath& path) const;
+  Result<FileKind> kind_now(const RelPath& path);
+  Result<std::vector<RelPath>> missing_parents(const RelPath& path);
   Result<void> make_parents(const RelPath& path);
+  Result<void> keep_base_content(const RelPath& path, const Entry& entry);
   Result<void> prune_empty_parents(const RelPath& path);
-  Result<void> record_content(const RelPath& path, Entry& entry);
-  Result<void> move_one(const RelPath& from, const RelPath& to, bool keep_source);
+  Result<bool> is_empty_now(const RelPath& directory);
+  Result<Listing*> disk_listing(const RelPath& directory);
+  Result<void> take(const RelPath& from, const RelPath& to, bool keep_source);
+  Result<std::vector<RelPath>> tree_below(const RelPath& directory);
+  Result<Content> read_disk(const RelPath& path);
+  void remember(const Content& content, const ContentId& id);
+  void note_created(const RelPath& path);
 
   const Directory* workspace_;
   std::shared_ptr<ContentStore> store_;
   const Clock* clock_;
   Entries entries_;
+  std::map<RelPath, Listing> listings_;
+  std::map<ContentId, Content> recent_;  ///< read but perhaps not yet in the store
+  size_t recent_bytes_ = 0;
 };
 
 }  // namespace galley

@@ -1,0 +1,50 @@
+#include "staging/overlay/change_set.h"
+
+#include <cstring>
+#include <string_view>
+
+namespace galley {
+namespace {
+
+void add_number(ContentHasher& hasher, uint64_t value) {
+  std::array<char, sizeof value> bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>(value >> (8 * i) & 0xffU);
+  }
+  hasher.update({bytes.data(), bytes.size()});
+}
+
+void add_text(ContentHasher& hasher, std::string_view text) {
+  add_number(hasher, text.size());
+  hasher.update(text);
+}
+
+void add_node(ContentHasher& hasher, const Node& node) {
+  add_number(hasher, static_cast<uint64_t>(node.kind));
+  add_number(hasher, node.mode);
+  add_number(hasher, node.size);
+  const auto& id = node.content.bytes();
+  hasher.update({reinterpret_cast<const char*>(id.data()), id.size()});
+}
+
+void add_source(ContentHasher& hasher, const std::optional<RelPath>& source) {
+  add_text(hasher, source ? source->str() : std::string());
+}
+
+}  // namespace
+
+ContentId change_set_id(const ChangeSet& changes) {
+  ContentHasher hasher;
+  add_text(hasher, "galley change set 1");
+  add_number(hasher, changes.size());
+  for (const Change& change : changes) {
+    add_text(hasher, change.path.str());
+    add_node(hasher, change.before);
+    add_node(hasher, change.after);
+    add_source(hasher, change.renamed_from);
+    add_source(hasher, change.copied_from);
+  }
+  return hasher.finish();
+}
+
+}  // namespace galley

@@ -1,0 +1,82 @@
+#include "staging/overlay/content_store.h"
+
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace galley {
+namespace {
+
+class MemoryStore final : public ContentStore {
+ public:
+  Result<ContentId> put(std::string content) override {
+    const ContentId id = ContentId::of(content);
+    const std::lock_guard lock(mutex_);
+    contents_.try_emplace(id, std::make_shared<const std::string>(std::move(content)));
+    return id;
+  }
+
+  Result<Content> get(const ContentId& id) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = contents_.find(id);
+    if (found == contents_.end()) {
+      return fail(ErrorKind::kInternal, "stage.content_missing",
+                  "the staged content " + id.hex() + " is not in the store");
+    }
+    return found->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<ContentId, Content> contents_;
+};
+
+class DiskStore final : public ContentStore {
+ public:
+  explicit DiskStore(std::shared_ptr<Directory> directory) : directory_(std::move(directory)) {}
+
+  Result<ContentId> put(std::string content) override {
+    const ContentId id = ContentId::of(content);
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
+    GALLEY_ASSIGN(const FileStat there, directory_->stat(name));
+    if (there.kind == FileKind::kRegular && there.size == content.size()) return id;
+    GALLEY_TRY(write_then_name(name, content));
+    return id;
+  }
+
+  Result<Content> get(const ContentId& id) const override {
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
+    auto content = read_file(*directory_, name, limits::kMaxFileBytes);
+    if (!content && content.error().kind != ErrorKind::kNotFound) return fail(content.error());
+    if (!content || ContentId::of(*content) != id) {
+      return fail(ErrorKind::kInternal, "stage.content_missing",
+                  "the staged content " + id.hex() + " is missing or damaged; roll the " +
+                      "transaction back and stage it again");
+    }
+    return std::make_shared<const std::string>(*std::move(content));
+  }
+
+ private:
+  /// A killed stager leaves `<id>.new`, never a short `<id>`.
+  Result<void> write_then_name(const RelPath& name, const std::string& content) const {
+    GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(name.str() + ".new"));
+    GALLEY_ASSIGN(auto file, directory_->open_file(scratch, OpenMode::kOpenOrCreate, 0600));
+    GALLEY_TRY(file->truncate(0));
+    GALLEY_TRY(file->write_at(0, content));
+    return directory_->rename(scratch, *directory_, name, RenameMode::kReplace);
+  }
+
+  std::shared_ptr<Directory> directory_;
+};
+
+}  // namespace
+
+std::shared_ptr<ContentStore> make_memory_store() { return std::make_shared<MemoryStore>(); }
+
+std::shared_ptr<ContentStore> make_disk_store(std::shared_ptr<Directory> directory) {
+  return std::make_shared<DiskStore>(std::move(directory));
+}
+
+}  // namespace galley

@@ -1,0 +1,304 @@
+#include "staging/overlay/overlay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+#include "staging/overlay/overlay_errors.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPermissionBits = 0777;
+constexpr size_t kMaxRecentBytes = size_t{32} << 20U;
+constexpr Node kAbsentNode{};
+
+}  // namespace
+
+using overlay_errors::not_found;
+using overlay_errors::refuse;
+using overlay_errors::wrong_kind;
+
+Overlay::Overlay(const Directory& workspace, std::shared_ptr<ContentStore> store,
+                 const Clock& clock)
+    : workspace_(&workspace), store_(std::move(store)), clock_(&clock) {}
+
+// --- looking --------------------------------------------------------------------------------
+
+Result<void> Overlay::check_name(const RelPath& path) const {
+  if (path.is_protected()) {
+    return refuse("path.protected", path,
+                  "lies in .git, .galley or .sage, which no edit may read or write");
+  }
+  return {};
+}
+
+/// False when the proposed tree has something else than the workspace's directory above `path`, so
+/// that the disk has nothing to say about it.
+Result<bool> Overlay::ancestors_on_disk(const RelPath& path) const {
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    const auto entry = entries_.find(above);
+    if (entry == entries_.end()) continue;
+    if (entry->second.now.kind == FileKind::kSymlink) {
+      return refuse("path.through_symlink", path,
+                    "goes through the symbolic link '" + above.str() + "'");
+    }
+    if (entry->second.before.kind != FileKind::kDirectory) return false;
+  }
+  return true;
+}
+
+void Overlay::remember(const Content& content, const ContentId& id) {
+  if (recent_bytes_ + content->size() > kMaxRecentBytes) {
+    recent_.clear();
+    recent_bytes_ = 0;
+  }
+  if (recent_.emplace(id, content).second) recent_bytes_ += content->size();
+}
+
+Result<Content> Overlay::read_disk(const RelPath& path) {
+  GALLEY_ASSIGN(std::string bytes, read_file(*workspace_, path, limits::kMaxFileBytes));
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+Result<Node> Overlay::disk_node(const RelPath& path, bool with_content, BaseStamp& stamp) {
+  GALLEY_ASSIGN(const FileStat stat, workspace_->stat(path));
+  stamp = {stat.inode, stat.device, stat.mtime_ns, stat.ctime_ns, clock_->wall_ns()};
+  Node node;
+  node.kind = stat.kind;
+  if (stat.kind == FileKind::kRegular || stat.kind == FileKind::kDirectory) {
+    node.mode = stat.mode & kPermissionBits;
+  }
+  if (stat.kind == FileKind::kRegular) node.size = stat.size;
+  if (stat.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(const std::string target, workspace_->read_link(path));
+    node.size = target.size();
+    node.content = ContentId::of(target);
+    remember(std::make_shared<const std::string>(target), node.content);
+  }
+  if (stat.kind == FileKind::kRegular && with_content) {
+    GALLEY_ASSIGN(const Content content, read_disk(path));
+    node.size = content->size();
+    node.content = ContentId::of(*content);
+    remember(content, node.content);
+  }
+  if (stat.kind == FileKind::kAbsent) stamp = {};
+  return node;
+}
+
+Result<Overlay::Entry> Overlay::look(const RelPath& path, bool with_content) {
+  GALLEY_TRY(check_name(path));
+  const auto known = entries_.find(path);
+  if (known != entries_.end()) return known->second;
+  Entry entry;
+  GALLEY_ASSIGN(const bool on_disk, ancestors_on_disk(path));
+  if (on_disk) {
+    GALLEY_ASSIGN(entry.before, disk_node(path, with_content, entry.base));
+  }
+  entry.now = entry.before;
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    const auto over = entries_.find(above);
+    if (over != entries_.end() && over->second.now.kind != FileKind::kDirectory) {
+      entry.now = kAbsentNode;
+    }
+  }
+  return entry;
+}
+
+Result<Overlay::Entry*> Overlay::touch(const RelPath& path) {
+  if (path.is_root()) return refuse("path.is_directory", path, "is the workspace root");
+  GALLEY_ASSIGN(Entry entry, look(path, true));
+  if (entry.before.kind == FileKind::kOther) return wrong_kind(path, FileKind::kOther);
+  if (entries_.size() >= limits::kMaxChanges && !entries_.contains(path)) {
+    return fail(ErrorKind::kQuota, "limit.changes",
+                "the transaction touches more than " + std::to_string(limits::kMaxChanges) +
+                    " paths; commit in smaller steps",
+                path.str());
+  }
+  return &entries_.try_emplace(path, std::move(entry)).first->second;
+}
+
+Result<FileKind> Overlay::kind_now(const RelPath& path) {
+  if (path.is_root()) return FileKind::kDirectory;
+  GALLEY_ASSIGN(const Entry entry, look(path, false));
+  return entry.now.kind;
+}
+
+Result<Node> Overlay::node_without_content(const RelPath& path) {
+  if (path.is_root()) return Node{FileKind::kDirectory, kPermissionBits, {}, 0};
+  GALLEY_ASSIGN(const Entry entry, look(path, false));
+  return entry.now;
+}
+
+Result<Node> Overlay::node(const RelPath& path) {
+  if (path.is_root()) return Node{FileKind::kDirectory, kPermissionBits, {}, 0};
+  GALLEY_ASSIGN(const Entry* entry, touch(path));
+  return entry->now;
+}
+
+Result<Content> Overlay::read(const RelPath& path) {
+  GALLEY_ASSIGN(const Node found, node(path));
+  if (found.kind != FileKind::kRegular) return wrong_kind(path, found.kind);
+  const auto recent = recent_.find(found.content);
+  if (recent != recent_.end()) return recent->second;
+  const Entry& entry = entries_.at(path);
+  if (entry.before != entry.now) return store_->get(found.content);
+  // Unchanged here, so the bytes are still only on disk.
+  GALLEY_ASSIGN(const Content content, read_disk(path));
+  if (ContentId::of(*content) != found.content) {
+    return fail(ErrorKind::kConflict, "conflict.changed_on_disk",
+                "'" + path.str() +
+                    "' changed on disk since this transaction read it; roll back "
+                    "and begin again",
+                path.str());
+  }
+  remember(content, found.content);
+  return content;
+}
+
+Result<std::string> Overlay::read_link(const RelPath& path) {
+  GALLEY_ASSIGN(const Node found, node(path));
+  if (found.kind != FileKind::kSymlink) {
+    return refuse("path.not_symlink", path, "is not a symbolic link");
+  }
+  const auto recent = recent_.find(found.content);
+  if (recent != recent_.end()) return *recent->second;
+  const Entry& entry = entries_.at(path);
+  if (entry.before == entry.now) return workspace_->read_link(path);
+  GALLEY_ASSIGN(const Content target, store_->get(found.content));
+  return *target;
+}
+
+// --- listing --------------------------------------------------------------------------------
+
+Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
+  const auto known = listings_.find(directory);
+  if (known != listings_.end()) return &known->second;
+  Listing listing;
+  bool on_disk = true;
+  if (!directory.is_root()) {
+    GALLEY_ASSIGN(on_disk, ancestors_on_disk(directory));
+    const auto entry = entries_.find(directory);
+    if (entry != entries_.end() && entry->second.before.kind != FileKind::kDirectory) {
+      on_disk = false;
+    }
+  }
+  if (on_disk && directory.is_root()) {
+    GALLEY_ASSIGN(listing.names, workspace_->list());
+  } else if (on_disk) {
+    GALLEY_ASSIGN(const auto opened, workspace_->open_directory(directory));
+    GALLEY_ASSIGN(listing.names, opened->list());
+  }
+  return &listings_.emplace(directory, std::move(listing)).first->second;
+}
+
+Result<std::vector<DirectoryEntry>> Overlay::list(const RelPath& directory) {
+  GALLEY_ASSIGN(const FileKind kind, kind_now(directory));
+  if (kind == FileKind::kAbsent) return not_found(directory);
+  if (kind != FileKind::kDirectory) {
+    return refuse("path.not_directory", directory, "is not a directory");
+  }
+  listings_.erase(directory);
+  GALLEY_ASSIGN(const Listing* listing, disk_listing(directory));
+  std::map<std::string, FileKind> names;
+  for (const DirectoryEntry& entry : listing->names) names[entry.name] = entry.kind;
+  const std::string prefix = directory.is_root() ? "" : directory.str() + "/";
+  for (auto it = directory.is_root() ? entries_.begin() : entries_.upper_bound(directory);
+       it != entries_.end(); ++it) {
+    const std::string& path = it->first.str();
+    if (!path.starts_with(prefix)) {
+      if (path > prefix) break;
+      continue;
+    }
+    const std::string name = path.substr(prefix.size());
+    if (name.find('/') == std::string::npos) names[name] = it->second.now.kind;
+  }
+  std::vector<DirectoryEntry> result;
+  for (auto& [name, entry_kind] : names) {
+    if (entry_kind == FileKind::kAbsent) continue;
+    const auto path = RelPath::parse(name);
+    if (path && path->is_protected()) continue;
+    result.push_back({name, entry_kind});
+  }
+  return result;
+}
+
+Result<bool> Overlay::is_empty_now(const RelPath& directory) {
+  GALLEY_ASSIGN(Listing * listing, disk_listing(directory));
+  for (size_t& i = listing->first_live; i < listing->names.size(); ++i) {
+    const auto name = RelPath::parse(listing->names[i].name);
+    if (!name) return false;
+    GALLEY_ASSIGN(const RelPath child, directory.join(*name));
+    const auto entry = entries_.find(child);
+    if (entry == entries_.end() || entry->second.now.kind != FileKind::kAbsent) return false;
+  }
+  for (auto it = entries_.upper_bound(directory); it != entries_.end(); ++it) {
+    if (it->first.is_below(directory)) {
+      if (it->second.now.kind != FileKind::kAbsent) return false;
+    } else if (it->first.str() > directory.str() + "/") {
+      break;
+    }
+  }
+  return true;
+}
+
+Result<std::vector<RelPath>> Overlay::tree_below(const RelPath& directory) {
+  std::vector<RelPath> found;
+  std::vector<RelPath> todo = {directory};
+  while (!todo.empty()) {
+    const RelPath here = todo.back();
+    todo.pop_back();
+    GALLEY_ASSIGN(const auto entries, list(here));
+    for (const DirectoryEntry& entry : entries) {
+      GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+      GALLEY_ASSIGN(const RelPath child, here.join(name));
+      if (found.size() >= limits::kMaxChanges) {
+        return fail(ErrorKind::kQuota, "limit.changes",
+                    "'" + directory.str() + "' holds more than " +
+                        std::to_string(limits::kMaxChanges) + " paths",
+                    directory.str());
+      }
+      found.push_back(child);
+      if (entry.kind == FileKind::kDirectory) todo.push_back(child);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// --- the result -----------------------------------------------------------------------------
+
+ChangeSet Overlay::changes() const {
+  ChangeSet changes;
+  for (const auto& [path, entry] : entries_) {
+    if (entry.before == entry.now) continue;
+    Change change{path, entry.before, entry.now, entry.base, {}, {}};
+    if (change.is_create()) {
+      change.renamed_from = entry.renamed_from;
+      change.copied_from = entry.copied_from;
+    }
+    if (change.renamed_from) {
+      const auto source = entries_.find(*change.renamed_from);
+      const bool gone = source != entries_.end() && source->second.now.kind == FileKind::kAbsent;
+      if (!gone) change.copied_from = std::exchange(change.renamed_from, std::nullopt);
+    }
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+std::vector<Change> Overlay::reads() const {
+  std::vector<Change> reads;
+  for (const auto& [path, entry] : entries_) {
+    if (entry.before != entry.now) continue;
+    reads.push_back({path, entry.before, entry.now, entry.base, {}, {}});
+  }
+  return reads;
+}
+
+void Overlay::restore(Entries entries) {
+  entries_ = std::move(entries);
+  listings_.clear();
+}
+
+}  // namespace galley

@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/overlay_errors.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPermissionBits = 0777;
+constexpr uint32_t kNewDirectoryMode = 0755;
+constexpr Node kAbsentNode{};
+
+}  // namespace
+
+using overlay_errors::not_found;
+using overlay_errors::refuse;
+using overlay_errors::wrong_kind;
+
+// --- writing --------------------------------------------------------------------------------
+
+void Overlay::note_created(const RelPath& path) {
+  const auto listing = listings_.find(path.parent());
+  if (listing != listings_.end()) listing->second.first_live = 0;
+}
+
+Result<std::vector<RelPath>> Overlay::missing_parents(const RelPath& path) {
+  std::vector<RelPath> missing;
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    GALLEY_ASSIGN(const FileKind kind, kind_now(above));
+    if (kind == FileKind::kDirectory) break;
+    if (kind == FileKind::kSymlink) {
+      return refuse("path.through_symlink", path,
+                    "goes through the symbolic link '" + above.str() + "'");
+    }
+    if (kind != FileKind::kAbsent) {
+      return refuse("path.not_directory", path,
+                    "needs '" + above.str() + "' to be a directory, which it is not");
+    }
+    missing.push_back(above);
+  }
+  std::reverse(missing.begin(), missing.end());
+  return missing;
+}
+
+Result<void> Overlay::make_parents(const RelPath& path) {
+  GALLEY_ASSIGN(const auto missing, missing_parents(path));
+  for (const RelPath& above : missing) GALLEY_TRY(touch(above));  // all that can fail, first
+  for (const RelPath& above : missing) {
+    Entry& entry = entries_.at(above);
+    const uint32_t mode =
+        entry.before.kind == FileKind::kDirectory ? entry.before.mode : kNewDirectoryMode;
+    entry.now = Node{FileKind::kDirectory, mode, {}, 0};
+    note_created(above);
+  }
+  return {};
+}
+
+/// A changed path's old bytes must be in the store for the diff, the merge and the journal.
+Result<void> Overlay::keep_base_content(const RelPath& path, const Entry& entry) {
+  const Node& before = entry.before;
+  if (before.kind != FileKind::kRegular && before.kind != FileKind::kSymlink) return {};
+  if (before != entry.now) return {};  // kept when it first changed
+  const auto recent = recent_.find(before.content);
+  std::string bytes;
+  if (recent != recent_.end()) {
+    bytes = *recent->second;
+  } else if (before.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(bytes, workspace_->read_link(path));
+  } else {
+    GALLEY_ASSIGN(const Content content, read_disk(path));
+    bytes = *content;
+  }
+  GALLEY_ASSIGN(const ContentId id, store_->put(std::move(bytes)));
+  if (id != before.content) {
+    return fail(ErrorKind::kConflict, "conflict.changed_on_disk",
+                "'" + path.str() +
+                    "' changed on disk since this transaction read it; roll back "
+                    "and begin again",
+                path.str());
+  }
+  return {};
+}
+
+Result<void> Overlay::write(const RelPath& path, std::string content, const WriteOptions& options) {
+  if (content.size() > limits::kMaxFileBytes) {
+    return fail(ErrorKind::kQuota, "limit.file_size",
+                "'" + path.str() + "' would be larger than " +
+                    std::to_string(limits::kMaxFileBytes) + " bytes",
+                path.str());
+  }
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  const FileKind kind = entry->now.kind;
+  if (options.must_be_new && kind != FileKind::kAbsent) {
+    return refuse("path.exists", path, "exists already");
+  }
+  const bool replaceable = kind == FileKind::kAbsent || kind == FileKind::kRegular ||
+                           (kind == FileKind::kSymlink && options.replace_symlink);
+  if (!replaceable) return wrong_kind(path, kind);
+  GALLEY_TRY(missing_parents(path));
+  GALLEY_TRY(keep_base_content(path, *entry));
+  const uint64_t size = content.size();
+  GALLEY_ASSIGN(const ContentId id, store_->put(std::move(content)));
+  GALLEY_TRY(make_parents(path));
+  const uint32_t mode =
+      kind == FileKind::kRegular ? entry->now.mode : options.mode_if_new & kPermissionBits;
+  entry->now = Node{FileKind::kRegular, mode, id, size};
+  note_created(path);
+  return {};
+}
+
+Result<void> Overlay::put(const RelPath& path, const Node& node) {
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  GALLEY_TRY(keep_base_content(path, *entry));
+  if (node.kind != FileKind::kAbsent) GALLEY_TRY(make_parents(path));
+  entry->now = node;
+  entry->renamed_from.reset();
+  entry->copied_from.reset();
+  note_created(path);
+  return {};
+}
+
+Result<void> Overlay::make_symlink(const RelPath& path, const std::string& target) {
+  if (target.empty() || target.size() > limits::kMaxSymlinkBytes ||
+      target.find('\0') != std::string::npos) {
+    return refuse("path.bad_target", path, "needs a link target of 1 to 4095 bytes without NUL");
+  }
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  if (entry->now.kind == FileKind::kDirectory) return wrong_kind(path, entry->now.kind);
+  GALLEY_TRY(missing_parents(path));
+  GALLEY_TRY(keep_base_content(path, *entry));
+  GALLEY_ASSIGN(const ContentId id, store_->put(target));
+  GALLEY_TRY(make_parents(path));
+  entry->now = Node{FileKind::kSymlink, 0, id, target.size()};
+  note_created(path);
+  return {};
+}
+
+Result<void> Overlay::prune_empty_parents(const RelPath& path) {
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    GALLEY_ASSIGN(const bool is_empty, is_empty_now(above));
+    if (!is_empty) return {};
+    GALLEY_ASSIGN(Entry * entry, touch(above));
+    entry->now = kAbsentNode;
+  }
+  return {};
+}
+
+Result<void> Overlay::remove(const RelPath& path) {
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  if (entry->now.kind != FileKind::kRegular && entry->now.kind != FileKind::kSymlink) {
+    return wrong_kind(path, entry->now.kind);
+  }
+  GALLEY_TRY(keep_base_content(path, *entry));
+  const Entry saved = *entry;
+  entry->now = kAbsentNode;
+  entry->renamed_from.reset();
+  entry->copied_from.reset();
+  auto pruned = prune_empty_parents(path);
+  if (!pruned) *entry = saved;
+  return pruned;
+}
+
+Result<void> Overlay::remove_directory(const RelPath& path) {
+  GALLEY_ASSIGN(const FileKind kind, kind_now(path));
+  if (kind == FileKind::kAbsent) return not_found(path);
+  if (kind != FileKind::kDirectory) {
+    return refuse("path.not_directory", path, "is not a directory");
+  }
+  GALLEY_ASSIGN(const bool is_empty, is_empty_now(path));
+  if (!is_empty) {
+    return refuse("path.directory_not_empty", path, "is a directory that is not empty");
+  }
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  entry->now = kAbsentNode;
+  return {};
+}
+
+Result<void> Overlay::remove_tree(const RelPath& path) {
+  const Entries saved = entries_;
+  const auto remove_all = [&]() -> Result<void> {
+    GALLEY_ASSIGN(auto below, tree_below(path));
+    for (auto it = below.rbegin(); it != below.rend(); ++it) {
+      GALLEY_ASSIGN(Entry * entry, touch(*it));
+      GALLEY_TRY(keep_base_content(*it, *entry));
+      entry->now = kAbsentNode;
+      entry->renamed_from.reset();
+    }
+    return remove_directory(path);
+  };
+  auto removed = remove_all();
+  if (!removed) restore(saved);
+  return removed;
+}
+
+Result<void> Overlay::make_directory(const RelPath& path, uint32_t mode) {
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  if (entry->now.kind != FileKind::kAbsent) return refuse("path.exists", path, "exists already");
+  GALLEY_TRY(make_parents(path));
+  entry->now = Node{FileKind::kDirectory, mode & kPermissionBits, {}, 0};
+  note_created(path);
+  return {};
+}
+
+Result<void> Overlay::set_mode(const RelPath& path, uint32_t mode) {
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  if (entry->now.kind != FileKind::kRegular && entry->now.kind != FileKind::kDirectory) {
+    return wrong_kind(path, entry->now.kind);
+  }
+  GALLEY_TRY(keep_base_content(path, *entry));
+  entry->now.mode = mode & kPermissionBits;
+  return {};
+}
+
+// --- moving and copying ---------------------------------------------------------------------
+
+Result<void> Overlay::take(const RelPath& from, const RelPath& to, bool keep_source) {
+  GALLEY_ASSIGN(Entry * source, touch(from));
+  GALLEY_ASSIGN(Entry * target, touch(to));
+  const Node node = source->now;
+  GALLEY_TRY(keep_base_content(from, *source));
+  GALLEY_TRY(keep_base_content(to, *target));
+  GALLEY_TRY(make_parents(to));
+  target->now = node;
+  note_created(to);
+  if (node.kind == FileKind::kDirectory) {
+    if (!keep_source) source->now = kAbsentNode;
+    return {};
+  }
+  const bool has_origin = source->before.kind != FileKind::kAbsent;
+  const std::optional<RelPath> origin =
+      source->renamed_from ? source->renamed_from
+                           : (has_origin ? std::optional<RelPath>(from) : std::nullopt);
+  target->renamed_from.reset();
+  target->copied_from.reset();
+  if (keep_source) {
+    target->copied_from = has_origin ? std::optional<RelPath>(from) : std::nullopt;
+    return {};
+  }
+  if (origin != to) target->renamed_from = origin;
+  source->now = kAbsentNode;
+  source->renamed_from.reset();
+  source->copied_from.reset();
+  return {};
+}
+
+Result<void> Overlay::move(const RelPath& from, const RelPath& to) {
+  GALLEY_ASSIGN(const Node source, node_without_content(from));
+  if (source.kind == FileKind::kAbsent) return not_found(from);
+  if (source.kind == FileKind::kOther) return wrong_kind(from, source.kind);
+  GALLEY_ASSIGN(const Node target, node_without_content(to));
+  if (target.kind != FileKind::kAbsent) {
+    return refuse("path.exists", to, "exists already; remove it first or choose another name");
+  }
+  if (to.is_below(from)) {
+    return refuse("path.into_itself", to, "lies inside '" + from.str() + "', which would move");
+  }
+  GALLEY_TRY(missing_parents(to));
+  const Entries saved = entries_;
+  const auto move_all = [&]() -> Result<void> {
+    std::vector<RelPath> below;
+    if (source.kind == FileKind::kDirectory) {
+      GALLEY_ASSIGN(below, tree_below(from));
+    }
+    // Once the directory above is gone from this view, an untouched child would be gone too.
+    for (const RelPath& path : below) GALLEY_TRY(touch(path));
+    GALLEY_TRY(take(from, to, false));
+    for (const RelPath& path : below) {
+      GALLEY_ASSIGN(const RelPath tail, RelPath::parse(path.str().substr(from.str().size() + 1)));
+      GALLEY_ASSIGN(const RelPath moved, to.join(tail));
+      GALLEY_TRY(take(path, moved, false));
+    }
+    return prune_empty_parents(from);
+  };
+  auto moved = move_all();
+  if (!moved) restore(saved);
+  return moved;
+}
+
+Result<void> Overlay::copy(const RelPath& from, const RelPath& to) {
+  GALLEY_ASSIGN(const Node source, node_without_content(from));
+  if (source.kind != FileKind::kRegular && source.kind != FileKind::kSymlink) {
+    return wrong_kind(from, source.kind);
+  }
+  GALLEY_ASSIGN(const Node target, node_without_content(to));
+  if (target.kind != FileKind::kAbsent) {
+    return refuse("path.exists", to, "exists already; remove it first or choose another name");
+  }
+  GALLEY_TRY(missing_parents(to));
+  return take(from, to, true);
+}
+
+}  // namespace galley

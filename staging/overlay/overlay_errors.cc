@@ -1,0 +1,29 @@
+#include "staging/overlay/overlay_errors.h"
+
+namespace galley::overlay_errors {
+
+tl::unexpected<Error> refuse(const char* reason, const RelPath& path, const std::string& message) {
+  return fail(ErrorKind::kRefused, reason, "'" + path.str() + "' " + message, path.str());
+}
+
+tl::unexpected<Error> not_found(const RelPath& path) {
+  return fail(ErrorKind::kNotFound, "path.not_found",
+              "'" + path.str() + "' does not exist in the proposed tree", path.str());
+}
+
+tl::unexpected<Error> wrong_kind(const RelPath& path, FileKind kind) {
+  switch (kind) {
+    case FileKind::kDirectory:
+      return refuse("path.is_directory", path, "is a directory, not a file");
+    case FileKind::kSymlink:
+      return refuse("path.is_symlink", path,
+                    "is a symbolic link; name the file it points to, or replace the link itself");
+    case FileKind::kOther:
+      return refuse("path.special_file", path,
+                    "is a FIFO, socket or device; Galley edits files, links and directories only");
+    default:
+      return not_found(path);
+  }
+}
+
+}  // namespace galley::overlay_errors

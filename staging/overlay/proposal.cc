@@ -1,0 +1,28 @@
+#include "staging/overlay/proposal.h"
+
+#include <utility>
+
+#include "staging/overlay/overlay.h"
+
+namespace galley {
+
+Proposal Proposal::freeze(const Overlay& overlay) {
+  return from(overlay.changes(), overlay.store());
+}
+
+Proposal Proposal::from(ChangeSet changes, std::shared_ptr<const ContentStore> store) {
+  Proposal proposal;
+  proposal.id_ = change_set_id(changes);
+  proposal.changes_ = std::move(changes);
+  proposal.store_ = std::move(store);
+  return proposal;
+}
+
+Result<Content> Proposal::content(const Node& node) const {
+  if (node.kind != FileKind::kRegular && node.kind != FileKind::kSymlink) {
+    return fail(ErrorKind::kInternal, "proposal.no_content", "only files and links have a content");
+  }
+  return store_->get(node.content);
+}
+
+}  // namespace galley
