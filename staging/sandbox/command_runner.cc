@@ -1,0 +1,78 @@
+#include "staging/sandbox/command_runner.h"
+
+#include <fmt/core.h>
+
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+std::string CapturedOutput::text() const {
+  if (omitted_bytes == 0) return head + tail;
+  std::string all = head;
+  if (!all.empty() && all.back() != '\n') all.push_back('\n');
+  all += fmt::format("[... {} bytes left out ...]\n", omitted_bytes);
+  return all + tail;
+}
+
+std::string_view sandbox_level_name(SandboxLevel level) {
+  switch (level) {
+    case SandboxLevel::kNamespaces:
+      return "namespaces";
+    case SandboxLevel::kCopy:
+      return "copy";
+    case SandboxLevel::kNone:
+      break;
+  }
+  return "none";
+}
+
+Error LimitBreach::error() const {
+  switch (kind) {
+    case LimitKind::kWall:
+      return {ErrorKind::kTimeout, "sandbox.timeout",
+              fmt::format("the command ran for {} ms and the limit is {} ms; every process of it "
+                          "was killed",
+                          figure, limit),
+              "", 0};
+    case LimitKind::kCancelled:
+      return {ErrorKind::kTimeout, "sandbox.cancelled",
+              fmt::format("the command was cancelled after {} ms; every process of it was killed",
+                          figure),
+              "", 0};
+    case LimitKind::kCpu:
+      return {ErrorKind::kQuota, "sandbox.quota_cpu",
+              fmt::format("the command used {} s of processor time and the limit is {} s", figure,
+                          limit),
+              "", 0};
+    case LimitKind::kMemory:
+      return {ErrorKind::kQuota, "sandbox.quota_memory",
+              fmt::format("the command held {} bytes of memory and the limit is {} bytes", figure,
+                          limit),
+              "", 0};
+    case LimitKind::kWritten:
+      return {ErrorKind::kQuota, "sandbox.quota_written",
+              fmt::format("the command wrote {} bytes and the limit is {} bytes", figure, limit),
+              "", 0};
+    case LimitKind::kFileSize:
+      return {
+          ErrorKind::kQuota, "sandbox.quota_file_size",
+          fmt::format("the command tried to make a file larger than the limit of {} bytes", limit),
+          "", 0};
+  }
+  return {};
+}
+
+Overlay overlay_of(const Proposal& proposal, const Directory& workspace, const Clock& clock) {
+  // Reading through a proposal never changes its store; an absorbed layer adds contents to it,
+  // which is what a content store is for.
+  Overlay overlay(workspace, std::const_pointer_cast<ContentStore>(proposal.store()), clock);
+  Overlay::Entries entries;
+  for (const Change& change : proposal.changes()) {
+    entries.emplace(change.path, Overlay::Entry{change.before, change.base, change.after,
+                                                change.renamed_from, change.copied_from});
+  }
+  overlay.restore(std::move(entries));
+  return overlay;
+}
+
+}  // namespace galley

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/overlay/overlay.h"
+
+namespace galley {
+
+/// Bounds of one command; 0 means no limit where that is said.
+struct CommandLimits {
+  std::chrono::milliseconds wall{120'000};
+  std::chrono::milliseconds grace{2'000};           ///< between SIGTERM and SIGKILL
+  std::chrono::seconds cpu{0};                      ///< of all processes together; 0: none
+  uint64_t max_memory_bytes = uint64_t{4} << 30U;   ///< resident, of all processes; 0: none
+  uint32_t max_processes = 512;                     ///< processes and threads at once
+  uint64_t max_file_bytes = uint64_t{1} << 30U;     ///< of any one file
+  uint64_t max_written_bytes = uint64_t{4} << 30U;  ///< written by all processes; 0: none
+  uint32_t max_open_files = 1024;                   ///< per process
+  uint64_t max_stdout_bytes = uint64_t{1} << 20U;   ///< kept; what lies between is counted
+  uint64_t max_stderr_bytes = uint64_t{1} << 20U;
+  uint64_t max_private_bytes = uint64_t{1} << 30U;  ///< of the private /tmp and /dev/shm, each
+};
+
+enum class NetworkAccess : uint8_t {
+  kNone,  ///< a network of its own with a loopback device only
+  kHost,  ///< the host's; a capability that the policy must have granted
+};
+
+/// What becomes of the files a command creates, changes and deletes.
+enum class EffectsRule : uint8_t {
+  kStageOnSuccess,  ///< staged when it exits with 0, else dropped
+  kStageAlways,     ///< staged whatever its exit status (not after a timeout or a quota)
+  kDrop,            ///< never staged: validators
+};
+
+/// What the command sees of `.git`.
+enum class GitAccess : uint8_t {
+  kReadOnly,  ///< it can be read, not written: `git add` fails
+  kShadow,    ///< it can be written; all that is dropped afterwards
+};
+
+enum class OutputStream : uint8_t { kStdout, kStderr };
+
+/// One program to run on the proposed tree.
+struct Command {
+  std::vector<std::string> argv;  ///< argv[0]: a name to look up on PATH, or a path
+  RelPath working_directory = RelPath::root();
+  std::map<std::string, std::string> environment;  ///< added to the scrubbed one
+  std::string input;                               ///< its stdin; empty: /dev/null
+  CommandLimits limits;
+  NetworkAccess network = NetworkAccess::kNone;
+  EffectsRule effects = EffectsRule::kStageOnSuccess;
+  GitAccess git = GitAccess::kReadOnly;
+  bool is_deterministic = false;  ///< fixed SOURCE_DATE_EPOCH, TZ, locale; no network
+  bool propose_ignored = false;   ///< stage git-ignored outputs too
+  std::vector<RelPath> keep;      ///< directories whose contents persist between runs, not staged
+  std::string keep_name;          ///< which of the kept sets; a validator's name
+  std::vector<RelPath> collect;   ///< files to hand back after the run, effects dropped or not
+  /// Called on the thread of run() with every piece of output, also what is not kept.
+  std::function<void(OutputStream, std::string_view)> on_output;
+  std::stop_token stop;  ///< a request kills the whole tree
+};
+
+/// The kept part of one output stream.
+struct CapturedOutput {
+  std::string head;
+  std::string tail;            ///< empty unless something was left out
+  uint64_t omitted_bytes = 0;  ///< between head and tail
+  /// Both parts with a line between them that says how much is missing.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Which walls stood around a command.
+enum class SandboxLevel : uint8_t {
+  kNamespaces,  ///< namespaces, overlay, Landlock where the kernel has it, seccomp
+  kCopy,        ///< a copy of the tree, Landlock and seccomp; no namespaces
+  kNone,        ///< a fake in tests
+};
+[[nodiscard]] std::string_view sandbox_level_name(SandboxLevel level);
+
+enum class LimitKind : uint8_t {
+  kWall,
+  kCpu,
+  kMemory,
+  kWritten,
+  kFileSize,
+  kCancelled,
+};
+
+/// The limit that ended a command.
+struct LimitBreach {
+  LimitKind kind = LimitKind::kWall;
+  uint64_t limit = 0;   ///< milliseconds, seconds or bytes
+  uint64_t figure = 0;  ///< what was reached, in the same unit
+  /// Reason `sandbox.timeout` (kTimeout), `sandbox.cancelled` (kTimeout) or `sandbox.quota_*`
+  /// (kQuota) with one sentence that has both figures.
+  [[nodiscard]] Error error() const;
+};
+
+/// Something the command left that cannot be part of a change set.
+struct RefusedEffect {
+  std::string path;  ///< bytes as found
+  std::string why;   ///< one clause: "is a FIFO"
+};
+
+struct CommandResult {
+  std::optional<int> exit_code;    ///< absent when a signal ended it
+  std::optional<int> exit_signal;  ///< present when a signal ended it
+  std::optional<LimitBreach> breach;
+  CapturedOutput standard_output;
+  CapturedOutput standard_error;
+  SandboxLevel level = SandboxLevel::kNone;
+  std::string walls;  ///< for people: "namespaces, overlay, landlock 7, seccomp"
+
+  bool effects_staged = false;  ///< false: dropped, whatever the reason
+  uint64_t staged_paths = 0;
+  uint64_t ignored_paths = 0;          ///< git-ignored: kept in the scratch layer, not proposed
+  uint64_t protected_paths = 0;        ///< below .git, .galley or .sage: dropped
+  std::vector<RefusedEffect> refused;  ///< not empty: nothing was staged
+  std::map<RelPath, std::string> collected;
+
+  std::chrono::nanoseconds wall{0};
+  std::chrono::nanoseconds cpu{0};
+  uint64_t peak_memory_bytes = 0;
+  uint64_t written_bytes = 0;
+
+  [[nodiscard]] bool succeeded() const {
+    return exit_code.has_value() && *exit_code == 0 && !breach;
+  }
+};
+
+/// The seam to running programs: nothing else in Galley forks or executes.
+///
+/// Invariant: the workspace is never written; what a command changes reaches the overlay only, all
+///            of it or nothing.
+/// Threads:   run() may be called from any thread, side by side, on distinct overlays.
+/// Errors:    an Error means the command could not be run or its effects not be read; how it ended
+///            is in the result. kRefused `sandbox.unavailable` names what this machine lacks and
+///            the remedy; kNotFound `sandbox.program_not_found`; kInvalid `sandbox.bad_command`.
+class CommandRunner {
+ public:
+  virtual ~CommandRunner() = default;
+  /// Runs `command` on the tree that `overlay` proposes and stages its effects there by
+  /// `command.effects`. After an Error the overlay is as before.
+  virtual Result<CommandResult> run(const Command& command, Overlay& overlay) = 0;
+};
+
+class Proposal;
+
+/// An overlay that holds what `proposal` holds, for validators: each may have its own, on its own
+/// thread. A fixer's result is its changes().
+[[nodiscard]] Overlay overlay_of(const Proposal& proposal, const Directory& workspace,
+                                 const Clock& clock);
+
+}  // namespace galley
