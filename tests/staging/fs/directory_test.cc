@@ -234,16 +234,14 @@ std::unique_ptr<Directory> open_or_die(const std::string& scratch, PathResolutio
   return std::move(*opened);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DirectoryFacts,
-                         testing::Values(Maker{"Openat2",
-                                               [](const std::string& scratch) {
-                                                 return open_or_die(scratch, PathResolution::kBest);
-                                               }},
-                                         Maker{"Walk",
-                                               [](const std::string& scratch) {
-                                                 return open_or_die(scratch, PathResolution::kWalk);
-                                               }}),
-                         [](const auto& maker) { return maker.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, DirectoryFacts,
+    testing::Values(
+        Maker{"Openat2",
+              [](const std::string& d) { return open_or_die(d, PathResolution::kBest); }},
+        Maker{"Walk", [](const std::string& d) { return open_or_die(d, PathResolution::kWalk); }},
+        Maker{"Memory", [](const std::string&) { return make_memory_directory(); }}),
+    [](const auto& maker) { return maker.param.name; });
 
 }  // namespace
 }  // namespace galley

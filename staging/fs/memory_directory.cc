@@ -1,0 +1,355 @@
+#include "staging/fs/memory_directory.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/check.h"
+#include "staging/fs/memory_tree.h"
+
+namespace galley {
+namespace {
+
+constexpr int64_t kEpochNs = 1'000'000'000'000'000'000;  // 2001-09-09, far from zero
+
+class MemoryDirectory final : public Directory {
+ public:
+  MemoryDirectory(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node)
+      : tree_(std::move(tree)), node_(std::move(node)) {}
+
+  Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const override;
+  Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
+                                          uint32_t create_mode) const override;
+  Result<FileStat> stat(const RelPath& path) const override;
+  Result<std::string> read_link(const RelPath& path) const override;
+  Result<std::vector<DirectoryEntry>> list() const override;
+  Result<void> make_directory(const RelPath& path, uint32_t mode) const override;
+  Result<void> make_symlink(const RelPath& path, std::string_view target) const override;
+  Result<void> make_hard_link(const RelPath& from, const Directory& to_directory,
+                              const RelPath& to) const override;
+  Result<void> remove_file(const RelPath& path) const override;
+  Result<void> remove_directory(const RelPath& path) const override;
+  Result<void> rename(const RelPath& from, const Directory& to_directory, const RelPath& to,
+                      RenameMode mode) const override;
+  Result<void> set_mode(const RelPath& path, uint32_t mode) const override;
+  Result<void> set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const override;
+  Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const override;
+  Result<void> set_attribute(const RelPath& path,
+                             const ExtendedAttribute& attribute) const override;
+  Result<void> remove_attribute(const RelPath& path, const std::string& name) const override;
+  Result<void> sync() const override;
+  Result<void> sync_file_system() const override;
+  [[nodiscard]] int descriptor() const override { return -1; }
+
+ private:
+  /// A name in a directory, and what it points to (null when nothing).
+  struct Place {
+    MemoryNodePtr directory;
+    std::string name;
+    MemoryNodePtr node;
+  };
+  /// Resolves under the tree's lock, as openat2 with our flags would.
+  Result<Place> place(std::string_view action, const RelPath& path) const;
+  /// As place(), for something that must be there.
+  Result<Place> existing(std::string_view action, const RelPath& path) const;
+  void apply(const std::vector<MemoryEntryChange>& changes) const;
+  void touch(const MemoryNodePtr& node) const;
+  static Result<void> check_rename(const Place& from, const Place& to, RenameMode mode);
+
+  std::shared_ptr<MemoryTree> tree_;
+  MemoryNodePtr node_;
+};
+
+const MemoryDirectory& as_memory(const Directory& directory) {
+  const auto* memory = dynamic_cast<const MemoryDirectory*>(&directory);
+  GALLEY_CHECK(memory != nullptr);
+  return *memory;
+}
+
+Error symlink_error(const RelPath& path) {
+  return Error{ErrorKind::kRefused, "path.through_symlink",
+               "'" + path.str() + "' leads through a symbolic link", path.str(), ELOOP};
+}
+
+bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
+  if (&tree == wanted) return true;
+  return std::any_of(tree.entries.begin(), tree.entries.end(), [&](const auto& entry) {
+    return entry.second->kind == FileKind::kDirectory && contains(*entry.second, wanted);
+  });
+}
+
+Result<MemoryDirectory::Place> MemoryDirectory::place(std::string_view action,
+                                                      const RelPath& path) const {
+  Place at{node_, "", node_};
+  for (const auto component : path.components()) {
+    if (at.node == nullptr) return os_error(ENOENT, action, path.str());
+    if (at.node->kind == FileKind::kSymlink) return symlink_error(path);
+    if (at.node->kind != FileKind::kDirectory) return os_error(ENOTDIR, action, path.str());
+    at.directory = at.node;
+    at.name = component;
+    const auto found = at.directory->entries.find(component);
+    at.node = found == at.directory->entries.end() ? nullptr : found->second;
+  }
+  return at;
+}
+
+Result<MemoryDirectory::Place> MemoryDirectory::existing(std::string_view action,
+                                                         const RelPath& path) const {
+  GALLEY_ASSIGN(Place at, place(action, path));
+  if (at.node == nullptr) return os_error(ENOENT, action, path.str());
+  return at;
+}
+
+void MemoryDirectory::touch(const MemoryNodePtr& node) const {
+  node->ctime_ns = ++tree_->now_ns;
+  if (tree_->observer != nullptr) tree_->observer->on_node(node);
+}
+
+void MemoryDirectory::apply(const std::vector<MemoryEntryChange>& changes) const {
+  const int64_t now = ++tree_->now_ns;
+  for (const auto& change : changes) {
+    auto& slot = change.directory->entries[change.name];
+    if (slot != nullptr) {
+      --slot->nlink;
+      slot->ctime_ns = now;
+    }
+    slot = change.after;
+    if (slot != nullptr) {
+      ++slot->nlink;
+      slot->ctime_ns = now;
+    } else {
+      change.directory->entries.erase(change.name);
+    }
+    change.directory->mtime_ns = change.directory->ctime_ns = now;
+  }
+  if (tree_->observer != nullptr) tree_->observer->on_entries(changes);
+}
+
+Result<std::unique_ptr<Directory>> MemoryDirectory::open_directory(const RelPath& path) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot open directory", path));
+  if (at.node->kind == FileKind::kSymlink) return symlink_error(path);
+  if (at.node->kind != FileKind::kDirectory) {
+    return os_error(ENOTDIR, "cannot open directory", path.str());
+  }
+  return std::unique_ptr<Directory>(std::make_unique<MemoryDirectory>(tree_, at.node));
+}
+
+Result<std::unique_ptr<File>> MemoryDirectory::open_file(const RelPath& path, OpenMode mode,
+                                                         uint32_t create_mode) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(Place at, place("cannot open", path));
+  const bool is_new = at.node == nullptr;
+  if (is_new && mode != OpenMode::kCreateNew && mode != OpenMode::kOpenOrCreate) {
+    return os_error(ENOENT, "cannot open", path.str());
+  }
+  if (!is_new && mode == OpenMode::kCreateNew) return os_error(EEXIST, "cannot open", path.str());
+  if (is_new) {
+    at.node = tree_->make_node(FileKind::kRegular, create_mode);
+    apply({{at.directory, at.name, at.node}});
+  }
+  const auto refused = [&](std::string reason, std::string_view what, int code) {
+    return fail(Error{ErrorKind::kRefused, std::move(reason),
+                      "'" + path.str() + "' is " + std::string(what) + ", not a regular file",
+                      path.str(), code});
+  };
+  switch (at.node->kind) {
+    case FileKind::kRegular:
+      return make_memory_file(tree_, at.node, mode != OpenMode::kRead);
+    case FileKind::kDirectory:
+      return refused("path.is_directory", "a directory", EISDIR);
+    case FileKind::kSymlink:
+      return refused("path.is_symlink", "a symbolic link", ELOOP);
+    default:
+      return refused("path.special_file", "a special file", EINVAL);
+  }
+}
+
+Result<FileStat> MemoryDirectory::stat(const RelPath& path) const {
+  const std::lock_guard guard(tree_->mutex);
+  const auto at = place("cannot look at", path);
+  if (at) return at->node == nullptr ? FileStat{} : memory_stat(*at->node);
+  if (at.error().os_error == ENOENT || at.error().os_error == ENOTDIR) return FileStat{};
+  return at.error();
+}
+
+Result<std::string> MemoryDirectory::read_link(const RelPath& path) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot read link", path));
+  if (at.node->kind != FileKind::kSymlink) {
+    return os_error(EINVAL, "cannot read link", path.str());
+  }
+  return at.node->content;
+}
+
+Result<std::vector<DirectoryEntry>> MemoryDirectory::list() const {
+  const std::lock_guard guard(tree_->mutex);
+  std::vector<DirectoryEntry> entries;
+  entries.reserve(node_->entries.size());
+  for (const auto& [name, node] : node_->entries) entries.push_back({name, node->kind});
+  return entries;
+}
+
+Result<void> MemoryDirectory::make_directory(const RelPath& path, uint32_t mode) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, place("cannot make directory", path));
+  if (at.node != nullptr) return os_error(EEXIST, "cannot make directory", path.str());
+  apply({{at.directory, at.name, tree_->make_node(FileKind::kDirectory, mode)}});
+  return {};
+}
+
+Result<void> MemoryDirectory::make_symlink(const RelPath& path, std::string_view target) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, place("cannot make symbolic link", path));
+  if (at.node != nullptr) return os_error(EEXIST, "cannot make symbolic link", path.str());
+  const auto node = tree_->make_node(FileKind::kSymlink, 0777);
+  node->content = target;
+  apply({{at.directory, at.name, node}});
+  return {};
+}
+
+Result<void> MemoryDirectory::make_hard_link(const RelPath& from, const Directory& to_directory,
+                                             const RelPath& to) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place source, existing("cannot link", from));
+  GALLEY_ASSIGN(const Place target, as_memory(to_directory).place("cannot link", to));
+  if (source.node->kind == FileKind::kDirectory) return os_error(EPERM, "cannot link", from.str());
+  if (target.node != nullptr) return os_error(EEXIST, "cannot link", to.str());
+  apply({{target.directory, target.name, source.node}});
+  return {};
+}
+
+Result<void> MemoryDirectory::remove_file(const RelPath& path) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot remove", path));
+  if (at.node->kind == FileKind::kDirectory) return os_error(EISDIR, "cannot remove", path.str());
+  const size_t size = at.node->content.size();
+  apply({{at.directory, at.name, nullptr}});
+  if (at.node->nlink == 0 && at.node->kind == FileKind::kRegular) tree_->used_bytes -= size;
+  return {};
+}
+
+Result<void> MemoryDirectory::remove_directory(const RelPath& path) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot remove directory", path));
+  int code = 0;
+  if (path.is_root()) code = EINVAL;
+  if (at.node->kind != FileKind::kDirectory) code = ENOTDIR;
+  if (!at.node->entries.empty()) code = ENOTEMPTY;
+  if (code != 0) return os_error(code, "cannot remove directory", path.str());
+  apply({{at.directory, at.name, nullptr}});
+  return {};
+}
+
+Result<void> MemoryDirectory::check_rename(const Place& from, const Place& to, RenameMode mode) {
+  const bool from_directory = from.node->kind == FileKind::kDirectory;
+  int code = 0;
+  if (from_directory && contains(*from.node, to.directory.get())) code = EINVAL;
+  if (to.node == nullptr) {
+    if (mode == RenameMode::kExchange) code = ENOENT;
+  } else {
+    const bool to_directory = to.node->kind == FileKind::kDirectory;
+    if (mode == RenameMode::kNoReplace) code = EEXIST;
+    if (mode == RenameMode::kExchange && to_directory && contains(*to.node, from.directory.get())) {
+      code = EINVAL;
+    }
+    if (mode == RenameMode::kReplace && from.node != to.node) {
+      if (to_directory && !from_directory) code = EISDIR;
+      if (!to_directory && from_directory) code = ENOTDIR;
+      if (to_directory && from_directory && !to.node->entries.empty()) code = ENOTEMPTY;
+    }
+  }
+  if (code != 0) return os_error(code, "cannot rename", from.name);
+  return {};
+}
+
+Result<void> MemoryDirectory::rename(const RelPath& from, const Directory& to_directory,
+                                     const RelPath& to, RenameMode mode) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place source, existing("cannot rename", from));
+  GALLEY_ASSIGN(const Place target, as_memory(to_directory).place("cannot rename to", to));
+  GALLEY_TRY(check_rename(source, target, mode));
+  if (source.node == target.node) return {};  // POSIX: two links of one file stay
+  const auto replaced = mode == RenameMode::kExchange ? target.node : nullptr;
+  apply({{source.directory, source.name, replaced}, {target.directory, target.name, source.node}});
+  return {};
+}
+
+Result<void> MemoryDirectory::set_mode(const RelPath& path, uint32_t mode) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot set mode of", path));
+  if (at.node->kind == FileKind::kSymlink) {
+    return os_error(EOPNOTSUPP, "cannot set mode of", path.str());
+  }
+  at.node->mode = mode;
+  touch(at.node);
+  return {};
+}
+
+Result<void> MemoryDirectory::set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot set owner of", path));
+  if (uid != UINT32_MAX) at.node->uid = uid;
+  if (gid != UINT32_MAX) at.node->gid = gid;
+  touch(at.node);
+  return {};
+}
+
+Result<std::vector<ExtendedAttribute>> MemoryDirectory::attributes(const RelPath& path) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot read attributes of", path));
+  std::vector<ExtendedAttribute> result;
+  for (const auto& [name, value] : at.node->attributes) result.push_back({name, value});
+  return result;
+}
+
+Result<void> MemoryDirectory::set_attribute(const RelPath& path,
+                                            const ExtendedAttribute& attribute) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot set attribute of", path));
+  at.node->attributes[attribute.name] = attribute.value;
+  touch(at.node);
+  return {};
+}
+
+Result<void> MemoryDirectory::remove_attribute(const RelPath& path, const std::string& name) const {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_ASSIGN(const Place at, existing("cannot remove attribute of", path));
+  if (at.node->attributes.erase(name) > 0) touch(at.node);
+  return {};
+}
+
+Result<void> MemoryDirectory::sync() const {
+  const std::lock_guard guard(tree_->mutex);
+  if (tree_->observer != nullptr) tree_->observer->on_sync(node_);
+  return {};
+}
+
+Result<void> MemoryDirectory::sync_file_system() const {
+  const std::lock_guard guard(tree_->mutex);
+  if (tree_->observer != nullptr) tree_->observer->on_sync_all();
+  return {};
+}
+
+}  // namespace
+
+MemoryTree::MemoryTree() : now_ns(kEpochNs), root(make_node(FileKind::kDirectory, 0755)) {}
+
+MemoryNodePtr MemoryTree::make_node(FileKind kind, uint32_t mode) {
+  auto node = std::make_shared<MemoryNode>();
+  node->kind = kind;
+  node->mode = mode;
+  node->inode = next_inode++;
+  node->mtime_ns = node->ctime_ns = ++now_ns;
+  return node;
+}
+
+std::unique_ptr<Directory> open_memory_tree(std::shared_ptr<MemoryTree> tree) {
+  auto root = tree->root;
+  return std::make_unique<MemoryDirectory>(std::move(tree), std::move(root));
+}
+
+std::unique_ptr<Directory> make_memory_directory() {
+  return open_memory_tree(std::make_shared<MemoryTree>());
+}
+
+}  // namespace galley

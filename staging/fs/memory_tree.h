@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// One object of a tree in memory; names point to it as directory entries point to an inode.
+struct MemoryNode {
+  FileKind kind = FileKind::kRegular;
+  uint32_t mode = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint32_t nlink = 0;
+  uint64_t inode = 0;
+  int64_t mtime_ns = 0;
+  int64_t ctime_ns = 0;
+  std::string content;  ///< bytes of a file, target of a symbolic link
+  std::map<std::string, std::string> attributes;
+  std::map<std::string, std::shared_ptr<MemoryNode>, std::less<>> entries;
+  std::map<const void*, LockMode> locks;  ///< by open file, as flock has it
+};
+
+using MemoryNodePtr = std::shared_ptr<MemoryNode>;
+
+/// One name that an operation set (`after`) or took away (`after` null).
+struct MemoryEntryChange {
+  MemoryNodePtr directory;
+  std::string name;
+  MemoryNodePtr after;
+};
+
+/// Is told of every change of a tree, for the power-loss model. Called under the tree's lock.
+class MemoryObserver {
+ public:
+  virtual ~MemoryObserver() = default;
+  /// One atomic directory operation; the tree already has it.
+  virtual void on_entries(const std::vector<MemoryEntryChange>& changes) = 0;
+  /// The content, mode, owner or attributes of a node changed.
+  virtual void on_node(const MemoryNodePtr& node) = 0;
+  virtual void on_sync(const MemoryNodePtr& node) = 0;
+  virtual void on_sync_all() = 0;
+};
+
+/// A whole file tree in memory.
+///
+/// Threads: every access holds `mutex`.
+struct MemoryTree {
+  MemoryTree();
+  std::mutex mutex;
+  uint64_t next_inode = 1;
+  int64_t now_ns = 0;  ///< one nanosecond later at every change
+  MemoryNodePtr root;
+  MemoryObserver* observer = nullptr;
+  size_t capacity_bytes = SIZE_MAX;  ///< beyond it writes fail with ENOSPC
+  size_t used_bytes = 0;
+
+  MemoryNodePtr make_node(FileKind kind, uint32_t mode);
+};
+
+/// The root directory of a tree that others may share.
+[[nodiscard]] std::unique_ptr<Directory> open_memory_tree(std::shared_ptr<MemoryTree> tree);
+
+/// The open file of a node.
+[[nodiscard]] std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree,
+                                                     MemoryNodePtr node, bool is_writable);
+
+[[nodiscard]] FileStat memory_stat(const MemoryNode& node);
+
+}  // namespace galley
