@@ -1,0 +1,144 @@
+#include "staging/overlay/overlay_file.h"
+
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "base/limits.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kFirstLine = "galley overlay 1\n";
+constexpr std::string_view kLastLine = "end ";
+constexpr size_t kFields = 6;
+constexpr size_t kNodeFields = 4;
+constexpr size_t kBaseFields = 5;
+constexpr int kOctal = 8;
+constexpr int kDecimal = 10;
+
+void add(std::string& out, std::integral auto number, char end, int radix = kDecimal) {
+  std::array<char, 32> digits{};
+  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number, radix);
+  out.append(digits.data(), result.ptr);
+  out.push_back(end);
+}
+
+void add_node(std::string& out, const Node& node) {
+  add(out, static_cast<int>(node.kind), ' ');
+  add(out, node.mode, ' ', kOctal);
+  add(out, node.size, ' ');
+  out.append(node.content.hex()).push_back('\t');
+}
+
+void add_base(std::string& out, const BaseStamp& base) {
+  add(out, base.inode, ' ');
+  add(out, base.device, ' ');
+  add(out, base.mtime_ns, ' ');
+  add(out, base.ctime_ns, ' ');
+  add(out, base.seen_ns, '\t');
+}
+
+tl::unexpected<Error> damaged(size_t line) {
+  return fail(ErrorKind::kInvalid, "stage.damaged",
+              "the stage file of this transaction is damaged at line " + std::to_string(line) +
+                  "; roll the transaction back and stage it again");
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(separator, start), text.size());
+    parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number, int radix = kDecimal) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, radix);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+bool read_node(std::string_view text, Node& node) {
+  const auto parts = split(text, ' ');
+  int kind = 0;
+  if (parts.size() != kNodeFields || !read_number(parts[0], kind) ||
+      !read_number(parts[1], node.mode, kOctal) || !read_number(parts[2], node.size)) {
+    return false;
+  }
+  if (kind < 0 || kind >= static_cast<int>(FileKind::kOther) || node.mode > 0777) return false;
+  node.kind = static_cast<FileKind>(kind);
+  const auto content = ContentId::from_hex(parts[3]);
+  if (content) node.content = *content;
+  return content.has_value();
+}
+
+bool read_base(std::string_view text, BaseStamp& base) {
+  const auto parts = split(text, ' ');
+  return parts.size() == kBaseFields && read_number(parts[0], base.inode) &&
+         read_number(parts[1], base.device) && read_number(parts[2], base.mtime_ns) &&
+         read_number(parts[3], base.ctime_ns) && read_number(parts[4], base.seen_ns);
+}
+
+bool read_source(std::string_view text, std::optional<RelPath>& source) {
+  if (text.empty()) return true;
+  auto path = RelPath::parse(text);
+  if (!path || path->str() != text) return false;
+  source = *std::move(path);
+  return true;
+}
+
+bool read_line(std::string_view line, Overlay::Entries& entries) {
+  const auto fields = split(line, '\t');
+  if (fields.size() != kFields) return false;
+  const auto path = RelPath::parse(fields[0]);
+  if (!path || path->str() != fields[0] || path->is_protected()) return false;
+  Overlay::Entry entry;
+  const bool is_whole = read_node(fields[1], entry.before) && read_base(fields[2], entry.base) &&
+                        read_node(fields[3], entry.now) &&
+                        read_source(fields[4], entry.renamed_from) &&
+                        read_source(fields[5], entry.copied_from);
+  return is_whole && entries.emplace(*path, std::move(entry)).second;
+}
+
+}  // namespace
+
+std::string encode_entries(const Overlay::Entries& entries) {
+  std::string out(kFirstLine);
+  for (const auto& [path, entry] : entries) {
+    out.append(path.str()).push_back('\t');
+    add_node(out, entry.before);
+    add_base(out, entry.base);
+    add_node(out, entry.now);
+    out.append(entry.renamed_from ? entry.renamed_from->str() : "").push_back('\t');
+    out.append(entry.copied_from ? entry.copied_from->str() : "").push_back('\n');
+  }
+  const std::string digest = ContentId::of(out).hex();
+  out.append(kLastLine).append(digest).push_back('\n');
+  return out;
+}
+
+Result<Overlay::Entries> decode_entries(std::string_view text) {
+  if (!text.starts_with(kFirstLine)) return damaged(1);
+  Overlay::Entries entries;
+  size_t line_number = 2;
+  for (size_t start = kFirstLine.size(); start < text.size(); ++line_number) {
+    const size_t end = text.find('\n', start);
+    if (end == std::string_view::npos) return damaged(line_number);
+    const std::string_view line = text.substr(start, end - start);
+    if (line.starts_with(kLastLine) && line.find('\t') == std::string_view::npos) {
+      const auto digest = ContentId::from_hex(line.substr(kLastLine.size()));
+      if (digest != ContentId::of(text.substr(0, start)) || end + 1 != text.size()) break;
+      return entries;
+    }
+    if (entries.size() >= limits::kMaxChanges || !read_line(line, entries)) {
+      return damaged(line_number);
+    }
+    start = end + 1;
+  }
+  return damaged(line_number);
+}
+
+}  // namespace galley

@@ -1,0 +1,58 @@
+#include "base/rel_path.h"
+
+#include <gtest/gtest.h>
+
+namespace galley {
+namespace {
+
+TEST(RelPath, TakesPlainNamesAndDropsDotSlash) {
+  EXPECT_EQ(RelPath::parse("a/b.c")->str(), "a/b.c");
+  EXPECT_EQ(RelPath::parse("./a/b/")->str(), "a/b");
+  EXPECT_EQ(RelPath::parse("a..b/...c")->str(), "a..b/...c");
+}
+
+TEST(RelPath, RefusesWhatCouldLeaveOrConfuse) {
+  for (const std::string_view bad :
+       {"", ".", "..", "../x", "a/../b", "a//b", "/etc/passwd", "a/./b", "a/..", "a\nb", "a\x7f"}) {
+    const auto path = RelPath::parse(bad);
+    ASSERT_FALSE(path) << bad;
+    EXPECT_EQ(path.error().reason, "path.invalid");
+    EXPECT_EQ(path.error().kind, ErrorKind::kInvalid);
+  }
+  EXPECT_FALSE(RelPath::parse(std::string_view("a\0b", 3)));
+  EXPECT_FALSE(RelPath::parse(std::string(RelPath::kMaxComponentBytes + 1, 'a')));
+  EXPECT_TRUE(RelPath::parse(std::string(RelPath::kMaxComponentBytes, 'a')));
+}
+
+TEST(RelPath, TakesAbsolutePathsInsideTheRootOnly) {
+  EXPECT_EQ(RelPath::parse_within("/w/a/b", "/w")->str(), "a/b");
+  EXPECT_EQ(RelPath::parse_within("/w/a", "/w/")->str(), "a");
+  EXPECT_EQ(RelPath::parse_within("/a", "/")->str(), "a");
+  EXPECT_EQ(RelPath::parse_within("/w-evil/a", "/w").error().reason, "path.outside");
+  EXPECT_EQ(RelPath::parse_within("/w", "/w").error().reason, "path.outside");
+  EXPECT_FALSE(RelPath::parse_within("/w/../etc", "/w"));
+}
+
+TEST(RelPath, KnowsItsParts) {
+  const RelPath path = *RelPath::parse("a/bc/d");
+  EXPECT_EQ(path.name(), "d");
+  EXPECT_EQ(path.parent().str(), "a/bc");
+  EXPECT_TRUE(path.parent().parent().parent().is_root());
+  EXPECT_EQ(path.components().size(), 3u);
+  EXPECT_TRUE(path.is_below(*RelPath::parse("a")));
+  EXPECT_FALSE(path.is_below(*RelPath::parse("a/b")));
+  EXPECT_TRUE(path.is_below(RelPath::root()));
+}
+
+TEST(RelPath, KnowsProtectedNamesInEverySpelling) {
+  for (const char* name : {".git", "x/.GIT/y", ".galley/x", ".Sage", "git~1", ".git ", ".git...",
+                           ".git:stream", ".g\u200bit" /* zero-width space is not ignorable */}) {
+    const bool is_real = std::string_view(name) != ".g\u200bit";
+    EXPECT_EQ(RelPath::parse(name)->is_protected(), is_real) << name;
+  }
+  EXPECT_FALSE(RelPath::parse(".gitignore")->is_protected());
+  EXPECT_FALSE(RelPath::parse("git")->is_protected());
+}
+
+}  // namespace
+}  // namespace galley

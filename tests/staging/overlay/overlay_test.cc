@@ -1,0 +1,243 @@
+#include "staging/overlay/overlay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "staging/overlay/overlay_file.h"
+#include "staging/overlay/proposal.h"
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+using ::testing::ElementsAre;
+
+class OverlayTest : public ::testing::Test {
+ protected:
+  OverlayTest() {
+    tree_.write("a.txt", "alpha\n");
+    tree_.write("src/one.c", "one\n", 0755);
+    tree_.write("src/two.c", "two\n");
+    tree_.write("src/deep/three.c", "three\n");
+    EXPECT_TRUE(tree_.directory().make_symlink(rel("link"), "src/one.c"));
+    EXPECT_TRUE(tree_.directory().make_symlink(rel("dirlink"), "src"));
+  }
+
+  static std::vector<std::string> paths(const ChangeSet& changes) {
+    std::vector<std::string> names;
+    for (const Change& change : changes) names.push_back(change.path.str());
+    return names;
+  }
+  std::vector<std::string> names_in(const RelPath& directory) {
+    std::vector<std::string> names;
+    auto entries = overlay_.list(directory);
+    EXPECT_TRUE(entries) << entries.error().message;
+    for (const DirectoryEntry& entry : *entries) names.push_back(entry.name);
+    return names;
+  }
+  static std::string reason(const Result<void>& result) {
+    return result ? "done" : result.error().reason;
+  }
+
+  TempDirectory tree_;
+  SystemClock clock_;
+  Overlay overlay_{tree_.directory(), make_memory_store(), clock_};
+};
+
+TEST_F(OverlayTest, ReadsThroughAndSeesItsOwnWrites) {
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "alpha\n");
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "beta\n"));
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "beta\n");
+  EXPECT_EQ(tree_.read("a.txt"), "alpha\n") << "the workspace is never written";
+}
+
+TEST_F(OverlayTest, WritingTheSameBytesIsNoChange) {
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "alpha\n"));
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(OverlayTest, AnExistingFileKeepsItsMode) {
+  ASSERT_TRUE(overlay_.write(rel("src/one.c"), "changed\n"));
+  EXPECT_EQ(overlay_.node(rel("src/one.c"))->mode, 0755u);
+}
+
+TEST_F(OverlayTest, ANewFileListsItsMissingParents) {
+  ASSERT_TRUE(overlay_.write(rel("x/y/z.txt"), "z"));
+  EXPECT_THAT(paths(overlay_.changes()), ElementsAre("x", "x/y", "x/y/z.txt"));
+}
+
+TEST_F(OverlayTest, RemovingTheLastFileRemovesTheDirectory) {
+  ASSERT_TRUE(overlay_.remove(rel("src/deep/three.c")));
+  EXPECT_THAT(paths(overlay_.changes()), ElementsAre("src/deep", "src/deep/three.c"));
+  EXPECT_THAT(names_in(rel("src")), ElementsAre("one.c", "two.c"));
+}
+
+TEST_F(OverlayTest, ADirectoryThatGotANewFileIsNotPruned) {
+  ASSERT_TRUE(overlay_.write(rel("src/deep/four.c"), "4"));
+  ASSERT_TRUE(overlay_.remove(rel("src/deep/three.c")));
+  EXPECT_THAT(names_in(rel("src/deep")), ElementsAre("four.c"));
+}
+
+TEST_F(OverlayTest, ADirectoryWhoseFileCameBackIsNotPruned) {
+  ASSERT_TRUE(overlay_.remove(rel("src/one.c")));
+  ASSERT_TRUE(overlay_.remove(rel("src/two.c")));
+  ASSERT_TRUE(overlay_.write(rel("src/one.c"), "again"));
+  ASSERT_TRUE(overlay_.remove(rel("src/deep/three.c")));
+  EXPECT_THAT(names_in(rel("src")), ElementsAre("one.c"));
+}
+
+TEST_F(OverlayTest, AMoveRemembersWhereItCameFrom) {
+  ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("b.txt")));
+  ASSERT_TRUE(overlay_.move(rel("b.txt"), rel("c.txt")));
+  const ChangeSet changes = overlay_.changes();
+  ASSERT_THAT(paths(changes), ElementsAre("a.txt", "c.txt"));
+  EXPECT_TRUE(changes[0].is_delete());
+  EXPECT_EQ(changes[1].renamed_from, rel("a.txt"));
+  ASSERT_TRUE(overlay_.move(rel("c.txt"), rel("a.txt")));
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(OverlayTest, TwoFilesCanSwapNames) {
+  ASSERT_TRUE(overlay_.move(rel("src/one.c"), rel("tmp")));
+  ASSERT_TRUE(overlay_.move(rel("src/two.c"), rel("src/one.c")));
+  ASSERT_TRUE(overlay_.move(rel("tmp"), rel("src/two.c")));
+  EXPECT_EQ(**overlay_.read(rel("src/one.c")), "two\n");
+  EXPECT_EQ(**overlay_.read(rel("src/two.c")), "one\n");
+  EXPECT_THAT(paths(overlay_.changes()), ElementsAre("src/one.c", "src/two.c"));
+}
+
+TEST_F(OverlayTest, ADirectoryMovesWithEverythingBelow) {
+  ASSERT_TRUE(overlay_.write(rel("src/new.c"), "new"));
+  ASSERT_TRUE(overlay_.move(rel("src"), rel("lib/code")));
+  EXPECT_THAT(names_in(rel("lib/code")), ElementsAre("deep", "new.c", "one.c", "two.c"));
+  EXPECT_EQ(**overlay_.read(rel("lib/code/deep/three.c")), "three\n");
+  EXPECT_EQ(overlay_.node(rel("src/one.c"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(overlay_.node(rel("src"))->kind, FileKind::kAbsent);
+}
+
+TEST_F(OverlayTest, AMoveIntoItselfOrOntoSomethingIsRefused) {
+  EXPECT_EQ(reason(overlay_.move(rel("src"), rel("src/in"))), "path.into_itself");
+  EXPECT_EQ(reason(overlay_.move(rel("a.txt"), rel("src/one.c"))), "path.exists");
+  EXPECT_EQ(reason(overlay_.move(rel("none"), rel("x"))), "path.not_found");
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(OverlayTest, ATreeIsRemovedWhole) {
+  ASSERT_TRUE(overlay_.remove_tree(rel("src")));
+  EXPECT_EQ(overlay_.node(rel("src/deep/three.c"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(overlay_.changes().size(), 5u);
+  ASSERT_TRUE(overlay_.write(rel("src"), "now a file"));
+  EXPECT_TRUE(overlay_.changes()[0].is_type_change());
+}
+
+TEST_F(OverlayTest, ProtectedNamesAreRefused) {
+  for (const char* name : {".git/config", ".GIT/x", "sub/.git/hooks/pre-commit", ".galley/lock",
+                           ".sage/x", "GIT~1/x", ".git./x", ".g\u200cit/x", ".git::$DATA"}) {
+    EXPECT_EQ(reason(overlay_.write(rel(name), "x")), "path.protected") << name;
+  }
+  EXPECT_TRUE(overlay_.write(rel(".gitignore"), "x"));
+  EXPECT_TRUE(overlay_.write(rel("agit/.github/x"), "x"));
+}
+
+TEST_F(OverlayTest, PathsThroughLinksAreRefused) {
+  EXPECT_EQ(reason(overlay_.write(rel("dirlink/new.c"), "x")), "path.through_symlink");
+  ASSERT_TRUE(overlay_.make_symlink(rel("fresh"), "src"));
+  EXPECT_EQ(reason(overlay_.write(rel("fresh/new.c"), "x")), "path.through_symlink");
+  EXPECT_EQ(reason(overlay_.write(rel("link"), "x")), "path.is_symlink");
+}
+
+TEST_F(OverlayTest, AFileBelowAFileIsRefused) {
+  EXPECT_EQ(reason(overlay_.write(rel("a.txt/b"), "x")), "path.not_directory");
+  ASSERT_TRUE(overlay_.remove(rel("a.txt")));
+  EXPECT_TRUE(overlay_.write(rel("a.txt/b"), "x")) << "the file made room";
+}
+
+TEST_F(OverlayTest, ADirectoryIsNotAFile) {
+  EXPECT_EQ(reason(overlay_.write(rel("src"), "x")), "path.is_directory");
+  EXPECT_EQ(overlay_.read(rel("src")).error().reason, "path.is_directory");
+  EXPECT_EQ(reason(overlay_.remove(rel("src"))), "path.is_directory");
+  EXPECT_EQ(reason(overlay_.remove_directory(rel("src"))), "path.directory_not_empty");
+}
+
+TEST_F(OverlayTest, AFileThatChangedUnderAReadIsAConflictAtTheNextEdit) {
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "alpha\n");
+  const Overlay::Entries seen = overlay_.entries();
+  Overlay second(tree_.directory(), make_memory_store(), clock_);
+  second.restore(seen);
+  tree_.write("a.txt", "somebody else\n");
+  EXPECT_EQ(reason(second.write(rel("a.txt"), "mine\n")), "conflict.changed_on_disk");
+  EXPECT_EQ(second.read(rel("a.txt")).error().reason, "conflict.changed_on_disk");
+}
+
+TEST_F(OverlayTest, ReadsAreOnRecord) {
+  ASSERT_TRUE(overlay_.read(rel("a.txt")));
+  ASSERT_TRUE(overlay_.node(rel("absent.txt")));
+  const auto reads = overlay_.reads();
+  ASSERT_EQ(reads.size(), 2u);
+  EXPECT_EQ(reads[0].before.content, ContentId::of("alpha\n"));
+  EXPECT_EQ(reads[1].before.kind, FileKind::kAbsent);
+}
+
+TEST_F(OverlayTest, RestoreTakesEverythingBack) {
+  const Overlay::Entries saved = overlay_.entries();
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "beta\n"));
+  ASSERT_TRUE(overlay_.remove(rel("src/deep/three.c")));
+  overlay_.restore(saved);
+  EXPECT_TRUE(overlay_.changes().empty());
+  EXPECT_THAT(names_in(rel("src")), ElementsAre("deep", "one.c", "two.c"));
+}
+
+TEST_F(OverlayTest, EveryKindOfDifferenceChangesTheProposalId) {
+  std::vector<ContentId> ids;
+  ids.push_back(Proposal::freeze(overlay_).id());
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "b"));
+  ids.push_back(Proposal::freeze(overlay_).id());
+  ASSERT_TRUE(overlay_.set_mode(rel("a.txt"), 0600));
+  ids.push_back(Proposal::freeze(overlay_).id());
+  ASSERT_TRUE(overlay_.make_symlink(rel("l"), "a"));
+  ids.push_back(Proposal::freeze(overlay_).id());
+  ASSERT_TRUE(overlay_.make_directory(rel("d")));
+  ids.push_back(Proposal::freeze(overlay_).id());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    for (size_t j = i + 1; j < ids.size(); ++j) EXPECT_NE(ids[i], ids[j]) << i << " " << j;
+  }
+}
+
+TEST_F(OverlayTest, EntriesSurviveTheirTextForm) {
+  ASSERT_TRUE(overlay_.write(rel("src/deep/three.c"), "3"));
+  ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("name with space")));
+  ASSERT_TRUE(overlay_.make_symlink(rel("l"), "a"));
+  ASSERT_TRUE(overlay_.copy(rel("src/one.c"), rel("copy")));
+  const std::string text = encode_entries(overlay_.entries());
+  const auto back = decode_entries(text);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, overlay_.entries());
+}
+
+TEST_F(OverlayTest, ADamagedTextFormIsRefused) {
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "3"));
+  const std::string text = encode_entries(overlay_.entries());
+  for (size_t length = 0; length < text.size(); ++length) {
+    EXPECT_FALSE(decode_entries(text.substr(0, length))) << length;
+  }
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string bad = text;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    EXPECT_FALSE(decode_entries(bad)) << i;
+  }
+}
+
+TEST(DiskStore, GivesBackWhatWasPutAndNoticesDamage) {
+  TempDirectory tree;
+  auto opened = open_disk_directory(tree.path());
+  ASSERT_TRUE(opened);
+  const auto store = make_disk_store(*std::move(opened));
+  const auto id = store->put("some bytes");
+  ASSERT_TRUE(id);
+  EXPECT_EQ(**store->get(*id), "some bytes");
+  tree.write(id->hex(), "some bytez");
+  EXPECT_EQ(store->get(*id).error().reason, "stage.content_missing");
+}
+
+}  // namespace
+}  // namespace galley
