@@ -1,0 +1,102 @@
+# The verbs of this project. Each does its own set-up: a fresh clone needs nothing before it.
+# The work itself is in CMakePresets.json, scripts/ and .ci/run.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+JOBS ?= $(shell nproc)
+# Seconds that each fuzz target runs in `make fuzz`.
+FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
+
+# configure(folder, options): set-up and CMake, only as far as needed.
+configure = scripts/setup && cmake -S . -B $(1) -G Ninja $(2) > $(1).configure.log 2>&1 || { cat $(1).configure.log >&2; exit 1; }
+compile = cmake --build $(1) -j $(JOBS)
+
+.PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz crash stress \
+        install consumer examples clean
+
+help:  ## this list
+	@echo "make VERB, where VERB is one of"
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' \
+	  | awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
+
+setup:  ## install what is missing of scripts/packages.txt (Debian 12)
+	@scripts/setup
+
+build:  ## compile; leaves the program at build/galley
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build) --target galley_program
+
+demo:  ## build the program and watch it preview, apply, undo and refuse real patches
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build) --target galley_program
+	@scripts/demo
+
+test:  ## build everything and run all tests
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build)
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+
+check:  ## format, arrows, words and documents: what needs no long run
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build) --target test_architecture
+	@scripts/check
+
+asan:  ## build with AddressSanitizer and UBSan into build-asan and run all tests
+	@mkdir -p build-asan && $(call configure,build-asan,--preset asan)
+	@$(call compile,build-asan)
+	@ctest --preset asan -j $(JOBS)
+
+tsan:  ## build with ThreadSanitizer into build-tsan and run all tests
+	@mkdir -p build-tsan && $(call configure,build-tsan,--preset tsan)
+	@$(call compile,build-tsan)
+	@ctest --preset tsan -j $(JOBS)
+
+tidy:  ## clang-tidy over our own files
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@scripts/tidy build
+
+format:  ## clang-format every source in place
+	@git ls-files -z -co --exclude-standard '*.cc' '*.h' | xargs -0 clang-format -i
+
+bench:  ## build and run the benchmarks of bench/
+	@mkdir -p build-bench && $(call configure,build-bench,-DCMAKE_BUILD_TYPE=Release -DGALLEY_BENCH=ON -DGALLEY_TESTS=OFF)
+	@$(call compile,build-bench)
+	@for program in build-bench/bench/*_bench; do echo "== $$program"; "$$program"; done
+
+compare:  ## measure beside git and patch, in one run; writes build/compare.md
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build) --target galley_program
+	@bench/compare --galley build/galley --output build/compare.md
+
+fuzz:  ## build the fuzz targets with clang and run each for FUZZ_SECONDS
+	@mkdir -p build-fuzz && $(call configure,build-fuzz,--preset fuzz)
+	@$(call compile,build-fuzz)
+	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+crash:  ## the crash tests: kill and power cut at every step of a commit
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build)
+	@ctest --test-dir build --output-on-failure -j $(JOBS) -L '^crash$$'
+
+stress:  ## crash and system tests again and again (GALLEY_STRESS=1: the long versions)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build)
+	@GALLEY_STRESS=1 ctest --test-dir build --output-on-failure -j $(JOBS) -L '^(crash|system)$$' --repeat until-fail:3
+
+install: build  ## install program, library and headers under PREFIX
+	@$(call compile,build)
+	@cmake --install build --prefix $(PREFIX)
+
+consumer:  ## install into a scratch prefix and build programs against it (CMake and pkg-config)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build)
+	@scripts/consumer-test build
+
+examples:  ## build and run the programs of examples/
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build)
+	@scripts/examples build
+
+clean:  ## remove every build folder
+	@rm -rf build build-*

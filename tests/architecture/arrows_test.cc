@@ -1,0 +1,136 @@
+// Reads every source of every room and holds it to the rules of docs/ARCHITECTURE.md.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/architecture/rules.h"
+#include "tests/architecture/source_text.h"
+
+namespace galley::architecture {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = GALLEY_SOURCE_DIR;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+struct Source {
+  std::string path;
+  std::string text;
+};
+
+/// Every .h and .cc of the rooms.
+const std::vector<Source>& sources() {
+  static const std::vector<Source> all = [] {
+    std::vector<Source> found;
+    for (const Room& room : rooms()) {
+      if (!fs::exists(kRoot / room.folder)) continue;
+      for (const auto& entry : fs::directory_iterator(kRoot / room.folder)) {
+        const std::string extension = entry.path().extension();
+        if (extension != ".h" && extension != ".cc") continue;
+        found.push_back(
+            {room.folder + "/" + entry.path().filename().string(), text_of(entry.path())});
+      }
+    }
+    return found;
+  }();
+  return all;
+}
+
+std::string joined(const Violations& violations) {
+  std::string text;
+  for (const std::string& violation : violations) text += "\n  " + violation;
+  return text;
+}
+
+template <class Rule>
+Violations broken_by_all(Rule rule) {
+  Violations all;
+  for (const Source& source : sources()) {
+    const Violations found = rule(source);
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  return all;
+}
+
+TEST(Rooms, TableEqualsCMakeLists) {
+  const auto declared = rooms_in_cmake(text_of(kRoot / "CMakeLists.txt"));
+  ASSERT_EQ(declared.size(), rooms().size());
+  for (size_t i = 0; i < declared.size(); ++i) {
+    EXPECT_EQ(declared[i].folder, rooms()[i].folder);
+    EXPECT_EQ(declared[i].depends, rooms()[i].depends) << declared[i].folder;
+  }
+}
+
+TEST(Rooms, EachNamesOnlyRoomsListedBeforeIt) {
+  std::set<std::string> seen;
+  for (const Room& room : rooms()) {
+    for (const std::string& below : room.depends) {
+      EXPECT_EQ(seen.count(below), 1U) << room.folder << " -> " << below;
+    }
+    seen.insert(room.folder);
+  }
+}
+
+TEST(Rooms, EverySourceBelongsToOne) {
+  Violations strays;
+  for (const char* top : {"base", "staging", "tools", "engine", "cli"}) {
+    if (!fs::exists(kRoot / top)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
+      const std::string path = fs::relative(entry.path(), kRoot).string();
+      const std::string extension = entry.path().extension();
+      if (extension != ".cc" && extension != ".h") continue;
+      if (room_of(path) != fs::path(path).parent_path().string()) strays.push_back(path);
+    }
+  }
+  EXPECT_TRUE(strays.empty()) << joined(strays);
+}
+
+TEST(Rooms, NoArrowRunsUp) {
+  ASSERT_GT(sources().size(), 20U);
+  const auto broken = broken_by_all([](const Source& s) { return upward_arrows(s.path, s.text); });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+TEST(Rooms, EachLibraryHasOneDoor) {
+  const auto broken = broken_by_all([](const Source& s) { return wrong_doors(s.path, s.text); });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+TEST(Rooms, PublicHeadersShowNoForeignType) {
+  const auto broken =
+      broken_by_all([](const Source& s) { return foreign_types_in_public_header(s.path, s.text); });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+TEST(Rooms, OnlyFsAndSandboxCallTheSystem) {
+  const auto broken =
+      broken_by_all([](const Source& s) { return raw_system_calls(s.path, s.text); });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+TEST(Style, FilesAndFunctionsStayShort) {
+  const auto broken = broken_by_all([](const Source& s) { return too_long(s.path, s.text); });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+TEST(Style, HeadersFirstAndNamesSaySomething) {
+  const auto broken = broken_by_all([](const Source& s) {
+    fs::path header = kRoot / s.path;
+    header.replace_extension(".h");
+    const bool has_own_header = fs::path(s.path).extension() == ".cc" && fs::exists(header);
+    return bad_manners(s.path, s.text, has_own_header);
+  });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+}  // namespace
+}  // namespace galley::architecture

@@ -1,0 +1,326 @@
+#include "tests/architecture/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <regex>
+
+#include "tests/architecture/source_text.h"
+
+namespace galley::architecture {
+namespace {
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+std::string at(std::string_view path, int line, const std::string& what) {
+  return std::string(path) + ":" + std::to_string(line) + ": " + what;
+}
+
+/// Every room that `folder` may include: itself and all that lies below it.
+std::set<std::string> reachable_from(const std::string& folder) {
+  std::set<std::string> reached = {folder};
+  std::function<void(const std::string&)> visit = [&](const std::string& name) {
+    for (const Room& room : rooms()) {
+      if (room.folder != name) continue;
+      for (const std::string& below : room.depends) {
+        if (reached.insert(below).second) visit(below);
+      }
+    }
+  };
+  visit(folder);
+  return reached;
+}
+
+/// A third-party header, by prefix, and the places (path prefixes) that may name it.
+struct Door {
+  const char* header;
+  std::vector<const char*> places;
+};
+
+const std::vector<Door>& doors() {
+  static const std::vector<Door> table = {
+      {"dtl/", {"staging/text/"}},
+      {"xxhash.h", {"staging/text/"}},
+      {"zlib.h", {"staging/text/"}},
+      {"git2", {"staging/git/"}},
+      {"seccomp.h", {"staging/sandbox/"}},
+      {"valijson/", {"tools/schema"}},
+      {"re2/", {"tools/", "engine/validators/"}},
+      {"toml++/", {"engine/policy/", "engine/validators/"}},
+      {"yaml-cpp/", {"engine/validators/"}},
+      {"pugixml.hpp", {"engine/validators/"}},
+      {"sqlite3.h", {"engine/history/"}},
+      {"openssl/", {"base/"}},
+      {"CLI/", {"cli/"}},
+      {"tl/expected.hpp", {"base/result.h"}},
+      {"fmt/", {"base/", "staging/", "tools/", "engine/", "cli/", "server/"}},
+      {"nlohmann/",
+       {"staging/git/", "staging/overlay/", "staging/sandbox/", "tools/", "engine/", "cli/",
+        "server/"}},
+      // The operating system's own doors.
+      {"fcntl.h", {"staging/fs/", "staging/sandbox/"}},
+      {"dirent.h", {"staging/fs/", "staging/sandbox/"}},
+      {"filesystem", {"staging/fs/"}},
+      {"fstream", {"staging/fs/"}},
+      {"spawn.h", {"staging/sandbox/"}},
+      {"sched.h", {"staging/sandbox/"}},
+      {"sys/mount.h", {"staging/sandbox/"}},
+      {"sys/prctl.h", {"staging/sandbox/"}},
+      {"sys/stat.h", {"staging/fs/", "staging/sandbox/"}},
+      {"sys/wait.h", {"staging/sandbox/"}},
+      {"sys/syscall.h", {"staging/fs/", "staging/sandbox/"}},
+      {"linux/", {"staging/fs/", "staging/sandbox/"}},
+      {"dlfcn.h", {"staging/git/"}},
+  };
+  return table;
+}
+
+/// Headers of the operating system that do no harm anywhere.
+bool is_plain_system_header(std::string_view header) {
+  static const std::set<std::string_view> table = {
+      "unistd.h",        "signal.h",     "pthread.h",      "poll.h",        "errno.h",
+      "sys/ioctl.h",     "sys/types.h",  "sys/resource.h", "sys/random.h",  "sys/socket.h",
+      "sys/un.h",        "sys/time.h",   "time.h",         "fnmatch.h",     "limits.h",
+      "stdlib.h",        "string.h",     "sys/utsname.h",  "sys/mman.h",    "sys/file.h",
+      "sys/xattr.h",     "sys/vfs.h",    "sys/statvfs.h",  "sys/eventfd.h", "sys/signalfd.h",
+      "termios.h",       "pwd.h",        "grp.h",          "syslog.h",      "locale.h",
+      "wchar.h",         "immintrin.h",  "nmmintrin.h",    "cpuid.h",       "arm_acle.h",
+      "sys/sysmacros.h", "sys/statfs.h", "sys/auxv.h",     "stdio.h",       "endian.h",
+      "byteswap.h"};
+  return table.count(header) != 0;
+}
+
+bool is_standard_header(std::string_view header) {
+  return header.find('.') == std::string_view::npos && header.find('/') == std::string_view::npos;
+}
+
+const Door* door_of(std::string_view header) {
+  for (const Door& door : doors()) {
+    const std::string_view name = door.header;
+    // A folder or a family of headers is named by its prefix, a single header by its whole name.
+    const bool is_family = ends_with(name, "/") || name == "git2";
+    if (is_family ? starts_with(header, name) : header == name) return &door;
+  }
+  return nullptr;
+}
+
+bool may_touch_the_system(std::string_view path) {
+  return starts_with(path, "staging/fs/") || starts_with(path, "staging/sandbox/");
+}
+
+/// The word before `position`, with what joins it to the call: decides call or declaration.
+bool is_call_of_system(const std::string& code, size_t position, bool is_ambiguous) {
+  size_t i = position;
+  const bool is_global = i >= 2 && code.compare(i - 2, 2, "::") == 0;
+  if (is_global) {
+    i -= 2;
+    size_t before = i;
+    while (before > 0 && (std::isalnum(static_cast<unsigned char>(code[before - 1])) != 0 ||
+                          code[before - 1] == '_' || code[before - 1] == '>')) {
+      --before;
+    }
+    const std::string_view owner = std::string_view(code).substr(before, i - before);
+    return owner.empty() || owner == "std" || owner == "return";
+  }
+  if (is_ambiguous) return false;
+  while (i > 0 && std::isspace(static_cast<unsigned char>(code[i - 1])) != 0) --i;
+  if (i == 0) return true;
+  const char previous = code[i - 1];
+  if (previous == '.' || previous == '>' || previous == '*') return false;
+  if (previous == '&') return i >= 2 && code[i - 2] == '&';
+  if (std::isalnum(static_cast<unsigned char>(previous)) == 0 && previous != '_') return true;
+  return i >= 6 && code.compare(i - 6, 6, "return") == 0;
+}
+
+Violations calls_matching(std::string_view path, const std::string& code, const std::regex& names,
+                          bool is_ambiguous) {
+  Violations found;
+  for (auto it = std::sregex_iterator(code.begin(), code.end(), names);
+       it != std::sregex_iterator(); ++it) {
+    const auto position = static_cast<size_t>(it->position(0));
+    if (!is_call_of_system(code, position, is_ambiguous)) continue;
+    const auto line = std::count(code.begin(), code.begin() + it->position(0), '\n') + 1;
+    found.push_back(at(path, static_cast<int>(line),
+                       "calls " + (*it)[1].str() + " outside staging/fs and staging/sandbox"));
+  }
+  return found;
+}
+
+}  // namespace
+
+const std::vector<Room>& rooms() {
+  static const std::vector<Room> table = {
+      {"base", {}},
+      {"staging/fs", {"base"}},
+      {"staging/text", {"base"}},
+      {"staging/git", {"base"}},
+      {"staging/overlay", {"base", "staging/fs", "staging/text"}},
+      {"staging/sandbox", {"base", "staging/fs", "staging/overlay"}},
+      {"tools", {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox"}},
+      {"engine/policy", {"base", "staging/fs", "staging/overlay"}},
+      {"engine/validators",
+       {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox",
+        "engine/policy"}},
+      {"engine/commit", {"base", "staging/fs", "staging/text", "staging/overlay", "engine/policy"}},
+      {"engine/history",
+       {"base", "staging/fs", "staging/text", "staging/overlay", "engine/policy", "engine/commit"}},
+      {"engine/pipeline",
+       {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox", "staging/git",
+        "tools", "engine/policy", "engine/validators", "engine/commit", "engine/history"}},
+      {"cli", {"engine/pipeline"}},
+  };
+  return table;
+}
+
+std::vector<Room> rooms_in_cmake(std::string_view cmake_lists) {
+  static const std::regex call(R"((?:^|\n)galley_room\(([^)]*)\))");
+  static const std::regex word(R"([^\s]+)");
+  const std::string text(cmake_lists);
+  std::vector<Room> found;
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), call); it != std::sregex_iterator();
+       ++it) {
+    const std::string arguments = (*it)[1].str();
+    Room room;
+    bool in_depends = false;
+    for (auto w = std::sregex_iterator(arguments.begin(), arguments.end(), word);
+         w != std::sregex_iterator(); ++w) {
+      const std::string token = w->str();
+      if (room.folder.empty()) {
+        room.folder = token;
+      } else if (token == "DEPENDS" || token == "LINK") {
+        in_depends = token == "DEPENDS";
+      } else if (in_depends) {
+        room.depends.push_back(token);
+      }
+    }
+    found.push_back(room);
+  }
+  return found;
+}
+
+std::string room_of(std::string_view path) {
+  std::string best;
+  for (const Room& room : rooms()) {
+    if (starts_with(path, room.folder + "/") && room.folder.size() > best.size()) {
+      best = room.folder;
+    }
+  }
+  return best;
+}
+
+Violations upward_arrows(std::string_view path, std::string_view source) {
+  Violations found;
+  const std::string room = room_of(path);
+  const std::set<std::string> allowed = reachable_from(room);
+  for (const Include& include : includes_of(source)) {
+    if (include.is_angled) continue;
+    const std::string target = room_of(include.header);
+    if (target.empty()) {
+      found.push_back(
+          at(path, include.line, "includes " + include.header + ", which is no room's"));
+    } else if (allowed.count(target) == 0) {
+      found.push_back(at(path, include.line, room + " may not see " + include.header));
+    }
+  }
+  return found;
+}
+
+Violations wrong_doors(std::string_view path, std::string_view source) {
+  Violations found;
+  for (const Include& include : includes_of(source)) {
+    if (!include.is_angled) continue;
+    const Door* door = door_of(include.header);
+    if (door == nullptr) {
+      if (is_standard_header(include.header) || is_plain_system_header(include.header)) continue;
+      found.push_back(at(path, include.line, "<" + include.header + "> has no door"));
+      continue;
+    }
+    const bool is_inside = std::any_of(door->places.begin(), door->places.end(),
+                                       [&](const char* place) { return starts_with(path, place); });
+    if (!is_inside) {
+      found.push_back(at(path, include.line, "<" + include.header + "> outside its door"));
+    }
+  }
+  return found;
+}
+
+Violations foreign_types_in_public_header(std::string_view path, std::string_view source) {
+  Violations found;
+  if (!ends_with(path, ".h")) return found;
+  for (const Include& include : includes_of(source)) {
+    if (!include.is_angled || is_standard_header(include.header)) continue;
+    if (include.header == "tl/expected.hpp" || include.header == "nlohmann/json_fwd.hpp") continue;
+    if (is_plain_system_header(include.header)) continue;
+    found.push_back(at(path, include.line, "public header shows <" + include.header + ">"));
+  }
+  return found;
+}
+
+Violations raw_system_calls(std::string_view path, std::string_view source) {
+  // Words that are also our own method names count only when written ::name or std::name.
+  static const std::regex ambiguous(
+      R"(\b(open|rename|remove|link|symlink|mkdir|truncate|read|write|close|stat|clone|fork|system|creat|chmod|chown|sync|flock)\s*\()");
+  static const std::regex certain(
+      R"(\b(openat2?|renameat2?|unlink|unlinkat|mkdirat|rmdir|linkat|symlinkat|fchmod|fchmodat|fchown|lchown|fchownat|ftruncate|fallocate|pwritev?|writev|fsync|fdatasync|syncfs|fopen|freopen|fdopen|mkstemp|mkdtemp|mknod|opendir|execve|execvp|execvpe|execv|execl|execlp|execle|fexecve|vfork|clone3|posix_spawnp?|popen|waitpid|waitid|unshare|setns|pivot_root|syscall|mount|umount2)\s*\()");
+  static const std::regex names(R"(std::(filesystem|fstream|ifstream|ofstream)\b)");
+  Violations found;
+  if (may_touch_the_system(path)) return found;
+  const std::string code = without_comments_and_literals(source);
+  for (const auto& part :
+       {calls_matching(path, code, ambiguous, true), calls_matching(path, code, certain, false)}) {
+    found.insert(found.end(), part.begin(), part.end());
+  }
+  for (auto it = std::sregex_iterator(code.begin(), code.end(), names);
+       it != std::sregex_iterator(); ++it) {
+    const auto line = std::count(code.begin(), code.begin() + it->position(0), '\n') + 1;
+    found.push_back(at(path, static_cast<int>(line), "uses std::" + (*it)[1].str()));
+  }
+  return found;
+}
+
+Violations too_long(std::string_view path, std::string_view source) {
+  Violations found;
+  if (const int lines = line_count(source); lines > kMaxFileLines) {
+    found.push_back(at(path, lines, "file of " + std::to_string(lines) + " lines"));
+  }
+  for (const FunctionExtent& function : functions_of(source)) {
+    const int lines = function.last_line - function.first_line + 1;
+    if (lines > kMaxFunctionLines) {
+      found.push_back(at(path, function.first_line,
+                         "function of " + std::to_string(lines) +
+                             " lines: " + function.head.substr(0, function.head.find('\n'))));
+    }
+  }
+  return found;
+}
+
+Violations bad_manners(std::string_view path, std::string_view source, bool has_own_header) {
+  Violations found;
+  if (ends_with(path, ".h") && source.find("#pragma once\n") == std::string_view::npos) {
+    found.push_back(at(path, 1, "header without #pragma once"));
+  }
+  if (has_own_header) {
+    const std::string own = std::string(path.substr(0, path.size() - 3)) + ".h";
+    const auto includes = includes_of(source);
+    if (includes.empty() || includes.front().header != own) {
+      found.push_back(at(path, 1, "does not include " + own + " first"));
+    }
+  }
+  static const std::regex vague(
+      R"(\b(?:class|struct)\s+(\w*(?:Manager|Helper|Util|Utils|Impl))\b)");
+  const std::string code = without_comments_and_literals(source);
+  for (auto it = std::sregex_iterator(code.begin(), code.end(), vague);
+       it != std::sregex_iterator(); ++it) {
+    const auto line = std::count(code.begin(), code.begin() + it->position(0), '\n') + 1;
+    found.push_back(at(path, static_cast<int>(line), "says nothing: " + (*it)[1].str()));
+  }
+  return found;
+}
+
+}  // namespace galley::architecture

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace galley::architecture {
+
+/// A room and the rooms that it names as its own below it.
+struct Room {
+  std::string folder;
+  std::vector<std::string> depends;
+};
+
+/// The rooms, lowest first: the one table of this test. CMakeLists.txt must say the same.
+[[nodiscard]] const std::vector<Room>& rooms();
+
+/// The rooms as CMakeLists.txt registers them.
+[[nodiscard]] std::vector<Room> rooms_in_cmake(std::string_view cmake_lists);
+
+/// The room that a path such as `staging/fs/file.cc` lies in; empty outside every room.
+[[nodiscard]] std::string room_of(std::string_view path);
+
+/// One broken rule, as `path:line: what`.
+using Violations = std::vector<std::string>;
+
+/// Includes of another room that is not below this file's room.
+[[nodiscard]] Violations upward_arrows(std::string_view path, std::string_view source);
+
+/// Includes of a third-party or system header outside its door.
+[[nodiscard]] Violations wrong_doors(std::string_view path, std::string_view source);
+
+/// Third-party headers in a header that is installed.
+[[nodiscard]] Violations foreign_types_in_public_header(std::string_view path,
+                                                        std::string_view source);
+
+/// Calls of the operating system's file and process functions outside the rooms that own them.
+[[nodiscard]] Violations raw_system_calls(std::string_view path, std::string_view source);
+
+inline constexpr int kMaxFileLines = 500;
+inline constexpr int kMaxFunctionLines = 70;
+
+/// Files and functions that have grown too long.
+[[nodiscard]] Violations too_long(std::string_view path, std::string_view source);
+
+/// Headers without `#pragma once`, sources that do not include their own header first, and names
+/// that say nothing (Manager, Helper, Util, Impl).
+[[nodiscard]] Violations bad_manners(std::string_view path, std::string_view source,
+                                     bool has_own_header);
+
+}  // namespace galley::architecture
