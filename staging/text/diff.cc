@@ -1,0 +1,310 @@
+#include "staging/text/diff.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "staging/text/diff_anchor.h"
+#include "staging/text/diff_myers.h"
+#include "staging/text/diff_slide.h"
+
+namespace galley {
+
+namespace {
+
+// Steps of the exact search before anchors are tried: 65,536 is 256 edits from both corners.
+constexpr uint64_t kMinSearchSteps = 65'536;
+constexpr uint64_t kSearchStepsPerLine = 8;
+constexpr int kMaxAnchorDepth = 8;
+
+// Frequent lines (blank, "}") amid lines that have no match only tie unrelated text together.
+constexpr uint32_t kMaxFrequent = 1024;
+constexpr size_t kFrequentWindow = 100;
+constexpr size_t kFrequentShare = 4;
+
+// Marks the changed lines of two id sequences.
+class Differ {
+ public:
+  Differ(const std::vector<LineId>& a, const std::vector<LineId>& b, size_t distinct)
+      : a_(a.data()),
+        b_(b.data()),
+        middle_(a_, b_),
+        anchors_(a_, b_, distinct),
+        a_changed(a.size()),
+        b_changed(b.size()) {
+    solve({0, static_cast<int32_t>(a.size()), 0, static_cast<int32_t>(b.size())}, 0);
+  }
+
+ private:
+  void solve(DiffBox box, int anchor_depth) {
+    while (true) {
+      trim(box);
+      if (box.a_begin == box.a_end || box.b_begin == box.b_end) return mark(box);
+      const auto lines = static_cast<uint64_t>(box.lines());
+      const auto split = middle_.find(box, kMinSearchSteps + kSearchStepsPerLine * lines);
+      if (!split.exact && anchor_depth < kMaxAnchorDepth) {
+        if (solve_between_anchors(box, anchor_depth)) return;
+        anchor_depth = kMaxAnchorDepth;
+      }
+      DiffBox first{box.a_begin, split.a, box.b_begin, split.b};
+      DiffBox second{split.a, box.a_end, split.b, box.b_end};
+      if (first.lines() > second.lines()) std::swap(first, second);
+      if (first.lines() == 0) return mark(box);  // only an inexact split can be a corner
+      solve(first, anchor_depth);  // the smaller half, so that the stack stays shallow
+      box = second;
+    }
+  }
+
+  bool solve_between_anchors(const DiffBox& box, int anchor_depth) {
+    const auto anchors = anchors_.find(box);
+    if (anchors.empty()) return false;
+    int32_t a = box.a_begin;
+    int32_t b = box.b_begin;
+    for (const auto& anchor : anchors) {
+      if (anchor.a < a || anchor.b < b) continue;  // swallowed by the snake before it
+      solve({a, anchor.a, b, anchor.b}, anchor_depth + 1);
+      a = anchor.a + 1;
+      b = anchor.b + 1;
+      while (a < box.a_end && b < box.b_end && a_[a] == b_[b]) ++a, ++b;
+    }
+    solve({a, box.a_end, b, box.b_end}, anchor_depth + 1);
+    return true;
+  }
+
+  void trim(DiffBox& box) const {
+    while (box.a_begin < box.a_end && box.b_begin < box.b_end &&
+           a_[box.a_begin] == b_[box.b_begin]) {
+      ++box.a_begin;
+      ++box.b_begin;
+    }
+    while (box.a_begin < box.a_end && box.b_begin < box.b_end &&
+           a_[box.a_end - 1] == b_[box.b_end - 1]) {
+      --box.a_end;
+      --box.b_end;
+    }
+  }
+
+  void mark(const DiffBox& box) {
+    std::fill(a_changed.begin() + box.a_begin, a_changed.begin() + box.a_end, uint8_t{1});
+    std::fill(b_changed.begin() + box.b_begin, b_changed.begin() + box.b_end, uint8_t{1});
+  }
+
+  const LineId* a_;
+  const LineId* b_;
+  MiddleSearch middle_;
+  AnchorSearch anchors_;
+
+ public:
+  std::vector<uint8_t> a_changed;
+  std::vector<uint8_t> b_changed;
+};
+
+uint32_t rough_square_root(size_t value) {
+  uint32_t root = 1;
+  for (; value > 0; value >>= 2U) root <<= 1U;
+  return root;
+}
+
+enum class LineUse : uint8_t { kNoMatch, kKeep, kFrequent };
+
+// True when the frequent line at `at` stands among lines without a match, and few others like it.
+bool is_stray(const std::vector<LineUse>& uses, size_t at) {
+  size_t unmatched = 0;
+  size_t frequent = 2;  // the line itself, seen from both sides
+  const auto scan = [&](auto step) {
+    const size_t before = unmatched;
+    size_t i = at;
+    for (size_t n = 0; n < kFrequentWindow && step(i); ++n) {
+      if (uses[i] == LineUse::kKeep) break;
+      ++(uses[i] == LineUse::kNoMatch ? unmatched : frequent);
+    }
+    return unmatched > before;
+  };
+  return scan([](size_t& i) { return i-- > 0; }) &&
+         scan([&](size_t& i) { return ++i < uses.size(); }) &&
+         frequent * kFrequentShare < frequent + unmatched;
+}
+
+// The lines of one side that can match at all, and where they stand.
+struct KeptLines {
+  std::vector<LineId> ids;
+  std::vector<uint32_t> places;
+};
+
+KeptLines keep_matchable(DiffSide& side, const std::vector<uint32_t>& others) {
+  const uint32_t often = std::min(rough_square_root(side.size()), kMaxFrequent);
+  std::vector<LineUse> uses(side.ids.size());
+  size_t kept_count = 0;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const uint32_t matches = others[side.ids[i]];
+    uses[i] = matches == 0       ? LineUse::kNoMatch
+              : matches >= often ? LineUse::kFrequent
+                                 : LineUse::kKeep;
+    kept_count += matches != 0 ? 1 : 0;
+  }
+  KeptLines kept;
+  kept.ids.reserve(kept_count);
+  kept.places.reserve(kept_count);
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i] == LineUse::kNoMatch || (uses[i] == LineUse::kFrequent && is_stray(uses, i))) {
+      side.changed[side.ids_begin + i] = 1;
+    } else {
+      kept.ids.push_back(side.ids[i]);
+      kept.places.push_back(static_cast<uint32_t>(side.ids_begin + i));
+    }
+  }
+  return kept;
+}
+
+std::vector<uint32_t> count_ids(const std::vector<LineId>& ids, size_t distinct) {
+  std::vector<uint32_t> counts(distinct);
+  for (const LineId id : ids) ++counts[id];
+  return counts;
+}
+
+void mark_changed(DiffSide& before, DiffSide& after, size_t distinct) {
+  KeptLines a;
+  KeptLines b;
+  {
+    const auto in_after = count_ids(after.ids, distinct);
+    a = keep_matchable(before, in_after);
+  }
+  {
+    const auto in_before = count_ids(before.ids, distinct);
+    b = keep_matchable(after, in_before);
+  }
+  const Differ differ(a.ids, b.ids, distinct);
+  for (size_t i = 0; i < a.places.size(); ++i) before.changed[a.places[i]] = differ.a_changed[i];
+  for (size_t i = 0; i < b.places.size(); ++i) after.changed[b.places[i]] = differ.b_changed[i];
+}
+
+EditScript script_of(const DiffSide& before, const DiffSide& after) {
+  EditScript script;
+  size_t i = 0;
+  size_t j = 0;
+  const auto skip_same = [](const DiffSide& side, size_t at) {
+    const auto* found = std::memchr(side.changed.data() + at, 1, side.size() - at);
+    return found == nullptr
+               ? side.size()
+               : static_cast<size_t>(static_cast<const uint8_t*>(found) - side.changed.data());
+  };
+  while (i < before.size() || j < after.size()) {
+    const size_t same = std::min(skip_same(before, i) - i, skip_same(after, j) - j);
+    i += same;
+    j += same;
+    ChangedRange range{static_cast<uint32_t>(i), 0, static_cast<uint32_t>(j), 0};
+    while (i < before.size() && before.changed[i] != 0) ++i;
+    while (j < after.size() && after.changed[j] != 0) ++j;
+    range.old_end = static_cast<uint32_t>(i);
+    range.new_end = static_cast<uint32_t>(j);
+    if (range.removed() + range.added() > 0) script.push_back(range);
+  }
+  return script;
+}
+
+struct CommonEnds {
+  size_t prefix_lines = 0;
+  size_t suffix_lines = 0;
+};
+
+constexpr size_t kCompareBlock = 4096;
+
+size_t common_prefix(std::string_view a, std::string_view b) {
+  const size_t shorter = std::min(a.size(), b.size());
+  size_t at = 0;
+  while (at + kCompareBlock <= shorter &&
+         std::memcmp(a.data() + at, b.data() + at, kCompareBlock) == 0) {
+    at += kCompareBlock;
+  }
+  while (at < shorter && a[at] == b[at]) ++at;
+  return at;
+}
+
+size_t common_suffix(std::string_view a, std::string_view b) {
+  const size_t shorter = std::min(a.size(), b.size());
+  const char* const a_end = a.data() + a.size();
+  const char* const b_end = b.data() + b.size();
+  size_t count = 0;
+  while (count + kCompareBlock <= shorter &&
+         std::memcmp(a_end - count - kCompareBlock, b_end - count - kCompareBlock, kCompareBlock) ==
+             0) {
+    count += kCompareBlock;
+  }
+  while (count < shorter && *(a_end - count - 1) == *(b_end - count - 1)) ++count;
+  return count;
+}
+
+bool is_line_start(std::string_view text, size_t offset) {
+  return offset == 0 || text[offset - 1] == '\n';
+}
+
+// Compares bytes, not lines: at memory speed, whatever the number of lines.
+CommonEnds common_ends(const Lines& before, const Lines& after) {
+  const auto a = before.text();
+  const auto b = after.text();
+  const size_t prefix = common_prefix(a, b);
+  if (prefix == a.size() && prefix == b.size()) return {before.size(), 0};
+  // The line that holds the first differing byte is not common.
+  const Lines& longer = a.size() > b.size() ? before : after;
+  CommonEnds ends;
+  ends.prefix_lines = longer.line_at(prefix);
+  const size_t taken = longer.offset(ends.prefix_lines);
+  const size_t suffix = common_suffix(a.substr(taken), b.substr(taken));
+  if (suffix == 0) return ends;
+  const size_t a_at = a.size() - suffix;
+  size_t first = before.line_at(a_at);
+  if (!is_line_start(a, a_at) || !is_line_start(b, b.size() - suffix)) ++first;
+  ends.suffix_lines = before.size() - first;
+  return ends;
+}
+
+}  // namespace
+
+EditScript diff_lines(const Lines& before, const Lines& after, const LineDiffOptions& options) {
+  const auto ends = common_ends(before, after);
+  const size_t a_end = before.size() - ends.suffix_lines;
+  const size_t b_end = after.size() - ends.suffix_lines;
+  const size_t begin = ends.prefix_lines;
+  DiffSide a{&before, options.white_space, {}, begin, std::vector<uint8_t>(before.size())};
+  DiffSide b{&after, options.white_space, {}, begin, std::vector<uint8_t>(after.size())};
+  if (begin == a_end || begin == b_end) {
+    std::fill(a.changed.begin() + static_cast<ptrdiff_t>(begin),
+              a.changed.begin() + static_cast<ptrdiff_t>(a_end), uint8_t{1});
+    std::fill(b.changed.begin() + static_cast<ptrdiff_t>(begin),
+              b.changed.begin() + static_cast<ptrdiff_t>(b_end), uint8_t{1});
+  } else {
+    LineTable table(std::max(a_end, b_end) - begin, options.white_space);
+    a.ids = table.intern_all(before, begin, a_end);
+    b.ids = table.intern_all(after, begin, b_end, &before, begin, &a.ids);
+    const size_t distinct = table.size();
+    table = LineTable();
+    mark_changed(a, b, distinct);
+  }
+  slide_changes(a, b, options.indent_heuristic);
+  slide_changes(b, a, options.indent_heuristic);
+  return script_of(a, b);
+}
+
+EditScript diff_ids(const std::vector<LineId>& before, const std::vector<LineId>& after) {
+  DiffSide a{nullptr, WhiteSpace::kExact, before, 0, std::vector<uint8_t>(before.size())};
+  DiffSide b{nullptr, WhiteSpace::kExact, after, 0, std::vector<uint8_t>(after.size())};
+  LineId last = 0;
+  for (const auto* ids : {&before, &after}) {
+    for (const LineId id : *ids) last = std::max(last, id);
+  }
+  mark_changed(a, b, size_t{last} + 1);
+  slide_changes(a, b, false);
+  slide_changes(b, a, false);
+  return script_of(a, b);
+}
+
+LineCounts count_lines(const EditScript& script) {
+  LineCounts counts;
+  for (const auto& range : script) {
+    counts.removed += range.removed();
+    counts.added += range.added();
+  }
+  return counts;
+}
+
+}  // namespace galley

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "staging/text/intern.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+
+/// Lines [old_begin, old_end) of the old text become lines [new_begin, new_end) of the new one.
+struct ChangedRange {
+  uint32_t old_begin = 0;
+  uint32_t old_end = 0;
+  uint32_t new_begin = 0;
+  uint32_t new_end = 0;
+
+  [[nodiscard]] uint32_t removed() const { return old_end - old_begin; }
+  [[nodiscard]] uint32_t added() const { return new_end - new_begin; }
+  bool operator==(const ChangedRange&) const = default;
+};
+
+/// Every changed range of a pair of texts, in order.
+///
+/// Invariant: at least one line stands unchanged between two ranges; between them both texts have
+///            the same number of lines, equal under the WhiteSpace that was asked for.
+using EditScript = std::vector<ChangedRange>;
+
+struct LineDiffOptions {
+  WhiteSpace white_space = WhiteSpace::kExact;
+  /// Move a range that could stand in several places to where people expect it (git's default).
+  bool indent_heuristic = true;
+};
+
+/// The lines that have to change to turn `before` into `after`.
+///
+/// Minimal while that costs little; beyond, the search is bounded, so that no input is slow: common
+/// ends are trimmed, lines are interned and one-sided lines dropped (all exact); then Myers' middle
+/// snake in linear space [1] with a work budget; where the budget ends, lines that are unique on
+/// both sides anchor the rest (patience [2]), and where there are none the furthest reaching path
+/// splits it (as GNU diff does). Ties are broken as git breaks them.
+/// [1] E. Myers, An O(ND) Difference Algorithm and Its Variations, Algorithmica 1 (1986).
+/// [2] B. Cohen, Patience Diff, 2010; longest increasing subsequence as in A. Schensted, 1961.
+[[nodiscard]] EditScript diff_lines(const Lines& before, const Lines& after,
+                                    const LineDiffOptions& options = {});
+
+/// The same over numbers that are equal exactly when the things they stand for are. Ranges that
+/// could stand in several places end as late as they can.
+[[nodiscard]] EditScript diff_ids(const std::vector<LineId>& before,
+                                  const std::vector<LineId>& after);
+
+/// Lines removed and added by a script.
+struct LineCounts {
+  uint64_t removed = 0;
+  uint64_t added = 0;
+  bool operator==(const LineCounts&) const = default;
+};
+[[nodiscard]] LineCounts count_lines(const EditScript& script);
+
+}  // namespace galley

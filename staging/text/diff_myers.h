@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "staging/text/intern.h"
+
+namespace galley {
+
+/// A rectangle of the edit graph: lines [a_begin, a_end) against lines [b_begin, b_end).
+struct DiffBox {
+  int32_t a_begin = 0;
+  int32_t a_end = 0;
+  int32_t b_begin = 0;
+  int32_t b_end = 0;
+
+  [[nodiscard]] int64_t lines() const { return int64_t{a_end} - a_begin + b_end - b_begin; }
+};
+
+/// Where a box is cut in two; exact when an optimal path runs through the point.
+struct DiffSplit {
+  int32_t a = 0;
+  int32_t b = 0;
+  bool exact = false;
+};
+
+/// Finds the middle of a shortest edit path by searching from both corners (diff.h [1], 4b).
+///
+/// Ownership: borrows both sequences. Memory grows with the work done, not with the texts.
+class MiddleSearch {
+ public:
+  MiddleSearch(const LineId* a, const LineId* b) : a_(a), b_(b) {}
+
+  /// A split of `box`, whose corners must not match. Gives up after about `budget` steps and then
+  /// names the point furthest from its corner; that point may be a corner.
+  DiffSplit find(const DiffBox& box, uint64_t budget);
+
+ private:
+  struct Frontier;
+  bool advance_forward(const DiffBox& box, DiffSplit& split);
+  bool advance_backward(const DiffBox& box, DiffSplit& split);
+  DiffSplit furthest(const DiffBox& box) const;
+  void reserve(int32_t cost);
+
+  int32_t& forward(int32_t diagonal) { return forward_[at(diagonal - forward_mid_)]; }
+  int32_t& backward(int32_t diagonal) { return backward_[at(diagonal - backward_mid_)]; }
+  [[nodiscard]] int32_t forward(int32_t diagonal) const {
+    return forward_[at(diagonal - forward_mid_)];
+  }
+  [[nodiscard]] int32_t backward(int32_t diagonal) const {
+    return backward_[at(diagonal - backward_mid_)];
+  }
+  [[nodiscard]] size_t at(int32_t relative) const { return static_cast<size_t>(relative + reach_); }
+
+  const LineId* a_;
+  const LineId* b_;
+  // Furthest a-position on each diagonal (a - b), indexed relative to the corner's own diagonal.
+  std::vector<int32_t> forward_;
+  std::vector<int32_t> backward_;
+  int32_t reach_ = 0;  // diagonals that fit on either side of the middle one
+  int32_t forward_mid_ = 0, forward_min_ = 0, forward_max_ = 0;
+  int32_t backward_mid_ = 0, backward_min_ = 0, backward_max_ = 0;
+  bool odd_ = false;
+};
+
+}  // namespace galley
