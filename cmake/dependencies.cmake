@@ -20,7 +20,8 @@ pkg_check_modules(GIT2 REQUIRED libgit2)
 # than the whole start of the program.
 find_library(GALLEY_CRYPTO_ARCHIVE NAMES libcrypto.a REQUIRED)
 add_library(galley_crypto INTERFACE)
-target_link_libraries(galley_crypto INTERFACE ${GALLEY_CRYPTO_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(galley_crypto INTERFACE $<BUILD_INTERFACE:${GALLEY_CRYPTO_ARCHIVE}>
+  $<INSTALL_INTERFACE:crypto> Threads::Threads ${CMAKE_DL_LIBS})
 
 find_path(GALLEY_DTL_INCLUDE dtl/dtl.hpp REQUIRED)
 add_library(galley_dtl INTERFACE)

@@ -1,6 +1,9 @@
 # galley_room(<folder> [DEPENDS <folder>...] [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
+#   Header-only libraries and our own flags end with the build: who links to us needs neither.
+set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson
+  nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus)
 function(galley_room folder)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
@@ -9,13 +12,18 @@ function(galley_room folder)
   if(sources)
     add_library(galley_${name} STATIC ${sources})
     set(scope PUBLIC)
-    target_link_libraries(galley_${name} PRIVATE galley_flags ${ROOM_LINK})
+    foreach(library galley_flags ${ROOM_LINK})
+      if(library IN_LIST GALLEY_HEADER_ONLY)
+        set(library $<BUILD_INTERFACE:${library}>)
+      endif()
+      target_link_libraries(galley_${name} PRIVATE ${library})
+    endforeach()
   else()
     add_library(galley_${name} INTERFACE)
     set(scope INTERFACE)
   endif()
   target_include_directories(galley_${name} ${scope}
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/galley>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/galley>)
   foreach(below ${ROOM_DEPENDS})
     string(REPLACE "/" "_" below_name ${below})
     target_link_libraries(galley_${name} ${scope} galley_${below_name})

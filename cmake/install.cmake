@@ -1,0 +1,47 @@
+# What `cmake --install` leaves: the program, one static library a room, their headers, and the
+# CMake package and pkg-config file by which others find them.
+include(CMakePackageConfigHelpers)
+
+# The command line is the program's own business.
+get_property(GALLEY_ROOMS GLOBAL PROPERTY GALLEY_ROOM_TARGETS)
+list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server)
+
+# What a program links to: the top room brings all below it.
+add_library(galley INTERFACE)
+add_library(Galley::galley ALIAS galley)
+target_link_libraries(galley INTERFACE galley_engine_pipeline)
+target_compile_features(galley INTERFACE cxx_std_20)
+target_include_directories(galley INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+install(TARGETS galley galley_crypto ${GALLEY_ROOMS} EXPORT GalleyTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT GalleyTargets NAMESPACE Galley::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley)
+foreach(folder base staging tools engine)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/galley FILES_MATCHING PATTERN "*.h")
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/include/galley/galley.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/galley)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/GalleyConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/GalleyConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/GalleyConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/GalleyConfig.cmake
+  ${PROJECT_BINARY_DIR}/GalleyConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley)
+
+# A static linker reads from left to right: the highest room first.
+set(GALLEY_PC_ROOMS "")
+foreach(room ${GALLEY_ROOMS})
+  get_target_property(type ${room} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    string(PREPEND GALLEY_PC_ROOMS "-l${room} ")
+  endif()
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/galley.pc.in ${PROJECT_BINARY_DIR}/galley.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/galley.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
