@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,7 +49,7 @@ class ToolRegistry {
 
  private:
   Mode mode_;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<std::unique_ptr<const Entry>> entries_;
 };
 
 }  // namespace galley

@@ -1,0 +1,500 @@
+#include "tools/schema_lowering.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/nearest_name.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+enum class Keyword : uint8_t {
+  kAnnotation,   // says nothing about validity
+  kPlain,        // taken over as it is
+  kSchema,       // holds a schema
+  kSchemas,      // holds an array of schemas
+  kSchemaMap,    // holds an object of schemas
+  kGrouped,      // lowered together with its neighbours
+  kUnsupported,  // would be ignored or misjudged
+};
+
+const std::map<std::string, Keyword>& keywords() {
+  using enum Keyword;
+  static const std::map<std::string, Keyword> table = {
+      {"$schema", kAnnotation},
+      {"$comment", kAnnotation},
+      {"$defs", kAnnotation},
+      {"definitions", kAnnotation},
+      {"$anchor", kAnnotation},
+      {"title", kAnnotation},
+      {"description", kAnnotation},
+      {"default", kAnnotation},
+      {"examples", kAnnotation},
+      {"deprecated", kAnnotation},
+      {"readOnly", kAnnotation},
+      {"writeOnly", kAnnotation},
+      {"format", kAnnotation},
+      {"contentEncoding", kAnnotation},
+      {"contentMediaType", kAnnotation},
+      {"contentSchema", kAnnotation},
+      {"type", kPlain},
+      {"enum", kPlain},
+      {"const", kPlain},
+      {"multipleOf", kPlain},
+      {"maximum", kPlain},
+      {"exclusiveMaximum", kPlain},
+      {"minimum", kPlain},
+      {"exclusiveMinimum", kPlain},
+      {"maxLength", kPlain},
+      {"minLength", kPlain},
+      {"maxItems", kPlain},
+      {"minItems", kPlain},
+      {"maxProperties", kPlain},
+      {"minProperties", kPlain},
+      {"required", kPlain},
+      {"not", kSchema},
+      {"if", kSchema},
+      {"then", kSchema},
+      {"else", kSchema},
+      {"propertyNames", kSchema},
+      {"anyOf", kSchemas},
+      {"oneOf", kSchemas},
+      {"properties", kSchemaMap},
+      {"allOf", kGrouped},
+      {"$ref", kGrouped},
+      {"items", kGrouped},
+      {"prefixItems", kGrouped},
+      {"additionalItems", kGrouped},
+      {"unevaluatedItems", kGrouped},
+      {"contains", kGrouped},
+      {"minContains", kGrouped},
+      {"maxContains", kGrouped},
+      {"uniqueItems", kGrouped},
+      {"pattern", kGrouped},
+      {"patternProperties", kGrouped},
+      {"additionalProperties", kGrouped},
+      {"unevaluatedProperties", kGrouped},
+      {"dependencies", kGrouped},
+      {"dependentRequired", kGrouped},
+      {"dependentSchemas", kGrouped},
+      {"$dynamicRef", kUnsupported},
+      {"$dynamicAnchor", kUnsupported},
+      {"$recursiveRef", kUnsupported},
+      {"$recursiveAnchor", kUnsupported},
+      {"$vocabulary", kUnsupported},
+      {"$id", kUnsupported},
+      {"id", kUnsupported},
+  };
+  return table;
+}
+
+std::string shown(const std::string& where) {
+  return where.empty() ? "the root" : "'" + where + "'";
+}
+
+tl::unexpected<Error> unsupported(const std::string& keyword, const std::string& where,
+                                  const std::string& why) {
+  return fail(ErrorKind::kInvalid, "schema.unsupported",
+              "the schema keyword '" + keyword + "' at " + shown(where) + " " + why);
+}
+
+tl::unexpected<Error> malformed(const std::string& where, const std::string& why) {
+  return fail(ErrorKind::kInvalid, "schema.syntax",
+              "the schema at " + shown(where) + " is malformed: " + why);
+}
+
+std::string child(const std::string& where, std::string_view token) {
+  std::string out = where + "/";
+  for (const char c : token) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+std::string child(const std::string& where, size_t index) {
+  return where + "/" + std::to_string(index);
+}
+
+/// Undoes percent-encoding of a URI fragment; a malformed escape stays as it is.
+std::string percent_decoded(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 &&
+        digit(text[i + 2]) >= 0) {
+      out.push_back(static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2])));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+/// One schema document on its way down to draft 7.
+class Lowering {
+ public:
+  explicit Lowering(const json& root) : root_(root) { find_anchors(root, ""); }
+
+  Result<json> run() {
+    GALLEY_ASSIGN(json top, lower(root_, ""));
+    json definitions = json::object();
+    while (!pending_.empty()) {
+      const std::string pointer = pending_.back();
+      pending_.pop_back();
+      GALLEY_ASSIGN(json lowered_target, lower(root_.at(json::json_pointer(pointer)), pointer));
+      definitions[names_.at(pointer)] = std::move(lowered_target);
+    }
+    if (!top.is_object()) top = json{{"allOf", json::array({top})}};
+    if (top.contains("$ref")) top = json{{"allOf", json::array({top})}};
+    top["definitions"] = std::move(definitions);
+    return top;
+  }
+
+ private:
+  void find_anchors(const json& node, const std::string& where) {
+    if (node.is_object()) {
+      const auto anchor = node.find("$anchor");
+      if (anchor != node.end() && anchor->is_string()) anchors_[anchor->get<std::string>()] = where;
+      for (const auto& [key, value] : node.items()) find_anchors(value, child(where, key));
+    } else if (node.is_array()) {
+      for (size_t i = 0; i < node.size(); ++i) find_anchors(node[i], child(where, i));
+    }
+  }
+
+  /// The name under `definitions` of the schema that stands at `pointer` in the original.
+  std::string define(const std::string& pointer) {
+    const auto [at, is_new] = names_.try_emplace(pointer, "r" + std::to_string(names_.size()));
+    if (is_new) pending_.push_back(pointer);
+    return at->second;
+  }
+
+  Result<json> lower(const json& node, const std::string& where) {
+    if (node.is_boolean()) {
+      return node.get<bool>() ? json::object() : json{{"not", json::object()}};
+    }
+    if (!node.is_object()) return malformed(where, "a schema is an object or a boolean");
+    json out = json::object();
+    for (const auto& [key, value] : node.items()) {
+      GALLEY_TRY(lower_keyword(key, value, where, out));
+    }
+    GALLEY_TRY(lower_array_keywords(node, where, out));
+    GALLEY_TRY(lower_object_keywords(node, where, out));
+    GALLEY_TRY(lower_dependencies(node, where, out));
+    GALLEY_TRY(lower_conjunction(node, where, out));
+    return out;
+  }
+
+  Result<void> lower_keyword(const std::string& key, const json& value, const std::string& where,
+                             json& out) {
+    const auto known = keywords().find(key);
+    if (known == keywords().end()) {
+      if (key.starts_with("x-")) return {};
+      std::vector<std::string> names;
+      for (const auto& [name, kind] : keywords()) names.push_back(name);
+      return unsupported(key, where, "is not known" + did_you_mean(key, names));
+    }
+    const std::string here = child(where, key);
+    switch (known->second) {
+      case Keyword::kAnnotation:
+      case Keyword::kGrouped:
+        if (key == "$schema") return check_dialect(value, where);
+        return {};
+      case Keyword::kPlain:
+        out[key] = value;
+        return {};
+      case Keyword::kSchema: {
+        GALLEY_ASSIGN(out[key], lower(value, here));
+        return {};
+      }
+      case Keyword::kSchemas: {
+        GALLEY_ASSIGN(out[key], lower_all(value, here));
+        return {};
+      }
+      case Keyword::kSchemaMap: {
+        GALLEY_ASSIGN(out[key], lower_map(value, here));
+        return {};
+      }
+      case Keyword::kUnsupported:
+        if (where.empty() && (key == "$id" || key == "id")) return {};
+        return unsupported(key, where, "cannot be judged; write the schema without it");
+    }
+    return {};
+  }
+
+  static Result<void> check_dialect(const json& value, const std::string& where) {
+    const std::string name = value.is_string() ? value.get<std::string>() : "";
+    for (const char* dialect : {"2020-12", "2019-09", "draft-07", "draft-06"}) {
+      if (name.find(dialect) != std::string::npos) return {};
+    }
+    return unsupported("$schema", where, "names a dialect that is not taken; use 2020-12");
+  }
+
+  Result<json> lower_all(const json& value, const std::string& where) {
+    if (!value.is_array() || value.empty()) return malformed(where, "wanted an array of schemas");
+    json out = json::array();
+    for (size_t i = 0; i < value.size(); ++i) {
+      GALLEY_ASSIGN(json item, lower(value[i], child(where, i)));
+      out.push_back(std::move(item));
+    }
+    return out;
+  }
+
+  Result<json> lower_map(const json& value, const std::string& where) {
+    if (!value.is_object()) return malformed(where, "wanted an object of schemas");
+    json out = json::object();
+    for (const auto& [key, item] : value.items()) {
+      GALLEY_ASSIGN(out[key], lower(item, child(where, key)));
+    }
+    return out;
+  }
+
+  Result<void> lower_array_keywords(const json& node, const std::string& where, json& out) {
+    const bool has_prefix = node.contains("prefixItems");
+    const bool is_draft7_tuple = node.contains("items") && node["items"].is_array();
+    std::optional<std::string> rest;  // the keyword that judges what follows a tuple
+    if (has_prefix || is_draft7_tuple) {
+      const char* tuple = has_prefix ? "prefixItems" : "items";
+      GALLEY_ASSIGN(out["items"], lower_all(node[tuple], child(where, tuple)));
+      rest = has_prefix ? "items" : "additionalItems";
+    } else if (node.contains("items")) {
+      GALLEY_ASSIGN(out["items"], lower(node["items"], child(where, "items")));
+    }
+    if (rest && node.contains(*rest)) {
+      GALLEY_ASSIGN(out["additionalItems"], lower(node[*rest], child(where, *rest)));
+    }
+    if (node.contains("unevaluatedItems")) {
+      GALLEY_TRY(check_nothing_evaluates(node, "unevaluatedItems", where));
+      const bool judged = node.contains("items") && (!rest || node.contains(*rest));
+      if (!judged) {
+        const char* target = rest ? "additionalItems" : "items";
+        GALLEY_ASSIGN(out[target],
+                      lower(node["unevaluatedItems"], child(where, "unevaluatedItems")));
+      }
+    }
+    if (node.contains("uniqueItems") && node["uniqueItems"] == true) {
+      out[lowered::kUniqueItems] = true;
+    }
+    return lower_contains(node, where, out);
+  }
+
+  Result<void> lower_contains(const json& node, const std::string& where, json& out) {
+    if (!node.contains("contains")) return {};
+    const auto count = [&](const char* key, uint64_t otherwise) -> Result<uint64_t> {
+      if (!node.contains(key)) return otherwise;
+      if (!node[key].is_number_unsigned()) return malformed(child(where, key), "wanted a count");
+      return node[key].get<uint64_t>();
+    };
+    GALLEY_ASSIGN(const uint64_t min, count("minContains", 1));
+    GALLEY_ASSIGN(const uint64_t max, count("maxContains", UINT64_MAX));
+    out[lowered::kContains] =
+        json{{"schema", define(child(where, "contains"))}, {"min", min}, {"max", max}};
+    return {};
+  }
+
+  Result<void> lower_object_keywords(const json& node, const std::string& where, json& out) {
+    if (node.contains("pattern")) {
+      if (!node["pattern"].is_string()) {
+        return malformed(child(where, "pattern"), "wanted a string");
+      }
+      out[lowered::kPattern] = node["pattern"];
+    }
+    std::string rest = "additionalProperties";
+    if (!node.contains(rest) && node.contains("unevaluatedProperties")) {
+      rest = "unevaluatedProperties";
+      GALLEY_TRY(check_nothing_evaluates(node, rest, where));
+    }
+    if (node.contains("patternProperties")) return lower_members(node, rest, where, out);
+    if (!node.contains(rest)) return {};
+    if (node[rest].is_boolean()) {
+      out["additionalProperties"] = node[rest];  // the library says it better than {"not": {}}
+      return {};
+    }
+    GALLEY_ASSIGN(out["additionalProperties"], lower(node[rest], child(where, rest)));
+    return {};
+  }
+
+  Result<void> lower_members(const json& node, const std::string& rest, const std::string& where,
+                             json& out) {
+    const json& patterns = node["patternProperties"];
+    const std::string here = child(where, "patternProperties");
+    if (!patterns.is_object()) return malformed(here, "wanted an object of schemas");
+    json members = json::object();
+    members["patterns"] = json::array();
+    for (const auto& [pattern, schema] : patterns.items()) {
+      members["patterns"].push_back(json::array({pattern, define(child(here, pattern))}));
+    }
+    members["named"] = json::array();
+    if (node.contains("properties") && node["properties"].is_object()) {
+      for (const auto& [name, schema] : node["properties"].items()) {
+        members["named"].push_back(name);
+      }
+    }
+    if (node.contains(rest)) members["rest"] = define(child(where, rest));
+    out[lowered::kMembers] = std::move(members);
+    return {};
+  }
+
+  /// `unevaluated…` equals `additional…` only where no neighbour evaluates in place.
+  static Result<void> check_nothing_evaluates(const json& node, const std::string& keyword,
+                                              const std::string& where) {
+    for (const char* applicator :
+         {"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "not", "contains"}) {
+      if (node.contains(applicator)) {
+        return unsupported(keyword, where,
+                           std::string("cannot be judged beside '") + applicator +
+                               "'; use 'additionalProperties' or list the properties");
+      }
+    }
+    return {};
+  }
+
+  Result<void> lower_dependencies(const json& node, const std::string& where, json& out) {
+    json wanted = json::object();  // property -> conjunction of what it depends on
+    for (const char* key : {"dependencies", "dependentRequired", "dependentSchemas"}) {
+      if (!node.contains(key)) continue;
+      const std::string here = child(where, key);
+      if (!node[key].is_object()) return malformed(here, "wanted an object");
+      for (const auto& [property, value] : node[key].items()) {
+        json schema;
+        if (value.is_array()) {
+          schema = json{{"required", value}};
+        } else {
+          GALLEY_ASSIGN(schema, lower(value, child(here, property)));
+        }
+        wanted[property].push_back(std::move(schema));
+      }
+    }
+    for (const auto& [property, schemas] : wanted.items()) {
+      out["dependencies"][property] = json{{"allOf", schemas}};
+    }
+    return {};
+  }
+
+  /// allOf and $ref: draft 7 ignores what stands beside a $ref, 2020-12 does not.
+  Result<void> lower_conjunction(const json& node, const std::string& where, json& out) {
+    json all = json::array();
+    if (node.contains("allOf")) {
+      GALLEY_ASSIGN(all, lower_all(node["allOf"], child(where, "allOf")));
+    }
+    if (node.contains("$ref")) {
+      GALLEY_ASSIGN(json reference, lower_reference(node["$ref"], where));
+      if (out.empty() && all.empty()) {
+        out = std::move(reference);
+        return {};
+      }
+      all.push_back(std::move(reference));
+    }
+    if (!all.empty()) out["allOf"] = std::move(all);
+    return {};
+  }
+
+  Result<json> lower_reference(const json& value, const std::string& where) {
+    const auto bad = [&](const std::string& why) {
+      return fail(ErrorKind::kInvalid, "schema.reference",
+                  "the $ref at " + shown(where) + " " + why);
+    };
+    if (!value.is_string()) return bad("is not a string");
+    const auto text = value.get<std::string>();
+    if (text.empty() || text.front() != '#') {
+      return bad("names '" + text + "'; only references within the document are followed");
+    }
+    std::string pointer = percent_decoded(std::string_view(text).substr(1));
+    if (!pointer.empty() && pointer.front() != '/') {
+      const auto anchor = anchors_.find(pointer);
+      if (anchor == anchors_.end())
+        return bad("names the anchor '" + pointer + "', which is missing");
+      pointer = anchor->second;
+    }
+    if (!names_place(pointer)) return bad("names '" + text + "', which is missing");
+    return json{{"$ref", "#/definitions/" + define(pointer)}};
+  }
+
+  bool names_place(const std::string& pointer) const {
+    try {
+      return root_.contains(json::json_pointer(pointer));
+    } catch (const json::exception&) {
+      return false;
+    }
+  }
+
+  const json& root_;
+  std::map<std::string, std::string> anchors_;
+  std::map<std::string, std::string> names_;  ///< pointer in the original -> name
+  std::vector<std::string> pending_;
+};
+
+void collect_references(const json& node, std::set<std::string>& out) {
+  if (!node.is_object()) return;
+  if (node.contains("$ref")) out.insert(node["$ref"].get<std::string>());
+  for (const char* key : {"allOf", "anyOf", "oneOf"}) {
+    if (!node.contains(key)) continue;
+    for (const json& item : node[key]) collect_references(item, out);
+  }
+  for (const char* key : {"not", "if", "then", "else"}) {
+    if (node.contains(key)) collect_references(node[key], out);
+  }
+  if (!node.contains("dependencies")) return;
+  for (const auto& [property, item] : node["dependencies"].items()) collect_references(item, out);
+}
+
+/// Refuses references that lead back to themselves without going down into the instance: judging
+/// one would never end.
+class CircleSearch {
+ public:
+  explicit CircleSearch(const json& document) : document_(document) {}
+
+  Result<void> run() {
+    for (const auto& [name, schema] : document_["definitions"].items()) {
+      GALLEY_TRY(visit("#/definitions/" + name));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> visit(const std::string& reference) {
+    if (done_.contains(reference)) return {};
+    if (!open_.insert(reference).second) {
+      return fail(ErrorKind::kInvalid, "schema.reference",
+                  "the schema has a $ref that leads back to itself");
+    }
+    std::set<std::string> next;
+    collect_references(document_.at(json::json_pointer(reference.substr(1))), next);
+    for (const std::string& each : next) GALLEY_TRY(visit(each));
+    open_.erase(reference);
+    done_.insert(reference);
+    return {};
+  }
+
+  const json& document_;
+  std::set<std::string> open_;
+  std::set<std::string> done_;
+};
+
+}  // namespace
+
+Result<json> lower_schema(const json& schema) {
+  Lowering lowering(schema);
+  GALLEY_ASSIGN(json document, lowering.run());
+  GALLEY_TRY(CircleSearch(document).run());
+  return document;
+}
+
+}  // namespace galley
