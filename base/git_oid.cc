@@ -1,0 +1,31 @@
+#include "base/git_oid.h"
+
+// The low-level functions, for the reason given in content_id.cc.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
+
+namespace galley {
+
+GitOid GitOid::of_blob(std::string_view content) {
+  const std::string header = "blob " + std::to_string(content.size());
+  SHA_CTX context;
+  SHA1_Init(&context);
+  SHA1_Update(&context, header.c_str(), header.size() + 1);  // with its NUL
+  SHA1_Update(&context, content.data(), content.size());
+  std::array<uint8_t, kBytes> digest{};
+  SHA1_Final(digest.data(), &context);
+  return GitOid(digest);
+}
+
+std::string GitOid::hex() const {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(2 * kBytes);
+  for (const uint8_t byte : bytes_) {
+    out.push_back(kDigits[byte >> 4U]);
+    out.push_back(kDigits[byte & 0xfU]);
+  }
+  return out;
+}
+
+}  // namespace galley
