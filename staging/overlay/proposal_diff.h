@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "staging/overlay/proposal.h"
+#include "staging/text/git_diff.h"
+#include "staging/text/rename.h"
+
+namespace galley {
+
+struct ProposalDiffOptions {
+  DiffOptions file;
+  bool find_renames = true;  ///< beside those that were declared, by similarity as git does
+  RenameOptions renames;
+};
+
+/// The diff of one path of a proposal, with the contents that it speaks of.
+///
+/// Ownership: shares the contents; line numbers in `diff` index Lines(*before) and Lines(*after).
+struct ProposedFileDiff {
+  FileDiff diff;
+  Content before;  ///< never null; empty when absent
+  Content after;
+};
+
+/// Takes each file's text as it is made, so that nothing but one file is held at once.
+using DiffSink = std::function<void(std::string_view)>;
+
+/// Writes the proposal as `git diff --binary` prints it, files in order of path. Directories and
+/// permission bits other than the executable one do not appear: git does not know them.
+///
+/// The text applied to the bases by `git apply` gives the proposed files. A declared rename is
+/// shown as one when its source is gone, as a copy when the source stays in the change set; a type
+/// change is a deletion and a creation.
+Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& options,
+                         const DiffSink& sink);
+Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options = {});
+
+/// Every file's diff as a value, in the same order.
+Result<std::vector<ProposedFileDiff>> diff_proposal(const Proposal& proposal,
+                                                    const ProposalDiffOptions& options = {});
+
+/// The same without the contents: what diff_stat.h takes.
+Result<std::vector<FileDiff>> summarize_proposal(const Proposal& proposal,
+                                                 const ProposalDiffOptions& options = {});
+
+}  // namespace galley

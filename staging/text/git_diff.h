@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "staging/text/diff.h"
+#include "staging/text/hunk.h"
+
+namespace galley {
+
+/// git's file modes: what an index entry and a patch header say.
+namespace git_mode {
+inline constexpr uint32_t kAbsent = 0;
+inline constexpr uint32_t kRegular = 0100644;
+inline constexpr uint32_t kExecutable = 0100755;
+inline constexpr uint32_t kSymlink = 0120000;
+}  // namespace git_mode
+
+/// How the new file of a pair came from the old one when their names differ.
+enum class PairKind : uint8_t { kSamePath, kRename, kCopy };
+
+/// One file before and after, as git's diff sees it: what the writer takes.
+///
+/// Ownership: borrows both contents (for a symlink the target).
+struct FilePair {
+  std::string old_path;  ///< equal to new_path unless renamed or copied
+  std::string new_path;
+  uint32_t old_mode = git_mode::kAbsent;
+  uint32_t new_mode = git_mode::kAbsent;
+  std::string_view old_content;
+  std::string_view new_content;
+  PairKind kind = PairKind::kSamePath;
+  int similarity = 0;  ///< per cent, of a rename or copy
+
+  [[nodiscard]] bool is_create() const {
+    return old_mode == git_mode::kAbsent && new_mode != git_mode::kAbsent;
+  }
+  [[nodiscard]] bool is_delete() const {
+    return old_mode != git_mode::kAbsent && new_mode == git_mode::kAbsent;
+  }
+  /// A file became a symlink or the reverse: git prints a deletion and a creation.
+  [[nodiscard]] bool is_type_change() const {
+    return old_mode != git_mode::kAbsent && new_mode != git_mode::kAbsent &&
+           (old_mode & 0170000U) != (new_mode & 0170000U);
+  }
+};
+
+enum class WordDiff : uint8_t { kNone, kPlain, kColor };
+enum class MovedLines : uint8_t { kNone, kPlain, kZebra };
+
+struct DiffOptions {
+  LineDiffOptions lines;
+  uint32_t context = 3;        ///< -U
+  uint32_t between_hunks = 0;  ///< --inter-hunk-context
+  bool color = false;
+  bool functions_by_language = true;  ///< false: git's plain rule for every file
+  bool full_index = false;            ///< --full-index
+  bool binary = true;                 ///< --binary; false prints "Binary files … differ"
+  WordDiff word_diff = WordDiff::kNone;
+  MovedLines moved = MovedLines::kNone;  ///< --color-moved; needs color
+  std::string old_prefix = "a/";
+  std::string new_prefix = "b/";
+};
+
+/// One hunk: which lines it shows, and under which heading.
+struct FileHunk {
+  HunkSpan span;
+  std::string heading;  ///< function name as git prints it after the second "@@"; may be empty
+
+  bool operator==(const FileHunk&) const = default;
+};
+
+/// The diff of one file pair as a value.
+///
+/// Invariant: `script` and `hunks` are empty for a binary pair and for an unchanged content.
+struct FileDiff {
+  char status = 'M';  ///< git's letter: A D M R C T
+  std::string old_path;
+  std::string new_path;
+  uint32_t old_mode = git_mode::kAbsent;
+  uint32_t new_mode = git_mode::kAbsent;
+  int similarity = 0;
+  bool is_binary = false;
+  uint64_t old_bytes = 0;
+  uint64_t new_bytes = 0;
+  LineCounts counts;
+  EditScript script;
+  std::vector<FileHunk> hunks;
+
+  bool operator==(const FileDiff&) const = default;
+};
+
+/// git's test: a NUL among the first 8,000 bytes, or too large to be text.
+[[nodiscard]] bool looks_binary(std::string_view content);
+
+/// Compares one pair. A type change is compared as it stands and has no hunks.
+[[nodiscard]] FileDiff diff_file(const FilePair& pair, const DiffOptions& options = {});
+
+/// Appends what `git diff --binary` prints for the pair, byte for byte where both chose the same
+/// lines: headers, hunks, binary patches, `\ No newline at end of file`. Nothing for an equal pair.
+///
+/// Without `lines.white_space` and `word_diff`, `git apply` turns the old file into the new one.
+void append_git_diff(const FilePair& pair, const DiffOptions& options, std::string& out);
+/// The same for a pair that was already compared with these options.
+void append_git_diff(const FilePair& pair, const FileDiff& diff, const DiffOptions& options,
+                     std::string& out);
+[[nodiscard]] std::string git_diff(const FilePair& pair, const DiffOptions& options = {});
+
+/// A name as git prints it: in double quotes with C escapes where it has a control character, a
+/// quote, a backslash or a byte above 0x7e.
+[[nodiscard]] std::string quote_path(std::string_view path);
+
+}  // namespace galley

@@ -1,0 +1,102 @@
+#include "staging/text/git_diff_print.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace galley {
+
+namespace {
+
+// git's default palette (git-config, color.diff.<slot>).
+constexpr std::string_view kReset = "\033[m";
+constexpr std::string_view kMeta = "\033[1m";
+constexpr std::string_view kFragment = "\033[36m";
+constexpr std::string_view kOld = "\033[31m";
+constexpr std::string_view kNew = "\033[32m";
+constexpr std::string_view kNoNewline = "\\ No newline at end of file";
+
+void append_range(uint32_t begin, uint32_t end, std::string& out) {
+  const uint32_t count = end - begin;
+  // An empty range is named by the line before it, which is its 0-based begin.
+  fmt::format_to(std::back_inserter(out), "{}", count == 0 ? begin : begin + 1);
+  if (count != 1) fmt::format_to(std::back_inserter(out), ",{}", count);
+}
+
+}  // namespace
+
+void DiffPrinter::header(std::string_view text) {
+  if (options_.color) out_ += kMeta;
+  out_ += text;
+  if (options_.color) out_ += kReset;
+  out_.push_back('\n');
+}
+
+void DiffPrinter::hunk_header(const FileHunk& hunk) {
+  if (options_.color) out_ += kFragment;
+  out_ += "@@ -";
+  append_range(hunk.span.old_begin, hunk.span.old_end, out_);
+  out_ += " +";
+  append_range(hunk.span.new_begin, hunk.span.new_end, out_);
+  out_ += " @@";
+  if (options_.color) out_ += kReset;
+  if (!hunk.heading.empty()) {
+    out_.push_back(' ');
+    if (options_.color) out_ += kReset;
+    out_ += hunk.heading;
+    if (options_.color) out_ += kReset;
+  }
+  out_.push_back('\n');
+}
+
+void DiffPrinter::line(char sign, std::string_view color, std::string_view text) {
+  const bool ended = !text.empty() && text.back() == '\n';
+  if (options_.color) {
+    auto body = ended ? text.substr(0, text.size() - 1) : text;
+    const bool has_cr = !body.empty() && body.back() == '\r';
+    if (has_cr) body.remove_suffix(1);
+    out_ += color;
+    out_.push_back(sign);
+    out_ += body;
+    out_ += kReset;
+    out_ += has_cr ? "\r\n" : "\n";
+  } else {
+    out_.push_back(sign);
+    out_ += text;
+    if (!ended) out_.push_back('\n');
+  }
+  if (ended) return;
+  out_ += kNoNewline;
+  if (options_.color) out_ += kReset;
+  out_.push_back('\n');
+}
+
+void DiffPrinter::context_lines(const Lines& lines, uint32_t begin, uint32_t end) {
+  for (uint32_t i = begin; i < end; ++i) line(' ', "", lines[i]);
+}
+
+void DiffPrinter::removed_lines(const Lines& lines, uint32_t begin, uint32_t end) {
+  for (uint32_t i = begin; i < end; ++i) line('-', kOld, lines[i]);
+}
+
+void DiffPrinter::added_lines(const Lines& lines, uint32_t begin, uint32_t end) {
+  for (uint32_t i = begin; i < end; ++i) line('+', kNew, lines[i]);
+}
+
+void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& after) {
+  for (const auto& hunk : diff.hunks) {
+    hunk_header(hunk);
+    // Unchanged lines come from the new side: they differ when white space was ignored.
+    uint32_t at = hunk.span.new_begin;
+    for (size_t i = hunk.span.first_change; i < hunk.span.last_change; ++i) {
+      const auto& range = diff.script[i];
+      context_lines(after, at, range.new_begin);
+      removed_lines(before, range.old_begin, range.old_end);
+      added_lines(after, range.new_begin, range.new_end);
+      at = range.new_end;
+    }
+    context_lines(after, at, hunk.span.new_end);
+  }
+}
+
+}  // namespace galley
