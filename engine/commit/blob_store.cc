@@ -1,0 +1,69 @@
+#include "engine/commit/blob_store.h"
+
+#include <cerrno>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kShardDigits = 2;
+constexpr uint32_t kPrivateDirectory = 0700;
+constexpr uint32_t kPrivateFile = 0600;
+
+RelPath shard_path(const ContentId& id) {
+  auto path = RelPath::parse("blob/" + id.hex().substr(0, kShardDigits));
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
+}
+
+RelPath name_of(const ContentId& id, std::string_view suffix) {
+  auto path = RelPath::parse(id.hex() + std::string(suffix));
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
+}
+
+Error damaged(const ContentId& id) {
+  return Error{ErrorKind::kIo, "blob.damaged",
+               "the kept content " + id.hex() + " is missing or damaged; run `galley doctor`",
+               ".galley/" + shard_path(id).str(), 0};
+}
+
+}  // namespace
+
+Result<Content> read_blob(const Directory& state_root, const ContentId& id) {
+  GALLEY_ASSIGN(const RelPath path, shard_path(id).join(name_of(id, "")));
+  auto content = read_file(state_root, path, limits::kMaxFileBytes);
+  if (!content) {
+    if (content.error().kind == ErrorKind::kNotFound) return damaged(id);
+    return content.error();
+  }
+  if (ContentId::of(*content) != id) return damaged(id);
+  return std::make_shared<const std::string>(std::move(*content));
+}
+
+Result<void> write_blob(const Directory& state_root, const ContentId& id,
+                        std::string_view content) {
+  // Believed only after its bytes were looked at: an unsynced leftover of a crash may be torn.
+  if (const auto there = read_blob(state_root, id); there) return {};
+  const RelPath shard = shard_path(id);
+  GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
+  GALLEY_ASSIGN(const auto directory, state_root.open_directory(shard));
+  const RelPath temporary = name_of(id, ".new");
+  auto removed = directory->remove_file(temporary);
+  if (!removed && removed.error().os_error != ENOENT) return removed;
+  {
+    GALLEY_ASSIGN(const auto file,
+                  directory->open_file(temporary, OpenMode::kCreateNew, kPrivateFile));
+    GALLEY_TRY(file->write_at(0, content));
+    GALLEY_TRY(file->sync_data());
+  }
+  GALLEY_TRY(directory->rename(temporary, *directory, name_of(id, ""), RenameMode::kReplace));
+  GALLEY_TRY(directory->sync());
+  GALLEY_ASSIGN(const auto parent, state_root.open_directory(shard.parent()));
+  GALLEY_TRY(parent->sync());
+  return state_root.sync();
+}
+
+}  // namespace galley

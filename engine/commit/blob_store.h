@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "base/content_id.h"
+#include "engine/commit/journal.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Contents over kMaxImageBytes, each once, as `blob/<hh>/<hash>` of the state directory.
+///
+/// Errors: kIo; a blob that is missing or is not its hash is kIo `blob.damaged`.
+Result<Content> read_blob(const Directory& state_root, const ContentId& id);
+/// Makes it durable: afterwards it is there whatever happens. A blob that is there is not
+/// rewritten.
+Result<void> write_blob(const Directory& state_root, const ContentId& id, std::string_view content);
+
+}  // namespace galley

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/commit/journal.h"
+#include "engine/commit/state_directory.h"
+
+namespace galley {
+
+/// One committed transaction with both images of every path, as log, show, undo and blame need it.
+struct CommittedTransaction {
+  Journal journal;  ///< `images` moved into `store`
+  ChangeSet changes;
+  /// Every content of both sides; blobs are read from `.galley/blob` when asked for.
+  std::shared_ptr<const ContentStore> store;
+};
+
+/// Ids of all transactions in the history, ascending: retired ones and those still in `j/` whose
+/// apply step was not taken back. Journals of `j/` that cannot be believed are left out.
+Result<std::vector<TxId>> committed_ids(const StateDirectory& state);
+
+/// Loads one transaction.
+/// Errors: kNotFound `history.not_found`; kIo `journal.damaged`.
+Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id);
+
+}  // namespace galley

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/content_id.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "base/tx_id.h"
+#include "engine/commit/outcome.h"
+#include "staging/overlay/change_set.h"
+#include "staging/overlay/content_store.h"
+
+namespace galley {
+
+using WorkspaceId = std::array<uint8_t, 16>;
+
+/// One side of one path as the journal keeps it: the node, and what a new inode has to carry.
+struct JournalSide {
+  Node node;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<ExtendedAttribute> attributes;
+  bool operator==(const JournalSide&) const = default;
+};
+
+/// What the transaction does to one path.
+struct JournalOp {
+  RelPath path = RelPath::root();
+  JournalSide before;
+  JournalSide after;
+  std::optional<RelPath> renamed_from;
+  std::optional<RelPath> copied_from;
+  bool operator==(const JournalOp&) const = default;
+};
+
+/// Something recovery kept or moved aside.
+struct JournalNote {
+  std::string path;
+  std::string text;
+  bool operator==(const JournalNote&) const = default;
+};
+
+/// Everything one journal says: a transaction with both images of every path.
+///
+/// The byte format is described in docs/commit.md and on top of journal_reader.cc.
+struct Journal {
+  TxId id;
+  TxId parent;  ///< the transaction committed before it, 0 for the first
+  WorkspaceId workspace{};
+  int64_t time_ns = 0;   ///< wall clock of the commit
+  int64_t stamp_ns = 0;  ///< the file system's clock when the journal was made
+  std::string boot;      ///< boot id of the machine that wrote it
+  ContentId proposal;
+  CommitMeta meta;
+  std::vector<JournalOp> ops;           ///< sorted by path
+  std::map<ContentId, Content> images;  ///< contents of both sides up to kMaxImageBytes
+  std::map<ContentId, uint64_t> blobs;  ///< larger contents, in blob/: id and size
+  // Appended after the commit point:
+  bool is_aborted = false;
+  std::string abort_reason;
+  std::optional<std::string> applied_boot;  ///< boot id under which the apply step was completed
+  std::vector<JournalNote> notes;
+
+  /// The operations as a change set (stamps are empty).
+  [[nodiscard]] ChangeSet changes() const;
+};
+
+inline constexpr size_t kMaxImageBytes = size_t{1} << 20U;  ///< more goes to blob/
+inline constexpr uint64_t kMaxJournalBytes = uint64_t{2} << 30U;
+inline constexpr uint32_t kMaxJournalRecords = 1'000'000;
+
+enum class JournalState : uint8_t {
+  kCommitted,
+  kNotCommitted,  ///< torn before its end: never happened
+  kDamaged,       ///< reached its end once and cannot be believed now; must not be deleted
+};
+
+/// What reading one journal file found.
+struct JournalVerdict {
+  JournalState state = JournalState::kNotCommitted;
+  std::string problem;  ///< one phrase when not committed or damaged
+  Journal journal;      ///< complete only when committed
+  /// Where the next trailer goes, and the chain it continues.
+  uint64_t end = 0;
+  uint32_t chain = 0;
+  uint32_t sequence = 0;
+};
+
+/// Reads a journal from bytes. Bounded: never allocates more than a few times its input. Never
+/// fails: what is wrong is in the verdict.
+[[nodiscard]] JournalVerdict parse_journal(std::string_view bytes);
+
+}  // namespace galley

@@ -1,0 +1,181 @@
+#include "engine/commit/journal_writer.h"
+
+#include "base/check.h"
+#include "engine/commit/crc32c.h"
+#include "engine/commit/journal_format.h"
+#include "engine/commit/wire.h"
+
+namespace galley {
+namespace {
+
+using namespace journal_format;
+
+constexpr size_t kBufferBytes = size_t{1} << 20U;
+
+std::string frame(uint16_t type, size_t payload_bytes, uint32_t sequence) {
+  WireWriter out;
+  out.u32(static_cast<uint32_t>(payload_bytes));
+  out.u16(type);
+  out.u16(kMustUnderstand);
+  out.u32(sequence);
+  return out.str();
+}
+
+void write_side(WireWriter& out, const JournalSide& side) {
+  out.u8(static_cast<uint8_t>(side.node.kind));
+  out.u32(side.node.mode);
+  out.u64(side.node.size);
+  out.id(side.node.content);
+  out.u32(side.uid);
+  out.u32(side.gid);
+  out.u16(static_cast<uint16_t>(side.attributes.size()));
+  for (const auto& attribute : side.attributes) {
+    out.text(attribute.name);
+    out.text(attribute.value);
+  }
+}
+
+std::string encode_header(const Journal& journal) {
+  WireWriter out;
+  out.bytes(kMagic);
+  out.u16(kMajor);
+  out.u16(kMinor);
+  out.u32(kHeaderBytes);
+  out.u64(journal.id.value);
+  out.u64(journal.parent.value);
+  out.bytes({reinterpret_cast<const char*>(journal.workspace.data()), journal.workspace.size()});
+  out.i64(journal.time_ns);
+  out.u32(0);
+  out.u32(crc32c(out.str()));
+  return out.str();
+}
+
+std::string encode_meta(const Journal& journal) {
+  WireWriter out;
+  out.i64(journal.stamp_ns);
+  out.text(journal.boot);
+  out.id(journal.proposal);
+  out.text(journal.meta.agent);
+  out.text(journal.meta.tool);
+  out.text(journal.meta.message);
+  out.u64(journal.meta.undoes ? journal.meta.undoes->value : 0);
+  return out.str();
+}
+
+std::string encode_op(const JournalOp& op) {
+  WireWriter out;
+  uint8_t flags = 0;
+  if (op.renamed_from) flags |= kHasRenamedFrom;
+  if (op.copied_from) flags |= kHasCopiedFrom;
+  out.u8(flags);
+  out.text(op.path.str());
+  if (op.renamed_from) out.text(op.renamed_from->str());
+  if (op.copied_from) out.text(op.copied_from->str());
+  write_side(out, op.before);
+  write_side(out, op.after);
+  return out.str();
+}
+
+}  // namespace
+
+Result<void> JournalWriter::begin(const Journal& journal) {
+  GALLEY_CHECK(written_ == 0 && buffer_.empty());
+  buffer_ = encode_header(journal);
+  chain_ = crc32c(buffer_);
+  digest_.update(buffer_);
+  GALLEY_TRY(record(kMeta, encode_meta(journal)));
+  for (const auto& line : journal.meta.audit) GALLEY_TRY(record(kAudit, line));
+  for (const auto& op : journal.ops) GALLEY_TRY(record(kOp, encode_op(op)));
+  return {};
+}
+
+/// `raw` is the part of the payload that its own content id vouches for.
+Result<void> JournalWriter::record(uint16_t type, std::string_view payload, std::string_view raw) {
+  const size_t size = payload.size() + raw.size();
+  if (size > kMaxPayloadBytes || sequence_ >= kMaxJournalRecords ||
+      end() + size > kMaxJournalBytes) {
+    return fail(ErrorKind::kQuota, "limit.journal",
+                "the change is too large for one journal; commit it in parts");
+  }
+  const std::string head = frame(type, size, sequence_++);
+  chain_ = crc32c(raw, crc32c(payload, crc32c(head, chain_)));
+  WireWriter crc;
+  crc.u32(chain_);
+  buffer_.append(head).append(crc.str()).append(payload).append(raw);
+  buffer_.append(padding(size), '\0');
+  if (type != kCommit) {
+    digest_.update(head);
+    digest_.update(payload);
+  }
+  return buffer_.size() >= kBufferBytes ? flush() : Result<void>();
+}
+
+Result<void> JournalWriter::image(const ContentId& id, std::string_view bytes) {
+  GALLEY_CHECK(bytes.size() <= kMaxImageBytes);
+  WireWriter out;
+  out.u8(kCodecRaw);
+  out.u64(bytes.size());
+  out.id(id);
+  return record(kImage, out.str(), bytes);
+}
+
+Result<void> JournalWriter::blob(const ContentId& id, uint64_t size) {
+  WireWriter out;
+  out.id(id);
+  out.u64(size);
+  return record(kBlob, out.str());
+}
+
+Result<void> JournalWriter::finish() {
+  WireWriter out;
+  out.bytes(kCommitMagic);
+  out.u32(sequence_);
+  out.u64(end());
+  out.id(digest_.finish());
+  GALLEY_TRY(record(kCommit, out.str()));
+  return flush();
+}
+
+Result<void> JournalWriter::flush() {
+  if (buffer_.empty()) return {};
+  GALLEY_TRY(file_->write_at(written_, buffer_));
+  written_ += buffer_.size();
+  buffer_.clear();
+  return {};
+}
+
+Result<void> JournalTrailer::append(uint16_t type, std::string_view payload) {
+  const std::string head = frame(type, payload.size(), sequence_);
+  const uint32_t crc = crc32c(payload, crc32c(head, chain_));
+  WireWriter out;
+  out.bytes(head);
+  out.u32(crc);
+  out.bytes(payload);
+  out.bytes(std::string(padding(payload.size()), '\0'));
+  GALLEY_TRY(file_->write_at(end_, out.str()));
+  end_ += out.str().size();
+  chain_ = crc;
+  ++sequence_;
+  return {};
+}
+
+Result<void> JournalTrailer::abort(std::string_view reason) {
+  WireWriter out;
+  out.text(reason.substr(0, kMaxTextBytes));
+  return append(kAbort, out.str());
+}
+
+Result<void> JournalTrailer::applied(std::string_view boot) {
+  WireWriter out;
+  out.text(boot);
+  return append(kApplied, out.str());
+}
+
+Result<void> JournalTrailer::note(const JournalNote& note) {
+  WireWriter out;
+  out.text(note.path);
+  out.text(note.text);
+  return append(kNote, out.str());
+}
+
+}  // namespace galley

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/content_id.h"
+#include "engine/commit/journal.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Writes one journal, in pieces of a bounded buffer.
+///
+/// Invariant: the bytes are a committed journal exactly when finish() has returned success and the
+///            file was synced.
+/// Ownership: borrows the File, which must outlive it.
+/// Threads:   confined to one thread.
+class JournalWriter {
+ public:
+  explicit JournalWriter(File& file) : file_(&file) {}
+
+  /// Header, META, AUDIT and OP records. `journal.images` and `blobs` are not looked at.
+  Result<void> begin(const Journal& journal);
+  Result<void> image(const ContentId& id, std::string_view bytes);
+  Result<void> blob(const ContentId& id, uint64_t size);
+  /// COMMIT, and everything to the file.
+  Result<void> finish();
+
+  /// Bytes so far, and the chain that a trailer continues.
+  [[nodiscard]] uint64_t end() const { return written_ + buffer_.size(); }
+  [[nodiscard]] uint32_t chain() const { return chain_; }
+  [[nodiscard]] uint32_t sequence() const { return sequence_; }
+
+ private:
+  Result<void> record(uint16_t type, std::string_view payload, std::string_view raw = {});
+  Result<void> flush();
+
+  File* file_;
+  ContentHasher digest_;
+  std::string buffer_;
+  uint64_t written_ = 0;
+  uint32_t chain_ = 0;
+  uint32_t sequence_ = 0;
+};
+
+/// Appends trailers to a journal that was written or read.
+///
+/// Ownership: borrows the File. Threads: confined to one thread.
+class JournalTrailer {
+ public:
+  JournalTrailer(File& file, const JournalVerdict& verdict)
+      : file_(&file), end_(verdict.end), chain_(verdict.chain), sequence_(verdict.sequence) {}
+  JournalTrailer(File& file, const JournalWriter& writer)
+      : file_(&file), end_(writer.end()), chain_(writer.chain()), sequence_(writer.sequence()) {}
+
+  Result<void> abort(std::string_view reason);
+  Result<void> applied(std::string_view boot);
+  Result<void> note(const JournalNote& note);
+
+ private:
+  Result<void> append(uint16_t type, std::string_view payload);
+  File* file_;
+  uint64_t end_;
+  uint32_t chain_;
+  uint32_t sequence_;
+};
+
+}  // namespace galley

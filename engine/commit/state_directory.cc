@@ -1,0 +1,217 @@
+#include "engine/commit/state_directory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <random>
+
+#include "base/check.h"
+#include "staging/fs/disk_directory.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateDirectory = 0700;
+constexpr uint32_t kPrivateFile = 0600;
+constexpr uint64_t kMaxFormatBytes = 4096;
+constexpr std::string_view kFormatPrefix = "galley 1 ";
+constexpr std::string_view kJournalSuffix = ".j";
+constexpr size_t kUuidText = 36;
+
+RelPath known(std::string_view text) {
+  auto path = RelPath::parse(text);
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
+}
+
+/// RFC 4122 version 4.
+WorkspaceId random_workspace_id() {
+  WorkspaceId id{};
+  std::random_device random;
+  for (auto& byte : id) byte = static_cast<uint8_t>(random());
+  constexpr uint8_t kLow = 0x0f;
+  constexpr uint8_t kVersion = 0x40;
+  constexpr uint8_t kVariantLow = 0x3f;
+  constexpr uint8_t kVariant = 0x80;
+  id[6] = static_cast<uint8_t>((id[6] & kLow) | kVersion);
+  id[8] = static_cast<uint8_t>((id[8] & kVariantLow) | kVariant);
+  return id;
+}
+
+bool has_dash_before(size_t byte) { return byte == 4 || byte == 6 || byte == 8 || byte == 10; }
+
+std::string uuid_text(const WorkspaceId& id) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < id.size(); ++i) {
+    if (has_dash_before(i)) text.push_back('-');
+    text.push_back(kDigits[id[i] >> 4U]);
+    text.push_back(kDigits[id[i] & 0xfU]);
+  }
+  return text;
+}
+
+std::optional<WorkspaceId> parse_uuid(std::string_view text) {
+  if (text.size() != kUuidText) return {};
+  WorkspaceId id{};
+  size_t at = 0;
+  for (size_t i = 0; i < id.size(); ++i) {
+    if (has_dash_before(i) && text[at++] != '-') return {};
+    unsigned value = 0;
+    for (int digit = 0; digit < 2; ++digit) {
+      static constexpr std::string_view kDigits = "0123456789abcdef";
+      const size_t found = kDigits.find(text[at++]);
+      if (found == std::string_view::npos) return {};
+      value = value << 4U | static_cast<unsigned>(found);
+    }
+    id[i] = static_cast<uint8_t>(value);
+  }
+  return id;
+}
+
+Result<void> write_new_file(const Directory& directory, const RelPath& name,
+                            std::string_view content) {
+  GALLEY_ASSIGN(const auto file, directory.open_file(name, OpenMode::kCreateNew, kPrivateFile));
+  GALLEY_TRY(file->write_at(0, content));
+  return file->sync();
+}
+
+/// Two processes may do this at once: the first `format` to appear is everybody's.
+Result<void> create_parts(const Directory& workspace, const Directory& root) {
+  // A default ACL of the workspace would leak into every slot made here.
+  GALLEY_TRY(root.remove_attribute(RelPath::root(), "system.posix_acl_default"));
+  for (const auto* name : {"j", "undo", "slot", "wait"}) {
+    GALLEY_TRY(make_directories(root, known(name), kPrivateDirectory));
+  }
+  const std::string unique = uuid_text(random_workspace_id());
+  const auto put = [&](std::string_view name, std::string_view content) -> Result<void> {
+    const RelPath temporary = known(std::string(name) + "." + unique);
+    GALLEY_TRY(write_new_file(root, temporary, content));
+    // A link, unlike a rename, never replaces what another process put there first.
+    auto linked = root.make_hard_link(temporary, root, known(name));
+    GALLEY_TRY(root.remove_file(temporary));
+    if (!linked && linked.error().os_error != EEXIST) return linked;
+    return {};
+  };
+  GALLEY_TRY(put(".gitignore", "*\n"));
+  GALLEY_TRY(put("format", std::string(kFormatPrefix) + unique + "\n"));
+  GALLEY_TRY(root.sync());
+  return workspace.sync();
+}
+
+Result<std::unique_ptr<Directory>> open_root(const Directory& workspace) {
+  auto root = workspace.open_directory(known(StateDirectory::kName));
+  if (root || root.error().kind == ErrorKind::kNotFound) return root;
+  if (root.error().os_error != ENOTDIR && root.error().os_error != ELOOP) return root;
+  return fail(ErrorKind::kRefused, "state.not_a_directory",
+              "'.galley' is there but is not a directory; move it away, Galley keeps its state in "
+              "that place",
+              ".galley");
+}
+
+Result<std::optional<std::string>> read_format(const Directory& root) {
+  auto format = read_file(root, known("format"), kMaxFormatBytes);
+  if (format) return std::optional<std::string>(std::move(*format));
+  if (format.error().kind == ErrorKind::kNotFound) return std::optional<std::string>();
+  return format.error();
+}
+
+}  // namespace
+
+Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> root,
+                                                  std::string_view format) {
+  StateDirectory state;
+  std::optional<WorkspaceId> id;
+  if (format.starts_with(kFormatPrefix) && format.ends_with('\n')) {
+    format.remove_prefix(kFormatPrefix.size());
+    format.remove_suffix(1);
+    id = parse_uuid(format);
+  }
+  if (!id) {
+    return fail(ErrorKind::kRefused, "state.version",
+                "'.galley/format' is damaged or from a newer Galley; run `galley doctor`",
+                ".galley/format");
+  }
+  state.workspace_id_ = *id;
+  state.root_ = std::move(root);
+  // Their absence means that something removed them: an empty one has nothing to recover.
+  const auto open_or_make = [&](std::string_view name) -> Result<std::unique_ptr<Directory>> {
+    auto opened = state.root_->open_directory(known(name));
+    if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
+    GALLEY_TRY(make_directories(*state.root_, known(name), kPrivateDirectory));
+    return state.root_->open_directory(known(name));
+  };
+  GALLEY_ASSIGN(state.journals_, open_or_make("j"));
+  GALLEY_ASSIGN(state.undo_, open_or_make("undo"));
+  GALLEY_ASSIGN(state.slots_, open_or_make("slot"));
+  return state;
+}
+
+Result<std::optional<StateDirectory>> StateDirectory::open(const Directory& workspace) {
+  auto root = open_root(workspace);
+  if (!root && root.error().kind == ErrorKind::kNotFound) return std::optional<StateDirectory>();
+  if (!root) return root.error();
+  GALLEY_ASSIGN(const auto format, read_format(**root));
+  if (!format) return std::optional<StateDirectory>();
+  GALLEY_ASSIGN(auto state, open_parts(std::move(*root), *format));
+  return std::optional<StateDirectory>(std::move(state));
+}
+
+Result<StateDirectory> StateDirectory::open_or_create(const Directory& workspace) {
+  auto made = workspace.make_directory(known(kName), kPrivateDirectory);
+  if (!made && made.error().os_error != EEXIST) return made.error();
+  GALLEY_ASSIGN(auto root, open_root(workspace));
+  GALLEY_ASSIGN(auto format, read_format(*root));
+  if (!format) {
+    GALLEY_TRY(create_parts(workspace, *root));
+    GALLEY_ASSIGN(format, read_format(*root));
+    if (!format) return os_error(ENOENT, "cannot make", ".galley/format");
+  }
+  return open_parts(std::move(root), *format);
+}
+
+RelPath journal_name(TxId id) { return known(id.hex() + std::string(kJournalSuffix)); }
+
+Result<std::vector<TxId>> journal_ids(const Directory& directory) {
+  GALLEY_ASSIGN(const auto entries, directory.list());
+  std::vector<TxId> ids;
+  for (const auto& entry : entries) {
+    std::string_view name = entry.name;
+    if (entry.kind != FileKind::kRegular || !name.ends_with(kJournalSuffix)) continue;
+    name.remove_suffix(kJournalSuffix.size());
+    const auto id = TxId::from_hex(name);
+    if (id && id->hex() == name) ids.push_back(*id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory& directory,
+                                    TxId id) {
+  GALLEY_ASSIGN(const std::string bytes, read_file(directory, journal_name(id), kMaxJournalBytes));
+  JournalVerdict verdict = parse_journal(bytes);
+  if (verdict.state != JournalState::kCommitted) return verdict;
+  if (verdict.journal.id != id || verdict.journal.workspace != state.workspace_id()) {
+    verdict.state = JournalState::kDamaged;
+    verdict.problem = "it belongs to another transaction or workspace";
+  }
+  return verdict;
+}
+
+std::string current_boot_id() {
+  if (const char* set = std::getenv("GALLEY_BOOT_ID"); set != nullptr) return set;
+  static const std::string boot = [] {
+    constexpr uint64_t kMaxBytes = 256;
+    const auto directory = open_disk_directory("/proc/sys/kernel/random");
+    if (!directory) return std::string();
+    auto text = read_file(**directory, known("boot_id"), kMaxBytes);
+    if (!text) return std::string();
+    while (text->ends_with('\n')) text->pop_back();
+    return std::move(*text);
+  }();
+  return boot;
+}
+
+}  // namespace galley

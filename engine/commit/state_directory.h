@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/tx_id.h"
+#include "engine/commit/journal.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// The `.galley` directory at the root of a workspace: journals, history, slots and stages.
+///
+///     format               "galley 1 <workspace id>"
+///     lock, wait/          the writer lock and its queue (writer_lock.h)
+///     j/<tx>.j             journals committed and not yet retired
+///     undo/<tx>.j          retired journals: the history
+///     slot/<tx>/<n>        new inodes before the swap, the caught old ones after it
+///     blob/<hh>/<hash>     contents over kMaxImageBytes
+///     stage/<sid>/         overlays that outlive their process (stage.h)
+///     rescue/, quarantine/ foreign bytes moved aside, journals that cannot be believed
+///
+/// Ownership: owns the descriptors it opened; borrows nothing.
+/// Threads:   safe to share; the writer lock orders writers.
+/// Errors:    kRefused `state.not_a_directory`, `state.version`; kIo.
+class StateDirectory {
+ public:
+  static constexpr std::string_view kName = ".galley";
+
+  /// nullopt when the workspace has no complete state directory (nothing was ever committed).
+  static Result<std::optional<StateDirectory>> open(const Directory& workspace);
+  /// Makes what is missing, durably.
+  static Result<StateDirectory> open_or_create(const Directory& workspace);
+
+  [[nodiscard]] const WorkspaceId& workspace_id() const { return workspace_id_; }
+  /// `.galley` itself.
+  [[nodiscard]] const Directory& root() const { return *root_; }
+  [[nodiscard]] const Directory& journals() const { return *journals_; }
+  [[nodiscard]] const Directory& undo() const { return *undo_; }
+  [[nodiscard]] const Directory& slots() const { return *slots_; }
+
+ private:
+  StateDirectory() = default;
+  static Result<StateDirectory> open_parts(std::unique_ptr<Directory> root,
+                                           std::string_view format);
+
+  WorkspaceId workspace_id_{};
+  std::unique_ptr<Directory> root_;
+  std::unique_ptr<Directory> journals_;
+  std::unique_ptr<Directory> undo_;
+  std::unique_ptr<Directory> slots_;
+};
+
+/// `<tx>.j`.
+[[nodiscard]] RelPath journal_name(TxId id);
+/// Ids of the journals in a directory (`j/` or `undo/`), ascending; other names are left out.
+Result<std::vector<TxId>> journal_ids(const Directory& directory);
+/// Reads and judges `<tx>.j`; also damaged when it is another transaction's or workspace's.
+Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory& directory,
+                                    TxId id);
+
+/// The id of this boot of the machine; GALLEY_BOOT_ID stands in for it when set (tests). Empty
+/// where the system does not tell, which is never equal to a boot.
+[[nodiscard]] std::string current_boot_id();
+
+}  // namespace galley
