@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,8 +94,7 @@ class AuditLog {
   Result<AuditVerification> verify() const;
 
  private:
-  struct Head;
-  Result<std::unique_ptr<File>> lock() const;
+  Result<std::unique_ptr<File>> lock(OpenMode mode) const;
   Result<AuditPosition> append_locked(File& head_file,
                                       const std::vector<std::string_view>& records);
 

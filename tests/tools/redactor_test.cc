@@ -1,0 +1,77 @@
+#include "tools/redactor.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace galley {
+namespace {
+
+Redactor with_token() {
+  Redactor redactor;
+  redactor.add("TOKEN", "s3cr+t/va\"lue");
+  return redactor;
+}
+
+TEST(Redactor, ReplacesTheValueAndItsForms) {
+  const Redactor redactor = with_token();
+  EXPECT_EQ(redactor.redact("x s3cr+t/va\"lue y"), "x [REDACTED:TOKEN] y");
+  EXPECT_EQ(redactor.redact("x=s3cr%2Bt%2Fva%22lue&"), "x=[REDACTED:TOKEN]&");
+  EXPECT_EQ(redactor.redact(R"({"t":"s3cr+t/va\"lue"})"), R"({"t":"[REDACTED:TOKEN]"})");
+}
+
+TEST(Redactor, FindsBase64AtAnyAlignment) {
+  Redactor redactor;
+  redactor.add("T", "hunter2hunter2");
+  // base64 of "hunter2hunter2", "a:hunter2hunter2", "ab:hunter2hunter2!"
+  for (const char* text :
+       {"aHVudGVyMmh1bnRlcjI=", "YTpodW50ZXIyaHVudGVyMg==", "YWI6aHVudGVyMmh1bnRlcjIh"}) {
+    EXPECT_NE(redactor.redact(text).find("[REDACTED:T]"), std::string::npos) << text;
+  }
+}
+
+TEST(Redactor, LeavesShortValuesAlone) {
+  Redactor redactor;
+  redactor.add("T", "abc");
+  EXPECT_TRUE(redactor.is_empty());
+}
+
+TEST(Redactor, RedactsDocumentsDeeply) {
+  Redactor redactor;
+  redactor.add("T", "hunter2");
+  const nlohmann::ordered_json document = {{"a", {"x hunter2", 1}}, {"hunter2", true}};
+  EXPECT_EQ(redactor.redact_document(document).dump(),
+            R"({"a":["x [REDACTED:T]",1],"[REDACTED:T]":true})");
+}
+
+TEST(StreamRedactor, FindsASecretWhereverTheCutsFall) {
+  const Redactor redactor = with_token();
+  const std::string text = "before s3cr+t/va\"lue between s3cr s3cr+t/va\"lue after s3c";
+  const std::string wanted = redactor.redact(text);
+  for (size_t cut = 1; cut < text.size(); ++cut) {
+    StreamRedactor stream(redactor);
+    std::string out;
+    for (size_t at = 0; at < text.size(); at += cut) out += stream.feed(text.substr(at, cut));
+    out += stream.finish();
+    EXPECT_EQ(out, wanted) << cut;
+  }
+}
+
+TEST(RedactPatterns, FindsWhatLooksLikeASecret) {
+  EXPECT_EQ(redact_patterns("key AKIAIOSFODNN7EXAMPLE."), "key [REDACTED:aws-access-key].");
+  EXPECT_EQ(redact_patterns("https://bob:pw@host/x"), "https://bob:[REDACTED:url-password]@host/x");
+  EXPECT_EQ(redact_patterns("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"),
+            "[REDACTED:private-key]");
+  EXPECT_EQ(redact_patterns("nothing here"), "nothing here");
+}
+
+TEST(RedactPatterns, KeysThatNameSecrets) {
+  EXPECT_TRUE(is_secret_key("X-Api-Key"));
+  EXPECT_TRUE(is_secret_key("access_token"));
+  EXPECT_TRUE(is_secret_key("Authorization"));
+  EXPECT_FALSE(is_secret_key("tokens"));
+  EXPECT_FALSE(is_secret_key("file_path"));
+}
+
+}  // namespace
+}  // namespace galley

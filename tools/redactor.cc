@@ -1,0 +1,179 @@
+#include "tools/redactor.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kHex = "0123456789ABCDEF";
+
+/// The base64 digits that depend on nothing but `value` when it stands `shift` bytes into a triple.
+std::string base64_core(const std::string& value, size_t shift) {
+  const std::string padded = std::string(shift, '\0') + value;
+  std::string digits;
+  size_t i = 0;
+  for (; i + 3 <= padded.size(); i += 3) {
+    const auto byte = [&](size_t k) { return static_cast<uint8_t>(padded[i + k]); };
+    const uint32_t triple = byte(0) << 16U | byte(1) << 8U | byte(2);
+    for (const unsigned bits : {18U, 12U, 6U, 0U}) digits += kBase64[triple >> bits & 63U];
+  }
+  constexpr std::array<size_t, 3> kMixedDigits = {0, 2, 3};  // with bytes of before
+  return digits.substr(std::min(digits.size(), kMixedDigits[shift]));
+}
+
+std::string url_form(const std::string& value) {
+  std::string out;
+  for (const char c : value) {
+    const auto byte = static_cast<uint8_t>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[byte >> 4U];
+      out += kHex[byte & 15U];
+    }
+  }
+  return out;
+}
+
+struct Rule {
+  const char* name;
+  const char* pattern;  // what group 1 holds is replaced
+};
+
+constexpr std::array<Rule, 9> kRules = {{
+    {"private-key",
+     R"((-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?))"},
+    {"aws-access-key", R"(\b((?:AKIA|ASIA)[0-9A-Z]{16})\b)"},
+    {"github-token", R"(\b((?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})))"},
+    {"slack-token", R"(\b(xox[abeprs]-[A-Za-z0-9-]{10,250}))"},
+    {"api-key", R"(\b(sk-[A-Za-z0-9_-]{20,250}))"},
+    {"npm-token", R"(\b(npm_[A-Za-z0-9]{36}))"},
+    {"jwt", R"(\b(eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}))"},
+    {"authorization", R"((?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{12,}))"},
+    {"url-password", R"(://[^/\s:@]{0,100}:([^/\s@]{1,200})@)"},
+}};
+
+const std::vector<std::unique_ptr<re2::RE2>>& compiled_rules() {
+  static const auto* compiled = [] {
+    auto* list = new std::vector<std::unique_ptr<re2::RE2>>();
+    for (const Rule& rule : kRules) list->push_back(std::make_unique<re2::RE2>(rule.pattern));
+    return list;
+  }();
+  return *compiled;
+}
+
+std::string redact_by(const re2::RE2& rule, const std::string& name, const std::string& text) {
+  std::string out;
+  re2::StringPiece rest(text);
+  re2::StringPiece groups[2];
+  while (rule.Match(rest, 0, rest.size(), re2::RE2::UNANCHORED, groups, 2)) {
+    out.append(rest.data(), static_cast<size_t>(groups[1].data() - rest.data()));
+    out.append("[REDACTED:").append(name).append("]");
+    rest.remove_prefix(static_cast<size_t>(groups[1].data() + groups[1].size() - rest.data()));
+  }
+  return out.append(rest.data(), rest.size());
+}
+
+}  // namespace
+
+void Redactor::add(const std::string& name, const std::string& value) {
+  if (value.size() < kMinSecretBytes) return;
+  const std::string replacement = "[REDACTED:" + name + "]";
+  std::vector<std::string> texts = {value, url_form(value)};
+  for (size_t shift = 0; shift < 3; ++shift) texts.push_back(base64_core(value, shift));
+  const std::string quoted = json_text(nlohmann::json(value));
+  texts.push_back(quoted.substr(1, quoted.size() - 2));
+  for (std::string& text : texts) {
+    const bool is_known = std::any_of(forms_.begin(), forms_.end(),
+                                      [&](const Form& form) { return form.text == text; });
+    if (text.size() < kMinSecretBytes || is_known) continue;
+    forms_.push_back({std::move(text), replacement});
+  }
+  std::stable_sort(forms_.begin(), forms_.end(),
+                   [](const Form& a, const Form& b) { return a.text.size() > b.text.size(); });
+}
+
+std::string Redactor::redact(std::string_view text) const {
+  std::string out(text);
+  for (const Form& form : forms_) {
+    for (size_t at = out.find(form.text); at != std::string::npos;
+         at = out.find(form.text, at + form.replacement.size())) {
+      out.replace(at, form.text.size(), form.replacement);
+    }
+  }
+  return out;
+}
+
+nlohmann::ordered_json Redactor::redact_document(const nlohmann::ordered_json& document) const {
+  if (forms_.empty()) return document;
+  if (document.is_string()) return redact(document.get_ref<const std::string&>());
+  if (document.is_array()) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const auto& item : document) out.push_back(redact_document(item));
+    return out;
+  }
+  if (!document.is_object()) return document;
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : document.items()) out[redact(key)] = redact_document(value);
+  return out;
+}
+
+size_t Redactor::undecided_suffix(std::string_view text) const {
+  size_t longest = 0;
+  for (const Form& form : forms_) {
+    size_t length = std::min(form.text.size() - 1, text.size());
+    while (length > longest && !text.ends_with(std::string_view(form.text).substr(0, length))) {
+      --length;
+    }
+    longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+std::string StreamRedactor::feed(std::string_view piece) {
+  std::string all = redactor_->redact(held_.append(piece));
+  const size_t keep = redactor_->undecided_suffix(all);
+  held_ = all.substr(all.size() - keep);
+  all.resize(all.size() - keep);
+  return all;
+}
+
+std::string StreamRedactor::finish() { return std::exchange(held_, {}); }
+
+std::string redact_patterns(std::string_view text) {
+  std::string out(text);
+  for (size_t i = 0; i < kRules.size(); ++i) {
+    out = redact_by(*compiled_rules()[i], kRules[i].name, out);
+  }
+  return out;
+}
+
+bool is_secret_key(std::string_view key) {
+  static constexpr std::array<std::string_view, 9> kWords = {
+      "password", "passwd",        "passphrase", "secret",    "api_key",
+      "apikey",   "authorization", "credential", "privatekey"};
+  std::string name;
+  for (const char c : key) {
+    if (c == '-') {
+      name += '_';
+    } else {
+      name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+  }
+  if (name == "token" || name.ends_with("_token") || name == "private_key") return true;
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+}  // namespace galley

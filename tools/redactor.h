@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace galley {
+
+/// Replaces secret values by `[REDACTED:name]`: each value as it is, and in its base64, URL and
+/// JSON forms.
+///
+/// Threads: confined to one thread while secrets are added; then immutable, safe to share.
+class Redactor {
+ public:
+  /// Values shorter than this would tear ordinary text apart and are left alone.
+  static constexpr size_t kMinSecretBytes = 6;
+
+  void add(const std::string& name, const std::string& value);
+  [[nodiscard]] bool is_empty() const { return forms_.empty(); }
+
+  [[nodiscard]] std::string redact(std::string_view text) const;
+  /// Every string and key of a document.
+  [[nodiscard]] nlohmann::ordered_json redact_document(
+      const nlohmann::ordered_json& document) const;
+
+  /// Bytes at the end of `text` that may be the beginning of a secret still to come.
+  [[nodiscard]] size_t undecided_suffix(std::string_view text) const;
+
+ private:
+  struct Form {
+    std::string text;
+    std::string replacement;
+  };
+  std::vector<Form> forms_;  ///< longest first
+};
+
+/// Redacts a stream that arrives in pieces, wherever the cuts fall.
+///
+/// Ownership: borrows the redactor. Threads: confined to one thread.
+class StreamRedactor {
+ public:
+  explicit StreamRedactor(const Redactor& redactor) : redactor_(&redactor) {}
+  /// Takes a piece and returns what may be shown so far.
+  std::string feed(std::string_view piece);
+  /// What was held back.
+  std::string finish();
+
+ private:
+  const Redactor* redactor_;
+  std::string held_;
+};
+
+/// Replaces what looks like a secret (keys, tokens, passwords in URLs) by `[REDACTED:rule]`: for
+/// the audit log, never for texts that an agent goes on working with.
+[[nodiscard]] std::string redact_patterns(std::string_view text);
+
+/// Whether a value under this key is a secret by its name: `password`, `api_key`, `Authorization` …
+[[nodiscard]] bool is_secret_key(std::string_view key);
+
+}  // namespace galley
