@@ -1,0 +1,202 @@
+"""Bad input: one clear message, the right exit status, and a tree that was not touched."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import GALLEY, PATCHES, SystemCase, snapshot
+
+GOOD = PATCHES / "good" / "01-discounts.patch"
+
+# The statuses each hostile patch may end with: 1 the answer is no, 2 malformed.
+HOSTILE = {
+    "absolute.patch": (1, 2), "bad-binary.patch": (1, 2), "create-existing.patch": (1,),
+    "directory.patch": (1,), "empty.patch": (1, 2), "galley-directory.patch": (1, 2),
+    "garbage.patch": (2,), "git-directory.patch": (1, 2), "git-directory-case.patch": (1, 2),
+    "huge-counts.patch": (1, 2), "huge-start.patch": (1, 2), "long-name.patch": (1, 2),
+    "missing-file.patch": (1,), "name-with-nul.patch": (1, 2), "nested-git-directory.patch": (1, 2),
+    "no-patch.patch": (2,), "parent-directory.patch": (1, 2), "parent-inside.patch": (1, 2),
+    "sage-directory.patch": (1, 2), "second-file-fails.patch": (1,), "symlink-outside.patch": (1, 2),
+    "through-new-symlink.patch": (1, 2), "through-symlink.patch": (1,), "truncated.patch": (1, 2),
+}  # fmt: skip
+
+
+def one_line_patch(path, before=b"", after=b"owned\n"):
+    lines = before.count(b"\n")
+    start = b"@@ -0,0 +1 @@\n" if not before else b"@@ -1,%d +1 @@\n" % lines
+    old = b"/dev/null" if not before else b"a/" + path
+    removed = b"".join(b"-" + line + b"\n" for line in before.splitlines())
+    return b"--- " + old + b"\n+++ b/" + path + b"\n" + start + removed + b"+" + after
+
+
+class BadInput(SystemCase):
+    def assert_refused(self, *arguments, expect, **options):
+        before = snapshot(self.scratch, with_times=True)
+        result = self.galley(*arguments, expect=expect, **options)
+        self.assert_one_clear_message(result)
+        self.assertEqual(snapshot(self.scratch, with_times=True), before)
+        return result
+
+    def test_every_hostile_patch_is_listed(self):
+        self.assertEqual(set(HOSTILE), {path.name for path in (PATCHES / "hostile").iterdir()})
+
+    def test_hostile_patches_change_nothing(self):
+        (self.work / ".git").mkdir()
+        (self.work / ".git" / "config").write_text("[core]\n")
+        for name, statuses in HOSTILE.items():
+            for command in ("preview", "apply"):
+                with self.subTest(patch=name, command=command):
+                    self.assert_refused(command, PATCHES / "hostile" / name, expect=statuses)
+                    self.assertEqual((self.work / ".git" / "config").read_text(), "[core]\n")
+                    self.assertFalse(Path("/etc/galley-escaped.txt").exists())
+
+    def test_patch_file_that_is_missing_or_a_directory(self):
+        self.assert_refused("apply", "no-such.patch", expect=(1, 2, 3))
+        self.assert_refused("apply", str(self.work), expect=(1, 2, 3))
+
+    def test_unknown_command_and_option(self):
+        self.assert_refused("aply", GOOD, expect=2)
+        self.assert_refused("apply", "--no-such-option", GOOD, expect=2)
+        self.assert_refused("apply", "--format", "no-such-format", GOOD, expect=2)
+
+    def test_workspace_that_does_not_exist(self):
+        result = self.assert_refused("apply", GOOD, work=self.scratch / "none", expect=(1, 2, 3))
+        self.assertIn(b"none", result.stderr)
+
+    def test_workspace_that_is_a_file(self):
+        self.assert_refused("apply", GOOD, work=self.work / "README.md", expect=(1, 2, 3))
+
+    def test_broken_configuration_says_line_and_column(self):
+        (self.work / "galley.toml").write_text("[policy]\ndefault = \n")
+        result = self.assert_refused("apply", GOOD, expect=2)
+        self.assertRegex(result.stderr, rb"galley\.toml:2:\d+")
+
+    def test_unknown_key_gets_a_suggestion(self):
+        (self.work / "galley.toml").write_text('[policy]\ndefualt = "allow"\n')
+        result = self.assert_refused("apply", GOOD, expect=2)
+        self.assertIn(b"default", result.stderr)
+
+    def test_without_configuration_the_promises_still_hold(self):
+        (self.work / "galley.toml").unlink()
+        self.galley("apply", GOOD, expect=0)
+        self.assert_refused("apply", PATCHES / "hostile" / "parent-directory.patch", expect=(1, 2))
+
+    def test_fifo_device_and_socket_are_refused(self):
+        os.mkfifo(self.work / "pipe")
+        result = self.assert_refused("apply", "-", stdin=one_line_patch(b"pipe", b"x\n"), expect=1)
+        self.assertIn(b"pipe", result.stderr)
+
+    def test_directory_where_a_file_is_named(self):
+        result = self.assert_refused("apply", "-", stdin=one_line_patch(b"src", b"x\n"), expect=1)
+        self.assertIn(b"src", result.stderr)
+
+    def test_file_where_a_directory_is_named(self):
+        self.assert_refused("apply", "-", stdin=one_line_patch(b"README.md/x"), expect=1)
+
+    def test_file_of_more_than_a_gigabyte(self):
+        with open(self.work / "huge.bin", "wb") as file:
+            file.truncate((1 << 30) + 1)
+        before = os.stat(self.work / "huge.bin").st_mtime_ns
+        result = self.galley("apply", "-", stdin=one_line_patch(b"huge.bin", b"x\n"), expect=(1, 3))
+        self.assert_one_clear_message(result)
+        self.assertEqual(os.stat(self.work / "huge.bin").st_mtime_ns, before)
+
+    def test_invalid_utf8_is_kept_or_refused_never_changed(self):
+        raw = b"caf\xe9\nline\n"
+        (self.work / "latin1.txt").write_bytes(raw)
+        self.assert_refused("apply", "-", stdin=one_line_patch(b"new.txt", after=b"caf\xe9\n"), expect=1)
+        (self.work / "galley.toml").unlink()
+        patch = b"--- a/latin1.txt\n+++ b/latin1.txt\n@@ -1,2 +1,2 @@\n caf\xe9\n-line\n+LINE\n"
+        self.galley("apply", "-", stdin=patch, expect=0)
+        self.assertEqual((self.work / "latin1.txt").read_bytes(), b"caf\xe9\nLINE\n")
+
+    def test_second_committer_waits_and_then_gives_up(self):
+        self.galley("apply", GOOD, expect=0)
+        (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 200\n")
+        with open(self.work / ".galley" / "lock", "rb+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assert_refused("undo", expect=(1, 3))
+        self.galley("undo", expect=0)
+
+    def test_json_errors_are_one_document(self):
+        import json
+        for name in ("no-patch.patch", "parent-directory.patch", "second-file-fails.patch"):
+            with self.subTest(patch=name):
+                result = self.galley("--json", "apply", PATCHES / "hostile" / name, expect=(1, 2))
+                document = json.loads(result.stdout)
+                self.assertIn("reason", document.get("error", document))
+
+    def test_call_with_bad_json_or_unknown_tool(self):
+        for arguments in (("call", "write", "{"), ("call", "no_such_tool", "{}"), ("call", "write", "[]")):
+            with self.subTest(arguments=arguments):
+                self.galley("begin", expect=0)
+                before = snapshot(self.work, with_times=True)
+                result = self.galley(*arguments, expect=(1, 2))
+                self.assert_one_clear_message(result)
+                self.assertEqual(snapshot(self.work, with_times=True), before)
+                self.galley("rollback", expect=0)
+
+
+class Environment(SystemCase):
+    """What the machine refuses: permissions, space, a disk that cannot be written."""
+
+    def test_read_only_directory_as_an_unprivileged_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become somebody else")
+        os.chmod(self.scratch, 0o755)
+        for folder, folders, files in os.walk(self.work):
+            os.chown(folder, 65534, 65534)
+            for name in files:
+                os.lchown(os.path.join(folder, name), 65534, 65534)
+        os.chmod(self.work / "parcels", 0o555)
+        before = snapshot(self.work, with_times=True)
+        # The program may lie where nobody else can look.
+        program = self.scratch / "galley"
+        shutil.copy(GALLEY, program)
+        patch = self.scratch / "good.patch"
+        shutil.copy(GOOD, patch)
+        os.chmod(patch, 0o644)
+        result = subprocess.run(
+            [program, "-C", self.work, "apply", patch], capture_output=True, check=False,
+            user=65534, group=65534, extra_groups=[], cwd="/")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn(b"parcels", result.stderr)
+        self.assert_one_clear_message(result)
+        self.assertEqual(snapshot(self.work, with_times=True), before)
+
+    def in_small_file_system(self, script, size):
+        probe = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
+        if probe.returncode != 0:
+            self.skipTest("no user namespaces here")
+        mount = self.scratch / "small"
+        mount.mkdir()
+        whole = f"mount -t tmpfs -o size={size} small {mount} && cp -a {self.work}/. {mount} && cd {mount} && {script}"
+        return subprocess.run(["unshare", "-Urm", "sh", "-c", whole], capture_output=True, check=False)
+
+    def test_full_disk(self):
+        patch = self.scratch / "big.patch"
+        line = b"+" + b"x" * 99 + b"\n"
+        patch.write_bytes(b"--- /dev/null\n+++ b/big.txt\n@@ -0,0 +1,20000 @@\n" + line * 20000)
+        state = "find . -path ./.galley -prune -o -type f -print0 | sort -z | xargs -0 sha256sum"
+        result = self.in_small_file_system(
+            f"{state} > {self.scratch}/before; {GALLEY} apply {patch} 2> {self.scratch}/said > /dev/null; "
+            f"echo $?; {state} > {self.scratch}/after; {GALLEY} apply {GOOD} > /dev/null; echo $?", "1m")
+        statuses = result.stdout.split()
+        self.assertEqual(statuses[0], b"3", result.stderr)
+        self.assertEqual(statuses[1], b"0", result.stderr)
+        self.assertIn("space", (self.scratch / "said").read_text().lower())
+        self.assertEqual((self.scratch / "before").read_text(), (self.scratch / "after").read_text())
+
+    def test_read_only_file_system(self):
+        result = self.in_small_file_system(
+            f"mount -o remount,ro . && {GALLEY} apply {GOOD}; echo $?", "4m")
+        self.assertEqual(result.stdout.split()[-1], b"3", result.stderr)
+        self.assertIn(b"ead-only", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

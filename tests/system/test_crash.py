@@ -1,0 +1,80 @@
+"""kill -9 in the middle of an apply: the next command finds the old tree or the new one."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from support import GALLEY, SystemCase, snapshot
+
+FILES = 1000
+
+
+class KillNine(SystemCase):
+    def make_tree(self):
+        for path in list(self.work.iterdir()):
+            if path.is_symlink() or path.is_file():
+                path.unlink()
+            else:
+                import shutil
+                shutil.rmtree(path)
+        patch = []
+        for i in range(FILES):
+            folder = self.work / f"d{i % 20}"
+            folder.mkdir(exist_ok=True)
+            (folder / f"f{i}.txt").write_text(f"file {i}\nold\n")
+            patch.append(f"--- a/d{i % 20}/f{i}.txt\n+++ b/d{i % 20}/f{i}.txt\n@@ -1,2 +1,2 @@\n file {i}\n-old\n+new\n")
+        for i in range(50):
+            patch.append(f"--- /dev/null\n+++ b/new{i % 5}/g{i}.txt\n@@ -0,0 +1 @@\n+made\n")
+        file = self.scratch / "thousand.patch"
+        file.write_text("".join(patch))
+        return file
+
+    def test_leaves_the_old_tree_or_the_new(self):
+        patch = self.make_tree()
+        old = snapshot(self.work)
+        began = time.monotonic()
+        self.galley("apply", patch, expect=0)
+        whole = time.monotonic() - began
+        new = snapshot(self.work)
+        self.galley("undo", expect=0)
+        self.assertEqual(snapshot(self.work), old)
+        seed = int(os.environ.get("GALLEY_SEED", random.SystemRandom().randrange(1 << 32)))
+        chance = random.Random(seed)
+        rounds = 100 if os.environ.get("GALLEY_STRESS") else 10
+        seen = []
+        for number in range(rounds):
+            process = subprocess.Popen(
+                [GALLEY, "-C", str(self.work), "apply", str(patch)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                process.wait(chance.uniform(0, whole))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+            self.galley("log", expect=0)
+            tree = snapshot(self.work)
+            self.assertIn(tree, (old, new), f"seed {seed}, round {number}: a mix")
+            seen.append(tree == new)
+            if tree == new:
+                self.galley("undo", expect=0)
+                self.assertEqual(snapshot(self.work), old, f"seed {seed}, round {number}: undo")
+        self.galley("gc", expect=0)
+        leftover = [str(p.relative_to(self.work)) for p in (self.work / ".galley" / "slot").rglob("*")
+                    if p.is_file()] if (self.work / ".galley" / "slot").exists() else []
+        self.assertEqual(leftover, [], f"seed {seed}")
+
+    def test_a_killed_stager_leaves_nothing_that_gc_does_not_clear(self):
+        self.galley("begin", expect=0)
+        self.galley("call", "write", '{"path": "README.md", "content": "staged\\n"}', expect=0)
+        before = snapshot(self.work)
+        self.galley("rollback", expect=0)
+        self.assertEqual(snapshot(self.work), before)
+        stages = self.work / ".galley" / "stage"
+        self.assertEqual(list(stages.iterdir()) if stages.exists() else [], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

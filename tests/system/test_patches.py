@@ -1,0 +1,103 @@
+"""What a patch does to a tree, with git as the oracle."""
+
+import shutil
+import unittest
+
+from support import PATCH_OPTIONS, PATCHES, PROJECT, SystemCase, good_patches, snapshot
+
+
+class Patches(SystemCase):
+    def fresh(self, name):
+        work = self.scratch / name
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(PROJECT, work, symlinks=True)
+        return work
+
+    def test_git_apply_and_galley_apply_give_the_same_tree(self):
+        for patch in good_patches():
+            with self.subTest(patch=patch.name):
+                options = PATCH_OPTIONS.get(patch.name, [])
+                ours, theirs = self.fresh("ours"), self.fresh("theirs")
+                self.git("apply", *options, patch, work=theirs)
+                self.galley("apply", *options, patch, work=ours, expect=0)
+                self.assertNotEqual(snapshot(ours), snapshot(PROJECT))
+                self.assertEqual(snapshot(ours), snapshot(theirs))
+
+    def test_undo_gives_the_tree_back(self):
+        for patch in good_patches():
+            with self.subTest(patch=patch.name):
+                work = self.fresh("ours")
+                self.galley("apply", *PATCH_OPTIONS.get(patch.name, []), patch, work=work, expect=0)
+                self.galley("undo", work=work, expect=0)
+                self.assertEqual(snapshot(work), snapshot(PROJECT))
+
+    def test_undo_of_undo_gives_the_change_back(self):
+        for patch in good_patches():
+            with self.subTest(patch=patch.name):
+                work = self.fresh("ours")
+                self.galley("apply", *PATCH_OPTIONS.get(patch.name, []), patch, work=work, expect=0)
+                changed = snapshot(work)
+                self.galley("undo", work=work, expect=0)
+                self.galley("redo", work=work, expect=0)
+                self.assertEqual(snapshot(work), changed)
+
+    def test_reversed_patch_gives_the_tree_back(self):
+        for patch in good_patches():
+            with self.subTest(patch=patch.name):
+                options = PATCH_OPTIONS.get(patch.name, [])
+                work = self.fresh("ours")
+                self.galley("apply", *options, patch, work=work, expect=0)
+                self.galley("apply", "-R", *options, patch, work=work, expect=0)
+                self.assertEqual(snapshot(work), snapshot(PROJECT))
+
+    def test_printed_diff_applied_by_git_gives_the_committed_tree(self):
+        for patch in good_patches():
+            with self.subTest(patch=patch.name):
+                options = PATCH_OPTIONS.get(patch.name, [])
+                ours, theirs = self.fresh("ours"), self.fresh("theirs")
+                preview = self.galley("preview", *options, patch, work=ours, expect=0)
+                self.git("apply", "-", work=theirs, stdin=preview.stdout)
+                self.galley("apply", *options, patch, work=ours, expect=0)
+                self.assertEqual(snapshot(ours), snapshot(theirs))
+
+    def test_patch_from_stdin_is_the_same(self):
+        patch = PATCHES / "good" / "01-discounts.patch"
+        a, b = self.fresh("a"), self.fresh("b")
+        self.galley("apply", patch, work=a, expect=0)
+        self.galley("apply", "-", work=b, stdin=patch.read_bytes(), expect=0)
+        self.assertEqual(snapshot(a), snapshot(b))
+
+    def test_the_same_patch_twice_does_not_fit(self):
+        patch = PATCHES / "good" / "01-discounts.patch"
+        self.galley("apply", patch, expect=0)
+        after = snapshot(self.work, with_times=True)
+        self.assert_one_clear_message(self.galley("apply", patch, expect=1))
+        self.assertEqual(snapshot(self.work, with_times=True), after)
+
+    def test_refused_patches_leave_the_tree_alone(self):
+        before = snapshot(self.work, with_times=True)
+        for patch in sorted((PATCHES / "refused").glob("*.patch")):
+            for command in ("preview", "apply"):
+                with self.subTest(patch=patch.name, command=command):
+                    result = self.galley(command, patch, expect=1)
+                    self.assert_one_clear_message(result)
+                    self.assertEqual(snapshot(self.work, with_times=True), before)
+
+    def test_a_refusal_names_file_line_and_rule(self):
+        for name, words in {
+            "broken-json.patch": ["data/rates.json", "json"],
+            "broken-toml.patch": ["pyproject.toml", "toml"],
+            "conflict-markers.patch": ["src/quote.cc", "conflict"],
+            "policy-protected.patch": ["deploy/production.env", "protected"],
+            "policy-rule.patch": ["LICENSE", "licence"],
+            "stale-context.patch": ["data/rates.json"],
+        }.items():
+            with self.subTest(patch=name):
+                result = self.galley("apply", PATCHES / "refused" / name, expect=1)
+                said = result.stderr.decode()
+                for word in words:
+                    self.assertIn(word, said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+"""Preview: exactly what apply would do, and not a trace on the disk."""
+
+import json
+import unittest
+
+from support import PATCH_OPTIONS, PATCHES, SystemCase, good_patches, snapshot
+
+
+class Preview(SystemCase):
+    def everything(self):
+        return snapshot(self.work, with_times=True, skip=())
+
+    def test_leaves_the_tree_bit_identical(self):
+        before = self.everything()
+        for patch in good_patches() + sorted((PATCHES / "refused").glob("*.patch")):
+            with self.subTest(patch=patch.name):
+                self.galley("preview", *PATCH_OPTIONS.get(patch.name, []), patch, expect=(0, 1))
+                self.assertEqual(self.everything(), before)
+                self.assertFalse((self.work / ".galley").exists())
+
+    def test_diff_is_what_apply_commits(self):
+        for patch in good_patches():
+            with self.subTest(patch=patch.name):
+                options = PATCH_OPTIONS.get(patch.name, [])
+                shown = self.galley("preview", *options, patch, expect=0).stdout
+                applied = self.galley("apply", *options, patch, expect=0).stdout
+                committed = self.galley("--json", "show", expect=0).stdout
+                self.assertEqual(json.loads(committed)["diff"], shown.decode())
+                self.assertIn(shown, applied)
+                self.galley("undo", expect=0)
+
+    def test_works_in_a_tree_that_cannot_be_written(self):
+        # Root may write anywhere, so ask the kernel for a read-only view instead of mode bits.
+        script = f"mount --bind {self.work} {self.work} && mount -o remount,ro,bind {self.work} && exec \"$@\""
+        import subprocess
+        from support import GALLEY
+        probe = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
+        if probe.returncode != 0:
+            self.skipTest("no user namespaces here")
+        result = subprocess.run(
+            ["unshare", "-Urm", "sh", "-c", script, "sh", GALLEY, "-C", str(self.work), "preview",
+             str(PATCHES / "good" / "01-discounts.patch")],
+            capture_output=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"parcels/discount.py", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
