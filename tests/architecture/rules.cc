@@ -250,11 +250,30 @@ Violations wrong_doors(std::string_view path, std::string_view source) {
   return found;
 }
 
-Violations foreign_types_in_public_header(std::string_view path, std::string_view source) {
+std::set<std::string> private_headers_in_cmake(std::string_view install_cmake) {
+  static const std::regex list(R"(set\(GALLEY_PRIVATE_HEADERS\s+([^)]*)\))");
+  static const std::regex word(R"([^\s]+)");
+  const std::string text(install_cmake);
+  std::smatch match;
+  if (!std::regex_search(text, match, list)) return {};
+  const std::string names = match[1].str();
+  return {std::sregex_token_iterator(names.begin(), names.end(), word), {}};
+}
+
+Violations foreign_types_in_public_header(std::string_view path, std::string_view source,
+                                          const std::set<std::string>& private_headers) {
   Violations found;
-  if (!ends_with(path, ".h")) return found;
+  const bool is_public = ends_with(path, ".h") && private_headers.count(std::string(path)) == 0 &&
+                         !starts_with(path, "cli/") && !starts_with(path, "server/");
   for (const Include& include : includes_of(source)) {
-    if (!include.is_angled || is_standard_header(include.header)) continue;
+    if (!include.is_angled) {
+      if (private_headers.count(include.header) == 0) continue;
+      if (is_public || room_of(include.header) != room_of(path)) {
+        found.push_back(at(path, include.line, "includes the private header " + include.header));
+      }
+      continue;
+    }
+    if (!is_public || is_standard_header(include.header)) continue;
     if (include.header == "tl/expected.hpp" || include.header == "nlohmann/json_fwd.hpp") continue;
     if (is_plain_system_header(include.header)) continue;
     found.push_back(at(path, include.line, "public header shows <" + include.header + ">"));

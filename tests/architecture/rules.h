@@ -32,9 +32,13 @@ using Violations = std::vector<std::string>;
 /// Includes of a third-party or system header outside its door.
 [[nodiscard]] Violations wrong_doors(std::string_view path, std::string_view source);
 
-/// Third-party headers in a header that is installed.
-[[nodiscard]] Violations foreign_types_in_public_header(std::string_view path,
-                                                        std::string_view source);
+/// The headers that cmake/install.cmake keeps from being installed.
+[[nodiscard]] std::set<std::string> private_headers_in_cmake(std::string_view install_cmake);
+
+/// Third-party headers in a header that is installed, and includes of a private header from there
+/// or from another room.
+[[nodiscard]] Violations foreign_types_in_public_header(
+    std::string_view path, std::string_view source, const std::set<std::string>& private_headers);
 
 /// Calls of the operating system's file and process functions outside the rooms that own them.
 [[nodiscard]] Violations raw_system_calls(std::string_view path, std::string_view source);

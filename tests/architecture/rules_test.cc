@@ -39,10 +39,26 @@ TEST(Rules, LibraryWithoutADoorIsFound) {
 
 TEST(Rules, ForeignTypeInAPublicHeaderIsFound) {
   const std::string source = "#include <nlohmann/json.hpp>\n";
-  EXPECT_EQ(foreign_types_in_public_header("tools/tool.h", source).size(), 1U);
-  EXPECT_TRUE(foreign_types_in_public_header("tools/tool.cc", source).empty());
+  EXPECT_EQ(foreign_types_in_public_header("tools/tool.h", source, {}).size(), 1U);
+  EXPECT_TRUE(foreign_types_in_public_header("tools/tool.cc", source, {}).empty());
+  EXPECT_TRUE(foreign_types_in_public_header("cli/session.h", source, {}).empty());
+  EXPECT_TRUE(foreign_types_in_public_header("tools/tool.h", source, {"tools/tool.h"}).empty());
   EXPECT_TRUE(
-      foreign_types_in_public_header("tools/tool.h", "#include <nlohmann/json_fwd.hpp>\n").empty());
+      foreign_types_in_public_header("tools/tool.h", "#include <nlohmann/json_fwd.hpp>\n", {})
+          .empty());
+}
+
+TEST(Rules, PrivateHeaderSeenFromOutsideIsFound) {
+  const std::set<std::string> hidden = {"tools/inner.h"};
+  const std::string source = "#include \"tools/inner.h\"\n";
+  EXPECT_EQ(foreign_types_in_public_header("tools/tool.h", source, hidden).size(), 1U);
+  EXPECT_EQ(foreign_types_in_public_header("cli/main.cc", source, hidden).size(), 1U);
+  EXPECT_TRUE(foreign_types_in_public_header("tools/tool.cc", source, hidden).empty());
+}
+
+TEST(Rules, PrivateHeadersAreReadFromCMake) {
+  EXPECT_EQ(private_headers_in_cmake("set(GALLEY_PRIVATE_HEADERS\n  a/b.h\n  c.h)\n"),
+            (std::set<std::string>{"a/b.h", "c.h"}));
 }
 
 TEST(Rules, RawSystemCallIsFound) {
