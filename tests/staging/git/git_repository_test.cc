@@ -1,0 +1,130 @@
+#include "staging/git/git_repository.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "support/scratch_directory.h"
+
+namespace galley {
+namespace {
+
+namespace fs = std::filesystem;
+
+RelPath path_of(std::string_view text) { return *RelPath::parse(text); }
+
+class GitRepositoryTest : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& content) {
+    const fs::path path = fs::path(scratch_.path()) / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << content;
+  }
+  void git(const std::string& arguments) {
+    const std::string line = "cd '" + scratch_.path() +
+                             "' && GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null git "
+                             "-c user.name=a -c user.email=a@example.com " +
+                             arguments + " >/dev/null 2>&1";
+    ASSERT_EQ(std::system(line.c_str()), 0) << arguments;
+  }
+  GitRepository open(const std::string& below = "") {
+    auto found = GitRepository::discover(scratch_.path() + below);
+    EXPECT_TRUE(found.has_value()) << (found ? "" : found.error().message);
+    EXPECT_TRUE(found->has_value());
+    return std::move(**found);
+  }
+
+  ScratchDirectory scratch_;
+};
+
+TEST_F(GitRepositoryTest, ADirectoryWithoutARepositoryHasNone) {
+  const auto found = GitRepository::discover(scratch_.path());
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_FALSE(found->has_value());
+}
+
+TEST_F(GitRepositoryTest, KnowsItsPlaces) {
+  git("init -q");
+  const auto repository = open();
+  EXPECT_EQ(repository.work_tree(), fs::canonical(scratch_.path()).string());
+  EXPECT_EQ(repository.git_directory(), fs::canonical(scratch_.path()).string() + "/.git");
+}
+
+TEST_F(GitRepositoryTest, IgnoredPathsAreThoseOfTheRules) {
+  git("init -q");
+  write(".gitignore", "*.o\n/build/\n!keep.o\n");
+  write("src/.gitignore", "secret\n");
+  write("build/x", "");
+  const std::vector<RelPath> paths = {path_of("a.o"),      path_of("keep.o"),
+                                      path_of("build/x"),  path_of("src/secret"),
+                                      path_of("src/open"), path_of("deep/b.o")};
+  const auto ignored = open().are_ignored(paths);
+  ASSERT_TRUE(ignored.has_value()) << ignored.error().message;
+  EXPECT_EQ(*ignored, (std::vector<bool>{true, false, true, true, false, true}));
+}
+
+TEST_F(GitRepositoryTest, AWorkspaceBelowTheWorkTreeNamesItsOwnPaths) {
+  git("init -q");
+  write(".gitignore", "sub/hidden\n");
+  write("sub/file", "x\n");
+  git("add -A");
+  const auto repository = open("/sub");
+  EXPECT_EQ(*repository.are_ignored({path_of("hidden"), path_of("file")}),
+            (std::vector<bool>{true, false}));
+  const auto entry = repository.index_entry(path_of("file"));
+  ASSERT_TRUE(entry.has_value() && entry->has_value());
+  EXPECT_EQ((*entry)->blob, GitOid::of_blob("x\n"));
+}
+
+TEST_F(GitRepositoryTest, ReadsIndexHeadAndBlobs) {
+  git("init -q");
+  EXPECT_FALSE(open().head_commit()->has_value());
+  write("f", "one\n");
+  git("add -A");
+  git("commit -qm first");
+  write("f", "two\n");
+  git("add -A");
+  const auto repository = open();
+  ASSERT_TRUE(repository.head_commit()->has_value());
+  EXPECT_EQ(*repository.head_entry(path_of("f")), (GitEntry{0100644, GitOid::of_blob("one\n")}));
+  EXPECT_EQ(*repository.index_entry(path_of("f")), (GitEntry{0100644, GitOid::of_blob("two\n")}));
+  EXPECT_EQ(*repository.blob(GitOid::of_blob("one\n")), "one\n");
+  EXPECT_FALSE(repository.index_entry(path_of("absent"))->has_value());
+  EXPECT_FALSE(repository.head_entry(path_of("absent"))->has_value());
+  const auto missing = repository.blob(GitOid::of_blob("never stored"));
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().reason, "git.failed");
+}
+
+TEST_F(GitRepositoryTest, HarmlessExtensionsAreRead) {
+  git("init -q");
+  git("config core.repositoryformatversion 1");
+  git("config extensions.worktreeConfig true");
+  git("config extensions.partialClone origin");
+  EXPECT_TRUE(GitRepository::discover(scratch_.path()).has_value());
+}
+
+TEST_F(GitRepositoryTest, OtherExtensionsAreRefusedByName) {
+  git("init -q --object-format=sha256");
+  const auto found = GitRepository::discover(scratch_.path());
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().reason, "git.unsupported_extension");
+  EXPECT_NE(found.error().message.find("objectformat"), std::string::npos) << found.error().message;
+}
+
+TEST_F(GitRepositoryTest, ARepositoryOfAnotherUserIsRefusedWithTheWayOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  git("init -q");
+  ASSERT_EQ(std::system(("chown -R 12345 '" + scratch_.path() + "'").c_str()), 0);
+  const auto found = GitRepository::discover(scratch_.path());
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().reason, "git.other_owner") << found.error().message;
+  EXPECT_NE(found.error().message.find("safe.directory"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace galley
