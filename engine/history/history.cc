@@ -1,0 +1,284 @@
+#include "engine/history/history.h"
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "engine/commit/history_reader.h"
+#include "engine/history/undo.h"
+#include "staging/overlay/proposal_diff.h"
+
+namespace galley {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(),
+                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+}
+
+bool is_or_is_below(const RelPath& path, const RelPath& top) {
+  return top.is_root() || path == top || path.is_below(top);
+}
+
+PathSummary summarize_change(const Change& change) {
+  PathSummary summary;
+  summary.path = change.path;
+  summary.is_directory =
+      change.before.kind == FileKind::kDirectory || change.after.kind == FileKind::kDirectory;
+  if (change.renamed_from || change.copied_from) {
+    summary.status = change.renamed_from ? 'R' : 'C';
+    summary.from = change.renamed_from ? change.renamed_from : change.copied_from;
+  } else if (change.is_create()) {
+    summary.status = 'A';
+  } else if (change.is_delete()) {
+    summary.status = 'D';
+  } else if (change.is_type_change()) {
+    summary.status = 'T';
+    summary.is_directory = change.after.kind == FileKind::kDirectory;
+  } else if (change.before.content == change.after.content) {
+    summary.status = 'm';
+  }
+  return summary;
+}
+
+/// A newest-first walk over the transactions that can be read.
+template <class Visit>
+Result<void> walk_back(const History& history, Visit visit) {
+  GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    auto transaction = history.journal(*id);
+    // Pruned since we looked.
+    if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;
+    GALLEY_ASSIGN(const bool goes_on, visit(*id, transaction));
+    if (!goes_on) break;
+  }
+  return {};
+}
+
+using Loaded = Result<std::shared_ptr<const CommittedTransaction>>;
+
+}  // namespace
+
+// --- who undid what -------------------------------------------------------------------------
+
+void Standing::take(TxId id, const CommitMeta& meta) {
+  if (!meta.undoes || whole_.contains(id)) return;
+  if (meta.tool == kPartialUndoTool) {
+    parts_[*meta.undoes].push_back(id);
+  } else {
+    whole_.try_emplace(*meta.undoes, id);
+  }
+}
+
+std::optional<TxId> Standing::undone_by(TxId id) const {
+  const auto found = whole_.find(id);
+  if (found == whole_.end()) return {};
+  return found->second;
+}
+
+std::vector<TxId> Standing::partly_undone_by(TxId id) const {
+  const auto found = parts_.find(id);
+  return found == parts_.end() ? std::vector<TxId>() : found->second;
+}
+
+// --- one transaction ------------------------------------------------------------------------
+
+Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_lines) {
+  const Journal& journal = transaction.journal;
+  TxSummary summary;
+  summary.id = journal.id;
+  summary.time_ns = journal.time_ns;
+  summary.agent = journal.meta.agent;
+  summary.tool = journal.meta.tool;
+  summary.message = journal.meta.message;
+  summary.proposal = journal.proposal;
+  summary.undoes = journal.meta.undoes;
+  std::set<RelPath> sources;
+  for (const Change& change : transaction.changes) {
+    if (change.renamed_from) sources.insert(*change.renamed_from);
+  }
+  std::map<std::string, FileDiff> diffs;
+  if (with_lines) {
+    ProposalDiffOptions options;
+    options.find_renames = false;
+    GALLEY_ASSIGN(auto files, summarize_proposal(
+                                  Proposal::from(transaction.changes, transaction.store), options));
+    for (FileDiff& file : files) {
+      const std::string& name = file.status == 'D' ? file.old_path : file.new_path;
+      diffs.insert_or_assign(name, std::move(file));
+    }
+  }
+  for (const Change& change : transaction.changes) {
+    if (change.is_delete() && sources.contains(change.path)) continue;
+    PathSummary path = summarize_change(change);
+    const auto diff = diffs.find(change.path.str());
+    if (diff != diffs.end()) {
+      path.added = diff->second.counts.added;
+      path.removed = diff->second.counts.removed;
+      path.is_binary = diff->second.is_binary;
+    }
+    summary.paths.push_back(std::move(path));
+  }
+  return summary;
+}
+
+bool matches(const HistoryFilter& filter, const TxSummary& summary) {
+  if (!filter.agent.empty() && summary.agent != filter.agent) return false;
+  if (!filter.tool.empty() && summary.tool != filter.tool) return false;
+  if (!contains_ignoring_case(summary.message, filter.message)) return false;
+  if (filter.since_ns && summary.time_ns < *filter.since_ns) return false;
+  if (filter.until_ns && summary.time_ns > *filter.until_ns) return false;
+  if (filter.paths.empty()) return true;
+  for (const RelPath& wanted : filter.paths) {
+    for (const PathSummary& path : summary.paths) {
+      if (is_or_is_below(path.path, wanted)) return true;
+      if (path.from && path.status == 'R' && is_or_is_below(*path.from, wanted)) return true;
+    }
+  }
+  return false;
+}
+
+// --- the history ----------------------------------------------------------------------------
+
+/// The journal read last: a plan and its summary ask for the same one.
+struct History::Cache {
+  std::mutex mutex;
+  TxId id;
+  std::shared_ptr<const CommittedTransaction> transaction;
+};
+
+History::History(const StateDirectory& state) : state_(&state), cache_(std::make_shared<Cache>()) {}
+
+Result<std::vector<TxId>> History::ids() const { return committed_ids(*state_); }
+
+Result<std::optional<TxId>> History::latest() const {
+  GALLEY_ASSIGN(const std::vector<TxId> all, ids());
+  if (all.empty()) return std::optional<TxId>();
+  return std::optional<TxId>(all.back());
+}
+
+Result<std::shared_ptr<const CommittedTransaction>> History::journal(TxId id) const {
+  {
+    const std::lock_guard lock(cache_->mutex);
+    if (cache_->id == id && cache_->transaction) return cache_->transaction;
+  }
+  GALLEY_ASSIGN(CommittedTransaction loaded, load_committed(*state_, id));
+  auto transaction = std::make_shared<const CommittedTransaction>(std::move(loaded));
+  const std::lock_guard lock(cache_->mutex);
+  cache_->id = id;
+  cache_->transaction = transaction;
+  return transaction;
+}
+
+Result<std::vector<TxSummary>> History::list(const HistoryFilter& filter) const {
+  std::vector<TxSummary> found;
+  Standing standing;
+  GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
+    TxSummary summary;
+    summary.id = id;
+    if (!loaded) {
+      summary.problem = loaded.error().message;
+      const bool is_filtered = !filter.agent.empty() || !filter.tool.empty() ||
+                               !filter.message.empty() || !filter.paths.empty() ||
+                               filter.since_ns || filter.until_ns;
+      if (!is_filtered) found.push_back(std::move(summary));
+      return filter.limit == 0 || found.size() < filter.limit;
+    }
+    const CommittedTransaction& transaction = **loaded;
+    standing.take(id, transaction.journal.meta);
+    GALLEY_ASSIGN(summary, summarize(transaction, false));
+    if (!matches(filter, summary)) return true;
+    if (filter.with_lines) {
+      GALLEY_ASSIGN(summary, summarize(transaction, true));
+    }
+    summary.undone_by = standing.undone_by(id);
+    summary.partly_undone_by = standing.partly_undone_by(id);
+    found.push_back(std::move(summary));
+    return filter.limit == 0 || found.size() < filter.limit;
+  }));
+  return found;
+}
+
+Result<TxSummary> History::summary(TxId id) const {
+  GALLEY_TRY(journal(id));
+  Standing standing;
+  GALLEY_TRY(walk_back(*this, [&](TxId other, const Loaded& loaded) -> Result<bool> {
+    if (loaded) standing.take(other, (*loaded)->journal.meta);
+    return other > id;
+  }));
+  GALLEY_ASSIGN(const auto transaction, journal(id));
+  GALLEY_ASSIGN(TxSummary summary, summarize(*transaction, true));
+  summary.undone_by = standing.undone_by(id);
+  summary.partly_undone_by = standing.partly_undone_by(id);
+  return summary;
+}
+
+Result<TxRecord> History::load(TxId id) const {
+  GALLEY_ASSIGN(const auto transaction, journal(id));
+  return TxRecord{id, transaction->journal.time_ns, transaction->journal.meta,
+                  Proposal::from(transaction->changes, transaction->store)};
+}
+
+Result<Proposal> History::proposal_of(TxId id) const {
+  GALLEY_ASSIGN(const auto transaction, journal(id));
+  return Proposal::from(transaction->changes, transaction->store);
+}
+
+Result<TxId> History::newest_standing() const {
+  Standing standing;
+  std::optional<TxId> newest;
+  GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
+    if (!loaded) return fail(loaded.error());
+    const CommitMeta& meta = (*loaded)->journal.meta;
+    standing.take(id, meta);
+    if (!meta.undoes && !standing.undone_by(id)) newest = id;
+    return !newest;
+  }));
+  if (!newest) {
+    return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
+                "no transaction stands that could be undone; `galley log` lists the history");
+  }
+  return *newest;
+}
+
+Result<TxId> History::resolve(std::string_view text) const {
+  if (text.empty()) return newest_standing();
+  const auto bad_id = [&] {
+    return fail(ErrorKind::kUsage, "history.bad_id",
+                "'" + std::string(text) + "' is no transaction id; write its hexadecimal " +
+                    "digits, @ for the newest or @~1 for the one before it");
+  };
+  GALLEY_ASSIGN(const std::vector<TxId> all, ids());
+  const auto id = TxId::from_hex(text);
+  if (id) {
+    if (std::binary_search(all.begin(), all.end(), *id)) return *id;
+    return fail(ErrorKind::kNotFound, "history.not_found",
+                "there is no transaction " + std::string(text) + "; `galley log` lists them");
+  }
+  std::string_view rest = text;
+  if (rest.starts_with("HEAD")) {
+    rest.remove_prefix(4);
+  } else if (rest.starts_with('@')) {
+    rest.remove_prefix(1);
+  } else {
+    return bad_id();
+  }
+  size_t back = 0;
+  if (!rest.empty()) {
+    if (rest[0] != '~') return bad_id();
+    const auto [end, code] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), back);
+    if (code != std::errc() || end != rest.data() + rest.size()) return bad_id();
+  }
+  if (back >= all.size()) {
+    return fail(ErrorKind::kNotFound, "history.not_found",
+                "the history has " + std::to_string(all.size()) + " transactions, so there is no " +
+                    std::string(text));
+  }
+  return all[all.size() - 1 - back];
+}
+
+}  // namespace galley

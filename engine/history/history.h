@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/content_id.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "base/tx_id.h"
+#include "engine/commit/outcome.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+class StateDirectory;
+struct CommittedTransaction;
+
+/// One path of a committed transaction, for lists.
+struct PathSummary {
+  RelPath path = RelPath::root();
+  char status = 'M';            ///< git's letter: A D M R C T, and m for a mode alone
+  std::optional<RelPath> from;  ///< of a rename or copy
+  uint64_t added = 0;           ///< lines; 0 for a binary file, a link, a directory
+  uint64_t removed = 0;
+  bool is_binary = false;
+  bool is_directory = false;
+  bool operator==(const PathSummary&) const = default;
+};
+
+/// One committed transaction, for lists.
+struct TxSummary {
+  TxId id;
+  int64_t time_ns = 0;
+  std::string agent;
+  std::string tool;
+  std::string message;
+  ContentId proposal;
+  std::optional<TxId> undoes;
+  std::optional<TxId> undone_by;       ///< the standing undo of all of it
+  std::vector<TxId> partly_undone_by;  ///< standing undos of some paths or hunks
+  std::vector<PathSummary> paths;
+  std::string problem;  ///< why its journal cannot be read; all but `id` is empty then
+};
+
+/// One committed transaction in full.
+struct TxRecord {
+  TxId id;
+  int64_t time_ns = 0;
+  CommitMeta meta;
+  Proposal proposal;  ///< with the contents of both sides
+};
+
+/// Which transactions a list has; a field that is empty does not filter.
+struct HistoryFilter {
+  std::vector<RelPath> paths;  ///< one of these, or anything below one, was changed
+  std::string agent;
+  std::string tool;
+  std::string message;  ///< is part of the reason, ASCII case ignored
+  std::optional<int64_t> since_ns;
+  std::optional<int64_t> until_ns;
+  size_t limit = 0;        ///< newest so many; 0: all
+  bool with_lines = true;  ///< count added and removed lines (reads and compares contents)
+};
+
+/// What newer transactions say of older ones; fed from the newest to the oldest.
+class Standing {
+ public:
+  /// Takes one in; every newer one was taken in before.
+  void take(TxId id, const CommitMeta& meta);
+  /// The standing undo of all of `id`.
+  [[nodiscard]] std::optional<TxId> undone_by(TxId id) const;
+  /// Standing undos of some paths or hunks of it.
+  [[nodiscard]] std::vector<TxId> partly_undone_by(TxId id) const;
+
+ private:
+  std::map<TxId, TxId> whole_;
+  std::map<TxId, std::vector<TxId>> parts_;
+};
+
+/// Committed transactions, as the journals tell them.
+///
+/// Invariant: read only. Everything comes from the journals; the index only makes long lists fast.
+/// Ownership: borrows the StateDirectory, which must outlive it. Copies share a small cache.
+/// Threads:   safe to share.
+/// Errors:    kNotFound `history.not_found` for an id that was never committed or is pruned;
+///            kIo `journal.damaged` for a journal that cannot be believed.
+class History {
+ public:
+  explicit History(const StateDirectory& state);
+
+  /// Newest first.
+  Result<std::vector<TxSummary>> list(const HistoryFilter& filter = {}) const;
+  Result<TxSummary> summary(TxId id) const;
+  Result<TxRecord> load(TxId id) const;
+  /// Both sides of what it changed, for render_diff and friends.
+  Result<Proposal> proposal_of(TxId id) const;
+  /// The newest transaction, if there is one.
+  Result<std::optional<TxId>> latest() const;
+  /// Ids of all transactions, oldest first.
+  Result<std::vector<TxId>> ids() const;
+  /// The journal itself; the last one read is kept.
+  Result<std::shared_ptr<const CommittedTransaction>> journal(TxId id) const;
+
+  /// What a person means by an id: hexadecimal digits; `@` or `HEAD` the newest transaction, `@~2`
+  /// the second before it; nothing the newest that still stands and is no undo (what `undo` takes).
+  /// Errors: kUsage `history.bad_id`; kNotFound `history.not_found`, `history.nothing_to_undo`.
+  Result<TxId> resolve(std::string_view text) const;
+
+  [[nodiscard]] const StateDirectory& state() const { return *state_; }
+
+ private:
+  struct Cache;
+  Result<TxId> newest_standing() const;
+  const StateDirectory* state_;
+  std::shared_ptr<Cache> cache_;
+};
+
+/// Describes one transaction for a list; `undone_by` and `partly_undone_by` are the caller's.
+Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_lines);
+
+/// Whether the filter takes this one.
+[[nodiscard]] bool matches(const HistoryFilter& filter, const TxSummary& summary);
+
+/// Reads what `--since` takes: `90s`, `15m`, `2h`, `3d`, `1w` before `now_ns`, a date `2026-11-21`
+/// or an RFC 3339 time; all in UTC.
+/// Errors: kUsage `history.bad_time`.
+Result<int64_t> parse_moment(std::string_view text, int64_t now_ns);
+
+}  // namespace galley

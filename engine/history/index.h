@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/history/history.h"
+
+namespace galley {
+
+/// A value of a query's answer: NULL, an integer, a real, a text or a blob's bytes in hexadecimal.
+using QueryValue = std::variant<std::monostate, int64_t, double, std::string>;
+
+struct QueryResult {
+  std::vector<std::string> columns;
+  std::vector<std::vector<QueryValue>> rows;
+  bool is_cut = false;  ///< a limit was reached; there are more rows
+};
+
+/// `.galley/index.db`: the history as tables (docs/history.md), so that long lists are fast and
+/// people can ask their own questions.
+///
+/// Invariant: derived. Missing, damaged or behind it is made again from the journals; without it
+///            everything but query() works the same.
+/// Ownership: owns the database connection; borrows the History.
+/// Threads:   confined to one thread; any number of processes may use the same index.
+class HistoryIndex {
+ public:
+  static constexpr size_t kMaxRows = 100'000;
+  static constexpr size_t kMaxAnswerBytes = size_t{64} << 20U;
+  static constexpr size_t kMaxSqlBytes = size_t{64} << 10U;
+
+  /// Opens it and brings it up to date. In memory where the disk does not take it.
+  static Result<std::unique_ptr<HistoryIndex>> open(const History& history);
+  ~HistoryIndex();
+  HistoryIndex(const HistoryIndex&) = delete;
+  HistoryIndex& operator=(const HistoryIndex&) = delete;
+
+  /// As History::list.
+  Result<std::vector<TxSummary>> list(const HistoryFilter& filter);
+
+  /// Runs one SELECT; nothing can be written, attached or loaded.
+  /// Errors: kUsage `query.sql` with SQLite's message, `query.not_read_only`; kTimeout
+  ///         `query.timeout`.
+  Result<QueryResult> query(std::string_view sql, const Deadline& deadline, const Clock& clock);
+
+ private:
+  struct State;
+  explicit HistoryIndex(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace galley

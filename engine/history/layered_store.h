@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "staging/overlay/content_store.h"
+
+namespace galley {
+
+/// New contents in memory over the contents of stores that are only read: an undo or a merge then
+/// copies nothing that a journal already has.
+class LayeredStore final : public ContentStore {
+ public:
+  explicit LayeredStore(std::vector<std::shared_ptr<const ContentStore>> below)
+      : fresh_(make_memory_store()), below_(std::move(below)) {}
+
+  Result<ContentId> put(std::string content) override { return fresh_->put(std::move(content)); }
+
+  Result<Content> get(const ContentId& id) const override {
+    Result<Content> found = fresh_->get(id);
+    for (size_t i = 0; !found && i < below_.size(); ++i) found = below_[i]->get(id);
+    return found;
+  }
+
+ private:
+  std::shared_ptr<ContentStore> fresh_;
+  std::vector<std::shared_ptr<const ContentStore>> below_;
+};
+
+}  // namespace galley

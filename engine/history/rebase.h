@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+/// How far a change may be bent to fit a workspace that is not what it was made on.
+enum class MergeMode : uint8_t {
+  kExact,    ///< not at all: every path must hold what the change starts from, or already ends in
+  kLines,    ///< three-way by lines where the changed lines are apart
+  kMarkers,  ///< as kLines, and conflict markers in the file where they are not
+};
+
+/// Lines of one file that both sides changed.
+struct ConflictHunk {
+  uint32_t line = 0;   ///< 1-based, of `found` in the workspace's file
+  std::string base;    ///< what both sides started from
+  std::string found;   ///< what the workspace has
+  std::string wanted;  ///< what the change would put there
+};
+
+/// One path on which a change does not fit.
+struct PathConflict {
+  RelPath path = RelPath::root();
+  std::string reason;   ///< `conflict.changed`, `conflict.lines`, `conflict.exists`,
+                        ///< `conflict.missing`, `conflict.not_empty`, `conflict.parent`,
+                        ///< `conflict.mode`, `conflict.binary`, `conflict.kind`
+  std::string message;  ///< one sentence
+  Node expected;        ///< what the change starts from
+  Node found;           ///< what the workspace holds
+  Node wanted;          ///< what the change would put there
+  std::string diff;     ///< git's diff from expected to found; empty when it has no lines
+  std::vector<ConflictHunk> hunks;  ///< for `conflict.lines`
+};
+
+/// One path that was not as expected and fits all the same.
+struct MergedPath {
+  RelPath path = RelPath::root();
+  std::string how;       ///< one phrase: `merged by lines`, `already so`, `kept: not empty` …
+  uint32_t markers = 0;  ///< conflict markers written (kMarkers)
+};
+
+/// A change that fits the workspace as it is now.
+struct Rebased {
+  Proposal proposal;  ///< bases are what the workspace holds; goes through gate and publisher
+  std::vector<MergedPath> merged;
+};
+
+/// Nothing was made: where it does not fit.
+struct RebaseConflict {
+  std::vector<PathConflict> paths;
+};
+
+using RebaseOutcome = std::variant<Rebased, RebaseConflict>;
+
+struct RebaseOptions {
+  MergeMode mode = MergeMode::kLines;
+  std::string found_label = "workspace";  ///< after <<<<<<< in markers
+  std::string base_label = "base";
+  std::string wanted_label = "proposal";
+  /// Where files that the change names are now, when they were moved since.
+  std::map<RelPath, RelPath> moved;
+};
+
+/// Makes of a change (from what it was made on to what it wants) the same change of the workspace
+/// as it is now: three-way, path by path and then by lines. For a commit that met a Conflict, and
+/// the heart of undo.
+///
+///     now == before -> after       now == after -> nothing to do       else three-way merge
+///
+/// Invariant: nothing is written. What the workspace holds and the change does not know of is never
+///            dropped: a directory that has something else in it stays.
+/// Errors:    a misfit is a RebaseConflict; an Error means that something could not be read.
+Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
+                             const RebaseOptions& options = {});
+
+/// Puts a proposal into an overlay that has nothing staged: its entries and every content. What
+/// freezing the overlay then gives has the proposal's id.
+Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay);
+
+}  // namespace galley
