@@ -17,7 +17,7 @@ struct Capability {
   std::string text;
   std::string domain;
   std::string action;
-  GlobList paths;  ///< of fs with a pattern
+  GlobList paths;  ///< of fs with a pattern; of exec the program: by its name, or from the root
   bool is_denial = false;
 
   /// Errors: kInvalid, reason `capability.invalid`.

@@ -112,7 +112,7 @@ struct ValidatorConfig {
   std::string parser_file;   ///< read this file after the run instead of stdout
   bool only_new = false;
   bool fix = false;
-  std::vector<int> ok_exit;         ///< exit statuses that mean "no complaint"; default {0}
+  std::vector<int> ok_exit = {0};   ///< exit statuses that mean "no complaint"
   std::vector<int> findings_exit;   ///< statuses that mean "see the findings"; empty: all others
   std::vector<std::string> keep;    ///< directories whose contents persist between runs
   std::vector<std::string> inputs;  ///< globs of what it can see, for the cache; empty: everything
@@ -189,6 +189,19 @@ struct Config {
   SandboxConfig sandbox;
   EditsConfig edits;
 };
+
+/// One key of galley.toml, as the parser knows it; docs/configuration.md is held to this list.
+struct ConfigKey {
+  std::string key;  ///< `policy.rule[].paths`, `agents.NAME.tools`
+  std::string type;
+  std::string default_value;
+  bool operator==(const ConfigKey&) const = default;
+};
+/// Every key, in the order in which the parser asks for them.
+[[nodiscard]] std::vector<ConfigKey> config_keys();
+
+/// Names that a validator's `builtin` takes, sorted.
+[[nodiscard]] const std::vector<std::string>& builtin_validator_names();
 
 inline constexpr std::string_view kConfigFileName = "galley.toml";
 

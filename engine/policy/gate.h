@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -75,8 +76,9 @@ class Gate {
   [[nodiscard]] const Policy& policy() const { return policy_; }
 
  private:
-  struct Runs;
-  [[nodiscard]] Result<Runs> run_validators(const ProposedTree& tree, const GateRequest& request);
+  [[nodiscard]] Result<std::optional<Refusal>> run_validators(const ProposedTree& tree,
+                                                              const GateRequest& request,
+                                                              Verdict& verdict);
   [[nodiscard]] Result<Verdict> ask(const ProposedTree& tree, const GateRequest& request,
                                     const PolicyReport& report, Verdict verdict) const;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,19 +34,20 @@ class Glob {
  private:
   enum class Op : uint8_t { kByte, kClass, kAnyByte, kStar, kDeepStar, kSkipDeep };
   struct Step {
-    Op op;
-    uint8_t byte;       ///< of kByte
-    uint16_t class_at;  ///< of kClass: index into classes_
+    Op op = Op::kByte;
+    uint8_t byte = 0;       ///< of kByte
+    uint16_t class_at = 0;  ///< of kClass: index into classes_
   };
-  using ByteSet = std::vector<bool>;
+  using ByteSet = std::bitset<256>;
+  using States = std::array<uint64_t, kMaxPatternBytes / 64 + 2>;
 
   Glob() = default;
   [[nodiscard]] Result<void> compile(std::string_view body);
   [[nodiscard]] Result<size_t> compile_class(std::string_view body, size_t at);
   [[nodiscard]] size_t compile_star(std::string_view body, size_t at);
-  [[nodiscard]] bool matches_steps(std::string_view text) const;
-  [[nodiscard]] bool step_takes(const Step& step, uint8_t byte) const;
-  void add_state(std::vector<uint64_t>& states, size_t at) const;
+  [[nodiscard]] bool run(std::string_view text) const;
+  [[nodiscard]] bool takes(const Step& step, uint8_t byte) const;
+  void enter(States& states, size_t at) const;
 
   std::string text_;
   std::string literal_;  ///< the whole pattern when it has no wildcard

@@ -13,9 +13,14 @@
 
 namespace galley {
 
+/// Whether a list of agent names (`*` and `?` match) takes this agent in; an empty one takes all.
+[[nodiscard]] bool names_agent(const std::vector<std::string>& patterns, std::string_view agent);
+
 /// What a rule decided about one path or about the whole change (empty path).
 struct Judgement {
   Decision decision = Decision::kAllow;
+  std::string id;  ///< stable dotted name: `policy.path`, `policy.effect`, `policy.capability`,
+                   ///< `policy.always` for what holds whatever the configuration says
   std::string path;
   std::string rule;     ///< its name: `generated code`, `policy.effects.max_files`, `agents.bot`
   uint32_t line = 0;    ///< in galley.toml; 0 for what always holds
@@ -44,7 +49,7 @@ struct PolicyTestResult {
 /// Path rules, effect rules and agents' capabilities of a Config, and the rules that always hold.
 ///
 /// Always refused, whatever the configuration says: protected directories, symbolic links that
-/// lead outside the workspace, special files, setuid bits.
+/// lead outside the workspace or into a protected directory, special files, setuid bits.
 /// Threads: immutable, safe to share; the Config must outlive it.
 class Policy {
  public:
@@ -72,6 +77,12 @@ class Policy {
 
  private:
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
+  [[nodiscard]] Judgement judge_rules(const RelPath& path, Operation operation,
+                                      std::string_view agent, bool is_directory) const;
+  [[nodiscard]] Judgement judge_write_capability(const RelPath& path, Operation operation,
+                                                 std::string_view agent) const;
+  void judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
+                    std::vector<Judgement>& out) const;
 
   const Config* config_;
 };

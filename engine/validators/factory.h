@@ -20,7 +20,4 @@ class ValidatorCache;
 [[nodiscard]] Result<std::vector<std::unique_ptr<Validator>>> make_validators(
     const Config& config, const Directory& workspace, CommandRunner* runner, ValidatorCache* cache);
 
-/// Names that `builtin = "…"` takes, sorted.
-[[nodiscard]] std::vector<std::string> builtin_validator_names();
-
 }  // namespace galley

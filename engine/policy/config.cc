@@ -1,0 +1,365 @@
+#include "engine/policy/config.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/limits.h"
+#include "engine/policy/config_table.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxValidators = 256;
+
+const ConfigTable::Choices<Decision> kDecisions = {
+    {"allow", Decision::kAllow}, {"ask", Decision::kAsk}, {"deny", Decision::kDeny}};
+
+const ConfigTable::Choices<Operation> kOperations = {
+    {"create", Operation::kCreate}, {"modify", Operation::kModify}, {"delete", Operation::kDelete}};
+
+void read_rule(ConfigTable& table, size_t number, PathRule& rule) {
+  rule.line = table.line();
+  rule.name = fmt::format("rule {}", number);
+  if (table.is_dry()) rule.name = "rule N";
+  table.text("name", rule.name);
+  table.require("paths", "[\"src/generated/\"]");
+  table.globs("paths", rule.paths);
+  table.texts("agents", rule.agents);
+  table.choices("operations", rule.operations, kOperations);
+  table.require("decision", "\"deny\"");
+  table.choice("decision", rule.decision, kDecisions);
+  table.text("reason", rule.reason);
+}
+
+template <class T>
+void with_line(ConfigTable& table, std::string_view key, EffectRule<T>& rule) {
+  rule.line = table.line_of(key);
+}
+
+void read_effects(ConfigTable& table, EffectRules& effects) {
+  table.count("max_files", effects.max_files.value);
+  with_line(table, "max_files", effects.max_files);
+  table.size("max_changed_bytes", effects.max_changed_bytes.value);
+  with_line(table, "max_changed_bytes", effects.max_changed_bytes);
+  table.count("max_deletes", effects.max_deletes.value);
+  with_line(table, "max_deletes", effects.max_deletes);
+  table.size("max_deleted_bytes", effects.max_deleted_bytes.value);
+  with_line(table, "max_deleted_bytes", effects.max_deleted_bytes);
+  table.choice("over_limit", effects.over_limit, kDecisions);
+  const std::pair<std::string_view, EffectRule<Decision>*> decisions[] = {
+      {"executable_bit", &effects.executable_bit}, {"symlinks", &effects.symlinks},
+      {"type_changes", &effects.type_changes},     {"binaries", &effects.binaries},
+      {"submodules", &effects.submodules},         {"case_collisions", &effects.case_collisions}};
+  for (const auto& [key, rule] : decisions) {
+    table.choice(key, rule->value, kDecisions);
+    with_line(table, key, *rule);
+  }
+}
+
+void read_policy(ConfigTable& table, PolicyConfig& policy) {
+  table.choice("default", policy.default_decision, kDecisions);
+  policy.default_line = table.line_of("default");
+  table.globs("protected", policy.protected_paths);
+  policy.protected_line = table.line_of("protected");
+  table.tables("rule", [&](ConfigTable& inner) {
+    read_rule(inner, policy.rules.size() + 1, policy.rules.emplace_back());
+  });
+  table.table("effects", [&](ConfigTable& inner) { read_effects(inner, policy.effects); });
+}
+
+void read_agent(std::string_view name, ConfigTable& table, AgentProfile& profile) {
+  profile.name = name;
+  profile.line = table.line();
+  std::vector<std::string> texts;
+  table.texts("capabilities", texts);
+  profile.has_capabilities = table.has("capabilities");
+  for (const auto& text : texts) {
+    auto capability = Capability::parse(text);
+    if (!capability) return table.refuse("capabilities", "holds a " + capability.error().message);
+    profile.capabilities.push_back(std::move(*capability));
+  }
+  table.texts("tools", profile.tools);
+}
+
+void read_limits(ConfigTable& table, LimitsConfig& limits) {
+  table.size("max_file_bytes", limits.max_file_bytes);
+  table.size("max_patch_bytes", limits.max_patch_bytes);
+  table.size("max_output_bytes", limits.max_output_bytes);
+}
+
+void read_builtin_keys(ConfigTable& table, ValidatorConfig& validator) {
+  table.text("builtin", validator.builtin);
+  table.size("max_bytes", validator.max_bytes);
+  table.choice("style", validator.style,
+               ConfigTable::Choices<std::string>{{"keep", "keep"}, {"lf", "lf"}, {"crlf", "crlf"}});
+  table.texts("patterns", validator.patterns);
+  table.text("rules_file", validator.rules_file);
+  table.flag("allow_comments", validator.allow_comments);
+}
+
+void read_command_keys(ConfigTable& table, ValidatorConfig& validator) {
+  table.texts("command", validator.command);
+  table.flag("per_file", validator.is_per_file);
+  table.count("timeout_ms", validator.timeout_ms);
+  table.size("max_output_bytes", validator.max_output_bytes);
+  table.choice("parser", validator.parser,
+               ConfigTable::Choices<OutputParser>{{"none", OutputParser::kNone},
+                                                  {"gcc", OutputParser::kGcc},
+                                                  {"regex", OutputParser::kRegex},
+                                                  {"sarif", OutputParser::kSarif},
+                                                  {"junit", OutputParser::kJunit}});
+  table.text("parser_regex", validator.parser_regex);
+  table.text("parser_file", validator.parser_file);
+  table.flag("only_new", validator.only_new);
+  table.flag("fix", validator.fix);
+  table.numbers("ok_exit", validator.ok_exit);
+  table.numbers("findings_exit", validator.findings_exit);
+  table.texts("keep", validator.keep);
+  table.texts("inputs", validator.inputs);
+  table.flag("cache", validator.is_cached);
+  table.flag("network", validator.allows_network);
+  table.text_map("environment", validator.environment);
+}
+
+/// Keys that the chosen kind of validator would ignore in silence.
+void check_kind(ConfigTable& table, const ValidatorConfig& validator) {
+  static constexpr std::string_view kCommandKeys[] = {
+      "per_file",    "timeout_ms", "max_output_bytes", "parser",        "parser_regex", "only_new",
+      "parser_file", "fix",        "ok_exit",          "findings_exit", "keep",         "inputs",
+      "cache",       "network",    "environment"};
+  static constexpr std::string_view kBuiltinKeys[] = {"max_bytes", "style", "patterns",
+                                                      "rules_file", "allow_comments"};
+  const bool is_command = validator.builtin.empty();
+  if (is_command) {
+    for (const auto key : kBuiltinKeys) {
+      if (table.has(key)) return table.refuse(key, "is for built-in validators only");
+    }
+    return;
+  }
+  for (const auto key : kCommandKeys) {
+    if (table.has(key)) return table.refuse(key, "is for command validators only");
+  }
+}
+
+void check_paths_of(ConfigTable& table, const ValidatorConfig& validator) {
+  for (const auto& path : validator.keep) {
+    if (!RelPath::parse(path)) return table.refuse("keep", "takes workspace-relative directories");
+  }
+  if (!validator.parser_file.empty() && !RelPath::parse(validator.parser_file)) {
+    return table.refuse("parser_file", "must be a workspace-relative path");
+  }
+  if (!validator.rules_file.empty() && !RelPath::parse(validator.rules_file)) {
+    return table.refuse("rules_file", "must be a workspace-relative path");
+  }
+  if (auto inputs = GlobList::parse(validator.inputs); !inputs) {
+    return table.refuse("inputs", "holds a " + inputs.error().message);
+  }
+}
+
+void check_validator(ConfigTable& table, const ValidatorConfig& validator) {
+  if (validator.builtin.empty() == validator.command.empty()) {
+    return table.refuse("builtin", "or `command` is needed, and not both");
+  }
+  check_kind(table, validator);
+  const auto& names = builtin_validator_names();
+  if (!validator.builtin.empty() &&
+      std::find(names.begin(), names.end(), validator.builtin) == names.end()) {
+    const std::string meant = closest_word(validator.builtin, names);
+    std::string all;
+    for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
+    return table.refuse("builtin",
+                        fmt::format("cannot be \"{}\"{}; it takes {}", validator.builtin,
+                                    meant.empty() ? "" : ", did you mean \"" + meant + "\"?", all));
+  }
+  if (validator.parser == OutputParser::kRegex && validator.parser_regex.empty()) {
+    return table.refuse("parser", "\"regex\" needs `parser_regex`");
+  }
+  if (!validator.parser_regex.empty() && validator.parser != OutputParser::kRegex) {
+    return table.refuse("parser_regex", "needs parser = \"regex\"");
+  }
+  if (validator.timeout_ms == 0) return table.refuse("timeout_ms", "must be at least 1");
+  check_paths_of(table, validator);
+}
+
+void read_validator(ConfigTable& table, ValidatorConfig& validator) {
+  validator.line = table.line();
+  table.text("name", validator.name);
+  table.globs("paths", validator.paths);
+  validator.has_paths = table.has("paths");
+  table.texts("agents", validator.agents);
+  table.choice(
+      "severity", validator.severity,
+      ConfigTable::Choices<Severity>{
+          {"error", Severity::kError}, {"warning", Severity::kWarning}, {"note", Severity::kNote}});
+  read_builtin_keys(table, validator);
+  read_command_keys(table, validator);
+  if (table.is_dry() || table.has_failed()) return;
+  check_validator(table, validator);
+  if (validator.name.empty()) {
+    validator.name = validator.builtin.empty() ? validator.command.front() : validator.builtin;
+  }
+}
+
+void read_history(ConfigTable& table, HistoryConfig& history) {
+  table.count("keep_transactions", history.keep_transactions);
+  table.count("keep_days", history.keep_days);
+  table.size("keep_bytes", history.keep_bytes);
+}
+
+void read_commit(ConfigTable& table, CommitConfig& commit) {
+  table.choice(
+      "durability", commit.durability,
+      ConfigTable::Choices<Durability>{
+          {"full", Durability::kFull}, {"group", Durability::kGroup}, {"none", Durability::kNone}});
+  table.choice("isolation", commit.isolation,
+               ConfigTable::Choices<Isolation>{{"snapshot", Isolation::kSnapshot},
+                                               {"serializable", Isolation::kSerializable}});
+  table.choice("hard_links", commit.hard_links,
+               ConfigTable::Choices<HardLinks>{{"break", HardLinks::kBreak},
+                                               {"refuse", HardLinks::kRefuse}});
+  table.choice("on_conflict", commit.on_conflict,
+               ConfigTable::Choices<OnConflict>{{"refuse", OnConflict::kRefuse},
+                                                {"merge", OnConflict::kMerge}});
+  table.count("lock_timeout_ms", commit.lock_timeout_ms);
+  table.texts("before_apply", commit.before_apply);
+  table.texts("after_apply", commit.after_apply);
+}
+
+void read_sandbox(ConfigTable& table, SandboxConfig& sandbox) {
+  table.choice("fallback", sandbox.fallback,
+               ConfigTable::Choices<SandboxFallback>{{"refuse", SandboxFallback::kRefuse},
+                                                     {"copy", SandboxFallback::kCopy}});
+  table.flag("network", sandbox.allows_network);
+  table.flag("propose_ignored", sandbox.propose_ignored);
+  table.flag("deterministic", sandbox.is_deterministic);
+  table.count("timeout_ms", sandbox.timeout_ms);
+  table.count("grace_ms", sandbox.grace_ms);
+  table.size("max_memory_bytes", sandbox.max_memory_bytes);
+  table.count("max_processes", sandbox.max_processes);
+  table.size("max_file_bytes", sandbox.max_file_bytes);
+  table.size("max_written_bytes", sandbox.max_written_bytes);
+  table.size("max_output_bytes", sandbox.max_output_bytes);
+  table.count("max_cpu_seconds", sandbox.max_cpu_seconds);
+  table.count("max_open_files", sandbox.max_open_files);
+  table.count("max_parallel", sandbox.max_parallel);
+  table.texts("allow", sandbox.allow);
+  table.texts("deny", sandbox.deny);
+  table.texts("environment", sandbox.environment);
+}
+
+void read_edits(ConfigTable& table, EditsConfig& edits) {
+  table.choice("max_step", edits.max_step,
+               ConfigTable::Choices<MatchStep>{{"exact", MatchStep::kExact},
+                                               {"offset", MatchStep::kOffset},
+                                               {"fuzz", MatchStep::kFuzz},
+                                               {"whitespace", MatchStep::kWhitespace},
+                                               {"unicode", MatchStep::kUnicode}});
+  table.count("max_fuzz", edits.max_fuzz);
+  table.count("max_offset", edits.max_offset);
+}
+
+void read_validators(ConfigTable& root, Config& config) {
+  std::set<std::string> names;
+  root.tables("validator", [&](ConfigTable& table) {
+    ValidatorConfig validator;
+    read_validator(table, validator);
+    if (table.is_dry() || table.has_failed()) return;
+    if (config.validators.size() == kMaxValidators) {
+      return table.refuse("name", fmt::format("exceeds {} validators", kMaxValidators));
+    }
+    if (!names.insert(validator.name).second) {
+      return table.refuse(
+          "name", fmt::format("\"{}\" is taken; give this one another name", validator.name));
+    }
+    config.validators.push_back(std::move(validator));
+  });
+}
+
+void read_root(ConfigTable& root, Config& config) {
+  root.table("policy", [&](ConfigTable& table) { read_policy(table, config.policy); });
+  root.named_tables("agents", [&](std::string_view name, ConfigTable& table) {
+    read_agent(name, table, config.agents[std::string(name)]);
+  });
+  root.table("limits", [&](ConfigTable& table) { read_limits(table, config.limits); });
+  read_validators(root, config);
+  root.table("history", [&](ConfigTable& table) { read_history(table, config.history); });
+  root.table("commit", [&](ConfigTable& table) { read_commit(table, config.commit); });
+  root.table("sandbox", [&](ConfigTable& table) { read_sandbox(table, config.sandbox); });
+  root.table("edits", [&](ConfigTable& table) { read_edits(table, config.edits); });
+}
+
+}  // namespace
+
+std::string_view decision_name(Decision decision) {
+  return kDecisions[static_cast<size_t>(decision)].first;
+}
+
+std::string_view operation_name(Operation operation) {
+  return kOperations[static_cast<size_t>(operation)].first;
+}
+
+const std::vector<std::string>& builtin_validator_names() {
+  static const std::vector<std::string> kNames = {"case_collisions",
+                                                  "conflict_markers",
+                                                  "forbidden_text",
+                                                  "json",
+                                                  "last_newline",
+                                                  "line_endings",
+                                                  "secrets",
+                                                  "shebang",
+                                                  "size",
+                                                  "symlinks",
+                                                  "toml",
+                                                  "utf8",
+                                                  "whitespace",
+                                                  "xml",
+                                                  "yaml"};
+  return kNames;
+}
+
+std::vector<ConfigKey> config_keys() {
+  std::vector<ConfigKey> keys;
+  ConfigReading reading;
+  reading.record = &keys;
+  const toml::table empty;
+  ConfigTable root(reading, empty, "");
+  Config defaults;
+  read_root(root, defaults);
+  return keys;
+}
+
+Result<Config> parse_config(std::string_view text, std::string_view file) {
+  if (text.size() > limits::kMaxConfigBytes) {
+    return fail(ErrorKind::kInvalid, "limit.config_size",
+                fmt::format("{}: larger than {} bytes", file, limits::kMaxConfigBytes),
+                std::string(file));
+  }
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  GALLEY_ASSIGN(const toml::table document, parse_toml(text, file));
+  ConfigReading reading;
+  reading.file = file;
+  ConfigTable root(reading, document, "");
+  Config config;
+  config.file = file;
+  read_root(root, config);
+  root.finish();
+  if (reading.error) return fail(std::move(*reading.error));
+  return config;
+}
+
+Result<Config> load_config(const Directory& root) {
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(kConfigFileName));
+  GALLEY_ASSIGN(const FileStat stat, root.stat(path));
+  if (stat.kind == FileKind::kAbsent) return Config();
+  if (stat.kind != FileKind::kRegular) {
+    return fail(ErrorKind::kInvalid, "config.not_a_file",
+                "galley.toml is not a regular file; Galley reads no configuration through links",
+                path.str());
+  }
+  GALLEY_ASSIGN(const std::string text, read_file(root, path, limits::kMaxConfigBytes));
+  return parse_config(text, kConfigFileName);
+}
+
+}  // namespace galley

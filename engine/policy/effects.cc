@@ -1,0 +1,208 @@
+#include "engine/policy/effects.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kExecutableBits = 0111;
+constexpr size_t kBinaryLookBytes = 8000;
+
+/// Sums over a change set. A move without a change of content is neither a create nor a delete.
+struct Totals {
+  uint64_t files = 0;
+  uint64_t changed_bytes = 0;
+  uint64_t deletes = 0;
+  uint64_t deleted_bytes = 0;
+};
+
+/// Source -> true for every path whose content lives on, unchanged, under another name.
+std::set<RelPath> pure_rename_sources(const ProposedTree& tree) {
+  std::set<RelPath> sources;
+  for (const Change& change : tree.proposal().changes()) {
+    if (!change.renamed_from) continue;
+    const Change* source = tree.change(*change.renamed_from);
+    if (source != nullptr && source->before.content == change.after.content &&
+        source->before.kind == change.after.kind) {
+      sources.insert(*change.renamed_from);
+    }
+  }
+  return sources;
+}
+
+Totals add_up(const ProposedTree& tree, const std::set<RelPath>& moved) {
+  Totals totals;
+  for (const Change& change : tree.proposal().changes()) {
+    const bool is_directory = change.after.kind == FileKind::kDirectory ||
+                              (change.is_delete() && change.before.kind == FileKind::kDirectory);
+    if (is_directory && change.before.kind != FileKind::kRegular) continue;
+    if (change.is_delete() && moved.contains(change.path)) continue;
+    ++totals.files;
+    if (change.is_delete()) {
+      ++totals.deletes;
+      totals.deleted_bytes += change.before.size;
+    } else if (change.before.content != change.after.content) {
+      const bool is_moved = change.renamed_from && moved.contains(*change.renamed_from);
+      totals.changed_bytes += is_moved ? 0 : change.after.size;
+    }
+  }
+  return totals;
+}
+
+/// Makes judgements about effects, each naming its key and line.
+class EffectJudge {
+ public:
+  EffectJudge(const Config& config, std::vector<Judgement>& out) : config_(&config), out_(&out) {}
+
+  void limit(std::string_view key, const EffectRule<std::optional<uint64_t>>& rule, uint64_t found,
+             std::string_view unit) {
+    if (!rule.value || found <= *rule.value) return;
+    add(config_->policy.effects.over_limit, key, rule.line, "",
+        fmt::format("the change has {} {}, more than the {} allowed", found, unit, *rule.value),
+        "split it into smaller proposals, or have the limit raised");
+  }
+
+  void effect(std::string_view key, const EffectRule<Decision>& rule, const RelPath& path,
+              std::string_view what) {
+    if (rule.value == Decision::kAllow) return;
+    add(rule.value, key, rule.line, path.str(), fmt::format("{}: {}", path.str(), what),
+        "leave this out of the change, or have the rule changed");
+  }
+
+ private:
+  void add(Decision decision, std::string_view key, uint32_t line, std::string path,
+           const std::string& what, std::string_view remedy) {
+    const std::string file = config_->file.empty() ? std::string(kConfigFileName) : config_->file;
+    Judgement judgement;
+    judgement.decision = decision;
+    judgement.id = "policy.effect";
+    judgement.rule = fmt::format("policy.effects.{}", key);
+    judgement.line = line;
+    judgement.path = std::move(path);
+    judgement.message =
+        fmt::format("{}; `{}` ({}) says {}", what, judgement.rule,
+                    line == 0 ? std::string("built-in default") : fmt::format("{}:{}", file, line),
+                    decision_name(decision));
+    judgement.remedy =
+        decision == Decision::kAsk ? "have somebody approve this proposal" : std::string(remedy);
+    out_->push_back(std::move(judgement));
+  }
+
+  const Config* config_;
+  std::vector<Judgement>* out_;
+};
+
+bool gains_or_loses_execution(const ProposedTree& tree, const Change& change) {
+  if (change.after.kind != FileKind::kRegular) return false;
+  Node before = change.before;
+  if (change.renamed_from) {
+    if (const Change* source = tree.change(*change.renamed_from)) before = source->before;
+  }
+  const uint32_t old_bits = before.kind == FileKind::kRegular ? before.mode & kExecutableBits : 0;
+  return (old_bits != 0) != ((change.after.mode & kExecutableBits) != 0);
+}
+
+Result<void> judge_one(const EffectRules& rules, const ProposedTree& tree, const Change& change,
+                       EffectJudge& judge) {
+  if (gains_or_loses_execution(tree, change)) {
+    judge.effect("executable_bit", rules.executable_bit, change.path,
+                 (change.after.mode & kExecutableBits) != 0 ? "it becomes executable"
+                                                            : "it stops being executable");
+  }
+  if (change.after.kind == FileKind::kSymlink) {
+    judge.effect("symlinks", rules.symlinks, change.path, "a symbolic link is made or changed");
+  }
+  if (change.is_type_change()) {
+    judge.effect("type_changes", rules.type_changes, change.path,
+                 "it becomes another kind of file");
+  }
+  if (change.path.name() == ".gitmodules") {
+    judge.effect("submodules", rules.submodules, change.path, "submodules are changed");
+  }
+  if (rules.binaries.value != Decision::kAllow && change.after.kind == FileKind::kRegular &&
+      change.before.content != change.after.content) {
+    GALLEY_ASSIGN(const Content content, tree.read(change.path));
+    if (is_binary(*content)) {
+      judge.effect("binaries", rules.binaries, change.path, "its content is binary");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_binary(std::string_view content) {
+  return content.substr(0, kBinaryLookBytes).find('\0') != content.npos;
+}
+
+std::string fold_case(std::string_view name) {
+  std::string folded(name);
+  for (char& byte : folded) {
+    if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte - 'A' + 'a');
+  }
+  return folded;
+}
+
+Result<std::vector<std::pair<RelPath, RelPath>>> case_collisions(const ProposedTree& tree) {
+  std::map<RelPath, std::vector<RelPath>> made_in;
+  for (const Change& change : tree.proposal().changes()) {
+    if (change.is_create() && !change.path.is_protected()) {
+      made_in[change.path.parent()].push_back(change.path);
+    }
+  }
+  std::vector<std::pair<RelPath, RelPath>> pairs;
+  for (const auto& [directory, made] : made_in) {
+    const Change* own = directory.is_root() ? nullptr : tree.change(directory);
+    if (own != nullptr && own->is_create() && made.size() == 1) continue;
+    const auto entries = tree.list(directory);
+    if (!entries && entries.error().kind != ErrorKind::kNotFound) return fail(entries.error());
+    std::multimap<std::string, std::string> names;
+    if (entries) {
+      for (const auto& entry : *entries) names.emplace(fold_case(entry.name), entry.name);
+    } else {  // a change set that leaves made parents out
+      for (const RelPath& path : made) names.emplace(fold_case(path.name()), path.name());
+    }
+    for (const RelPath& path : made) {
+      const auto [begin, end] = names.equal_range(fold_case(path.name()));
+      for (auto it = begin; it != end; ++it) {
+        if (it->second == path.name()) continue;
+        GALLEY_ASSIGN(const RelPath name, RelPath::parse(it->second));
+        GALLEY_ASSIGN(RelPath other, directory.join(name));
+        const Change* twin = tree.change(other);
+        // Two new names that collide with each other make one pair, not two.
+        if (twin != nullptr && twin->is_create() && other < path) continue;
+        pairs.emplace_back(path, std::move(other));
+      }
+    }
+  }
+  return pairs;
+}
+
+Result<void> judge_effects(const Config& config, const ProposedTree& tree,
+                           std::vector<Judgement>& out) {
+  const EffectRules& rules = config.policy.effects;
+  EffectJudge judge(config, out);
+  const Totals totals = add_up(tree, pure_rename_sources(tree));
+  judge.limit("max_files", rules.max_files, totals.files, "changed files");
+  judge.limit("max_changed_bytes", rules.max_changed_bytes, totals.changed_bytes,
+              "bytes of new content");
+  judge.limit("max_deletes", rules.max_deletes, totals.deletes, "deleted files");
+  judge.limit("max_deleted_bytes", rules.max_deleted_bytes, totals.deleted_bytes, "deleted bytes");
+  for (const Change& change : tree.proposal().changes()) {
+    if (change.path.is_protected()) continue;
+    GALLEY_TRY(judge_one(rules, tree, change, judge));
+  }
+  if (rules.case_collisions.value == Decision::kAllow) return {};
+  GALLEY_ASSIGN(const auto pairs, case_collisions(tree));
+  for (const auto& [path, other] : pairs) {
+    judge.effect("case_collisions", rules.case_collisions, path,
+                 fmt::format("its name differs from {} only in case", other.str()));
+  }
+  return {};
+}
+
+}  // namespace galley

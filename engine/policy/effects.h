@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "engine/policy/config.h"
+#include "engine/policy/policy.h"
+#include "engine/policy/proposed_tree.h"
+
+namespace galley {
+
+/// Applies `[policy.effects]` to a proposal: what it does as a whole and to what. Appends every
+/// judgement that is not kAllow.
+[[nodiscard]] Result<void> judge_effects(const Config& config, const ProposedTree& tree,
+                                         std::vector<Judgement>& out);
+
+/// git's rule: a NUL among the first 8000 bytes.
+[[nodiscard]] bool is_binary(std::string_view content);
+
+/// Letters of ASCII in lower case: two names that fold alike are one on macOS and Windows.
+[[nodiscard]] std::string fold_case(std::string_view name);
+
+/// Pairs of paths of the proposed tree that fold alike, one of each pair made by the proposal.
+[[nodiscard]] Result<std::vector<std::pair<RelPath, RelPath>>> case_collisions(
+    const ProposedTree& tree);
+
+}  // namespace galley

@@ -1,0 +1,176 @@
+#include "engine/policy/gate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "engine/policy/validator_pool.h"
+
+namespace galley {
+namespace {
+
+Finding finding_of(const Judgement& judgement) {
+  Finding finding;
+  finding.rule = judgement.id;
+  finding.severity = judgement.decision == Decision::kDeny ? Severity::kError : Severity::kWarning;
+  finding.path = judgement.path;
+  finding.message = judgement.message;
+  finding.remedy = judgement.remedy;
+  return finding;
+}
+
+Refusal refuse(std::string reason, std::string message) {
+  return {std::move(reason), std::move(message)};
+}
+
+std::string and_more(size_t others, std::string_view what) {
+  if (others == 0) return "";
+  return fmt::format(" (and {} more {}{})", others, what, others == 1 ? "" : "s");
+}
+
+std::string place(const Finding& finding) {
+  if (finding.path.empty()) return "";
+  if (finding.line == 0) return finding.path + ": ";
+  if (finding.column == 0) return fmt::format("{}:{}: ", finding.path, finding.line);
+  return fmt::format("{}:{}:{}: ", finding.path, finding.line, finding.column);
+}
+
+std::string policy_message(const PolicyReport& report) {
+  const auto denied = static_cast<size_t>(
+      std::count_if(report.judgements.begin(), report.judgements.end(),
+                    [](const Judgement& one) { return one.decision == Decision::kDeny; }));
+  const Judgement& first = report.judgements.front();
+  return fmt::format("{}{}. To go on: {}.", first.message, and_more(denied - 1, "denial"),
+                     first.remedy);
+}
+
+/// The refusal for what validators answered, if they are against it.
+std::optional<Refusal> refusal_of(const std::vector<ValidatorOutcome>& outcomes) {
+  for (const auto& outcome : outcomes) {
+    if (outcome.run.outcome != ValidatorRun::Outcome::kUnavailable) continue;
+    return refuse("gate.validator_unavailable",
+                  fmt::format("validator `{}` could not judge: {}. What cannot be judged is "
+                              "refused; mend the validator or its entry in galley.toml.",
+                              outcome.run.name, outcome.run.message));
+  }
+  size_t errors = 0;
+  const Finding* first = nullptr;
+  std::string_view by;
+  for (const auto& outcome : outcomes) {
+    for (const Finding& finding : outcome.findings) {
+      if (finding.severity != Severity::kError) continue;
+      ++errors;
+      if (first != nullptr) continue;
+      first = &finding;
+      by = outcome.run.name;
+    }
+  }
+  if (first == nullptr) return {};
+  return refuse("gate.validator_failed",
+                fmt::format("validator `{}` refused: {}{}{}{}", by, place(*first), first->message,
+                            and_more(errors - 1, "finding"),
+                            first->remedy.empty() ? "" : ". To go on: " + first->remedy));
+}
+
+size_t parallel_of(const GateRequest& request, const Config& config) {
+  if (request.max_parallel > 0) return request.max_parallel;
+  if (config.sandbox.max_parallel > 0) return config.sandbox.max_parallel;
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+Error cancelled() {
+  return {ErrorKind::kTimeout, "gate.cancelled", "judging was cancelled; nothing was decided", "",
+          0};
+}
+
+}  // namespace
+
+Gate::Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validators,
+           Approver approver, const Clock& clock)
+    : config_(&config),
+      policy_(config),
+      validators_(std::move(validators)),
+      approver_(std::move(approver)),
+      clock_(&clock) {}
+
+Result<Verdict> Gate::judge(const ProposedTree& tree, const GateRequest& request) {
+  GALLEY_ASSIGN(const PolicyReport report, policy_.judge(tree, request.agent));
+  Verdict verdict{Refusal(), {}, {}, {}};
+  for (const Judgement& judgement : report.judgements) {
+    verdict.findings.push_back(finding_of(judgement));
+  }
+  if (report.decision == Decision::kDeny) {
+    verdict.decision = refuse("gate.policy_denied", policy_message(report));
+    return verdict;
+  }
+  GALLEY_ASSIGN(const auto refusal, run_validators(tree, request, verdict));
+  if (refusal) {
+    verdict.decision = *refusal;
+    return verdict;
+  }
+  if (report.decision == Decision::kAsk) return ask(tree, request, report, std::move(verdict));
+  verdict.decision = Approval(tree.proposal().id());
+  return verdict;
+}
+
+Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
+                                                    const GateRequest& request, Verdict& verdict) {
+  std::vector<Validator*> concerned;
+  for (const auto& validator : validators_) {
+    if (validator->concerns(tree.proposal().changes(), request.agent)) {
+      concerned.push_back(validator.get());
+    }
+  }
+  auto outcomes =
+      run_in_parallel(concerned, tree, request, *clock_, parallel_of(request, *config_));
+  if (request.stop.stop_requested()) return fail(cancelled());
+  auto refusal = refusal_of(outcomes);
+  for (auto& outcome : outcomes) {
+    verdict.runs.push_back(std::move(outcome.run));
+    std::move(outcome.findings.begin(), outcome.findings.end(),
+              std::back_inserter(verdict.findings));
+  }
+  return refusal;
+}
+
+Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
+                          const PolicyReport& report, Verdict verdict) const {
+  const ContentId& id = tree.proposal().id();
+  if (std::find(request.approved.begin(), request.approved.end(), id) != request.approved.end()) {
+    verdict.approved_by = "given beforehand";
+    verdict.decision = Approval(id);
+    return verdict;
+  }
+  const std::string asked =
+      report.judgements.front().message + and_more(report.judgements.size() - 1, "question");
+  if (!approver_) {
+    verdict.decision = refuse(
+        "gate.approval_missing",
+        fmt::format("{}; nobody is here to ask, which means no. To go on: have somebody approve "
+                    "proposal {}.",
+                    asked, id.hex()));
+    return verdict;
+  }
+  GALLEY_ASSIGN(const ApprovalAnswer answer,
+                approver_({id, request.agent, report.judgements, verdict.findings}));
+  if (answer.proposal != id) {
+    verdict.decision =
+        refuse("gate.approval_missing",
+               fmt::format("the approval was given for proposal {}, not for {}; ask again",
+                           answer.proposal.hex(), id.hex()));
+    return verdict;
+  }
+  if (!answer.is_yes) {
+    verdict.decision = refuse(
+        "gate.approval_missing",
+        fmt::format("{}; {} said no", asked, answer.by.empty() ? "the approver" : answer.by));
+    return verdict;
+  }
+  verdict.approved_by = answer.by;
+  verdict.decision = Approval(id);
+  return verdict;
+}
+
+}  // namespace galley

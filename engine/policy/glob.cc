@@ -1,0 +1,338 @@
+#include "engine/policy/glob.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+// The compiled form is a list of steps; matching keeps the set of steps that could come next (one
+// bit each) and advances it byte by byte, so no pattern is worse than |pattern|/64 words a byte.
+//
+//   `**/`  ->  kSkipDeep kDeepStar '/'     kSkipDeep may also be left behind the '/'
+//   `*`    ->  kStar                       stays on any byte but '/'; may be left at once
+//
+// The rules are those of dir.c and wildmatch.c of git 2.39, with one difference where git does not
+// do what gitignore(5) says: `foo**/bar` means `foo*/bar`.
+
+namespace galley {
+namespace {
+
+Error invalid(std::string_view pattern, std::string_view why) {
+  return Error{ErrorKind::kInvalid, "glob.invalid", fmt::format("pattern `{}`: {}", pattern, why),
+               "", 0};
+}
+
+bool has_wildcard(std::string_view body) { return body.find_first_of("*?[\\") != body.npos; }
+
+/// Drops trailing blanks as git does: unless escaped.
+std::string_view without_trailing_blanks(std::string_view text) {
+  while (text.ends_with(' ') && !text.ends_with("\\ ")) text.remove_suffix(1);
+  return text;
+}
+
+std::string_view refusal_of(std::string_view body) {
+  if (body.empty()) return "it names nothing";
+  size_t begin = 0;
+  while (begin <= body.size()) {
+    const size_t end = std::min(body.find('/', begin), body.size());
+    const std::string_view part = body.substr(begin, end - begin);
+    if (part.empty()) return "an empty component never matches";
+    if (part == "." || part == "..") return "`.` and `..` never match; write it from the root";
+    begin = end + 1;
+  }
+  for (const char byte : body) {
+    if (byte == '\0' || byte == '\n') return "NUL and line breaks never match";
+  }
+  return {};
+}
+
+bool in_named_class(std::string_view name, int c) {
+  const bool upper = c >= 'A' && c <= 'Z';
+  const bool lower = c >= 'a' && c <= 'z';
+  const bool digit = c >= '0' && c <= '9';
+  const bool graph = c > 32 && c < 127;
+  if (name == "alnum") return upper || lower || digit;
+  if (name == "alpha") return upper || lower;
+  if (name == "blank") return c == ' ' || c == '\t';
+  if (name == "cntrl") return c < 32 || c == 127;
+  if (name == "digit") return digit;
+  if (name == "graph") return graph;
+  if (name == "lower") return lower;
+  if (name == "print") return graph || c == ' ';
+  if (name == "punct") return graph && !(upper || lower || digit);
+  if (name == "space") return c == ' ' || (c >= 9 && c <= 13);
+  if (name == "upper") return upper;
+  return digit || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');  // xdigit
+}
+
+bool is_class_name(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"alnum", "alpha", "blank", "cntrl",
+                                                "digit", "graph", "lower", "print",
+                                                "punct", "space", "upper", "xdigit"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+/// Reads `[…]` from its second byte on; what wildmatch.c does, with the set built once.
+class ClassReader {
+ public:
+  ClassReader(std::string_view body, size_t at) : body_(body), at_(at) {}
+
+  /// Position behind the `]`, or npos when the class is not closed or names an unknown class.
+  size_t read(std::bitset<256>& set) {
+    const bool is_negated = peek() == '!' || peek() == '^';
+    if (is_negated) ++at_;
+    bool is_first = true;
+    while (at_ < body_.size() && (is_first || body_[at_] != ']')) {
+      is_first = false;
+      if (!read_item(set)) return std::string_view::npos;
+    }
+    if (at_ >= body_.size()) return std::string_view::npos;
+    if (is_negated) set.flip();
+    set.reset('/');
+    return at_ + 1;
+  }
+
+ private:
+  int peek(size_t ahead = 0) const {
+    return at_ + ahead < body_.size() ? static_cast<uint8_t>(body_[at_ + ahead]) : -1;
+  }
+
+  bool read_item(std::bitset<256>& set) {
+    if (peek() == '-' && previous_ > 0 && peek(1) != -1 && peek(1) != ']') {
+      ++at_;
+      const int last = read_byte();
+      if (last < 0) return false;
+      for (int c = previous_; c <= last; ++c) set.set(static_cast<size_t>(c));
+      previous_ = 0;
+      return true;
+    }
+    if (peek() == '[' && peek(1) == ':') {
+      const size_t end = body_.find(']', at_ + 2);
+      if (end == body_.npos) return false;
+      if (end > at_ + 2 && body_[end - 1] == ':') return read_named(set, end);
+    }
+    const int byte = read_byte();
+    if (byte < 0) return false;
+    set.set(static_cast<size_t>(byte));
+    previous_ = byte;
+    return true;
+  }
+
+  bool read_named(std::bitset<256>& set, size_t end) {
+    const std::string_view name = body_.substr(at_ + 2, end - 1 - (at_ + 2));
+    if (!is_class_name(name)) return false;
+    for (int c = 0; c < 128; ++c) {
+      if (in_named_class(name, c)) set.set(static_cast<size_t>(c));
+    }
+    at_ = end + 1;
+    previous_ = 0;
+    return true;
+  }
+
+  int read_byte() {
+    if (peek() == '\\') ++at_;
+    const int byte = peek();
+    if (byte >= 0) ++at_;
+    return byte;
+  }
+
+  std::string_view body_;
+  size_t at_;
+  int previous_ = 0;
+};
+
+}  // namespace
+
+Result<Glob> Glob::parse(std::string_view pattern) {
+  if (pattern.size() > kMaxPatternBytes) {
+    return invalid(pattern.substr(0, 40), fmt::format("longer than {} bytes", kMaxPatternBytes));
+  }
+  Glob glob;
+  glob.text_ = pattern;
+  std::string_view body = without_trailing_blanks(pattern);
+  if (body.starts_with('#')) return invalid(pattern, "a comment; write `\\#` for a literal #");
+  if (body.starts_with('!')) {
+    glob.is_negated_ = true;
+    body.remove_prefix(1);
+  }
+  if (body.ends_with('/')) {
+    glob.is_directory_only_ = true;
+    body.remove_suffix(1);
+  }
+  glob.is_anchored_ = body.find('/') != body.npos;
+  if (body.starts_with('/')) body.remove_prefix(1);
+  if (const auto why = refusal_of(body); !why.empty()) return invalid(pattern, why);
+  if (!has_wildcard(body)) {
+    glob.is_literal_ = true;
+    glob.literal_ = body;
+    return glob;
+  }
+  GALLEY_TRY(glob.compile(body));
+  return glob;
+}
+
+Result<void> Glob::compile(std::string_view body) {
+  size_t at = 0;
+  while (at < body.size()) {
+    const char byte = body[at];
+    if (byte == '*') {
+      at = compile_star(body, at);
+    } else if (byte == '?') {
+      steps_.push_back({Op::kAnyByte, 0, 0});
+      ++at;
+    } else if (byte == '[') {
+      GALLEY_ASSIGN(at, compile_class(body, at));
+    } else {
+      if (byte == '\\' && ++at == body.size()) {
+        return invalid(text_, "a backslash at the end escapes nothing");
+      }
+      steps_.push_back({Op::kByte, static_cast<uint8_t>(body[at]), 0});
+      ++at;
+    }
+  }
+  return {};
+}
+
+size_t Glob::compile_star(std::string_view body, size_t at) {
+  const size_t begin = at;
+  while (at < body.size() && body[at] == '*') ++at;
+  const bool is_double = at - begin >= 2;
+  const bool begins_component = begin == 0 || body[begin - 1] == '/';
+  const bool is_last = at == body.size();
+  if (!is_double || !is_anchored_ || !begins_component || !(is_last || body[at] == '/')) {
+    steps_.push_back({Op::kStar, 0, 0});
+    return at;
+  }
+  if (!is_last) steps_.push_back({Op::kSkipDeep, 0, 0});
+  steps_.push_back({Op::kDeepStar, 0, 0});
+  return at;
+}
+
+Result<size_t> Glob::compile_class(std::string_view body, size_t at) {
+  ByteSet set;
+  const size_t end = ClassReader(body, at + 1).read(set);
+  if (end == std::string_view::npos) {
+    return invalid(text_, "`[` is not closed or names an unknown class");
+  }
+  steps_.push_back({Op::kClass, 0, static_cast<uint16_t>(classes_.size())});
+  classes_.push_back(set);
+  return end;
+}
+
+bool Glob::matches(std::string_view path, bool is_directory) const {
+  if (is_directory_only_ && !is_directory) return false;
+  if (!is_anchored_) {
+    const size_t slash = path.rfind('/');
+    if (slash != path.npos) path.remove_prefix(slash + 1);
+  }
+  return is_literal_ ? path == literal_ : run(path);
+}
+
+/// Adds the step and those that can be reached from it without taking a byte.
+void Glob::enter(States& states, size_t at) const {
+  while (true) {
+    const uint64_t bit = uint64_t{1} << (at % 64);
+    if ((states[at / 64] & bit) != 0) return;
+    states[at / 64] |= bit;
+    if (at == steps_.size()) return;
+    const Op op = steps_[at].op;
+    if (op == Op::kStar || op == Op::kDeepStar) {
+      ++at;
+    } else if (op == Op::kSkipDeep) {
+      enter(states, at + 1);  // one level deep only: the star is followed by a '/'
+      at += 3;
+    } else {
+      return;
+    }
+  }
+}
+
+bool Glob::takes(const Step& step, uint8_t byte) const {
+  switch (step.op) {
+    case Op::kByte:
+      return step.byte == byte;
+    case Op::kClass:
+      return classes_[step.class_at].test(byte);
+    case Op::kAnyByte:
+    case Op::kStar:
+      return byte != '/';
+    case Op::kDeepStar:
+      return true;
+    case Op::kSkipDeep:
+      return false;
+  }
+  return false;
+}
+
+bool Glob::run(std::string_view text) const {
+  States now{};
+  enter(now, 0);
+  const size_t words = steps_.size() / 64 + 1;
+  for (const char c : text) {
+    States next{};
+    bool is_alive = false;
+    for (size_t word = 0; word < words; ++word) {
+      for (uint64_t bits = now[word]; bits != 0; bits &= bits - 1) {
+        const size_t at = word * 64 + static_cast<size_t>(__builtin_ctzll(bits));
+        if (at == steps_.size() || !takes(steps_[at], static_cast<uint8_t>(c))) continue;
+        const Op op = steps_[at].op;
+        enter(next, op == Op::kStar || op == Op::kDeepStar ? at : at + 1);
+        is_alive = true;
+      }
+    }
+    if (!is_alive) return false;
+    now = next;
+  }
+  const size_t end = steps_.size();
+  return (now[end / 64] >> (end % 64) & 1U) != 0;
+}
+
+Result<GlobList> GlobList::parse(const std::vector<std::string>& patterns) {
+  GlobList list;
+  list.globs_.reserve(patterns.size());
+  for (const auto& pattern : patterns) {
+    GALLEY_ASSIGN(Glob glob, Glob::parse(pattern));
+    list.globs_.push_back(std::move(glob));
+  }
+  return list;
+}
+
+namespace {
+
+std::optional<size_t> last_exact(const std::vector<Glob>& globs, std::string_view path,
+                                 bool is_directory) {
+  for (size_t i = globs.size(); i-- > 0;) {
+    if (globs[i].matches(path, is_directory)) return i;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<size_t> GlobList::deciding(const RelPath& path, bool is_directory) const {
+  std::optional<size_t> best;
+  const std::string_view text = path.str();
+  for (size_t end = text.find('/'); !globs_.empty(); end = text.find('/', end + 1)) {
+    const bool is_whole = end == text.npos;
+    const auto hit = last_exact(globs_, text.substr(0, end), !is_whole || is_directory);
+    if (hit && (!best || *hit > *best)) best = hit;
+    if (is_whole) break;
+  }
+  return best;
+}
+
+bool GlobList::selects(const RelPath& path, bool is_directory) const {
+  const auto hit = deciding(path, is_directory);
+  return hit && !globs_[*hit].is_negated();
+}
+
+bool GlobList::ignores_like_git(const RelPath& path, bool is_directory) const {
+  const std::string_view text = path.str();
+  for (size_t end = text.find('/');; end = text.find('/', end + 1)) {
+    const bool is_whole = end == text.npos;
+    const auto hit = last_exact(globs_, text.substr(0, end), !is_whole || is_directory);
+    if (hit && !globs_[*hit].is_negated()) return true;
+    if (is_whole) return false;
+  }
+}
+
+}  // namespace galley

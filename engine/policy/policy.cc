@@ -1,0 +1,347 @@
+#include "engine/policy/policy.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/policy/effects.h"
+#include "engine/policy/links.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kOtherModeBits = ~uint32_t{0777};
+
+bool name_matches(std::string_view pattern, std::string_view text) {
+  size_t p = 0;
+  size_t t = 0;
+  size_t star = pattern.npos;
+  size_t star_text = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_text = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != pattern.npos) {
+      p = star + 1;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::string where(const Config& config, uint32_t line) {
+  const std::string file = config.file.empty() ? std::string(kConfigFileName) : config.file;
+  return line == 0 ? file : fmt::format("{}:{}", file, line);
+}
+
+Operation operation_of(const Change& change) {
+  if (change.is_create()) return Operation::kCreate;
+  return change.is_delete() ? Operation::kDelete : Operation::kModify;
+}
+
+Judgement always(const RelPath& path, std::string_view what, std::string_view remedy) {
+  Judgement judgement;
+  judgement.decision = Decision::kDeny;
+  judgement.id = "policy.always";
+  judgement.rule = "always";
+  judgement.path = path.str();
+  judgement.message = fmt::format("{}: {}", path.str(), what);
+  judgement.remedy = remedy;
+  return judgement;
+}
+
+std::string_view verb(Decision decision) {
+  return decision == Decision::kAsk ? "needs an approval" : "is denied";
+}
+
+void sort_strictest_first(std::vector<Judgement>& judgements) {
+  std::stable_sort(judgements.begin(), judgements.end(),
+                   [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
+}
+
+/// The rules that no configuration can loosen.
+Result<void> judge_always(const ProposedTree& tree, const Change& change,
+                          std::vector<Judgement>& out) {
+  for (const auto* source : {&change.renamed_from, &change.copied_from}) {
+    if (source->has_value() && (*source)->is_protected()) {
+      out.push_back(always(change.path, "its content comes from the protected " + (*source)->str(),
+                           "take the content from a file of the workspace"));
+    }
+  }
+  if (change.path.is_protected()) {
+    out.push_back(always(change.path, ".git, .galley and .sage are never written by an edit",
+                         "use git itself, or leave this path out"));
+    return {};
+  }
+  if (change.after.kind == FileKind::kOther || change.before.kind == FileKind::kOther) {
+    out.push_back(always(change.path, "a FIFO, socket or device cannot be committed",
+                         "leave it out of the change"));
+  }
+  if ((change.after.mode & kOtherModeBits) != 0) {
+    out.push_back(always(change.path, "setuid, setgid and sticky bits are never set",
+                         "use permission bits up to 0777"));
+  }
+  if (change.after.kind != FileKind::kSymlink) return {};
+  GALLEY_ASSIGN(const std::string target, tree.read_link(change.path));
+  GALLEY_ASSIGN(const LinkEnd end, follow_link(tree, change.path, target));
+  if (end == LinkEnd::kOutside) {
+    out.push_back(always(
+        change.path, fmt::format("the symbolic link leads outside the workspace (to {})", target),
+        "link to a path inside the workspace, relative to the link's directory"));
+  } else if (end == LinkEnd::kProtected) {
+    out.push_back(always(
+        change.path, fmt::format("the symbolic link leads into a protected directory ({})", target),
+        "link to a path outside .git, .galley and .sage"));
+  }
+  return {};
+}
+
+bool has_change_below(const ChangeSet& changes, const RelPath& directory) {
+  const std::string prefix = directory.str() + "/";
+  const auto at = std::lower_bound(
+      changes.begin(), changes.end(), prefix,
+      [](const Change& one, const std::string& text) { return one.path.str() < text; });
+  return at != changes.end() && at->path.str().starts_with(prefix);
+}
+
+bool is_directory_change(const Change& change) {
+  return change.after.kind == FileKind::kDirectory ||
+         (change.is_delete() && change.before.kind == FileKind::kDirectory);
+}
+
+bool grants(const Capability& capability, std::string_view action, const RelPath& path,
+            Operation operation) {
+  if (capability.domain != "fs") return false;
+  const bool is_write = action != "read";
+  if (capability.action != action &&
+      !(is_write &&
+        (capability.action == "write" || capability.action == operation_name(operation)))) {
+    return false;
+  }
+  return capability.paths.is_empty() || capability.paths.selects(path);
+}
+
+Judgement no_capability(const AgentProfile& profile, const Config& config, std::string_view what,
+                        std::string_view needed) {
+  Judgement judgement;
+  judgement.decision = Decision::kDeny;
+  judgement.id = "policy.capability";
+  judgement.rule = "agents." + profile.name;
+  judgement.line = profile.line;
+  judgement.message = fmt::format("{} is denied: [agents.{}] ({}) does not grant `{}`", what,
+                                  profile.name, where(config, profile.line), needed);
+  judgement.remedy =
+      fmt::format("stay within {}, or have `{}` added to its capabilities", profile.name, needed);
+  return judgement;
+}
+
+}  // namespace
+
+bool names_agent(const std::vector<std::string>& patterns, std::string_view agent) {
+  if (patterns.empty()) return true;
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return name_matches(pattern, agent); });
+}
+
+const AgentProfile* Policy::profile(std::string_view agent) const {
+  const auto own = config_->agents.find(std::string(agent));
+  if (own != config_->agents.end()) return &own->second;
+  const auto others = config_->agents.find("*");
+  return others == config_->agents.end() || agent.empty() ? nullptr : &others->second;
+}
+
+Judgement Policy::judge_rules(const RelPath& path, Operation operation, std::string_view agent,
+                              bool is_directory) const {
+  const PolicyConfig& policy = config_->policy;
+  Judgement judgement;
+  judgement.id = "policy.path";
+  judgement.path = path.str();
+  judgement.decision = policy.default_decision;
+  judgement.rule = "policy.default";
+  judgement.line = policy.default_line;
+  std::string reason;
+  for (auto rule = policy.rules.rbegin(); rule != policy.rules.rend(); ++rule) {
+    const bool is_operation =
+        rule->operations.empty() || std::find(rule->operations.begin(), rule->operations.end(),
+                                              operation) != rule->operations.end();
+    if (!is_operation || !names_agent(rule->agents, agent)) continue;
+    if (!rule->paths.selects(path, is_directory)) continue;
+    judgement.decision = rule->decision;
+    judgement.rule = rule->name;
+    judgement.line = rule->line;
+    reason = rule->reason;
+    break;
+  }
+  if (policy.protected_paths.selects(path, is_directory)) {
+    judgement.decision = Decision::kDeny;
+    judgement.rule = "policy.protected";
+    judgement.line = policy.protected_line;
+    reason.clear();
+  }
+  if (judgement.decision == Decision::kAllow) return judgement;
+  judgement.message = fmt::format(
+      "{}: {} {} by `{}` ({}){}", path.str(), operation_name(operation), verb(judgement.decision),
+      judgement.rule, where(*config_, judgement.line), reason.empty() ? "" : ": " + reason);
+  judgement.remedy = judgement.decision == Decision::kAsk
+                         ? "have somebody approve this proposal"
+                         : fmt::format("leave {} as it is, or have the rule at {} changed",
+                                       path.str(), where(*config_, judgement.line));
+  return judgement;
+}
+
+Judgement Policy::judge_write_capability(const RelPath& path, Operation operation,
+                                         std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  if (own == nullptr || !own->has_capabilities) return {};
+  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+    if (!grants(*it, "write", path, operation)) continue;
+    if (!it->is_denial) return {};
+    break;
+  }
+  Judgement judgement =
+      no_capability(*own, *config_, fmt::format("{}: {}", path.str(), operation_name(operation)),
+                    "fs:write:" + path.str());
+  judgement.path = path.str();
+  return judgement;
+}
+
+Judgement Policy::judge_path(const RelPath& path, Operation operation,
+                             std::string_view agent) const {
+  if (path.is_protected()) {
+    return always(path, ".git, .galley and .sage are never written by an edit",
+                  "use git itself, or leave this path out");
+  }
+  Judgement capability = judge_write_capability(path, operation, agent);
+  if (capability.decision == Decision::kDeny) return capability;
+  return judge_rules(path, operation, agent, false);
+}
+
+Judgement Policy::judge_read(const RelPath& path, std::string_view agent) const {
+  if (path.is_protected()) {
+    return always(path, ".git, .galley and .sage are not shown", "read another path");
+  }
+  const AgentProfile* own = profile(agent);
+  if (own == nullptr || !own->has_capabilities) return {};
+  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+    if (!grants(*it, "read", path, Operation::kModify)) continue;
+    if (!it->is_denial) return {};
+    break;
+  }
+  Judgement judgement =
+      no_capability(*own, *config_, path.str() + ": read", "fs:read:" + path.str());
+  judgement.path = path.str();
+  return judgement;
+}
+
+Judgement Policy::judge_exec(std::string_view program, std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  if (own == nullptr || !own->has_capabilities) return {};
+  std::string_view path = program;
+  while (path.starts_with('/')) path.remove_prefix(1);
+  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+    if (it->domain != "exec" || !it->paths.globs().front().matches(path, false)) continue;
+    if (!it->is_denial) return {};
+    break;
+  }
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  return no_capability(*own, *config_, fmt::format("running {}", program),
+                       fmt::format("exec:{}", name));
+}
+
+Judgement Policy::judge_network(std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  if (own == nullptr || !own->has_capabilities) return {};
+  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+    if (it->domain != "net") continue;
+    if ((it->action == "host") != it->is_denial) return {};
+    break;
+  }
+  return no_capability(*own, *config_, "reaching the network", "net:host");
+}
+
+Judgement Policy::judge_tool(std::string_view tool, std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  if (own == nullptr || own->tools.empty() || names_agent(own->tools, tool)) return {};
+  Judgement judgement = no_capability(*own, *config_, fmt::format("the tool {}", tool), tool);
+  judgement.remedy =
+      fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
+  return judgement;
+}
+
+void Policy::judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
+                          std::vector<Judgement>& out) const {
+  const Operation operation = operation_of(change);
+  const bool is_directory = is_directory_change(change);
+  // Directories that come or go with what lies below them are not asked about: only a rule that
+  // names one says something the paths below do not.
+  const bool is_implied = is_directory && has_change_below(tree.proposal().changes(), change.path);
+  if (!is_implied) {
+    Judgement capability = judge_write_capability(change.path, operation, agent);
+    if (capability.decision != Decision::kAllow) out.push_back(std::move(capability));
+  }
+  Judgement rules = judge_rules(change.path, operation, agent, is_directory);
+  if (rules.decision != Decision::kAllow && !(is_implied && rules.rule == "policy.default")) {
+    out.push_back(std::move(rules));
+  }
+  for (const auto* source : {&change.renamed_from, &change.copied_from}) {
+    if (!source->has_value()) continue;
+    Judgement read = judge_read(**source, agent);
+    if (read.decision != Decision::kAllow) out.push_back(std::move(read));
+  }
+}
+
+Result<PolicyReport> Policy::judge(const ProposedTree& tree, std::string_view agent) const {
+  PolicyReport report;
+  for (const Change& change : tree.proposal().changes()) {
+    const size_t before = report.judgements.size();
+    GALLEY_TRY(judge_always(tree, change, report.judgements));
+    if (report.judgements.size() == before) judge_change(tree, change, agent, report.judgements);
+  }
+  GALLEY_TRY(judge_effects(*config_, tree, report.judgements));
+  sort_strictest_first(report.judgements);
+  if (!report.judgements.empty()) report.decision = report.judgements.front().decision;
+  return report;
+}
+
+Explanation Policy::explain(const RelPath& path, Operation operation,
+                            std::string_view agent) const {
+  Explanation explanation;
+  explanation.judgement = judge_path(path, operation, agent);
+  auto& steps = explanation.steps;
+  steps.push_back(fmt::format("default: {} ({})", decision_name(config_->policy.default_decision),
+                              where(*config_, config_->policy.default_line)));
+  for (const PathRule& rule : config_->policy.rules) {
+    const auto hit = rule.paths.deciding(path, false);
+    if (!hit) continue;
+    const Glob& glob = rule.paths.globs()[*hit];
+    const bool is_operation =
+        rule.operations.empty() || std::find(rule.operations.begin(), rule.operations.end(),
+                                             operation) != rule.operations.end();
+    std::string effect(decision_name(rule.decision));
+    if (glob.is_negated()) effect = "not matched";
+    if (!names_agent(rule.agents, agent)) effect = "not for this agent";
+    if (!is_operation) effect = fmt::format("not for {}", operation_name(operation));
+    steps.push_back(fmt::format("{}: `{}` by pattern `{}`: {}", where(*config_, rule.line),
+                                rule.name, glob.text(), effect));
+  }
+  if (config_->policy.protected_paths.selects(path)) {
+    steps.push_back(
+        fmt::format("{}: policy.protected: deny", where(*config_, config_->policy.protected_line)));
+  }
+  if (const AgentProfile* own = profile(agent); own != nullptr && own->has_capabilities) {
+    const bool is_granted =
+        judge_write_capability(path, operation, agent).decision == Decision::kAllow;
+    steps.push_back(fmt::format("{}: [agents.{}] {} fs:write here", where(*config_, own->line),
+                                own->name, is_granted ? "grants" : "does not grant"));
+  }
+  if (path.is_protected()) steps.emplace_back("always: .git, .galley and .sage are refused: deny");
+  return explanation;
+}
+
+}  // namespace galley

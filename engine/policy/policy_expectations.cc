@@ -1,0 +1,115 @@
+#include <fmt/core.h>
+
+#include "base/limits.h"
+#include "engine/policy/config_table.h"
+#include "engine/policy/policy.h"
+
+namespace galley {
+namespace {
+
+/// One `[[case]]` of a policy test file.
+struct Expectation {
+  std::string path;
+  std::string read;
+  std::string exec;
+  std::string tool;
+  bool network = false;
+  std::string agent;
+  Operation operation = Operation::kModify;
+  Decision expected = Decision::kAllow;
+  std::string rule;  ///< name of the rule that must decide; empty: any
+  uint32_t line = 0;
+};
+
+void read_case(ConfigTable& table, Expectation& one) {
+  one.line = table.line();
+  table.text("path", one.path);
+  table.text("read", one.read);
+  table.text("exec", one.exec);
+  table.text("tool", one.tool);
+  table.flag("network", one.network);
+  table.text("agent", one.agent);
+  table.choice("operation", one.operation,
+               ConfigTable::Choices<Operation>{{"create", Operation::kCreate},
+                                               {"modify", Operation::kModify},
+                                               {"delete", Operation::kDelete}});
+  table.require("expect", "\"deny\"");
+  table.choice(
+      "expect", one.expected,
+      ConfigTable::Choices<Decision>{
+          {"allow", Decision::kAllow}, {"ask", Decision::kAsk}, {"deny", Decision::kDeny}});
+  table.text("rule", one.rule);
+  const int subjects = int{!one.path.empty()} + int{!one.read.empty()} + int{!one.exec.empty()} +
+                       int{!one.tool.empty()} + int{one.network};
+  if (subjects != 1) {
+    table.refuse("path", "or one of `read`, `exec`, `tool`, `network` is needed, and only one");
+  }
+}
+
+Result<Judgement> judge_case(const Policy& policy, const Expectation& one) {
+  if (!one.path.empty()) {
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(one.path));
+    return policy.judge_path(path, one.operation, one.agent);
+  }
+  if (!one.read.empty()) {
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(one.read));
+    return policy.judge_read(path, one.agent);
+  }
+  if (!one.exec.empty()) return policy.judge_exec(one.exec, one.agent);
+  if (!one.tool.empty()) return policy.judge_tool(one.tool, one.agent);
+  return policy.judge_network(one.agent);
+}
+
+std::string subject(const Expectation& one) {
+  if (!one.path.empty()) return fmt::format("{} {}", operation_name(one.operation), one.path);
+  if (!one.read.empty()) return "read " + one.read;
+  if (!one.exec.empty()) return "exec " + one.exec;
+  return one.tool.empty() ? "network" : "tool " + one.tool;
+}
+
+}  // namespace
+
+Result<PolicyTestResult> Policy::test(std::string_view toml, std::string_view file) const {
+  if (toml.size() > limits::kMaxConfigBytes) {
+    return fail(ErrorKind::kInvalid, "limit.config_size",
+                fmt::format("{}: larger than {} bytes", file, limits::kMaxConfigBytes));
+  }
+  GALLEY_ASSIGN(const toml::table document, parse_toml(toml, file));
+  ConfigReading reading;
+  reading.file = file;
+  ConfigTable root(reading, document, "");
+  std::vector<Expectation> cases;
+  root.tables("case", [&](ConfigTable& table) { read_case(table, cases.emplace_back()); });
+  root.finish();
+  if (reading.error) return fail(std::move(*reading.error));
+
+  PolicyTestResult result;
+  for (const Expectation& one : cases) {
+    auto judged = judge_case(*this, one);
+    if (!judged) {
+      Error error = judged.error();
+      error.message = fmt::format("{}:{}: {}", file, one.line, error.message);
+      return fail(std::move(error));
+    }
+    const bool is_right =
+        judged->decision == one.expected && (one.rule.empty() || judged->rule == one.rule);
+    if (is_right) {
+      ++result.passed;
+      continue;
+    }
+    Finding finding;
+    finding.rule = "policy.test";
+    finding.path = file;
+    finding.line = one.line;
+    finding.message =
+        fmt::format("{}{}: expected {}{}, got {} by `{}`", subject(one),
+                    one.agent.empty() ? "" : " as " + one.agent, decision_name(one.expected),
+                    one.rule.empty() ? "" : fmt::format(" by `{}`", one.rule),
+                    decision_name(judged->decision), judged->rule);
+    finding.remedy = "change the rule or the expectation";
+    result.failures.push_back(std::move(finding));
+  }
+  return result;
+}
+
+}  // namespace galley

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/policy/approval.h"
+#include "engine/policy/gate.h"
+#include "engine/policy/validator.h"
+
+namespace galley {
+
+/// What one validator answered.
+struct ValidatorOutcome {
+  ValidatorRun run;
+  std::vector<Finding> findings;
+};
+
+/// Runs validators side by side, at most `parallel` at once, and waits for all of them.
+///
+/// Threads: progress is reported on the calling thread. When the deadline passes or the request is
+///          stopped, every running validator is asked to stop and waited for; one that was stopped
+///          counts as unavailable.
+[[nodiscard]] std::vector<ValidatorOutcome> run_in_parallel(
+    const std::vector<Validator*>& validators, const ProposedTree& tree, const GateRequest& request,
+    const Clock& clock, size_t parallel);
+
+}  // namespace galley
