@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "base/nearest_name.h"
 #include "engine/policy/config_table.h"
 
 namespace galley {
@@ -166,12 +167,10 @@ void check_validator(ConfigTable& table, const ValidatorConfig& validator) {
   const auto& names = builtin_validator_names();
   if (!validator.builtin.empty() &&
       std::find(names.begin(), names.end(), validator.builtin) == names.end()) {
-    const std::string meant = closest_word(validator.builtin, names);
     std::string all;
     for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-    return table.refuse("builtin",
-                        fmt::format("cannot be \"{}\"{}; it takes {}", validator.builtin,
-                                    meant.empty() ? "" : ", did you mean \"" + meant + "\"?", all));
+    return table.refuse("builtin", fmt::format("cannot be \"{}\"; it takes {}{}", validator.builtin,
+                                               all, did_you_mean(validator.builtin, names)));
   }
   if (validator.parser == OutputParser::kRegex && validator.parser_regex.empty()) {
     return table.refuse("parser", "\"regex\" needs `parser_regex`");
@@ -323,7 +322,7 @@ std::vector<ConfigKey> config_keys() {
   std::vector<ConfigKey> keys;
   ConfigReading reading;
   reading.record = &keys;
-  const toml::table empty;
+  const TomlNode empty;
   ConfigTable root(reading, empty, "");
   Config defaults;
   read_root(root, defaults);
@@ -337,7 +336,7 @@ Result<Config> parse_config(std::string_view text, std::string_view file) {
                 std::string(file));
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  GALLEY_ASSIGN(const toml::table document, parse_toml(text, file));
+  GALLEY_ASSIGN(const TomlNode document, parse_toml(text, file));
   ConfigReading reading;
   reading.file = file;
   ConfigTable root(reading, document, "");

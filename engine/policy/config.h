@@ -98,7 +98,7 @@ struct ValidatorConfig {
 
   // Built-in validators; 0 or empty where one does not use it.
   uint64_t max_bytes = 0;             ///< size
-  std::string style;                  ///< line_endings: `lf`, `crlf`, `keep`
+  std::string style = "keep";         ///< line_endings: `keep`, `lf`, `crlf`
   std::vector<std::string> patterns;  ///< forbidden_text: RE2 patterns
   std::string rules_file;             ///< secrets: a gitleaks-format rule file, workspace path
   bool allow_comments = false;        ///< json

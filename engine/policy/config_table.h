@@ -1,7 +1,5 @@
 #pragma once
 
-#include <toml++/toml.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +12,7 @@
 #include "base/error.h"
 #include "engine/policy/config.h"
 #include "engine/policy/glob.h"
+#include "engine/policy/toml_document.h"
 
 namespace galley {
 
@@ -23,7 +22,7 @@ struct ConfigReading {
   std::optional<Error> error;
   std::vector<ConfigKey>* record = nullptr;
 
-  void fail(const toml::source_region& where, std::string reason, const std::string& what);
+  void fail(const TomlNode& where, std::string reason, const std::string& what);
 };
 
 /// One table of a TOML document, read key by key into values that hold the defaults.
@@ -35,7 +34,7 @@ class ConfigTable {
   template <class E>
   using Choices = std::vector<std::pair<std::string_view, E>>;
 
-  ConfigTable(ConfigReading& reading, const toml::table& table, std::string prefix)
+  ConfigTable(ConfigReading& reading, const TomlNode& table, std::string prefix)
       : reading_(&reading), table_(&table), prefix_(std::move(prefix)) {}
 
   void text(std::string_view key, std::string& out);
@@ -61,10 +60,10 @@ class ConfigTable {
   void named_tables(std::string_view key,
                     const std::function<void(std::string_view, ConfigTable&)>& read);
 
-  [[nodiscard]] bool has(std::string_view key) const { return table_->contains(key); }
+  [[nodiscard]] bool has(std::string_view key) const { return table_->find(key) != nullptr; }
   [[nodiscard]] bool is_dry() const { return reading_->record != nullptr; }
   [[nodiscard]] bool has_failed() const { return reading_->error.has_value(); }
-  [[nodiscard]] uint32_t line() const { return table_->source().begin.line; }
+  [[nodiscard]] uint32_t line() const { return table_->line; }
   [[nodiscard]] uint32_t line_of(std::string_view key) const;
 
   void refuse(std::string_view key, const std::string& what);  ///< a value that makes no sense
@@ -72,26 +71,19 @@ class ConfigTable {
   void finish();
 
  private:
-  const toml::node* ask(std::string_view key, std::string_view type, std::string default_value);
-  void wrong_type(std::string_view key, const toml::node& node, std::string_view wanted);
-  void bad_choice(std::string_view key, const toml::node& node, std::string_view text,
+  const TomlNode* ask(std::string_view key, std::string_view type, std::string default_value);
+  void wrong_type(std::string_view key, const TomlNode& node, std::string_view wanted);
+  void bad_choice(std::string_view key, const TomlNode& node,
                   const std::vector<std::string>& names);
   [[nodiscard]] std::string full(std::string_view key) const;
-  std::optional<uint64_t> read_count(std::string_view key, const toml::node& node, uint64_t max);
-  std::optional<uint64_t> read_size(std::string_view key, const toml::node& node);
+  std::optional<uint64_t> read_count(std::string_view key, const TomlNode& node, uint64_t max);
+  std::optional<uint64_t> read_size(std::string_view key, const TomlNode& node);
 
   ConfigReading* reading_;
-  const toml::table* table_;
+  const TomlNode* table_;
   std::string prefix_;
   std::vector<std::string> known_;
 };
-
-/// The candidate that `word` was probably meant to be, or empty.
-[[nodiscard]] std::string closest_word(std::string_view word,
-                                       const std::vector<std::string>& candidates);
-
-/// Parses TOML text; an error of the library becomes one Error with file, line and column.
-[[nodiscard]] Result<toml::table> parse_toml(std::string_view text, std::string_view file);
 
 template <class E>
 void ConfigTable::choice(std::string_view key, E& out, const Choices<E>& choices) {
@@ -103,17 +95,16 @@ void ConfigTable::choice(std::string_view key, E& out, const Choices<E>& choices
   }
   std::string type;
   for (const auto& name : names) type += (type.empty() ? "\"" : " | \"") + name + "\"";
-  const toml::node* node = ask(key, type, default_name);
+  const TomlNode* node = ask(key, type, default_name);
   if (node == nullptr) return;
-  const auto text = node->value_exact<std::string>();
-  if (!text) return wrong_type(key, *node, "a string");
+  if (node->kind != TomlNode::Kind::kString) return wrong_type(key, *node, "a string");
   for (const auto& [name, value] : choices) {
-    if (name == *text) {
+    if (name == node->text) {
       out = value;
       return;
     }
   }
-  bad_choice(key, *node, *text, names);
+  bad_choice(key, *node, names);
 }
 
 template <class E>
@@ -122,16 +113,14 @@ void ConfigTable::choices(std::string_view key, std::vector<E>& out, const Choic
   for (const auto& entry : choices) names.emplace_back(entry.first);
   std::string type;
   for (const auto& name : names) type += (type.empty() ? "array of \"" : " | \"") + name + "\"";
-  const toml::node* node = ask(key, type, "[]");
+  const TomlNode* node = ask(key, type, "[]");
   if (node == nullptr) return;
-  const toml::array* array = node->as_array();
-  if (array == nullptr) return wrong_type(key, *node, "an array of strings");
-  for (const toml::node& element : *array) {
-    const auto text = element.value_exact<std::string>();
-    if (!text) return wrong_type(key, element, "a string");
+  if (node->kind != TomlNode::Kind::kArray) return wrong_type(key, *node, "an array of strings");
+  for (const TomlNode& element : node->elements) {
+    if (element.kind != TomlNode::Kind::kString) return wrong_type(key, element, "a string");
     size_t at = 0;
-    while (at < choices.size() && choices[at].first != *text) ++at;
-    if (at == choices.size()) return bad_choice(key, element, *text, names);
+    while (at < choices.size() && choices[at].first != element.text) ++at;
+    if (at == choices.size()) return bad_choice(key, element, names);
     out.push_back(choices[at].second);
   }
 }

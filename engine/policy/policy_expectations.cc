@@ -74,7 +74,7 @@ Result<PolicyTestResult> Policy::test(std::string_view toml, std::string_view fi
     return fail(ErrorKind::kInvalid, "limit.config_size",
                 fmt::format("{}: larger than {} bytes", file, limits::kMaxConfigBytes));
   }
-  GALLEY_ASSIGN(const toml::table document, parse_toml(toml, file));
+  GALLEY_ASSIGN(const TomlNode document, parse_toml(toml, file));
   ConfigReading reading;
   reading.file = file;
   ConfigTable root(reading, document, "");

@@ -1,0 +1,104 @@
+#include "engine/policy/toml_document.h"
+
+#include <fmt/core.h>
+#include <toml++/toml.h>
+
+namespace galley {
+namespace {
+
+TomlNode converted(const toml::node& node);
+
+void convert_table(const toml::table& table, TomlNode& out) {
+  out.entries.reserve(table.size());
+  for (const auto& [key, value] : table) {
+    TomlNode entry = converted(value);
+    entry.key_line = key.source().begin.line;
+    entry.key_column = key.source().begin.column;
+    out.entries.emplace_back(std::string(key.str()), std::move(entry));
+  }
+}
+
+void convert_value(const toml::node& node, TomlNode& out) {
+  switch (node.type()) {
+    case toml::node_type::string:
+      out.kind = TomlNode::Kind::kString;
+      out.text = node.ref<std::string>();
+      return;
+    case toml::node_type::integer:
+      out.kind = TomlNode::Kind::kInteger;
+      out.integer = node.ref<int64_t>();
+      return;
+    case toml::node_type::floating_point:
+      out.kind = TomlNode::Kind::kFloat;
+      out.number = node.ref<double>();
+      return;
+    case toml::node_type::boolean:
+      out.kind = TomlNode::Kind::kBoolean;
+      out.flag = node.ref<bool>();
+      return;
+    default:
+      out.kind = TomlNode::Kind::kTime;
+  }
+}
+
+/// Recursion is bounded by the parser's own cap on nesting (TOML_MAX_NESTED_VALUES, 256).
+TomlNode converted(const toml::node& node) {
+  TomlNode out;
+  out.line = node.source().begin.line;
+  out.column = node.source().begin.column;
+  if (const toml::table* table = node.as_table()) {
+    convert_table(*table, out);
+  } else if (const toml::array* array = node.as_array()) {
+    out.kind = TomlNode::Kind::kArray;
+    out.elements.reserve(array->size());
+    for (const toml::node& element : *array) out.elements.push_back(converted(element));
+  } else {
+    convert_value(node, out);
+  }
+  return out;
+}
+
+}  // namespace
+
+const TomlNode* TomlNode::find(std::string_view key) const {
+  for (const auto& [name, node] : entries) {
+    if (name == key) return &node;
+  }
+  return nullptr;
+}
+
+std::string_view TomlNode::kind_name() const {
+  switch (kind) {
+    case Kind::kTable:
+      return "a table";
+    case Kind::kArray:
+      return "an array";
+    case Kind::kString:
+      return "a string";
+    case Kind::kInteger:
+      return "an integer";
+    case Kind::kFloat:
+      return "a floating-point number";
+    case Kind::kBoolean:
+      return "a boolean";
+    case Kind::kTime:
+      return "a date or time";
+  }
+  return "a value";
+}
+
+Result<TomlNode> parse_toml(std::string_view text, std::string_view file) {
+  try {
+    return converted(toml::parse(text, file));
+  } catch (const toml::parse_error& error) {
+    const auto& at = error.source().begin;
+    return fail(ErrorKind::kInvalid, "config.syntax",
+                fmt::format("{}:{}:{}: {}", file, at.line, at.column, error.description()),
+                std::string(file));
+  } catch (const std::exception& error) {
+    return fail(ErrorKind::kInvalid, "config.syntax", fmt::format("{}: {}", file, error.what()),
+                std::string(file));
+  }
+}
+
+}  // namespace galley

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace galley {
+
+/// One value of a TOML document, with the place it stands at. A value; knows no library.
+struct TomlNode {
+  enum class Kind : uint8_t { kTable, kArray, kString, kInteger, kFloat, kBoolean, kTime };
+
+  Kind kind = Kind::kTable;
+  std::string text;       ///< of kString
+  int64_t integer = 0;    ///< of kInteger
+  double number = 0;      ///< of kFloat
+  bool flag = false;      ///< of kBoolean
+  uint32_t line = 0;      ///< 1-based, where the value begins
+  uint32_t column = 0;    ///< 1-based, in characters
+  uint32_t key_line = 0;  ///< where its key stands; 0 for elements and the document
+  uint32_t key_column = 0;
+  std::vector<TomlNode> elements;                         ///< of kArray
+  std::vector<std::pair<std::string, TomlNode>> entries;  ///< of kTable, sorted by key
+
+  [[nodiscard]] const TomlNode* find(std::string_view key) const;
+  /// "an integer", "a table", for messages.
+  [[nodiscard]] std::string_view kind_name() const;
+};
+
+/// Parses TOML 1.0 (toml++ 3.3).
+/// Errors: kInvalid, reason `config.syntax`, message `FILE:LINE:COLUMN: …`.
+[[nodiscard]] Result<TomlNode> parse_toml(std::string_view text, std::string_view file);
+
+}  // namespace galley

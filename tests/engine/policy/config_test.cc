@@ -1,0 +1,201 @@
+#include "engine/policy/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/limits.h"
+#include "staging/fs/memory_directory.h"
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string error_of(std::string_view text) {
+  const auto config = parse_config(text, "galley.toml");
+  return config ? "accepted" : config.error().message;
+}
+std::string reason_of(std::string_view text) {
+  const auto config = parse_config(text, "galley.toml");
+  return config ? "accepted" : config.error().reason;
+}
+
+TEST(Config, AbsentFileGivesTheDefaults) {
+  const auto root = make_memory_directory();
+  const auto config = load_config(*root);
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(config->file.empty());
+  EXPECT_TRUE(config->validators.empty());
+  EXPECT_EQ(config->policy.default_decision, Decision::kAllow);
+}
+
+TEST(Config, EmptyFileSaysTheSameAsNone) {
+  const auto config = parse_config("", "galley.toml");
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(config->policy.rules.empty());
+  EXPECT_TRUE(config->validators.empty());
+}
+
+TEST(Config, EverySectionIsRead) {
+  const auto config = parse_config(R"(
+[policy]
+default = "ask"
+protected = ["LICENSE", "galley.toml"]
+
+[[policy.rule]]
+name = "generated"
+paths = ["gen/**", "!gen/README"]
+agents = ["bot*"]
+operations = ["modify", "delete"]
+decision = "deny"
+reason = "edit the schema"
+
+[policy.effects]
+max_files = 20
+max_changed_bytes = "2 MiB"
+over_limit = "ask"
+binaries = "deny"
+
+[agents.bot]
+capabilities = ["fs:read", "fs:write:src/**", "!fs:write:src/gen/", "exec:git", "net:none"]
+tools = ["Read", "Edit"]
+
+[[validator]]
+builtin = "size"
+max_bytes = "64 kB"
+severity = "warning"
+
+[[validator]]
+name = "lint"
+command = ["lint", "{files}"]
+paths = ["*.c"]
+parser = "gcc"
+only_new = true
+ok_exit = [0, 3]
+environment = { LANG = "C" }
+
+[history]
+keep_transactions = 5
+[commit]
+durability = "group"
+isolation = "serializable"
+hard_links = "refuse"
+[sandbox]
+fallback = "copy"
+max_memory_bytes = "1 GiB"
+deny = ["curl"]
+[edits]
+max_step = "offset"
+)",
+                                   "galley.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->policy.default_decision, Decision::kAsk);
+  ASSERT_EQ(config->policy.rules.size(), 1U);
+  const PathRule& rule = config->policy.rules[0];
+  EXPECT_EQ(rule.line, 6U);
+  EXPECT_EQ(rule.operations, (std::vector{Operation::kModify, Operation::kDelete}));
+  EXPECT_TRUE(rule.paths.selects(rel("gen/x")));
+  EXPECT_FALSE(rule.paths.selects(rel("gen/README")));
+  EXPECT_EQ(config->policy.effects.max_files.value, 20U);
+  EXPECT_EQ(config->policy.effects.max_files.line, 15U);
+  EXPECT_EQ(config->policy.effects.max_changed_bytes.value, 2U << 20U);
+  EXPECT_EQ(config->agents.at("bot").capabilities.size(), 5U);
+  ASSERT_EQ(config->validators.size(), 2U);
+  EXPECT_EQ(config->validators[0].max_bytes, 64'000U);
+  EXPECT_EQ(config->validators[0].name, "size");
+  EXPECT_EQ(config->validators[0].severity, Severity::kWarning);
+  EXPECT_EQ(config->validators[1].ok_exit, (std::vector{0, 3}));
+  EXPECT_EQ(config->validators[1].environment.at("LANG"), "C");
+  EXPECT_EQ(config->commit.isolation, Isolation::kSerializable);
+  EXPECT_EQ(config->commit.hard_links, HardLinks::kRefuse);
+  EXPECT_EQ(config->sandbox.fallback, SandboxFallback::kCopy);
+  EXPECT_EQ(config->sandbox.max_memory_bytes, uint64_t{1} << 30U);
+  EXPECT_EQ(config->edits.max_step, MatchStep::kOffset);
+}
+
+TEST(Config, SyntaxErrorHasLineAndColumn) {
+  EXPECT_THAT(error_of("[policy]\ndefault = \n"), StartsWith("galley.toml:2:"));
+  EXPECT_EQ(reason_of("[policy\n"), "config.syntax");
+  EXPECT_EQ(reason_of("a = 1\na = 2\n"), "config.syntax");
+}
+
+TEST(Config, UnknownKeyIsRefusedWithASuggestion) {
+  const std::string error = error_of("[policy]\ndefualt = \"deny\"\n");
+  EXPECT_THAT(error, StartsWith("galley.toml:2:1: unknown key `policy.defualt`"));
+  EXPECT_THAT(error, HasSubstr("did you mean 'default'?"));
+  EXPECT_EQ(reason_of("[polic]\n"), "config.unknown_key");
+  EXPECT_THAT(error_of("[zzz]\n"), HasSubstr("known here: policy, agents"));
+  EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"json\"\nsevrity = \"note\"\n"),
+              HasSubstr("did you mean 'severity'"));
+  EXPECT_THAT(error_of("[agents.bot]\ncapability = []\n"), HasSubstr("'capabilities'"));
+}
+
+TEST(Config, WrongTypesAreNamed) {
+  EXPECT_THAT(error_of("[policy]\ndefault = 3\n"),
+              HasSubstr("`policy.default` must be a string, not an integer"));
+  EXPECT_THAT(error_of("policy = 3\n"), HasSubstr("must be a table, written [policy]"));
+  EXPECT_THAT(error_of("[policy]\nrule = 3\n"), HasSubstr("each written [[policy.rule]]"));
+  EXPECT_THAT(error_of("[policy]\nprotected = [1]\n"), HasSubstr("array of strings"));
+  EXPECT_THAT(error_of("[history]\nkeep_days = 1.5\n"), HasSubstr("an integer"));
+  EXPECT_THAT(error_of("[sandbox]\nnetwork = \"no\"\n"), HasSubstr("true or false"));
+  EXPECT_EQ(reason_of("[history]\nkeep_days = -1\n"), "config.value");
+  EXPECT_EQ(reason_of("[sandbox]\ntimeout_ms = 99999999999\n"), "config.value");
+}
+
+TEST(Config, BadValuesSayWhatWouldBeRight) {
+  EXPECT_THAT(error_of("[policy]\ndefault = \"alow\"\n"), HasSubstr("did you mean 'allow'?"));
+  EXPECT_THAT(error_of("[limits]\nmax_file_bytes = \"3 parsecs\"\n"), HasSubstr("KiB"));
+  EXPECT_THAT(error_of("[policy]\nprotected = [\"ok\", \"a[b\"]\n"), HasSubstr("pattern `a[b`"));
+  EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"jsn\"\n"), HasSubstr("did you mean 'json'?"));
+  EXPECT_THAT(error_of("[[validator]]\nname = \"x\"\n"), HasSubstr("`command` is needed"));
+  EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"json\"\nfix = true\n"),
+              HasSubstr("command validators only"));
+  EXPECT_THAT(error_of("[[validator]]\ncommand = [\"a\"]\nkeep = [\"../b\"]\n"),
+              HasSubstr("workspace-relative"));
+  EXPECT_THAT(error_of("[[validator]]\ncommand = [\"a\"]\nparser = \"regex\"\n"),
+              HasSubstr("parser_regex"));
+  EXPECT_THAT(error_of("[[validator]]\nbuiltin=\"json\"\n[[validator]]\nbuiltin=\"json\"\n"),
+              HasSubstr("is taken"));
+  EXPECT_THAT(error_of("[agents.x]\ncapabilities = [\"fs:fly\"]\n"), HasSubstr("fs takes read"));
+  EXPECT_THAT(error_of("[[policy.rule]]\npaths = [\"a\"]\n"),
+              HasSubstr("`policy.rule.decision` is missing"));
+}
+
+TEST(Config, HugeAndDeepFilesAreRefused) {
+  EXPECT_EQ(reason_of(std::string(limits::kMaxConfigBytes + 1, '#')), "limit.config_size");
+  EXPECT_EQ(reason_of("a = " + std::string(100'000, '[')), "config.syntax");
+}
+
+TEST(Config, LinkInPlaceOfTheFileIsRefused) {
+  const auto root = make_memory_directory();
+  ASSERT_TRUE(root->make_symlink(rel("galley.toml"), "other.toml"));
+  const auto config = load_config(*root);
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().reason, "config.not_a_file");
+}
+
+/// docs/configuration.md has one table row a key: | `key` | type | `default` | meaning |
+TEST(Config, EveryKeyStandsInTheDocumentWithItsDefault) {
+  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/configuration.md");
+  std::map<std::string, std::string> documented;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("| `")) continue;
+    const size_t key_end = line.find('`', 3);
+    const size_t type_end = line.find(" | ", key_end + 4);
+    const size_t begin = line.find('`', type_end);
+    ASSERT_NE(begin, std::string::npos) << line;
+    documented[line.substr(3, key_end - 3)] =
+        line.substr(begin + 1, line.find('`', begin + 1) - begin - 1);
+  }
+  std::map<std::string, std::string> known;
+  for (const auto& key : config_keys()) known[key.key] = key.default_value;
+  EXPECT_EQ(documented, known);
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,286 @@
+#include "engine/policy/policy.h"
+
+#include <gmock/gmock.h>
+
+#include "policy_fixture.h"
+
+namespace galley {
+namespace {
+
+using ::testing::HasSubstr;
+
+using PolicyTest = PolicyFixture;
+
+TEST_F(PolicyTest, WithoutRulesOrdinaryEditsAreAllowed) {
+  ASSERT_TRUE(overlay_.write(rel("src/a.c"), "int c;\n"));
+  ASSERT_TRUE(overlay_.write(rel("new/deep/file"), "x"));
+  ASSERT_TRUE(overlay_.remove(rel("README.md")));
+  ASSERT_TRUE(overlay_.set_mode(rel("bin/run"), 0644));
+  const PolicyReport report = judge();
+  EXPECT_EQ(report.decision, Decision::kAllow);
+  EXPECT_TRUE(report.judgements.empty());
+}
+
+TEST_F(PolicyTest, DenialNamesRulePathLineAndReason) {
+  configure(R"([[policy.rule]]
+name = "generated code"
+paths = ["src/gen/"]
+decision = "deny"
+reason = "edit the schema instead"
+)");
+  ASSERT_TRUE(overlay_.write(rel("src/gen/b.c"), "int x;\n"));
+  const PolicyReport report = judge();
+  ASSERT_EQ(report.decision, Decision::kDeny);
+  ASSERT_EQ(report.judgements.size(), 1U);
+  EXPECT_THAT(report.judgements[0].message,
+              HasSubstr("src/gen/b.c: modify is denied by `generated code` (galley.toml:1): edit "
+                        "the schema instead"));
+  EXPECT_EQ(report.judgements[0].line, 1U);
+  EXPECT_FALSE(report.judgements[0].remedy.empty());
+}
+
+TEST_F(PolicyTest, LastMatchingRuleDecides) {
+  configure(R"([[policy.rule]]
+paths = ["*"]
+decision = "deny"
+[[policy.rule]]
+paths = ["src/**", "!src/gen/**"]
+decision = "allow"
+)");
+  const Policy policy(config_);
+  EXPECT_EQ(policy.judge_path(rel("src/a.c"), Operation::kModify, "").decision, Decision::kAllow);
+  EXPECT_EQ(policy.judge_path(rel("src/gen/b.c"), Operation::kModify, "").decision,
+            Decision::kDeny);
+  EXPECT_EQ(policy.judge_path(rel("README.md"), Operation::kModify, "").decision, Decision::kDeny);
+}
+
+TEST_F(PolicyTest, RulesHoldForTheirAgentsAndOperationsOnly) {
+  configure(R"([[policy.rule]]
+paths = ["src/"]
+agents = ["bot-*"]
+operations = ["delete"]
+decision = "ask"
+)");
+  const Policy policy(config_);
+  const auto decide = [&](Operation operation, std::string_view agent) {
+    return policy.judge_path(rel("src/a.c"), operation, agent).decision;
+  };
+  EXPECT_EQ(decide(Operation::kDelete, "bot-1"), Decision::kAsk);
+  EXPECT_EQ(decide(Operation::kModify, "bot-1"), Decision::kAllow);
+  EXPECT_EQ(decide(Operation::kDelete, "ann"), Decision::kAllow);
+}
+
+TEST_F(PolicyTest, MoveIsADeleteOfTheOldPathAndACreateOfTheNew) {
+  configure(
+      "[[policy.rule]]\npaths = [\"README.md\"]\noperations = [\"delete\"]\n"
+      "decision = \"deny\"\n");
+  ASSERT_TRUE(overlay_.move(rel("README.md"), rel("LIESMICH.md")));
+  EXPECT_EQ(judge().decision, Decision::kDeny);
+}
+
+TEST_F(PolicyTest, ProtectedPathsWinOverEveryRule) {
+  configure(
+      "[policy]\nprotected = [\"README.md\"]\n[[policy.rule]]\npaths = [\"*\"]\n"
+      "decision = \"allow\"\n");
+  ASSERT_TRUE(overlay_.write(rel("README.md"), "x"));
+  const PolicyReport report = judge();
+  EXPECT_EQ(report.decision, Decision::kDeny);
+  EXPECT_EQ(report.judgements[0].rule, "policy.protected");
+}
+
+TEST_F(PolicyTest, DefaultDenySparesTheParentsOfWhatIsAllowed) {
+  configure(
+      "[policy]\ndefault = \"deny\"\n[[policy.rule]]\npaths = [\"new/**\"]\n"
+      "decision = \"allow\"\n");
+  ASSERT_TRUE(overlay_.write(rel("new/deep/file"), "x"));
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+  ASSERT_TRUE(overlay_.make_directory(rel("other")));
+  EXPECT_EQ(judge().decision, Decision::kDeny) << "an empty directory is a change of its own";
+}
+
+TEST_F(PolicyTest, LinksLeadingOutsideAreAlwaysRefused) {
+  ASSERT_TRUE(workspace_.directory().make_symlink(rel("out"), "/etc"));
+  ASSERT_TRUE(workspace_.directory().make_symlink(rel("src/up"), "../../x"));
+  for (const char* target : {"/etc/passwd", "../..", "../../x", "gen/../../../x", "../out/passwd",
+                             "up/../..", "../.git/config", "../.GIT/hooks"}) {
+    const auto before = overlay_.entries();
+    ASSERT_TRUE(overlay_.make_symlink(rel("src/link"), target));
+    const PolicyReport report = judge();
+    EXPECT_EQ(report.decision, Decision::kDeny) << target;
+    if (!report.judgements.empty()) {
+      EXPECT_EQ(report.judgements[0].id, "policy.always");
+    }
+    overlay_.restore(before);
+  }
+}
+
+TEST_F(PolicyTest, LinkThatEscapesThroughALinkOfTheSameProposalIsRefused) {
+  ASSERT_TRUE(overlay_.make_symlink(rel("src/gen/top"), "../../bin"));
+  ASSERT_TRUE(overlay_.make_symlink(rel("src/gen/evil"), "top/../../outside"));
+  EXPECT_EQ(judge().decision, Decision::kDeny) << "as text it stays inside, as a path it does not";
+}
+
+TEST_F(PolicyTest, LinksInsideAreAllowedBrokenOrNot) {
+  ASSERT_TRUE(overlay_.make_symlink(rel("src/ok"), "../README.md"));
+  ASSERT_TRUE(overlay_.make_symlink(rel("src/missing"), "gen/../none"));
+  ASSERT_TRUE(overlay_.make_symlink(rel("src/loop"), "loop"));
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+}
+
+TEST_F(PolicyTest, EffectLimitsCountFilesBytesAndDeletes) {
+  ASSERT_TRUE(overlay_.write(rel("src/a.c"), std::string(100, 'x')));
+  ASSERT_TRUE(overlay_.remove(rel("README.md")));
+  const auto decide = [&](std::string_view text) {
+    configure("[policy.effects]\n" + std::string(text));
+    return judge().decision;
+  };
+  EXPECT_EQ(decide("max_files = 2"), Decision::kAllow);
+  EXPECT_EQ(decide("max_files = 1"), Decision::kDeny);
+  EXPECT_EQ(decide("max_files = 1\nover_limit = \"ask\""), Decision::kAsk);
+  EXPECT_EQ(decide("max_changed_bytes = 99"), Decision::kDeny);
+  EXPECT_EQ(decide("max_changed_bytes = 100"), Decision::kAllow);
+  EXPECT_EQ(decide("max_deletes = 0"), Decision::kDeny);
+  EXPECT_EQ(decide("max_deleted_bytes = 5"), Decision::kDeny);
+  EXPECT_EQ(decide("max_deleted_bytes = 6"), Decision::kAllow);
+}
+
+TEST_F(PolicyTest, PureMoveIsNoDeleteButARewrittenOneIs) {
+  configure("[policy.effects]\nmax_deletes = 0\n");
+  ASSERT_TRUE(overlay_.move(rel("README.md"), rel("docs/README.md")));
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+  ASSERT_TRUE(overlay_.write(rel("docs/README.md"), "something else\n"));
+  EXPECT_EQ(judge().decision, Decision::kDeny);
+}
+
+TEST_F(PolicyTest, EffectRulesSeeWhatAPathBecomes) {
+  const auto decide = [&](std::string_view key) {
+    configure("[policy.effects]\n" + std::string(key) + " = \"deny\"\n");
+    return judge().decision;
+  };
+  const auto clean = overlay_.entries();
+  ASSERT_TRUE(overlay_.set_mode(rel("src/a.c"), 0755));
+  EXPECT_EQ(decide("executable_bit"), Decision::kDeny);
+  EXPECT_EQ(decide("symlinks"), Decision::kAllow);
+  overlay_.restore(clean);
+  ASSERT_TRUE(overlay_.make_symlink(rel("ln"), "README.md"));
+  EXPECT_EQ(decide("symlinks"), Decision::kDeny);
+  EXPECT_EQ(decide("type_changes"), Decision::kAllow);
+  overlay_.restore(clean);
+  ASSERT_TRUE(overlay_.remove(rel("README.md")));
+  ASSERT_TRUE(overlay_.make_symlink(rel("README.md"), "src/a.c"));
+  EXPECT_EQ(decide("type_changes"), Decision::kDeny);
+  overlay_.restore(clean);
+  ASSERT_TRUE(overlay_.write(rel("src/a.c"), std::string("a\0b", 3)));
+  EXPECT_EQ(decide("binaries"), Decision::kDeny);
+  EXPECT_EQ(decide("submodules"), Decision::kAllow);
+  overlay_.restore(clean);
+  ASSERT_TRUE(overlay_.write(rel(".gitmodules"), "[submodule]\n"));
+  EXPECT_EQ(decide("submodules"), Decision::kDeny);
+}
+
+TEST_F(PolicyTest, CaseCollisionIsRefusedUnlessConfigured) {
+  ASSERT_TRUE(overlay_.write(rel("Readme.MD"), "x"));
+  EXPECT_EQ(judge().decision, Decision::kDeny);
+  configure("[policy.effects]\ncase_collisions = \"allow\"\n");
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+}
+
+TEST_F(PolicyTest, CaseOnlyRenameIsNoCollision) {
+  ASSERT_TRUE(overlay_.move(rel("README.md"), rel("readme.md")));
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+}
+
+TEST_F(PolicyTest, CapabilitiesBoundWhatAnAgentMayDo) {
+  configure(R"([agents.bot]
+capabilities = ["fs:read", "!fs:read:secret/", "fs:write:src/**", "!fs:write:src/gen/", "exec:git",
+                "exec:/usr/bin/make"]
+tools = ["Read", "Ed*"]
+)");
+  const Policy policy(config_);
+  const auto writes = [&](std::string_view path, std::string_view agent) {
+    return policy.judge_path(rel(path), Operation::kCreate, agent).decision == Decision::kAllow;
+  };
+  EXPECT_TRUE(writes("src/x.c", "bot"));
+  EXPECT_FALSE(writes("src/gen/x.c", "bot"));
+  EXPECT_FALSE(writes("README.md", "bot"));
+  EXPECT_TRUE(writes("README.md", "ann"));
+  EXPECT_EQ(policy.judge_read(rel("README.md"), "bot").decision, Decision::kAllow);
+  EXPECT_EQ(policy.judge_read(rel("secret/key"), "bot").decision, Decision::kDeny);
+  EXPECT_EQ(policy.judge_exec("/usr/bin/git", "bot").decision, Decision::kAllow);
+  EXPECT_EQ(policy.judge_exec("git", "bot").decision, Decision::kAllow);
+  EXPECT_EQ(policy.judge_exec("/usr/bin/make", "bot").decision, Decision::kAllow);
+  EXPECT_EQ(policy.judge_exec("/tmp/make", "bot").decision, Decision::kDeny);
+  EXPECT_EQ(policy.judge_exec("/opt/git/rm", "bot").decision, Decision::kDeny);
+  EXPECT_EQ(policy.judge_network("bot").decision, Decision::kDeny);
+  EXPECT_EQ(policy.judge_tool("Edit", "bot").decision, Decision::kAllow);
+  EXPECT_EQ(policy.judge_tool("Bash", "bot").decision, Decision::kDeny);
+  EXPECT_THAT(policy.judge_exec("rm", "bot").message, HasSubstr("[agents.bot] (galley.toml:1)"));
+}
+
+TEST_F(PolicyTest, StarProfileHoldsForAgentsWithoutTheirOwn) {
+  configure(
+      "[agents.\"*\"]\ncapabilities = [\"fs:read\"]\n[agents.chief]\n"
+      "capabilities = [\"fs:write\"]\n");
+  const Policy policy(config_);
+  const auto decide = [&](std::string_view agent) {
+    return policy.judge_path(rel("a"), Operation::kCreate, agent).decision;
+  };
+  EXPECT_EQ(decide("somebody"), Decision::kDeny);
+  EXPECT_EQ(decide("chief"), Decision::kAllow);
+  EXPECT_EQ(decide(""), Decision::kAllow) << "a person at the command line has no agent's bounds";
+}
+
+TEST_F(PolicyTest, CopyingFromAPathThatMayNotBeReadIsRefused) {
+  workspace_.write("secret/key", "k\n");
+  configure("[agents.bot]\ncapabilities = [\"fs:write\", \"fs:read\", \"!fs:read:secret/\"]\n");
+  ASSERT_TRUE(overlay_.copy(rel("secret/key"), rel("public")));
+  EXPECT_EQ(judge("bot").decision, Decision::kDeny);
+}
+
+TEST_F(PolicyTest, ExplainShowsEveryRuleThatMatched) {
+  configure(R"([[policy.rule]]
+name = "all"
+paths = ["*"]
+decision = "deny"
+[[policy.rule]]
+name = "sources"
+paths = ["src/"]
+decision = "allow"
+)");
+  const Explanation explanation = Policy(config_).explain(rel("src/a.c"), Operation::kModify, "");
+  EXPECT_EQ(explanation.judgement.decision, Decision::kAllow);
+  EXPECT_EQ(explanation.judgement.rule, "sources");
+  ASSERT_EQ(explanation.steps.size(), 3U);
+  EXPECT_EQ(explanation.steps[1], "galley.toml:1: `all` by pattern `*`: deny");
+  EXPECT_EQ(explanation.steps[2], "galley.toml:5: `sources` by pattern `src/`: allow");
+}
+
+TEST_F(PolicyTest, TestFileChecksExpectations) {
+  configure("[[policy.rule]]\nname = \"gen\"\npaths = [\"src/gen/\"]\ndecision = \"deny\"\n");
+  const Policy policy(config_);
+  const auto result = policy.test(R"([[case]]
+path = "src/gen/b.c"
+expect = "deny"
+rule = "gen"
+[[case]]
+path = "src/a.c"
+operation = "delete"
+expect = "deny"
+[[case]]
+exec = "git"
+agent = "bot"
+expect = "allow"
+)",
+                                  "policy_test.toml");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->passed, 2U);
+  ASSERT_EQ(result->failures.size(), 1U);
+  EXPECT_EQ(result->failures[0].line, 5U);
+  EXPECT_EQ(result->failures[0].message,
+            "delete src/a.c: expected deny, got allow by `policy.default`");
+  EXPECT_FALSE(policy.test("[[case]]\nexpect = \"deny\"\n", "t.toml"));
+  EXPECT_FALSE(policy.test("[[case]]\npath = \"../x\"\nexpect = \"deny\"\n", "t.toml"));
+}
+
+}  // namespace
+}  // namespace galley
