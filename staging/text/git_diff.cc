@@ -18,7 +18,6 @@ constexpr size_t kBinarySampleBytes = 8000;           // git's FIRST_FEW_BYTES
 constexpr size_t kMaxTextBytes = size_t{512} << 20U;  // git's core.bigFileThreshold
 constexpr size_t kMaxHeadingBytes = 80;
 constexpr size_t kMaxHunkHeaderBytes = 127;
-constexpr int kFullSimilarity = 100;
 constexpr std::string_view kNowhere = "/dev/null";
 
 char status_of(const FilePair& pair) {

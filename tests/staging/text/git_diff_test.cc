@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/git_oid.h"
-#include "staging/text/git_oracle.h"
+#include "support/git_oracle.h"
 #include "support/scratch_directory.h"
 
 namespace galley {

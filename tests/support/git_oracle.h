@@ -1,19 +1,38 @@
-#include "staging/text/git_oracle.h"
+#pragma once
 
 #include <sys/wait.h>
-
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "staging/text/git_diff.h"
+
+/// What the tests need to ask the real git: trees on disk, and a shell without anyone's
+/// configuration.
 namespace galley::testing {
+
+struct RunResult {
+  int status = 0;
+  std::string output;  ///< stdout and stderr
+};
+
+struct TreeFile {
+  uint32_t mode = git_mode::kRegular;
+  std::string content;
+  bool operator==(const TreeFile&) const = default;
+};
+using Tree = std::map<std::string, TreeFile>;
 
 namespace fs = std::filesystem;
 
-RunResult run_in(const fs::path& directory, const std::string& command) {
+inline RunResult run_in(const fs::path& directory, const std::string& command) {
   const std::string line =
       "cd '" + directory.string() +
       "' && GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null HOME=/nonexistent"
@@ -34,16 +53,16 @@ RunResult run_in(const fs::path& directory, const std::string& command) {
   return result;
 }
 
-std::string read_bytes(const fs::path& path) {
+inline std::string read_bytes(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void write_bytes(const fs::path& path, const std::string& bytes) {
+inline void write_bytes(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-void write_tree(const fs::path& root, const Tree& tree) {
+inline void write_tree(const fs::path& root, const Tree& tree) {
   fs::create_directories(root);
   for (const auto& [name, file] : tree) {
     const fs::path path = root / name;
@@ -57,7 +76,7 @@ void write_tree(const fs::path& root, const Tree& tree) {
   }
 }
 
-Tree read_tree(const fs::path& root) {
+inline Tree read_tree(const fs::path& root) {
   Tree tree;
   if (!fs::exists(root)) return tree;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
@@ -73,7 +92,7 @@ Tree read_tree(const fs::path& root) {
   return tree;
 }
 
-std::vector<FilePair> pairs_of(const Tree& before, const Tree& after) {
+inline std::vector<FilePair> pairs_of(const Tree& before, const Tree& after) {
   std::vector<FilePair> pairs;
   const auto add = [&](const std::string& name, const TreeFile* from, const TreeFile* to) {
     FilePair pair;
