@@ -1,6 +1,4 @@
-#include "engine/policy/glob.h"
-
-#include <fmt/core.h>
+#include "base/glob.h"
 
 #include <algorithm>
 
@@ -17,8 +15,8 @@ namespace galley {
 namespace {
 
 Error invalid(std::string_view pattern, std::string_view why) {
-  return Error{ErrorKind::kInvalid, "glob.invalid", fmt::format("pattern `{}`: {}", pattern, why),
-               "", 0};
+  return Error{ErrorKind::kInvalid, "glob.invalid",
+               "pattern `" + std::string(pattern) + "`: " + std::string(why), "", 0};
 }
 
 bool has_wildcard(std::string_view body) { return body.find_first_of("*?[\\") != body.npos; }
@@ -144,7 +142,8 @@ class ClassReader {
 
 Result<Glob> Glob::parse(std::string_view pattern) {
   if (pattern.size() > kMaxPatternBytes) {
-    return invalid(pattern.substr(0, 40), fmt::format("longer than {} bytes", kMaxPatternBytes));
+    return invalid(pattern.substr(0, 40),
+                   "longer than " + std::to_string(kMaxPatternBytes) + " bytes");
   }
   Glob glob;
   glob.text_ = pattern;

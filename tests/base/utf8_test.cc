@@ -1,0 +1,31 @@
+#include "base/utf8.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace galley {
+namespace {
+
+TEST(Utf8, TakesWellFormedText) {
+  for (const std::string text :
+       {"", "plain ascii text", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf",
+        "\xed\x9f\xbf", "\xee\x80\x80"}) {
+    EXPECT_TRUE(is_utf8(text)) << text;
+    EXPECT_TRUE(is_utf8("0123456" + text + "abcdefghijk")) << text;
+  }
+  EXPECT_TRUE(is_utf8(std::string("\0x", 2)));
+}
+
+TEST(Utf8, RefusesWhatRfc3629Refuses) {
+  for (const std::string text : {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
+                                 "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff",
+                                 "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xc3(", "\xe2(\xa1"}) {
+    EXPECT_FALSE(is_utf8(text));
+    EXPECT_FALSE(is_utf8("0123456" + text));
+    EXPECT_FALSE(is_utf8(text + "abcdefghijklmnop"));
+  }
+}
+
+}  // namespace
+}  // namespace galley
