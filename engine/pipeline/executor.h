@@ -54,6 +54,8 @@ struct ExecutorOptions {
   std::function<std::string()> make_execution_id;
 };
 
+class SecretWatch;
+
 /// Runs one call from end to end: schema → capabilities and early policy → pre-state → run with a
 /// deadline on the overlay → output schema → audit.
 ///
@@ -80,6 +82,12 @@ class Executor {
   [[nodiscard]] StagedCalls stage_calls(Overlay& overlay, const std::vector<ToolCall>& calls);
 
  private:
+  ToolResult call_once(Overlay& overlay, const ToolCall& call);
+  ToolResult perform(const ToolRegistry::Entry& entry, const nlohmann::json& args, Overlay& overlay,
+                     SecretWatch& secrets);
+  ToolResult recorded(ToolResult result, const ToolCall& call, const ToolInfo* info);
+  [[nodiscard]] std::string new_execution_id() const;
+
   const ToolRegistry* registry_;
   AuditLog* audit_;
   const Clock* clock_;

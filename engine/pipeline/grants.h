@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "engine/policy/capability.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+/// The capabilities that a caller was given for its calls (`fs:read`, `fs:write:src/**`,
+/// `exec:git`).
+///
+/// Only what the arguments of a call say is held against them here; the gate judges the result.
+/// Threads: immutable, safe to share.
+class Grants {
+ public:
+  /// Errors: kInvalid, reason `capability.invalid`.
+  static Result<Grants> parse(const std::vector<std::string>& texts);
+
+  /// Nothing when a tool of these needs may do what it intends, else the EPERMISSION that names
+  /// what is missing.
+  [[nodiscard]] std::optional<ToolError> refusal(const ToolInfo& info, const Intent& intent) const;
+
+ private:
+  [[nodiscard]] bool may(std::string_view action, const RelPath& path) const;
+  [[nodiscard]] bool may_anywhere(std::string_view action) const;
+  [[nodiscard]] bool may_run(std::string_view program) const;
+
+  std::vector<Capability> capabilities_;
+};
+
+}  // namespace galley
