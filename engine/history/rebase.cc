@@ -1,0 +1,423 @@
+#include "engine/history/rebase.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/history/layered_store.h"
+#include "engine/history/three_way.h"
+#include "staging/overlay/proposal_diff.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kNewDirectoryMode = 0755;
+
+bool has_content(const Node& node) {
+  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
+}
+
+std::string_view kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kAbsent:
+      return "nothing";
+    case FileKind::kRegular:
+      return "a file";
+    case FileKind::kDirectory:
+      return "a directory";
+    case FileKind::kSymlink:
+      return "a symbolic link";
+    case FileKind::kOther:
+      break;
+  }
+  return "a special file";
+}
+
+/// One rebase at work: what the change wants, laid over what is there.
+class RebaseRun {
+ public:
+  RebaseRun(const Proposal& change, const Directory& workspace, const Clock& clock,
+            const RebaseOptions& options)
+      : change_(&change),
+        options_(&options),
+        view_(workspace, make_memory_store(), clock),
+        store_(std::make_shared<LayeredStore>(
+            std::vector<std::shared_ptr<const ContentStore>>{change.store()})) {}
+
+  Result<RebaseOutcome> run() {
+    for (const Change& change : change_->changes()) by_path_.emplace(change.path, &change);
+    for (const Change& change : change_->changes()) {
+      if (change.renamed_from) GALLEY_TRY(plan_rename(change));
+    }
+    for (const Change& change : change_->changes()) {
+      if (!done_.contains(change.path)) GALLEY_TRY(plan_path(change));
+    }
+    GALLEY_TRY(settle_directories());
+    GALLEY_TRY(make_parents());
+    if (!conflicts_.empty()) return RebaseOutcome(RebaseConflict{std::move(conflicts_)});
+    return RebaseOutcome(Rebased{finish(), std::move(merged_)});
+  }
+
+ private:
+  struct Planned {
+    Node before;
+    BaseStamp base;
+    Node after;
+    std::optional<RelPath> renamed_from;
+    std::optional<RelPath> copied_from;
+  };
+  struct Look {
+    Node node;
+    BaseStamp stamp;
+    std::string problem;  ///< why the path cannot be reached at all
+  };
+
+  Result<Look> look(const RelPath& path) {
+    Look found;
+    auto node = view_.node(path);
+    if (!node && node.error().kind == ErrorKind::kRefused) {
+      found.problem = node.error().message;
+      return found;
+    }
+    if (!node) return fail(node.error());
+    found.node = *node;
+    const auto entry = view_.entries().find(path);
+    if (entry != view_.entries().end()) found.stamp = entry->second.base;
+    return found;
+  }
+
+  /// What the path will hold: as planned, else as it is.
+  Result<Node> node_after(const RelPath& path) {
+    const auto planned = planned_.find(path);
+    if (planned != planned_.end()) return planned->second.after;
+    if (path.is_root()) return Node{FileKind::kDirectory, kNewDirectoryMode, {}, 0};
+    auto node = view_.node_without_content(path);
+    if (!node && node.error().kind == ErrorKind::kRefused) return Node{FileKind::kOther, 0, {}, 0};
+    return node;
+  }
+
+  Result<Content> found_bytes(const RelPath& path, const Node& node) {
+    if (node.kind == FileKind::kRegular) return view_.read(path);
+    GALLEY_ASSIGN(std::string target, view_.read_link(path));
+    return std::make_shared<const std::string>(std::move(target));
+  }
+
+  /// Keeps the bytes of what is there, unless the change has them itself.
+  Result<void> keep_found(const RelPath& path, const Node& node) {
+    if (!has_content(node)) return {};
+    const auto change = by_path_.find(path);
+    if (change != by_path_.end() && change->second->before.content == node.content) return {};
+    GALLEY_ASSIGN(const Content bytes, found_bytes(path, node));
+    GALLEY_TRY(store_->put(*bytes));
+    return {};
+  }
+
+  Result<void> plan(const RelPath& path, const Look& found, const Node& after) {
+    if (found.node == after) return {};
+    GALLEY_TRY(keep_found(path, found.node));
+    planned_.insert_or_assign(path, Planned{found.node, found.stamp, after, {}, {}});
+    return {};
+  }
+
+  void name_source(const Change& change) {
+    const auto planned = planned_.find(change.path);
+    if (planned == planned_.end()) return;
+    planned->second.renamed_from = change.renamed_from;
+    planned->second.copied_from = change.copied_from;
+  }
+
+  Result<void> plan_path(const Change& change) {
+    GALLEY_ASSIGN(const Look found, look(change.path));
+    if (!found.problem.empty()) {
+      return conflict(change, found.node, "conflict.parent", found.problem);
+    }
+    if (found.node == change.before) {
+      GALLEY_TRY(plan(change.path, found, change.after));
+      name_source(change);
+      return {};
+    }
+    if (found.node == change.after) {
+      merged_.push_back({change.path, "already so", 0});
+      return {};
+    }
+    return merge_path(change, found);
+  }
+
+  /// A rename whose source was edited since carries the edit along to the new name.
+  Result<void> plan_rename(const Change& change) {
+    const auto source_change = by_path_.find(*change.renamed_from);
+    if (source_change == by_path_.end()) return {};
+    const Change& source = *source_change->second;
+    const bool is_file_rename =
+        source.before.kind == FileKind::kRegular && source.after.kind == FileKind::kAbsent &&
+        change.before.kind == FileKind::kAbsent && change.after.kind == FileKind::kRegular;
+    if (!is_file_rename || options_->mode == MergeMode::kExact) return {};
+    GALLEY_ASSIGN(const Look found_source, look(source.path));
+    GALLEY_ASSIGN(const Look found_target, look(change.path));
+    if (found_source.node == source.before || found_source.node.kind != FileKind::kRegular ||
+        found_target.node != change.before || !found_target.problem.empty()) {
+      return {};
+    }
+    done_.insert(source.path);
+    done_.insert(change.path);
+    FileSides sides{source.before, found_source.node, change.after, {}, {}, {}};
+    GALLEY_ASSIGN(const std::optional<Node> merged, merge_sides(change, source.path, sides));
+    if (!merged) return {};
+    GALLEY_TRY(plan(source.path, found_source, Node()));
+    GALLEY_TRY(plan(change.path, found_target, *merged));
+    name_source(change);
+    return {};
+  }
+
+  Result<void> merge_path(const Change& change, const Look& found) {
+    const FileKind was = change.before.kind;
+    const FileKind now = found.node.kind;
+    const FileKind wanted = change.after.kind;
+    if (was == FileKind::kDirectory && now == FileKind::kDirectory) {
+      return merge_directory(change, found);
+    }
+    if (options_->mode == MergeMode::kExact) return changed(change, found.node);
+    if (was == FileKind::kAbsent && wanted == FileKind::kDirectory && now == FileKind::kDirectory) {
+      merged_.push_back({change.path, "already there, with its own mode", 0});
+      return {};
+    }
+    const bool are_files = was == FileKind::kRegular && wanted == FileKind::kRegular;
+    if (are_files && now == FileKind::kRegular) return merge_at(change, found, change.path);
+    if (are_files && now == FileKind::kAbsent) {
+      const auto moved = options_->moved.find(change.path);
+      if (moved != options_->moved.end()) {
+        GALLEY_ASSIGN(const Look there, look(moved->second));
+        if (there.node.kind == FileKind::kRegular && !by_path_.contains(moved->second)) {
+          return merge_at(change, there, moved->second);
+        }
+      }
+    }
+    return misfit(change, found.node);
+  }
+
+  Result<void> merge_directory(const Change& change, const Look& found) {
+    // Only the mode differs. Taking the directory away or replacing it is not about its mode.
+    if (change.after.kind != FileKind::kDirectory) return plan(change.path, found, change.after);
+    return conflict(change, found.node, "conflict.mode",
+                    "the mode of '" + change.path.str() + "' was changed since");
+  }
+
+  Result<void> merge_at(const Change& change, const Look& found, const RelPath& path) {
+    FileSides sides{change.before, found.node, change.after, {}, {}, {}};
+    GALLEY_ASSIGN(const std::optional<Node> merged, merge_sides(change, path, sides));
+    if (!merged) return {};
+    return plan(path, found, *merged);
+  }
+
+  /// Merges one file that is at `path` now; nothing when it was put down as a conflict.
+  Result<std::optional<Node>> merge_sides(const Change& change, const RelPath& path,
+                                          FileSides& sides) {
+    GALLEY_ASSIGN(sides.base_bytes, change_->store()->get(sides.base.content));
+    GALLEY_ASSIGN(sides.found_bytes, found_bytes(path, sides.found));
+    GALLEY_ASSIGN(sides.wanted_bytes, change_->store()->get(sides.wanted.content));
+    FileMerge merge = merge_file(sides, *options_);
+    if (!merge.reason.empty()) {
+      Change about = change;
+      about.before = sides.base;
+      GALLEY_TRY(
+          conflict(about, sides.found, merge.reason, "'" + path.str() + "' " + merge.message));
+      conflicts_.back().path = path;
+      conflicts_.back().hunks = std::move(merge.hunks);
+      return std::optional<Node>();
+    }
+    if (merge.node.content != sides.found.content && merge.node.content != sides.wanted.content) {
+      GALLEY_TRY(store_->put(std::move(merge.bytes)));
+    }
+    std::string how = merge.markers > 0 ? "merged with conflict markers" : "merged by lines";
+    if (path != change.path && change.before.kind != FileKind::kAbsent) {
+      how += ", renamed since from '" + change.path.str() + "'";
+    }
+    merged_.push_back({path, std::move(how), merge.markers});
+    return std::optional<Node>(merge.node);
+  }
+
+  Result<void> changed(const Change& change, const Node& found) {
+    if (found.kind == FileKind::kAbsent) return misfit(change, found);
+    if (change.before.kind == FileKind::kAbsent) return misfit(change, found);
+    return conflict(change, found, "conflict.changed",
+                    "'" + change.path.str() + "' was changed since");
+  }
+
+  /// The reasons that need no look at the lines.
+  Result<void> misfit(const Change& change, const Node& found) {
+    const std::string name = "'" + change.path.str() + "' ";
+    if (found.kind == FileKind::kAbsent) {
+      return conflict(change, found, "conflict.missing", name + "is gone since");
+    }
+    if (change.before.kind == FileKind::kAbsent) {
+      return conflict(change, found, "conflict.exists",
+                      name + "is there already: " + std::string(kind_name(found.kind)));
+    }
+    if (found.kind != change.before.kind) {
+      return conflict(change, found, "conflict.kind",
+                      name + "has become " + std::string(kind_name(found.kind)));
+    }
+    return conflict(change, found, "conflict.changed", name + "was changed since");
+  }
+
+  Result<void> conflict(const Change& change, const Node& found, std::string reason,
+                        std::string message) {
+    PathConflict entry;
+    entry.path = change.path;
+    entry.reason = std::move(reason);
+    entry.message = std::move(message);
+    entry.expected = change.before;
+    entry.found = found;
+    entry.wanted = change.after;
+    const bool has_lines = (has_content(found) || has_content(change.before)) &&
+                           found.kind != FileKind::kOther && found != change.before;
+    if (has_lines) {
+      if (has_content(found)) {
+        GALLEY_ASSIGN(const Content bytes, found_bytes(change.path, found));
+        GALLEY_TRY(store_->put(*bytes));
+      }
+      const Change since{change.path, change.before, found, {}, {}, {}};
+      GALLEY_ASSIGN(entry.diff, render_diff(Proposal::from({since}, store_)));
+    }
+    conflicts_.push_back(std::move(entry));
+    return {};
+  }
+
+  /// A directory can only go when nothing is left in it.
+  Result<void> settle_directories() {
+    std::vector<RelPath> leaving;
+    for (const auto& [path, planned] : planned_) {
+      if (planned.before.kind == FileKind::kDirectory &&
+          planned.after.kind != FileKind::kDirectory) {
+        leaving.push_back(path);
+      }
+    }
+    for (auto path = leaving.rbegin(); path != leaving.rend(); ++path) {
+      GALLEY_ASSIGN(const std::string left, first_left_in(*path));
+      if (left.empty()) continue;
+      const Planned planned = planned_.at(*path);
+      if (planned.after.kind == FileKind::kAbsent) {
+        planned_.erase(*path);
+        merged_.push_back({*path, "kept: '" + left + "' is in it", 0});
+        continue;
+      }
+      const Change* change = by_path_.at(*path);
+      GALLEY_TRY(conflict(*change, planned.before, "conflict.not_empty",
+                          "'" + path->str() + "' cannot become " +
+                              std::string(kind_name(planned.after.kind)) + ": '" + left +
+                              "' is in it"));
+    }
+    return {};
+  }
+
+  /// The first name that the directory will still hold; empty when none.
+  Result<std::string> first_left_in(const RelPath& directory) {
+    GALLEY_ASSIGN(const auto opened, view_.workspace().open_directory(directory));
+    GALLEY_ASSIGN(const auto names, opened->list());
+    for (const DirectoryEntry& name : names) {
+      const auto parsed = RelPath::parse(name.name);
+      if (!parsed) return name.name;
+      const auto child = directory.join(*parsed);
+      if (!child) return name.name;
+      const auto planned = planned_.find(*child);
+      if (planned == planned_.end() || planned->second.after.kind != FileKind::kAbsent) {
+        return child->str();
+      }
+    }
+    for (auto it = planned_.upper_bound(directory); it != planned_.end(); ++it) {
+      if (it->first.is_below(directory) && it->second.after.kind != FileKind::kAbsent) {
+        return it->first.str();
+      }
+      if (!it->first.str().starts_with(directory.str())) break;
+    }
+    return std::string();
+  }
+
+  /// Directories above what is put back, where they are gone.
+  Result<void> make_parents() {
+    std::vector<RelPath> kept;
+    for (const auto& [path, planned] : planned_) {
+      if (planned.after.kind != FileKind::kAbsent) kept.push_back(path);
+    }
+    for (const RelPath& path : kept) {
+      for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+        GALLEY_ASSIGN(const Node node, node_after(above));
+        if (node.kind == FileKind::kDirectory) break;
+        if (node.kind != FileKind::kAbsent) {
+          GALLEY_TRY(parent_conflict(path, above, node));
+          break;
+        }
+        GALLEY_ASSIGN(const Look found, look(above));
+        planned_.insert_or_assign(above,
+                                  Planned{found.node,
+                                          found.stamp,
+                                          Node{FileKind::kDirectory, kNewDirectoryMode, {}, 0},
+                                          {},
+                                          {}});
+      }
+    }
+    return {};
+  }
+
+  Result<void> parent_conflict(const RelPath& path, const RelPath& above, const Node& node) {
+    Change about{path, {}, planned_.at(path).after, {}, {}, {}};
+    const auto change = by_path_.find(path);
+    if (change != by_path_.end()) about = *change->second;
+    return conflict(about, planned_.at(path).before, "conflict.parent",
+                    "'" + path.str() + "' has no place: '" + above.str() + "' is " +
+                        std::string(kind_name(node.kind)) + " now");
+  }
+
+  Proposal finish() {
+    ChangeSet changes;
+    for (auto& [path, planned] : planned_) {
+      if (planned.before == planned.after) continue;
+      Change change{path, planned.before, planned.after, planned.base, {}, {}};
+      if (change.is_create()) {
+        change.copied_from = planned.copied_from;
+        const auto source =
+            planned.renamed_from ? planned_.find(*planned.renamed_from) : planned_.end();
+        if (source != planned_.end() && source->second.after.kind == FileKind::kAbsent) {
+          change.renamed_from = planned.renamed_from;
+        }
+      }
+      changes.push_back(std::move(change));
+    }
+    return Proposal::from(std::move(changes), store_);
+  }
+
+  const Proposal* change_;
+  const RebaseOptions* options_;
+  Overlay view_;
+  std::shared_ptr<LayeredStore> store_;
+  std::map<RelPath, const Change*> by_path_;
+  std::set<RelPath> done_;
+  std::map<RelPath, Planned> planned_;
+  std::vector<MergedPath> merged_;
+  std::vector<PathConflict> conflicts_;
+};
+
+}  // namespace
+
+Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
+                             const RebaseOptions& options) {
+  return RebaseRun(change, workspace, clock, options).run();
+}
+
+Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay) {
+  Overlay::Entries entries = overlay.entries();
+  for (const Change& change : proposal.changes()) {
+    for (const Node* node : {&change.before, &change.after}) {
+      if (!has_content(*node)) continue;
+      GALLEY_ASSIGN(const Content bytes, proposal.content(*node));
+      GALLEY_TRY(overlay.store()->put(*bytes));
+    }
+    entries.insert_or_assign(change.path, Overlay::Entry{change.before, change.base, change.after,
+                                                         change.renamed_from, change.copied_from});
+  }
+  overlay.restore(std::move(entries));
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,277 @@
+#include "engine/history/undo.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/history/history_workspace.h"
+
+namespace galley {
+namespace {
+
+class UndoTest : public testing::Test {
+ protected:
+  using Tree = std::map<std::string, std::string>;
+
+  /// Undo gives the first tree back and redo the second.
+  void expect_round_trip(const std::function<void(Overlay&)>& stage) {
+    const Tree before = workspace_.tree();
+    const TxId id = workspace_.commit(stage);
+    const Tree after = workspace_.tree();
+    ASSERT_NE(before, after);
+    workspace_.undo(id);
+    EXPECT_EQ(workspace_.tree(), before);
+    workspace_.redo(id);
+    EXPECT_EQ(workspace_.tree(), after);
+    workspace_.undo(id);
+    EXPECT_EQ(workspace_.tree(), before);
+  }
+
+  UndoConflict conflict_of(TxId id, const UndoOptions& options = {}) {
+    auto outcome =
+        plan_undo(workspace_.history(), workspace_.root(), id, workspace_.clock(), options);
+    EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+    if (!outcome || !std::holds_alternative<UndoConflict>(*outcome)) {
+      ADD_FAILURE() << "no conflict";
+      return {};
+    }
+    return std::get<UndoConflict>(*std::move(outcome));
+  }
+
+  HistoryWorkspace workspace_;
+};
+
+#define OK(expression) ASSERT_TRUE((expression).has_value())
+
+TEST_F(UndoTest, TakesBackACreatedFileWithItsDirectories) {
+  expect_round_trip([](Overlay& o) { OK(o.write(rel("a/b/c.txt"), "new\n")); });
+}
+
+TEST_F(UndoTest, TakesBackAChange) {
+  workspace_.write("a.txt", "one\r\ntwo");
+  expect_round_trip([](Overlay& o) { OK(o.write(rel("a.txt"), std::string("\0bin", 4))); });
+}
+
+TEST_F(UndoTest, TakesBackADeletionWithTheDirectoriesThatItEmptied) {
+  workspace_.write("a/b/c.txt", "old\n", 0600);
+  ASSERT_TRUE(workspace_.root().set_mode(rel("a/b"), 0711).has_value());
+  expect_round_trip([](Overlay& o) { OK(o.remove(rel("a/b/c.txt"))); });
+}
+
+TEST_F(UndoTest, TakesBackModes) {
+  workspace_.write("run.sh", "#!/bin/sh\n", 0644);
+  expect_round_trip([](Overlay& o) { OK(o.set_mode(rel("run.sh"), 0755)); });
+}
+
+TEST_F(UndoTest, TakesBackLinksAndChangesOfKind) {
+  workspace_.write("file", "content\n");
+  ASSERT_TRUE(workspace_.root().make_symlink(rel("link"), "file").has_value());
+  expect_round_trip([](Overlay& o) {
+    OK(o.make_symlink(rel("fresh"), "nowhere"));
+    OK(o.remove(rel("link")));
+    OK(o.write(rel("link"), "now a file\n"));
+    OK(o.remove(rel("file")));
+    OK(o.make_directory(rel("file")));
+    OK(o.write(rel("file/inside"), "x\n"));
+  });
+}
+
+TEST_F(UndoTest, TakesBackRenamesSwapsAndMovedDirectories) {
+  workspace_.write("a.txt", "a\n");
+  workspace_.write("b.txt", "b\n");
+  workspace_.write("d/one", "1\n");
+  workspace_.write("d/sub/two", "2\n", 0755);
+  expect_round_trip([](Overlay& o) {
+    OK(o.move(rel("a.txt"), rel("tmp")));
+    OK(o.move(rel("b.txt"), rel("a.txt")));
+    OK(o.move(rel("tmp"), rel("b.txt")));
+    OK(o.move(rel("d"), rel("e")));
+  });
+}
+
+TEST_F(UndoTest, OlderTransactionIsTakenBackWhileNewerOnesOnOtherPathsStay) {
+  workspace_.write("a.txt", "a\n");
+  const TxId first = workspace_.commit_file("a.txt", "A\n");
+  workspace_.commit_file("b.txt", "b\n");
+  workspace_.undo(first);
+  EXPECT_EQ(workspace_.read("a.txt"), "a\n");
+  EXPECT_EQ(workspace_.read("b.txt"), "b\n");
+}
+
+TEST_F(UndoTest, RefusesWithADiffWhenTheFileChangedSince) {
+  workspace_.write("a.txt", "old\n");
+  const TxId id = workspace_.commit_file("a.txt", "new\n");
+  workspace_.write("a.txt", "newer\n");
+  const UndoConflict conflict = conflict_of(id);
+  ASSERT_EQ(conflict.paths.size(), 1U);
+  EXPECT_EQ(conflict.paths[0].path, rel("a.txt"));
+  EXPECT_NE(conflict.paths[0].diff.find("-new\n+newer\n"), std::string::npos);
+  EXPECT_EQ(workspace_.read("a.txt"), "newer\n");
+}
+
+TEST_F(UndoTest, ConflictNamesTheTransactionsThatBuiltOnIt) {
+  workspace_.write("src/a.c", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  const TxId first = workspace_.commit_file("src/a.c", "1\n2\nthree\n4\n5\n6\n7\n8\n9\n");
+  const TxId second = workspace_.commit_file("src/a.c", "1\n2\nTHREE\n4\n5\n6\n7\n8\n9\n");
+  const UndoConflict conflict = conflict_of(first);
+  ASSERT_EQ(conflict.dependencies.size(), 1U);
+  EXPECT_EQ(conflict.dependencies[0].later, second);
+  EXPECT_TRUE(conflict.dependencies[0].same_lines);
+  EXPECT_EQ(conflict.dependencies[0].text(), "2 builds on 1 in src/a.c");
+}
+
+TEST_F(UndoTest, WhatWasTakenBackIsNoDependency) {
+  workspace_.write("a.txt", "0\n");
+  const TxId first = workspace_.commit_file("a.txt", "1\n");
+  const TxId second = workspace_.commit_file("a.txt", "2\n");
+  workspace_.undo(second);
+  workspace_.write("a.txt", "outside\n");
+  EXPECT_TRUE(conflict_of(first).dependencies.empty());
+}
+
+TEST_F(UndoTest, KeepsADirectoryInWhichSomebodyElsePutAFile) {
+  const TxId id = workspace_.commit([](Overlay& o) { OK(o.write(rel("d/mine"), "1\n")); });
+  workspace_.write("d/theirs", "2\n");
+  workspace_.undo(id);
+  EXPECT_FALSE(workspace_.exists("d/mine"));
+  EXPECT_EQ(workspace_.read("d/theirs"), "2\n");
+}
+
+TEST_F(UndoTest, DoesNotReplaceADirectoryThatHasSomethingNewByTheFileThatItWas) {
+  workspace_.write("x", "file\n");
+  const TxId id = workspace_.commit([](Overlay& o) {
+    OK(o.remove(rel("x")));
+    OK(o.write(rel("x/in"), "1\n"));
+  });
+  workspace_.write("x/theirs", "2\n");
+  const UndoConflict conflict = conflict_of(id);
+  ASSERT_EQ(conflict.paths.size(), 1U);
+  EXPECT_EQ(conflict.paths[0].reason, "conflict.not_empty");
+}
+
+TEST_F(UndoTest, DoesNotDeleteACreatedFileThatWasEdited) {
+  const TxId id = workspace_.commit_file("a.txt", "mine\n");
+  workspace_.write("a.txt", "mine\nand theirs\n");
+  EXPECT_EQ(conflict_of(id).paths.at(0).reason, "conflict.changed");
+}
+
+TEST_F(UndoTest, DoesNotPutADeletedFileOverANewOne) {
+  workspace_.write("a.txt", "old\n");
+  const TxId id = workspace_.commit([](Overlay& o) { OK(o.remove(rel("a.txt"))); });
+  workspace_.write("a.txt", "new\n");
+  EXPECT_EQ(conflict_of(id).paths.at(0).reason, "conflict.exists");
+}
+
+TEST_F(UndoTest, MakesTheDirectoryOfADeletedFileAgain) {
+  workspace_.write("d/a", "1\n");
+  workspace_.write("d/b", "2\n");
+  const TxId first = workspace_.commit([](Overlay& o) { OK(o.remove(rel("d/a"))); });
+  workspace_.commit([](Overlay& o) { OK(o.remove(rel("d/b"))); });
+  ASSERT_FALSE(workspace_.exists("d"));
+  workspace_.undo(first);
+  EXPECT_EQ(workspace_.read("d/a"), "1\n");
+}
+
+TEST_F(UndoTest, TakesBackOnlyTheNamedPaths) {
+  workspace_.write("a.txt", "a\n");
+  workspace_.write("d/b.txt", "b\n");
+  const TxId id = workspace_.commit([](Overlay& o) {
+    OK(o.write(rel("a.txt"), "A\n"));
+    OK(o.write(rel("d/b.txt"), "B\n"));
+    OK(o.write(rel("d/e/new.txt"), "N\n"));
+  });
+  UndoOptions options;
+  options.paths = {rel("d")};
+  const TxId undo = workspace_.undo(id, options);
+  EXPECT_EQ(workspace_.read("a.txt"), "A\n");
+  EXPECT_EQ(workspace_.read("d/b.txt"), "b\n");
+  EXPECT_FALSE(workspace_.exists("d/e"));
+  const auto summary = workspace_.history().summary(id);
+  EXPECT_EQ(summary->undone_by, std::nullopt);
+  EXPECT_EQ(summary->partly_undone_by, std::vector<TxId>{undo});
+}
+
+TEST_F(UndoTest, HalfOfARenameTakesTheOtherHalfAlong) {
+  workspace_.write("a.txt", "a\n");
+  workspace_.write("c.txt", "c\n");
+  const TxId id = workspace_.commit([](Overlay& o) {
+    OK(o.move(rel("a.txt"), rel("b.txt")));
+    OK(o.write(rel("c.txt"), "C\n"));
+  });
+  UndoOptions options;
+  options.paths = {rel("b.txt")};
+  workspace_.undo(id, options);
+  EXPECT_EQ(workspace_.read("a.txt"), "a\n");
+  EXPECT_FALSE(workspace_.exists("b.txt"));
+  EXPECT_EQ(workspace_.read("c.txt"), "C\n");
+}
+
+TEST_F(UndoTest, TakesBackOnlyTheNamedHunks) {
+  std::string before;
+  for (int i = 1; i <= 40; ++i) before += std::to_string(i) + "\n";
+  workspace_.write("a.txt", before);
+  std::string both = before;
+  both.replace(both.find("5\n"), 2, "five\n");
+  std::string second_only = before;
+  second_only.replace(second_only.find("30\n"), 3, "thirty\n");
+  both.replace(both.find("30\n"), 3, "thirty\n");
+  const TxId id = workspace_.commit_file("a.txt", both);
+  UndoOptions options;
+  options.hunks = {{rel("a.txt"), {1}}};
+  workspace_.undo(id, options);
+  EXPECT_EQ(workspace_.read("a.txt"), second_only);
+}
+
+TEST_F(UndoTest, NamesWhatItDoesNotKnow) {
+  workspace_.write("a.txt", "1\n");
+  const TxId id = workspace_.commit_file("a.txt", "2\n");
+  const auto reason = [&](TxId tx, const UndoOptions& options) {
+    return plan_undo(workspace_.history(), workspace_.root(), tx, workspace_.clock(), options)
+        .error()
+        .reason;
+  };
+  UndoOptions path;
+  path.paths = {rel("b.txt")};
+  EXPECT_EQ(reason(id, path), "undo.unknown_path");
+  UndoOptions hunk;
+  hunk.hunks = {{rel("a.txt"), {2}}};
+  EXPECT_EQ(reason(id, hunk), "undo.unknown_hunk");
+  EXPECT_EQ(reason(TxId{9}, {}), "history.not_found");
+  EXPECT_EQ(
+      plan_redo(workspace_.history(), workspace_.root(), id, workspace_.clock()).error().reason,
+      "undo.not_undone");
+  EXPECT_EQ(
+      plan_redo(workspace_.history(), workspace_.root(), {}, workspace_.clock()).error().reason,
+      "history.nothing_to_redo");
+}
+
+TEST_F(UndoTest, NothingToUndoWhenTheTreeAlreadyIsAsBefore) {
+  workspace_.write("a.txt", "1\n");
+  const TxId id = workspace_.commit_file("a.txt", "2\n");
+  workspace_.write("a.txt", "1\n");
+  const auto outcome = plan_undo(workspace_.history(), workspace_.root(), id, workspace_.clock());
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_TRUE(std::holds_alternative<NothingToUndo>(*outcome));
+}
+
+TEST_F(UndoTest, RedoGoesBackInTheOrderOfTheUndos) {
+  workspace_.write("a.txt", "0\n");
+  const TxId first = workspace_.commit_file("a.txt", "1\n");
+  const TxId second = workspace_.commit_file("a.txt", "2\n");
+  workspace_.undo(second);
+  workspace_.undo(first);
+  EXPECT_EQ(workspace_.read("a.txt"), "0\n");
+  workspace_.redo();
+  EXPECT_EQ(workspace_.read("a.txt"), "1\n");
+  workspace_.redo();
+  EXPECT_EQ(workspace_.read("a.txt"), "2\n");
+}
+
+TEST_F(UndoTest, ThroughALinkIsAConflictAndNothingOutsideIsRead) {
+  workspace_.write("d/a.txt", "1\n");
+  const TxId id = workspace_.commit_file("d/a.txt", "2\n");
+  ASSERT_TRUE(remove_tree(workspace_.root(), rel("d")).has_value());
+  ASSERT_TRUE(workspace_.root().make_symlink(rel("d"), "/etc").has_value());
+  EXPECT_EQ(conflict_of(id).paths.at(0).reason, "conflict.parent");
+}
+
+}  // namespace
+}  // namespace galley
