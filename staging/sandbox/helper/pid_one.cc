@@ -1,0 +1,266 @@
+#include "staging/sandbox/helper/pid_one.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include "staging/sandbox/helper/usage.h"
+#include "staging/sandbox/helper/walls.h"
+
+//            start command                    wall, cpu, memory, written
+//   [setup] ---------------> [running] ---------------------------------> [stopping]
+//                              |  command ended                              |  all gone, or
+//                              v                                             v  grace over
+//                            _exit <------------------------------------- _exit
+//
+// The exit of pid 1 is the kill: the kernel ends every process of the namespace with it.
+
+namespace galley {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstLook{5};
+constexpr milliseconds kLookInterval{20};
+constexpr int kLookShare = 10;  // looking may take a tenth of the time
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+constexpr uint64_t kKib = 1024;
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (const std::string& text : strings) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+[[noreturn]] void report_and_exit(int notes, HelperOutcome outcome, const SetupFailure& failure) {
+  HelperReport report;
+  report.outcome = outcome;
+  report.os_error = failure.os_error;
+  failure.step.copy(report.step, sizeof report.step - 1);
+  (void)!write(notes, &report, sizeof report);
+  _exit(1);
+}
+
+void bring_loopback_up() {
+  const Fd link(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  request.ifr_name[0] = 'l';
+  request.ifr_name[1] = 'o';
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  // Without it only programs that talk to themselves over 127.0.0.1 fail, and say so.
+  (void)ioctl(link.get(), SIOCSIFFLAGS, &request);
+}
+
+class PidOne {
+ public:
+  PidOne(const SandboxRequest& request, int notes, int lifeline)
+      : request_(request), notes_(notes), lifeline_(lifeline), started_(SteadyClock::now()) {}
+
+  [[noreturn]] void run(pid_t command) {
+    command_ = command;
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (watches_usage()) next_look_ = started_ + kFirstLook;
+    if (request_.wall_ms != 0) wall_ends_ = started_ + milliseconds(request_.wall_ms);
+    for (;;) {
+      wait_for_something();
+      reap();
+      check_wall();
+      check_usage();
+    }
+  }
+
+ private:
+  [[nodiscard]] bool watches_usage() const {
+    return request_.cpu_s != 0 || request_.memory_bytes != 0 || request_.written_bytes != 0;
+  }
+
+  void wait_for_something() {
+    pollfd polled[2] = {{signals_, POLLIN, 0}, {lifeline_, POLLIN, 0}};
+    const auto next = std::min({wall_ends_, next_look_, grace_ends_});
+    int timeout = -1;
+    if (next != SteadyClock::time_point::max()) {
+      const auto left = std::chrono::ceil<milliseconds>(next - SteadyClock::now());
+      constexpr milliseconds kLongest{3'600'000};
+      timeout = static_cast<int>(std::clamp(left, milliseconds(0), kLongest).count());
+    }
+    (void)poll(polled, 2, timeout);
+    if (polled[1].revents != 0) _exit(1);  // the monitor is gone
+    signalfd_siginfo info;
+    while (read(signals_, &info, sizeof info) > 0) {
+    }
+  }
+
+  void reap() {
+    for (;;) {
+      int status = 0;
+      const pid_t ended = waitpid(-1, &status, WNOHANG);
+      if (ended == command_) {
+        report_.wait_status = status;
+        command_ended_ = true;
+        if (!stopping_) finish();
+      }
+      if (ended < 0 && stopping_) finish();  // ECHILD: everybody is gone
+      if (ended <= 0) return;
+    }
+  }
+
+  void check_wall() {
+    const auto now = SteadyClock::now();
+    if (stopping_ && now >= grace_ends_) finish();
+    if (!stopping_ && now >= wall_ends_) {
+      const auto ran = std::chrono::duration_cast<milliseconds>(now - started_).count();
+      stop(HelperBreach::kWall, request_.wall_ms, static_cast<uint64_t>(ran));
+    }
+  }
+
+  void check_usage() {
+    const auto before = SteadyClock::now();
+    if (before < next_look_) return;
+    Usage usage = measure_all(request_.memory_bytes);
+    add_waited_for(usage);
+    note_peaks(usage);
+    const auto after = SteadyClock::now();
+    next_look_ =
+        after + std::max<SteadyClock::duration>(kLookInterval, kLookShare * (after - before));
+    if (stopping_) return;
+    const uint64_t cpu_s = usage.cpu_ns / kNsPerSecond;
+    if (request_.cpu_s != 0 && cpu_s >= request_.cpu_s) {
+      stop(HelperBreach::kCpu, request_.cpu_s, cpu_s);
+    } else if (request_.memory_bytes != 0 && usage.memory_bytes > request_.memory_bytes) {
+      stop(HelperBreach::kMemory, request_.memory_bytes, usage.memory_bytes);
+    } else if (request_.written_bytes != 0 && usage.written_bytes > request_.written_bytes) {
+      stop(HelperBreach::kWritten, request_.written_bytes, usage.written_bytes);
+    }
+  }
+
+  /// What the processes that pid 1 itself waited for had used.
+  static void add_waited_for(Usage& usage) {
+    constexpr uint64_t kNsPerUs = 1000;
+    constexpr uint64_t kBlock = 512;
+    rusage used{};
+    if (getrusage(RUSAGE_CHILDREN, &used) != 0) return;
+    const auto ns = [](const timeval& time) {
+      return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond +
+             static_cast<uint64_t>(time.tv_usec) * kNsPerUs;
+    };
+    usage.cpu_ns += ns(used.ru_utime) + ns(used.ru_stime);
+    usage.written_bytes += static_cast<uint64_t>(used.ru_oublock) * kBlock;
+    usage.peak_bytes = static_cast<uint64_t>(used.ru_maxrss) * kKib;
+  }
+
+  void note_peaks(const Usage& usage) {
+    report_.cpu_ns = std::max(report_.cpu_ns, usage.cpu_ns);
+    report_.peak_memory_bytes =
+        std::max({report_.peak_memory_bytes, usage.memory_bytes, usage.peak_bytes});
+    report_.written_bytes = std::max(report_.written_bytes, usage.written_bytes);
+  }
+
+  /// Asks everybody to end. Running out of disk, memory or processor gets no time to go on.
+  void stop(HelperBreach breach, uint64_t bound, uint64_t figure) {
+    report_.breach = breach;
+    report_.limit = bound;
+    report_.figure = figure;
+    stopping_ = true;
+    wall_ends_ = SteadyClock::time_point::max();
+    if (breach != HelperBreach::kWall || request_.grace_ms == 0) finish();
+    grace_ends_ = SteadyClock::now() + milliseconds(request_.grace_ms);
+    (void)kill(-1, SIGTERM);
+  }
+
+  [[noreturn]] void finish() {
+    Usage last;
+    add_waited_for(last);
+    note_peaks(last);
+    if (!command_ended_) report_.wait_status = SIGKILL;
+    report_.outcome = HelperOutcome::kEnded;
+    (void)!write(notes_, &report_, sizeof report_);
+    _exit(0);
+  }
+
+  const SandboxRequest& request_;
+  int notes_;
+  int lifeline_;
+  int signals_ = -1;
+  pid_t command_ = -1;
+  bool command_ended_ = false;
+  bool stopping_ = false;
+  SteadyClock::time_point started_;
+  SteadyClock::time_point wall_ends_ = SteadyClock::time_point::max();
+  SteadyClock::time_point next_look_ = SteadyClock::time_point::max();
+  SteadyClock::time_point grace_ends_ = SteadyClock::time_point::max();
+  HelperReport report_;
+};
+
+}  // namespace
+
+void become_command(const SandboxRequest& request, int notes) {
+  SetupFailure failure;
+  const bool is_copy = request.copy_level != 0;
+  const auto give_up = [&] { report_and_exit(notes, HelperOutcome::kSetupFailed, failure); };
+  if (setsid() < 0 && !failed(failure, "start a session")) give_up();
+  if (chdir(request.working_directory.c_str()) != 0 &&
+      !failed(failure, "enter " + request.working_directory)) {
+    give_up();
+  }
+  if (!apply_limits(request, failure) || !drop_capabilities(failure)) give_up();
+  sigset_t none;
+  sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < NSIG; ++number) (void)signal(number, SIG_DFL);
+  umask(S_IWGRP | S_IWOTH);
+  std::vector<char*> argv = pointers(request.argv);
+  std::vector<char*> environment = pointers(request.environment);
+  if (dup3(notes, kControlFd, O_CLOEXEC) < 0 && notes != kControlFd &&
+      !failed(failure, "keep the report pipe")) {
+    give_up();
+  }
+  (void)close_range(kControlFd + 1, ~0U, 0);
+  notes = kControlFd;
+  if (forbid_new_privileges(failure) && apply_landlock(request, failure) &&
+      apply_seccomp(is_copy && request.host_network == 0, failure)) {
+    execve(request.program.c_str(), argv.data(), environment.data());
+    (void)failed(failure, "execute " + request.program);
+    report_and_exit(notes, HelperOutcome::kExecFailed, failure);
+  }
+  report_and_exit(notes, HelperOutcome::kSetupFailed, failure);
+}
+
+void live_as_pid_one(const SandboxRequest& request, int notes, int lifeline) {
+  if (request.host_network == 0) bring_loopback_up();
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  (void)sigprocmask(SIG_BLOCK, &children, nullptr);
+  const pid_t command = fork();
+  if (command == 0) become_command(request, notes);
+  if (command < 0) {
+    SetupFailure failure;
+    (void)failed(failure, "start the command");
+    report_and_exit(notes, HelperOutcome::kSetupFailed, failure);
+  }
+  // Nothing of the host's is left in this process either.
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int fd = 0; null >= 0 && fd < kControlFd; ++fd) (void)dup2(null, fd);
+  PidOne(request, notes, lifeline).run(command);
+}
+
+}  // namespace galley

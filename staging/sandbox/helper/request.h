@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What the engine and its helper program say to each other over one socket. Both are built from
+// this file and check kWireVersion, so the layout is private to one build.
+//
+//   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
+//   engine -> helper   one byte kCancelByte, any time later; the end of the stream means the same
+//   helper -> engine   one HelperReport, when every process of the command is dead
+
+namespace galley {
+
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790001;  // "galley", 1
+inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
+inline constexpr int kControlFd = 3;  ///< of the helper
+inline constexpr char kCancelByte = 'c';
+
+/// Everything the helper needs; the engine has resolved and checked it.
+struct SandboxRequest {
+  uint64_t version = kWireVersion;
+  uint64_t copy_level = 0;  ///< 1: no namespaces, `workspace` is a copy already
+  std::string program;      ///< absolute, inside the view
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;
+  std::string workspace;          ///< absolute and canonical; the same inside
+  uint64_t workspace_device = 0;  ///< what `workspace` must still be
+  uint64_t workspace_inode = 0;
+  std::string working_directory;       ///< absolute, inside
+  std::vector<std::string> lowers;     ///< layers over the workspace, topmost first
+  std::string upper_home;              ///< holds `upper` and `work`
+  std::vector<std::string> frozen;     ///< absolute paths in the view, made read-only
+  std::vector<std::string> keep_from;  ///< directories outside
+  std::vector<std::string> keep_to;    ///< where they appear, absolute, inside
+  std::vector<std::string> system;     ///< read-only directories and files of the host
+  uint64_t uid = 0;                    ///< of the command, inside
+  uint64_t gid = 0;
+  uint64_t host_network = 0;
+  uint64_t wall_ms = 0;
+  uint64_t grace_ms = 0;
+  uint64_t cpu_s = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t processes = 0;
+  uint64_t file_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t open_files = 0;
+  uint64_t private_bytes = 0;
+};
+
+enum class HelperOutcome : uint32_t { kEnded, kSetupFailed, kExecFailed };
+
+/// Values of HelperReport::breach; 0 is none.
+enum class HelperBreach : uint32_t { kNone, kWall, kCpu, kMemory, kWritten, kCancelled };
+
+struct HelperReport {
+  uint64_t version = kWireVersion;
+  HelperOutcome outcome = HelperOutcome::kSetupFailed;
+  int32_t wait_status = 0;
+  int32_t os_error = 0;
+  HelperBreach breach = HelperBreach::kNone;
+  uint64_t limit = 0;
+  uint64_t figure = 0;
+  uint64_t cpu_ns = 0;
+  uint64_t peak_memory_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint32_t landlock_abi = 0;
+  uint32_t reserved = 0;
+  char step[64] = {};  ///< of the set-up that failed
+};
+
+/// Calls `field` for every member, in wire order: the one place that knows the order.
+template <class Field, class Request>
+void for_each_field(Request& r, Field field) {
+  field(r.version), field(r.copy_level), field(r.program), field(r.argv), field(r.environment);
+  field(r.workspace), field(r.workspace_device), field(r.workspace_inode);
+  field(r.working_directory), field(r.lowers), field(r.upper_home), field(r.frozen);
+  field(r.keep_from), field(r.keep_to), field(r.system), field(r.uid), field(r.gid);
+  field(r.host_network), field(r.wall_ms), field(r.grace_ms), field(r.cpu_s);
+  field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
+  field(r.open_files), field(r.private_bytes);
+}
+
+/// Appends values to a string.
+struct WireWriter {
+  std::string* out;
+  void operator()(uint64_t value) const {
+    out->append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void operator()(const std::string& text) const {
+    (*this)(uint64_t{text.size()});
+    out->append(text);
+  }
+  void operator()(const std::vector<std::string>& list) const {
+    (*this)(uint64_t{list.size()});
+    for (const std::string& text : list) (*this)(text);
+  }
+};
+
+/// Takes values from the front of some bytes; `ok` turns false for good when they run out.
+struct WireReader {
+  std::string_view* rest;
+  bool* ok;
+  void operator()(uint64_t& value) const {
+    value = 0;
+    if (!*ok || rest->size() < sizeof value) {
+      *ok = false;
+      return;
+    }
+    std::memcpy(&value, rest->data(), sizeof value);
+    rest->remove_prefix(sizeof value);
+  }
+  void operator()(std::string& text) const {
+    uint64_t size = 0;
+    (*this)(size);
+    if (!*ok || rest->size() < size) {
+      *ok = false;
+      return;
+    }
+    text.assign(rest->substr(0, size));
+    rest->remove_prefix(size);
+  }
+  void operator()(std::vector<std::string>& list) const {
+    uint64_t count = 0;
+    (*this)(count);
+    for (uint64_t i = 0; *ok && i < count; ++i) {
+      std::string text;
+      (*this)(text);
+      if (*ok) list.push_back(std::move(text));
+    }
+  }
+};
+
+[[nodiscard]] inline std::string encode(const SandboxRequest& request) {
+  std::string out;
+  for_each_field(request, WireWriter{&out});
+  return out;
+}
+
+[[nodiscard]] inline bool decode(std::string_view bytes, SandboxRequest& request) {
+  bool ok = true;
+  for_each_field(request, WireReader{&bytes, &ok});
+  return ok && bytes.empty() && request.version == kWireVersion;
+}
+
+}  // namespace galley

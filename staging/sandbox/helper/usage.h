@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+namespace galley {
+
+/// What all processes of a command hold and have used.
+struct Usage {
+  uint64_t cpu_ns = 0;
+  uint64_t memory_bytes = 0;   ///< resident; exact (shared pages once) when over suspicion
+  uint64_t written_bytes = 0;  ///< dirtied on storage, as /proc/<pid>/io has it
+  uint64_t peak_bytes = 0;     ///< the largest any one process has been
+  uint32_t processes = 0;
+};
+
+/// Sums /proc over every process in it but pid 1. A process that was waited for is part of its
+/// parent's figures, so nothing is counted twice or forgotten (proc(5)); pid 1 knows its own.
+/// `suspect_memory_bytes`: above this the slower, exact memory figure is read; 0 for never.
+[[nodiscard]] Usage measure_all(uint64_t suspect_memory_bytes);
+
+}  // namespace galley

@@ -1,0 +1,311 @@
+#include "staging/sandbox/helper/view.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <string_view>
+
+// The new root is built on top of /tmp of the copied mount namespace (a directory that every
+// machine has) and becomes / at the end. Everything that comes from the host is cloned by
+// descriptor first, since /tmp may be where it lies.
+
+namespace galley {
+namespace {
+
+constexpr const char* kNewRoot = "/tmp";
+constexpr uint64_t kRootTmpfsBytes = uint64_t{1} << 20U;
+constexpr unsigned kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+std::string in_new_root(std::string_view path) { return kNewRoot + std::string(path); }
+
+Fd clone_tree(const std::string& path, unsigned flags) {
+  return Fd(open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags));
+}
+
+bool set_attributes(int tree, uint64_t attributes) {
+  mount_attr attr{};
+  attr.attr_set = attributes;
+  return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0;
+}
+
+bool attach(int tree, const std::string& target) {
+  return move_mount(tree, "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
+}
+
+/// mkdir -p; what is there already is fine.
+bool make_path(const std::string& path) {
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    struct stat found {};
+    if (stat(part.c_str(), &found) != 0 && mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
+      return false;
+    }
+    if (slash == std::string::npos) return true;
+  }
+}
+
+struct Setting {
+  const char* key;
+  std::string value;
+};
+
+/// A new file system, mounted nowhere yet.
+Fd make_file_system(const char* type, const std::vector<Setting>& settings, unsigned attributes) {
+  const Fd context(fsopen(type, FSOPEN_CLOEXEC));
+  if (!context.is_open()) return {};
+  for (const Setting& setting : settings) {
+    const bool is_flag = setting.value.empty();
+    const int done = fsconfig(context.get(), is_flag ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
+                              setting.key, is_flag ? nullptr : setting.value.c_str(), 0);
+    if (done != 0) return {};
+  }
+  if (fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
+  return Fd(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes));
+}
+
+bool attach_new(const char* type, const std::vector<Setting>& settings, unsigned attributes,
+                const std::string& target) {
+  const Fd mount = make_file_system(type, settings, attributes);
+  return mount.is_open() && attach(mount.get(), target);
+}
+
+/// One of the host's things that the command may read.
+struct SystemTree {
+  std::string path;
+  std::string link;  ///< target, when the host has a symbolic link there
+  Fd tree;
+  bool is_file = false;
+};
+
+bool open_system(const std::vector<std::string>& paths, std::vector<SystemTree>& out,
+                 SetupFailure& failure) {
+  for (const std::string& path : paths) {
+    struct stat found {};
+    if (lstat(path.c_str(), &found) != 0) continue;  // not every host has /opt or /lib32
+    SystemTree entry;
+    entry.path = path;
+    entry.is_file = !S_ISDIR(found.st_mode);
+    if (S_ISLNK(found.st_mode)) {
+      std::array<char, PATH_MAX> target{};
+      if (readlink(path.c_str(), target.data(), target.size() - 1) < 0) {
+        return failed(failure, "read the link " + path);
+      }
+      entry.link = target.data();
+    } else {
+      entry.tree = clone_tree(path, AT_RECURSIVE);
+      const bool is_device = S_ISCHR(found.st_mode);
+      const uint64_t attributes = MOUNT_ATTR_NOSUID | (is_device ? 0 : MOUNT_ATTR_NODEV) |
+                                  (is_device ? 0 : MOUNT_ATTR_RDONLY);
+      if (!entry.tree.is_open() || !set_attributes(entry.tree.get(), attributes)) {
+        return failed(failure, "clone " + path);
+      }
+    }
+    out.push_back(std::move(entry));
+  }
+  return true;
+}
+
+bool place_system(const std::vector<SystemTree>& system, SetupFailure& failure) {
+  for (const SystemTree& entry : system) {
+    const std::string target = in_new_root(entry.path);
+    const std::string parent = target.substr(0, target.rfind('/'));
+    if (!make_path(parent)) return failed(failure, "make " + entry.path);
+    if (!entry.link.empty()) {
+      if (symlink(entry.link.c_str(), target.c_str()) != 0 && errno != EEXIST) {
+        return failed(failure, "link " + entry.path);
+      }
+      continue;
+    }
+    if (entry.is_file) {
+      const Fd made(open(target.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644));
+      if (!made.is_open() && errno != EACCES && errno != EROFS) {
+        return failed(failure, "make " + entry.path);
+      }
+    } else if (!make_path(target)) {
+      return failed(failure, "make " + entry.path);
+    }
+    if (!attach(entry.tree.get(), target)) return failed(failure, "mount " + entry.path);
+  }
+  return true;
+}
+
+std::vector<std::string> system_paths(const SandboxRequest& request) {
+  std::vector<std::string> paths = request.system;
+  for (const char* device :
+       {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
+    paths.emplace_back(device);
+  }
+  return paths;
+}
+
+bool place_dev_links(SetupFailure& failure) {
+  struct Link {
+    const char* target;
+    const char* path;
+  };
+  constexpr std::array<Link, 6> kLinks = {{{"/proc/self/fd", "/dev/fd"},
+                                           {"/proc/self/fd/0", "/dev/stdin"},
+                                           {"/proc/self/fd/1", "/dev/stdout"},
+                                           {"/proc/self/fd/2", "/dev/stderr"},
+                                           {"/tmp", "/dev/shm"},
+                                           {"../tmp", "/var/tmp"}}};
+  if (!make_path(in_new_root("/var"))) return failed(failure, "make /var");
+  for (const Link& link : kLinks) {
+    if (symlink(link.target, in_new_root(link.path).c_str()) != 0) {
+      return failed(failure, std::string("link ") + link.path);
+    }
+  }
+  return true;
+}
+
+/// Mounts the overlay from layers attached at short paths: the old `lowerdir=a:b` option then needs
+/// no escaping and stays under fsconfig's limit of 256 bytes, on kernels without `lowerdir+` too.
+bool place_overlay(const SandboxRequest& request, const LayerTrees& trees, SetupFailure& failure) {
+  const std::string home = in_new_root("/.layers");
+  std::vector<std::string> places;
+  std::string lowers;
+  const auto place = [&](const Fd& tree, const std::string& name) {
+    const std::string target = home + "/" + name;
+    if (!make_path(target) || !attach(tree.get(), target)) return false;
+    places.push_back(target);
+    return true;
+  };
+  for (size_t i = 0; i < trees.lowers.size(); ++i) {
+    if (!place(trees.lowers[i], std::to_string(i))) return failed(failure, "attach a layer");
+    lowers += places.back() + ":";
+  }
+  if (!place(trees.workspace, "w")) return failed(failure, "attach the workspace");
+  lowers += places.back();
+  if (!place(trees.upper_home, "u")) return failed(failure, "attach the upper layer");
+  const std::string upper = places.back();
+
+  const Fd overlay = make_file_system("overlay",
+                                      {{"lowerdir", lowers},
+                                       {"upperdir", upper + "/upper"},
+                                       {"workdir", upper + "/work"},
+                                       {"userxattr", ""},
+                                       {"volatile", ""}},
+                                      kSafe);
+  if (!overlay.is_open()) return failed(failure, "mount overlayfs");
+  // Left attached, the command could write to the layers themselves.
+  for (auto it = places.rbegin(); it != places.rend(); ++it) {
+    if (umount2(it->c_str(), MNT_DETACH) != 0 || rmdir(it->c_str()) != 0) {
+      return failed(failure, "hide a layer");
+    }
+  }
+  if (rmdir(home.c_str()) != 0) return failed(failure, "hide the layers");
+  const std::string target = in_new_root(request.workspace);
+  if (!make_path(target)) return failed(failure, "make " + request.workspace);
+  if (!attach(overlay.get(), target)) return failed(failure, "attach the overlay");
+  return true;
+}
+
+bool place_kept(const SandboxRequest& request, const LayerTrees& trees, SetupFailure& failure) {
+  for (size_t i = 0; i < trees.keep.size(); ++i) {
+    const std::string target = in_new_root(request.keep_to[i]);
+    if (!make_path(target) || !attach(trees.keep[i].get(), target)) {
+      return failed(failure, "keep " + request.keep_to[i]);
+    }
+  }
+  return true;
+}
+
+bool freeze(const SandboxRequest& request, SetupFailure& failure) {
+  for (const std::string& path : request.frozen) {
+    const std::string target = in_new_root(path);
+    struct stat found {};
+    if (lstat(target.c_str(), &found) != 0 || S_ISLNK(found.st_mode)) continue;
+    const Fd tree = clone_tree(target, AT_RECURSIVE);
+    if (!tree.is_open() || !set_attributes(tree.get(), MOUNT_ATTR_RDONLY | kSafe) ||
+        !attach(tree.get(), target)) {
+      return failed(failure, "make " + path + " read-only");
+    }
+  }
+  return true;
+}
+
+bool pivot(SetupFailure& failure) {
+  if (chdir(kNewRoot) != 0) return failed(failure, "enter the new root");
+  mount_attr attr{};
+  attr.attr_set = MOUNT_ATTR_RDONLY;
+  if (mount_setattr(AT_FDCWD, kNewRoot, 0, &attr, sizeof attr) != 0) {
+    return failed(failure, "make the root read-only");
+  }
+  // pivot_root(2): with both arguments "." the old root ends up on top of the new one.
+  if (syscall(SYS_pivot_root, ".", ".") != 0) return failed(failure, "pivot_root");
+  if (umount2(".", MNT_DETACH) != 0) return failed(failure, "let go of the old root");
+  if (chdir("/") != 0) return failed(failure, "enter /");
+  return true;
+}
+
+}  // namespace
+
+bool open_layers(const SandboxRequest& request, LayerTrees& trees, SetupFailure& failure) {
+  trees.workspace = clone_tree(request.workspace, AT_RECURSIVE);
+  if (!trees.workspace.is_open()) return failed(failure, "clone the workspace");
+  struct stat found {};
+  if (fstat(trees.workspace.get(), &found) != 0 || found.st_dev != request.workspace_device ||
+      found.st_ino != request.workspace_inode) {
+    errno = ESTALE;
+    return failed(failure, "find the workspace where it was");
+  }
+  for (const std::string& lower : request.lowers) {
+    trees.lowers.push_back(clone_tree(lower, 0));
+    if (!trees.lowers.back().is_open()) return failed(failure, "clone a layer");
+  }
+  trees.upper_home = clone_tree(request.upper_home, 0);
+  if (!trees.upper_home.is_open()) return failed(failure, "clone the upper layer");
+  for (const std::string& kept : request.keep_from) {
+    trees.keep.push_back(clone_tree(kept, 0));
+    if (!trees.keep.back().is_open()) return failed(failure, "clone a kept directory");
+  }
+  return true;
+}
+
+bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {
+  const auto map = [&](const Fd& tree) {
+    mount_attr attr{};
+    attr.attr_set = MOUNT_ATTR_IDMAP;
+    attr.userns_fd = static_cast<uint64_t>(user_ns);
+    return mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0;
+  };
+  bool done = map(trees.workspace) && map(trees.upper_home);
+  for (const Fd& lower : trees.lowers) done = done && map(lower);
+  for (const Fd& kept : trees.keep) done = done && map(kept);
+  return done || failed(failure, "map the owners of the layers");
+}
+
+bool enter_view(const SandboxRequest& request, LayerTrees trees, SetupFailure& failure) {
+  std::vector<SystemTree> system;
+  if (!open_system(system_paths(request), system, failure)) return false;
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return failed(failure, "make the mounts private");
+  }
+  const std::string root_size = std::to_string(kRootTmpfsBytes);
+  if (!attach_new("tmpfs", {{"size", root_size}, {"mode", "0755"}}, kSafe, kNewRoot)) {
+    return failed(failure, "mount the root");
+  }
+  for (const char* name : {"/tmp", "/proc", "/dev", "/run"}) {
+    if (mkdir(in_new_root(name).c_str(), 0755) != 0) return failed(failure, "make the root");
+  }
+  const std::string private_size = std::to_string(request.private_bytes);
+  if (!attach_new("tmpfs", {{"size", private_size}, {"mode", "1777"}}, kSafe,
+                  in_new_root("/tmp"))) {
+    return failed(failure, "mount /tmp");
+  }
+  if (mkdir(in_new_root("/tmp/home").c_str(), 0700) != 0) return failed(failure, "make the home");
+  if (!place_system(system, failure) || !place_dev_links(failure)) return false;
+  if (!attach_new("proc", {}, kSafe | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
+    return failed(failure, "mount /proc");
+  }
+  return place_overlay(request, trees, failure) && place_kept(request, trees, failure) &&
+         freeze(request, failure) && pivot(failure);
+}
+
+}  // namespace galley

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "staging/sandbox/helper/setup.h"
+
+namespace galley {
+
+/// Sets the resource limits of the calling process.
+[[nodiscard]] bool apply_limits(const SandboxRequest& request, SetupFailure& failure);
+
+/// Gives up every capability, for good and for every program executed later.
+[[nodiscard]] bool drop_capabilities(SetupFailure& failure);
+
+/// No program executed from here on gains anything by being setuid or having file capabilities.
+[[nodiscard]] bool forbid_new_privileges(SetupFailure& failure);
+
+/// The Landlock version of this kernel; 0 when it has none.
+[[nodiscard]] uint32_t landlock_abi();
+
+/// Lets the process write below the workspace and the private /tmp only (Landlock). Does nothing
+/// on a kernel without it.
+[[nodiscard]] bool apply_landlock(const SandboxRequest& request, SetupFailure& failure);
+
+/// The system calls a command has no business with fail from here on (seccomp).
+/// Without a network namespace of its own, `deny_network` closes the internet sockets too.
+[[nodiscard]] bool apply_seccomp(bool deny_network, SetupFailure& failure);
+
+}  // namespace galley
