@@ -11,7 +11,6 @@ find_package(yaml-cpp REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(SQLite3 REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
-pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 
 # Loaded at run time when something needs git (docs/adr/0003): only its headers are used to build.
 pkg_check_modules(GIT2 REQUIRED libgit2)

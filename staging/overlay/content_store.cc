@@ -7,6 +7,15 @@
 #include "base/limits.h"
 
 namespace galley {
+
+Result<void> ContentStore::adopt(const ContentId& id, const Directory& from, const RelPath& name) {
+  GALLEY_ASSIGN(std::string content, read_file(from, name, limits::kMaxFileBytes));
+  GALLEY_ASSIGN(const ContentId stored, put(std::move(content)));
+  if (stored == id) return {};
+  return fail(ErrorKind::kInternal, "stage.content_changed",
+              "'" + name.str() + "' changed while it was taken into the stage", name.str());
+}
+
 namespace {
 
 class MemoryStore final : public ContentStore {
@@ -44,6 +53,21 @@ class DiskStore final : public ContentStore {
     if (there.kind == FileKind::kRegular && there.size == content.size()) return id;
     GALLEY_TRY(write_then_name(name, content));
     return id;
+  }
+
+  Result<void> adopt(const ContentId& id, const Directory& from, const RelPath& name) override {
+    GALLEY_ASSIGN(const RelPath target, RelPath::parse(id.hex()));
+    GALLEY_ASSIGN(const FileStat there, directory_->stat(target));
+    if (there.kind == FileKind::kRegular) return {};
+    GALLEY_ASSIGN(const FileStat source, from.stat(name));
+    // Another name of the same inode must not see its mode change; another disk needs a copy.
+    const bool can_move =
+        from.descriptor() >= 0 && directory_->descriptor() >= 0 && source.nlink == 1;
+    if (can_move && from.set_mode(name, 0600) &&
+        from.rename(name, *directory_, target, RenameMode::kReplace)) {
+      return {};
+    }
+    return ContentStore::adopt(id, from, name);
   }
 
   Result<Content> get(const ContentId& id) const override {

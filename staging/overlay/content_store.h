@@ -22,6 +22,9 @@ class ContentStore {
   virtual Result<ContentId> put(std::string content) = 0;
   /// Errors: kInternal, reason `stage.content_missing`, when the id was never put or was damaged.
   virtual Result<Content> get(const ContentId& id) const = 0;
+  /// Takes over a file whose bytes the caller has just hashed to `id` and that nobody else can
+  /// write any more. The file may be gone afterwards: a store on the same disk moves it.
+  virtual Result<void> adopt(const ContentId& id, const Directory& from, const RelPath& name);
 };
 
 [[nodiscard]] std::shared_ptr<ContentStore> make_memory_store();

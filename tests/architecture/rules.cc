@@ -49,7 +49,6 @@ const std::vector<Door>& doors() {
       {"xxhash.h", {"staging/text/"}},
       {"zlib.h", {"staging/text/"}},
       {"git2", {"staging/git/"}},
-      {"seccomp.h", {"staging/sandbox/"}},
       {"valijson/", {"tools/schema"}},
       {"re2/", {"tools/", "engine/validators/"}},
       {"toml++/", {"engine/policy/", "engine/validators/"}},
@@ -77,6 +76,7 @@ const std::vector<Door>& doors() {
       {"sys/wait.h", {"staging/sandbox/"}},
       {"sys/syscall.h", {"staging/fs/", "staging/sandbox/"}},
       {"linux/", {"staging/fs/", "staging/sandbox/"}},
+      {"net/", {"staging/sandbox/"}},
       {"dlfcn.h", {"staging/git/"}},
   };
   return table;
@@ -167,7 +167,8 @@ const std::vector<Room>& rooms() {
       {"staging/text", {"base"}},
       {"staging/git", {"base"}},
       {"staging/overlay", {"base", "staging/fs", "staging/text"}},
-      {"staging/sandbox", {"base", "staging/fs", "staging/overlay"}},
+      {"staging/sandbox/helper", {}},
+      {"staging/sandbox", {"base", "staging/fs", "staging/overlay", "staging/sandbox/helper"}},
       {"tools", {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox"}},
       {"engine/policy", {"base", "staging/fs", "staging/overlay"}},
       {"engine/validators",

@@ -40,7 +40,7 @@ uint64_t field_of(std::string_view text, const char* key) {
 uint64_t ticks_of(std::string_view stat) {
   const size_t name_end = stat.rfind(')');  // the name may hold anything
   if (name_end == std::string_view::npos) return 0;
-  constexpr int kFieldsBeforeUtime = 12;
+  constexpr int kFieldsBeforeUtime = 11;
   const char* at = stat.data() + name_end + 1;
   for (int i = 0; i < kFieldsBeforeUtime && at != nullptr; ++i) at = std::strchr(at + 1, ' ');
   if (at == nullptr) return 0;

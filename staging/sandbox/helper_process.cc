@@ -1,0 +1,225 @@
+#include "staging/sandbox/helper_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+
+#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/output_capture.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{64} << 10U;
+constexpr int kFirstFreeFd = 10;  // above every number that is handed on
+
+/// A copy of a descriptor that no dup2 of the spawn can overwrite.
+Fd high(Fd fd) { return Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFreeFd)); }
+
+struct Ends {
+  Fd ours;
+  Fd theirs;
+};
+
+Result<Ends> make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
+  return Ends{high(Fd(ends[0])), high(Fd(ends[1]))};
+}
+
+Result<Ends> make_control() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return os_error(errno, "cannot make a socket", "");
+  }
+  return Ends{high(Fd(ends[0])), high(Fd(ends[1]))};
+}
+
+/// The command's stdin as a sealed file in memory: nobody has to feed a pipe, no SIGPIPE.
+Result<Fd> make_input(const std::string& input) {
+  if (input.empty()) return high(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  Fd file = high(Fd(memfd_create("galley-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  for (size_t done = 0; done < input.size();) {
+    const ssize_t wrote = write(file.get(), input.data() + done, input.size() - done);
+    if (wrote < 0) return os_error(errno, "cannot hand over the input", "");
+    done += static_cast<size_t>(wrote);
+  }
+  if (lseek(file.get(), 0, SEEK_SET) != 0 ||
+      fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) !=
+          0) {
+    return os_error(errno, "cannot hand over the input", "");
+  }
+  return file;
+}
+
+/// Attributes and actions of a spawn, freed together.
+struct SpawnPlan {
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+  SpawnPlan() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+};
+
+Result<pid_t> spawn(const std::string& helper, const std::array<int, 4>& descriptors) {
+  SpawnPlan plan;
+  for (size_t i = 0; i < descriptors.size(); ++i) {
+    posix_spawn_file_actions_adddup2(&plan.actions, descriptors[i], static_cast<int>(i));
+  }
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions, kControlFd + 1);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&plan.attributes, &none);
+  posix_spawnattr_setsigdefault(&plan.attributes, &all);
+  // A session of its own: Ctrl-C reaches us, and we decide.
+  posix_spawnattr_setflags(&plan.attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  char name[] = "galley-sandbox";
+  char* argv[] = {name, nullptr};
+  char* environment[] = {nullptr};
+  pid_t pid = 0;
+  const int code =
+      posix_spawn(&pid, helper.c_str(), &plan.actions, &plan.attributes, argv, environment);
+  if (code == 0) return pid;
+  Error error = os_error(code, "cannot start the sandbox program", helper);
+  error.kind = ErrorKind::kRefused;
+  error.reason = "sandbox.unavailable";
+  error.message += "; install galley-sandbox beside galley or in its libexec directory";
+  return error;
+}
+
+Result<void> send_all(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return os_error(errno, "cannot talk to the sandbox program", "");
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+  return {};
+}
+
+/// Reads the three streams of a running helper until all have ended.
+class Conversation {
+ public:
+  Conversation(const Command& command, Fd control, Fd out, Fd err)
+      : command_(command),
+        control_(std::move(control)),
+        out_(std::move(out)),
+        err_(std::move(err)),
+        stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        out_capture_(command.limits.max_stdout_bytes),
+        err_capture_(command.limits.max_stderr_bytes) {}
+
+  Result<HelperRun> run() {
+    const std::stop_callback on_stop(command_.stop, [this] {
+      const uint64_t one = 1;
+      (void)!write(stop_.get(), &one, sizeof one);
+    });
+    while (out_.is_open() || err_.is_open() || control_.is_open()) turn();
+    if (received_ != sizeof report_ || report_.version != kWireVersion) {
+      return fail(ErrorKind::kInternal, "sandbox.helper_died",
+                  "galley-sandbox ended without a report; nothing was staged");
+    }
+    return HelperRun{report_, std::move(out_capture_).finish(), std::move(err_capture_).finish()};
+  }
+
+ private:
+  void turn() {
+    pollfd polled[4] = {{out_.get(), POLLIN, 0},
+                        {err_.get(), POLLIN, 0},
+                        {control_.get(), POLLIN, 0},
+                        {is_stopping_ ? -1 : stop_.get(), POLLIN, 0}};
+    if (poll(polled, 4, -1) < 0) return;  // EINTR
+    if (polled[0].revents != 0) pass_on(out_, OutputStream::kStdout, out_capture_);
+    if (polled[1].revents != 0) pass_on(err_, OutputStream::kStderr, err_capture_);
+    if (polled[2].revents != 0) read_report();
+    if (polled[3].revents != 0) {
+      is_stopping_ = true;
+      if (control_.is_open()) (void)send(control_.get(), &kCancelByte, 1, MSG_NOSIGNAL);
+    }
+  }
+
+  void pass_on(Fd& from, OutputStream stream, OutputCapture& capture) {
+    const ssize_t got = read(from.get(), piece_.data(), piece_.size());
+    if (got < 0 && errno == EINTR) return;
+    if (got <= 0) {
+      from = Fd();
+      return;
+    }
+    const std::string_view text(piece_.data(), static_cast<size_t>(got));
+    capture.append(text);
+    if (command_.on_output) command_.on_output(stream, text);
+  }
+
+  void read_report() {
+    const ssize_t got = read(control_.get(), reinterpret_cast<char*>(&report_) + received_,
+                             sizeof report_ - received_);
+    if (got < 0 && errno == EINTR) return;
+    if (got > 0) received_ += static_cast<size_t>(got);
+    if (got <= 0 || received_ == sizeof report_) control_ = Fd();
+  }
+
+  const Command& command_;
+  Fd control_;
+  Fd out_;
+  Fd err_;
+  Fd stop_;
+  bool is_stopping_ = false;
+  OutputCapture out_capture_;
+  OutputCapture err_capture_;
+  std::array<char, kPieceBytes> piece_;
+  HelperReport report_;
+  size_t received_ = 0;
+};
+
+}  // namespace
+
+Result<HelperRun> run_helper(const std::string& helper, const SandboxRequest& request,
+                             const Command& command) {
+  GALLEY_ASSIGN(Ends control, make_control());
+  GALLEY_ASSIGN(Ends out, make_pipe());
+  GALLEY_ASSIGN(Ends err, make_pipe());
+  GALLEY_ASSIGN(Fd input, make_input(command.input));
+  for (const Fd* fd :
+       {&control.ours, &control.theirs, &out.ours, &out.theirs, &err.ours, &err.theirs, &input}) {
+    if (!fd->is_open()) return os_error(EMFILE, "cannot run a command", "");
+  }
+  GALLEY_ASSIGN(const pid_t pid, spawn(helper, {input.get(), out.theirs.get(), err.theirs.get(),
+                                                control.theirs.get()}));
+  control.theirs = Fd();
+  out.theirs = Fd();
+  err.theirs = Fd();
+  const std::string body = encode(request);
+  std::string framed;
+  WireWriter{&framed}(uint64_t{body.size()});
+  framed += body;
+  const auto sent = send_all(control.ours.get(), framed);
+  Conversation conversation(command, std::move(control.ours), std::move(out.ours),
+                            std::move(err.ours));
+  auto run = conversation.run();
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (!sent) return fail(sent.error());
+  return run;
+}
+
+}  // namespace galley

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// A private directory (0700) on a file system that can hold an overlayfs upper layer.
+///
+/// Ownership: one that was made for us is removed with all it holds; a given one stays.
+/// Threads:   its const members may be used side by side.
+class LayerHome {
+ public:
+  /// Uses `wanted`, making it when it is missing; with an empty `wanted` makes a fresh one below
+  /// $TMPDIR, /tmp, /var/tmp or /dev/shm, whichever first can hold an upper layer.
+  /// Errors: kRefused `sandbox.unavailable` when there is none, naming what each place lacks.
+  static Result<LayerHome> open(const std::string& wanted);
+
+  LayerHome(LayerHome&&) noexcept = default;
+  LayerHome& operator=(LayerHome&&) = delete;
+  ~LayerHome();
+
+  [[nodiscard]] const Directory& directory() const { return *directory_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  LayerHome(std::unique_ptr<Directory> directory, std::string path, bool is_ours)
+      : directory_(std::move(directory)), path_(std::move(path)), is_ours_(is_ours) {}
+  std::unique_ptr<Directory> directory_;
+  std::string path_;
+  bool is_ours_;
+};
+
+/// Empty when an upper layer can lie in this directory, else what is missing.
+[[nodiscard]] std::string why_no_upper_layer(const Directory& directory);
+
+}  // namespace galley

@@ -1,0 +1,133 @@
+// Whiteouts, owners and the removal of layers: what overlayfs.rst knows and Directory does not.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "staging/fs/disk_directory.h"
+#include "staging/sandbox/layer.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateMode = 0700;
+
+/// Empties `top` however deep it is: every directory below it is first moved up to be a child of
+/// `top`, so that no path gets long and no descriptor is held per level.
+class Eraser {
+ public:
+  explicit Eraser(const Directory& top) : top_(top) {}
+
+  Result<void> run() {
+    for (;;) {
+      GALLEY_ASSIGN(const auto entries, top_.list());
+      bool has_directories = false;
+      for (const DirectoryEntry& entry : entries) {
+        if (entry.kind != FileKind::kDirectory) {
+          GALLEY_TRY(unlink_entry(top_, entry.name));
+          continue;
+        }
+        GALLEY_TRY(empty(entry.name));
+        has_directories = true;
+      }
+      if (!has_directories) return {};
+    }
+  }
+
+ private:
+  static Result<void> unlink_entry(const Directory& directory, const std::string& name) {
+    if (unlinkat(directory.descriptor(), name.c_str(), 0) == 0) return {};
+    return os_error(errno, "cannot remove from a layer", "");
+  }
+
+  /// Removes the files of a child of top, moves its directories up, removes it.
+  Result<void> empty(const std::string& name) {
+    if (unlinkat(top_.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
+    (void)fchmodat(top_.descriptor(), name.c_str(), kPrivateMode, 0);
+    // Names here may be any bytes, hence no RelPath.
+    const int fd =
+        openat(top_.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return os_error(errno, "cannot enter a layer", "");
+    GALLEY_ASSIGN(const auto child, open_disk_directory("/proc/self/fd/" + std::to_string(fd)));
+    close(fd);
+    GALLEY_ASSIGN(const auto entries, child->list());
+    for (const DirectoryEntry& entry : entries) {
+      if (entry.kind == FileKind::kDirectory) {
+        GALLEY_TRY(move_up(*child, entry.name));
+      } else {
+        GALLEY_TRY(unlink_entry(*child, entry.name));
+      }
+    }
+    if (unlinkat(top_.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
+    return os_error(errno, "cannot remove from a layer", "");
+  }
+
+  Result<void> move_up(const Directory& from, const std::string& name) {
+    if (unlinkat(from.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
+    for (;;) {
+      const std::string fresh = "erase-" + std::to_string(count_++);
+      if (renameat2(from.descriptor(), name.c_str(), top_.descriptor(), fresh.c_str(),
+                    RENAME_NOREPLACE) == 0) {
+        return {};
+      }
+      if (errno == EEXIST) continue;
+      // A directory whose own `..` changes must be writable to us.
+      if (errno != EACCES || fchmodat(from.descriptor(), name.c_str(), kPrivateMode, 0) != 0) {
+        return os_error(errno, "cannot remove from a layer", "");
+      }
+    }
+  }
+
+  const Directory& top_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace
+
+bool is_whiteout(const Directory& directory, const RelPath& name) {
+  struct stat found {};
+  return fstatat(directory.descriptor(), name.str().c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISCHR(found.st_mode) && found.st_rdev == makedev(0, 0);
+}
+
+Result<void> make_whiteout(const Directory& directory, const RelPath& path) {
+  std::unique_ptr<Directory> owned;
+  const Directory* parent = &directory;
+  if (!path.parent().is_root()) {
+    GALLEY_ASSIGN(owned, directory.open_directory(path.parent()));
+    parent = owned.get();
+  }
+  const std::string name(path.name());
+  if (mknodat(parent->descriptor(), name.c_str(), S_IFCHR, makedev(0, 0)) == 0) return {};
+  return os_error(errno, "cannot make a whiteout for", path.str());
+}
+
+Result<void> imitate_owner(const Directory& directory, const RelPath& path, const FileStat& like) {
+  if (geteuid() != 0) return {};
+  return directory.set_owner(path, like.uid, like.gid);
+}
+
+Result<void> imitate_root(const Directory& layer, const Directory& workspace) {
+  GALLEY_ASSIGN(const FileStat root, workspace.stat(RelPath::root()));
+  if (fchmod(layer.descriptor(), root.mode) != 0 ||
+      (geteuid() == 0 && fchown(layer.descriptor(), root.uid, root.gid) != 0)) {
+    return os_error(errno, "cannot prepare a layer", "");
+  }
+  return {};
+}
+
+Result<void> erase_layer(const Directory& parent, const RelPath& name) {
+  GALLEY_ASSIGN(const FileStat found, parent.stat(name));
+  if (found.kind == FileKind::kAbsent) return {};
+  if (found.kind != FileKind::kDirectory) return parent.remove_file(name);
+  (void)parent.set_mode(name, kPrivateMode);
+  {
+    GALLEY_ASSIGN(const auto top, parent.open_directory(name));
+    GALLEY_TRY(Eraser(*top).run());
+  }
+  return parent.remove_directory(name);
+}
+
+}  // namespace galley

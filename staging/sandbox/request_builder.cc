@@ -1,0 +1,276 @@
+#include "staging/sandbox/request_builder.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include <sys/wait.h>
+
+#include "staging/sandbox/resolve_program.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxArgumentBytes = size_t{2} << 20U;  // the kernel's own bound, roughly
+
+/// Directories of the host that every command may read.
+constexpr std::array<std::string_view, 9> kSystem = {"/usr", "/etc",   "/opt",   "/bin",   "/sbin",
+                                                     "/lib", "/lib32", "/lib64", "/libx32"};
+
+/// Places of the view that a workspace cannot take, nor anything below them.
+constexpr std::array<std::string_view, 6> kTaken = {"/proc", "/dev", "/sys", "/etc", "/bin", "/lib"};
+/// Places that it cannot take itself.
+constexpr std::array<std::string_view, 5> kTakenAlone = {"/", "/usr", "/opt", "/run", "/tmp"};
+
+Error bad_command(const std::string& why) {
+  return {ErrorKind::kInvalid, "sandbox.bad_command", "the command " + why, "", 0};
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+Result<void> check_command(const Command& command) {
+  if (command.argv.empty() || command.argv.front().empty()) {
+    return fail(bad_command("is empty; give a program and its arguments"));
+  }
+  size_t bytes = 0;
+  for (const std::string& word : command.argv) {
+    if (has_nul(word)) return fail(bad_command("has a NUL byte in a word"));
+    bytes += word.size() + 1;
+  }
+  for (const auto& [name, value] : command.environment) {
+    if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
+      return fail(bad_command("names an impossible environment variable '" + name + "'"));
+    }
+    bytes += name.size() + value.size() + 2;
+  }
+  if (bytes > kMaxArgumentBytes) {
+    return fail(bad_command(fmt::format("and its environment take {} bytes and {} are allowed",
+                                        bytes, kMaxArgumentBytes)));
+  }
+  return {};
+}
+
+/// PATH entries of ours that the command can see, after the usual ones.
+std::string program_path(const SandboxOptions& options) {
+  std::string path(kProgramPath);
+  const char* own = std::getenv("PATH");
+  if (own == nullptr) return path;
+  const std::string_view all = own;
+  for (size_t start = 0; start < all.size();) {
+    const size_t end = std::min(all.find(':', start), all.size());
+    const std::string entry(all.substr(start, end - start));
+    start = end + 1;
+    const bool is_readable =
+        std::any_of(options.readable.begin(), options.readable.end(),
+                    [&](const auto& readable) {
+                      return entry == readable || entry.starts_with(readable + "/");
+                    }) ||
+        entry.starts_with("/usr/") || entry.starts_with("/opt/");
+    const bool is_there = (":" + path + ":").find(":" + entry + ":") != std::string::npos;
+    if (is_readable && !is_there) path += ":" + entry;
+  }
+  return path;
+}
+
+std::map<std::string, std::string> scrubbed_environment(const SandboxOptions& options,
+                                                        const Command& command) {
+  std::map<std::string, std::string> all;
+  const auto take = [&](const std::string& name) {
+    if (const char* value = std::getenv(name.c_str()); value != nullptr) all[name] = value;
+  };
+  for (const char* name : {"LANG", "LC_ALL", "LC_CTYPE", "TZ"}) take(name);
+  for (const std::string& name : options.pass_environment) take(name);
+  all["PATH"] = program_path(options);
+  all["HOME"] = "/tmp/home";
+  all["TMPDIR"] = "/tmp";
+  all["USER"] = all["LOGNAME"] = "galley";
+  all["SHELL"] = "/bin/sh";
+  all["TERM"] = "dumb";
+  all["GALLEY_SANDBOX"] = "1";
+  if (command.is_deterministic) {
+    constexpr const char* kFixedEpoch = "315532800";  // 1980-01-01, the first date zip can hold
+    all["SOURCE_DATE_EPOCH"] = kFixedEpoch;
+    all["TZ"] = "UTC";
+    all["LC_ALL"] = all["LANG"] = "C.UTF-8";
+    all.erase("LC_CTYPE");
+    all["PYTHONHASHSEED"] = "0";
+  }
+  for (const auto& [name, value] : command.environment) all[name] = value;
+  return all;
+}
+
+Result<void> check_workspace_place(const std::string& workspace) {
+  const auto is_at_or_below = [&](std::string_view taken) {
+    return workspace == taken || workspace.starts_with(std::string(taken) + "/");
+  };
+  const bool is_taken =
+      std::any_of(kTaken.begin(), kTaken.end(), is_at_or_below) ||
+      std::find(kTakenAlone.begin(), kTakenAlone.end(), workspace) != kTakenAlone.end();
+  if (!is_taken) return {};
+  return fail(ErrorKind::kRefused, "sandbox.unavailable",
+              "commands cannot be run in the workspace '" + workspace +
+                  "', because the sandbox has something else at that path");
+}
+
+void add_host_network_files(SandboxRequest& request) {
+  // Often a link into /run, which the view does not have.
+  char real[PATH_MAX];
+  if (realpath("/etc/resolv.conf", real) == nullptr) return;
+  if (!std::string_view(real).starts_with("/etc/")) request.system.emplace_back(real);
+}
+
+void set_limits(const CommandLimits& limits, SandboxRequest& request) {
+  request.wall_ms = static_cast<uint64_t>(limits.wall.count());
+  request.grace_ms = static_cast<uint64_t>(limits.grace.count());
+  request.cpu_s = static_cast<uint64_t>(limits.cpu.count());
+  request.memory_bytes = limits.max_memory_bytes;
+  request.processes = limits.max_processes;
+  request.file_bytes = limits.max_file_bytes;
+  request.written_bytes = limits.max_written_bytes;
+  request.open_files = limits.max_open_files;
+  request.private_bytes = limits.max_private_bytes;
+}
+
+std::string remedy_for(std::string_view step, int code) {
+  if (step == "make the namespaces" || step == "map the user ids" || step == "deny setgroups") {
+    return "user namespaces are switched off here: set kernel.unprivileged_userns_clone=1, "
+           "user.max_user_namespaces above 0 and (AppArmor) "
+           "kernel.apparmor_restrict_unprivileged_userns=0, or allow the fallback "
+           "sandbox.fallback = \"copy\"";
+  }
+  if (step == "map the owners of the layers") {
+    return "as root the sandbox needs idmapped mounts, which this file system does not have: run "
+           "as an ordinary user, or move the workspace or TMPDIR to ext4, xfs, btrfs or tmpfs";
+  }
+  if (step == "mount overlayfs") {
+    return "overlayfs cannot be mounted on these directories: set TMPDIR to a directory on ext4, "
+           "xfs, btrfs or tmpfs, or load the overlay module";
+  }
+  if (step == "mount /proc") {
+    return "the machine hides parts of /proc (a container?): allow the fallback "
+           "sandbox.fallback = \"copy\"";
+  }
+  if (code == ESTALE) return "the workspace was moved or replaced: open it again";
+  return "see galley doctor";
+}
+
+std::optional<LimitKind> kind_of(HelperBreach breach) {
+  switch (breach) {
+    case HelperBreach::kNone:
+      break;
+    case HelperBreach::kWall:
+      return LimitKind::kWall;
+    case HelperBreach::kCpu:
+      return LimitKind::kCpu;
+    case HelperBreach::kMemory:
+      return LimitKind::kMemory;
+    case HelperBreach::kWritten:
+      return LimitKind::kWritten;
+    case HelperBreach::kCancelled:
+      return LimitKind::kCancelled;
+  }
+  return std::nullopt;
+}
+
+Error setup_error(const HelperReport& report) {
+  const std::string step(report.step, strnlen(report.step, sizeof report.step));
+  return {ErrorKind::kRefused, "sandbox.unavailable",
+          fmt::format("the sandbox could not {}: {}; {}", step, std::strerror(report.os_error),
+                      remedy_for(step, report.os_error)),
+          "", report.os_error};
+}
+
+Error exec_error(const HelperReport& report, const SandboxRequest& request) {
+  if (report.os_error == ENOENT || report.os_error == ENOTDIR) {
+    return {ErrorKind::kNotFound, "sandbox.program_not_found",
+            "'" + request.program +
+                "' does not exist in the proposed tree (or the interpreter it names does not)",
+            "", report.os_error};
+  }
+  return {
+      ErrorKind::kRefused, "sandbox.program_not_runnable",
+      fmt::format("'{}' cannot be executed: {}", request.program, std::strerror(report.os_error)),
+      "", report.os_error};
+}
+
+}  // namespace
+
+Result<SandboxRequest> build_request(const SandboxOptions& options, const Command& command,
+                                     const Directory& workspace) {
+  GALLEY_TRY(check_command(command));
+  GALLEY_TRY(check_workspace_place(options.workspace));
+  GALLEY_ASSIGN(const FileStat root, workspace.stat(RelPath::root()));
+  const auto environment = scrubbed_environment(options, command);
+  GALLEY_ASSIGN(const ResolvedProgram program,
+                resolve_program(command.argv.front(), environment.at("PATH"), options.workspace,
+                                command.working_directory));
+  SandboxRequest request;
+  request.program = program.path;
+  request.argv = command.argv;
+  for (const auto& [name, value] : environment) request.environment.push_back(name + "=" + value);
+  request.workspace = options.workspace;
+  struct stat identity {};
+  if (fstat(workspace.descriptor(), &identity) != 0) {
+    return os_error(errno, "cannot look at the workspace", options.workspace);
+  }
+  request.workspace_device = identity.st_dev;
+  request.workspace_inode = identity.st_ino;
+  request.working_directory = options.workspace;
+  if (!command.working_directory.is_root()) {
+    request.working_directory += "/" + command.working_directory.str();
+  }
+  if (command.git == GitAccess::kReadOnly) request.frozen.push_back(options.workspace + "/.git");
+  request.frozen.push_back(options.workspace + "/.sage");
+  request.system.assign(kSystem.begin(), kSystem.end());
+  for (const std::string& readable : options.readable) request.system.push_back(readable);
+  const bool is_root = geteuid() == 0;
+  request.uid = is_root ? root.uid : geteuid();
+  request.gid = is_root ? root.gid : getegid();
+  if (command.network == NetworkAccess::kHost && !command.is_deterministic) {
+    request.host_network = 1;
+    add_host_network_files(request);
+  }
+  set_limits(command.limits, request);
+  return request;
+}
+
+Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
+                                HelperRun run) {
+  const HelperReport& report = run.report;
+  if (report.outcome == HelperOutcome::kSetupFailed) return fail(setup_error(report));
+  if (report.outcome == HelperOutcome::kExecFailed) return fail(exec_error(report, request));
+  CommandResult result;
+  if (WIFEXITED(report.wait_status)) result.exit_code = WEXITSTATUS(report.wait_status);
+  if (WIFSIGNALED(report.wait_status)) result.exit_signal = WTERMSIG(report.wait_status);
+  if (const auto kind = kind_of(report.breach)) {
+    result.breach = LimitBreach{*kind, report.limit, report.figure};
+  } else if (result.exit_signal == SIGXFSZ) {
+    result.breach = LimitBreach{LimitKind::kFileSize, command.limits.max_file_bytes,
+                                command.limits.max_file_bytes};
+  } else if (result.exit_signal == SIGXCPU) {
+    const auto cpu_s = static_cast<uint64_t>(command.limits.cpu.count());
+    result.breach = LimitBreach{LimitKind::kCpu, cpu_s, cpu_s};
+  }
+  result.standard_output = std::move(run.standard_output);
+  result.standard_error = std::move(run.standard_error);
+  const bool is_copy = request.copy_level != 0;
+  result.level = is_copy ? SandboxLevel::kCopy : SandboxLevel::kNamespaces;
+  result.walls = is_copy ? "copy" : "namespaces, overlay";
+  if (report.landlock_abi != 0) result.walls += fmt::format(", landlock {}", report.landlock_abi);
+  result.walls += ", seccomp";
+  result.cpu = std::chrono::nanoseconds(report.cpu_ns);
+  result.peak_memory_bytes = report.peak_memory_bytes;
+  result.written_bytes = report.written_bytes;
+  return result;
+}
+
+}  // namespace galley

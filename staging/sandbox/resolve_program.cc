@@ -1,0 +1,107 @@
+#include "staging/sandbox/resolve_program.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+namespace galley {
+namespace {
+
+bool is_program(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+std::string real_path(const std::string& path) {
+  char resolved[PATH_MAX];
+  return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+}
+
+bool is_within(std::string_view path, std::string_view root) {
+  return path.size() > root.size() && path.substr(0, root.size()) == root &&
+         path[root.size()] == '/';
+}
+
+std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+/// Folds `.` and `..` by text, which is right below a canonical directory without links.
+std::string folded(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (size_t start = 0; start < path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view part = path.substr(start, end - start);
+    if (part == ".." && !parts.empty()) parts.pop_back();
+    if (!part.empty() && part != "." && part != "..") parts.push_back(part);
+    start = end + 1;
+  }
+  std::string out;
+  for (const std::string_view part : parts) out.append("/").append(part);
+  return out.empty() ? "/" : out;
+}
+
+Result<ResolvedProgram> search(std::string_view name, std::string_view search_path) {
+  for (size_t start = 0; start <= search_path.size();) {
+    const size_t end = std::min(search_path.find(':', start), search_path.size());
+    const std::string_view directory = search_path.substr(start, end - start);
+    start = end + 1;
+    if (directory.empty() || directory.front() != '/') continue;
+    const std::string path = std::string(directory) + "/" + std::string(name);
+    if (is_program(path)) return ResolvedProgram{path, real_path(path), false};
+  }
+  return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
+              "no program '" + std::string(name) + "' in " + std::string(search_path) +
+                  "; install it, or name it by its path");
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> out;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(' ', start), text.size());
+    if (end > start) out.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<ResolvedProgram> resolve_program(std::string_view name, std::string_view search_path,
+                                        const std::string& workspace,
+                                        const RelPath& working_directory) {
+  if (name.empty() || name.find('\0') != std::string_view::npos) {
+    return fail(ErrorKind::kInvalid, "sandbox.bad_command",
+                "the command names no program; give at least one word without NUL bytes");
+  }
+  if (name.find('/') == std::string_view::npos) return search(name, search_path);
+  std::string path(name);
+  if (name.front() != '/') {
+    path = workspace;
+    if (!working_directory.is_root()) path += "/" + working_directory.str();
+    path += "/" + std::string(name);
+  }
+  path = folded(path);
+  if (is_within(path, workspace)) return ResolvedProgram{path, path, true};
+  if (is_program(path)) return ResolvedProgram{path, real_path(path), false};
+  return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
+              "'" + path + "' is not a program that can be run");
+}
+
+bool command_matches(std::string_view rule, const ResolvedProgram& program,
+                     const std::vector<std::string>& argv) {
+  const auto wanted = words(rule);
+  if (wanted.empty() || wanted.size() > argv.size()) return false;
+  const std::string_view first = wanted.front();
+  const bool is_program = first == "*" || first == argv.front() || first == program.path ||
+                          first == program.real || first == last_component(program.path) ||
+                          first == last_component(program.real);
+  if (!is_program) return false;
+  for (size_t i = 1; i < wanted.size(); ++i) {
+    if (wanted[i] != argv[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace galley

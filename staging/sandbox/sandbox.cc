@@ -1,0 +1,250 @@
+#include "staging/sandbox/sandbox.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "base/limits.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/sandbox/helper_process.h"
+#include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/request_builder.h"
+#include "staging/sandbox/resolve_program.h"
+
+//   lower layers, topmost first          upper layer
+//   staged/<n>   the change set          run/<n>/upper   this command's effects,
+//   scratch      git-ignored outputs                     absorbed or dropped
+//   workspace
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateMode = 0700;
+
+RelPath numbered(const char* folder, uint64_t number) {
+  return *RelPath::parse(std::string(folder) + "/" + std::to_string(number));
+}
+
+/// A layer that shows one change set, shared by the commands that run on it.
+struct SharedLayer {
+  StagedLayer layer;
+  std::string path;
+};
+
+class Sandbox final : public CommandRunner {
+ public:
+  Sandbox(SandboxOptions options, std::unique_ptr<Directory> workspace, LayerHome home,
+          const Clock& clock)
+      : options_(std::move(options)),
+        workspace_(std::move(workspace)),
+        home_(std::move(home)),
+        clock_(&clock) {}
+
+  Result<void> prepare();
+  Result<CommandResult> run(const Command& command, Overlay& overlay) override;
+
+ private:
+  Result<CommandResult> run_locked(const Command& command, Overlay& overlay);
+  Result<std::shared_ptr<SharedLayer>> staged_layer(const Overlay& overlay);
+  Result<void> make_run_directory(const RelPath& place);
+  Result<void> make_kept_directories(const Command& command, SandboxRequest& request);
+  Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
+                       CommandResult& result);
+  Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
+                      CommandResult& result);
+  [[nodiscard]] std::string below_home(const RelPath& path) const {
+    return home_.path() + "/" + path.str();
+  }
+
+  SandboxOptions options_;
+  std::unique_ptr<Directory> workspace_;
+  LayerHome home_;
+  const Clock* clock_;
+  /// Held shared by commands whose effects are dropped, alone by one that may change the layers.
+  std::shared_mutex layers_in_use_;
+  std::mutex layers_mutex_;
+  std::vector<std::shared_ptr<SharedLayer>> layers_;  ///< newest last
+  std::atomic<uint64_t> next_number_ = 1;
+};
+
+Result<void> Sandbox::prepare() {
+  for (const char* name : {"staged", "scratch", "run", "keep"}) {
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+    // Staged layers and runs of a process that was killed are of no use; scratch is.
+    if (std::string_view(name) == "staged" || std::string_view(name) == "run") {
+      GALLEY_TRY(erase_layer(home_.directory(), path));
+    }
+    GALLEY_TRY(make_directories(home_.directory(), path, kPrivateMode));
+  }
+  GALLEY_ASSIGN(const auto scratch, home_.directory().open_directory(*RelPath::parse("scratch")));
+  return imitate_root(*scratch, *workspace_);
+}
+
+/// The layer that shows what the overlay proposes: one that does already, or one brought up to it.
+Result<std::shared_ptr<SharedLayer>> Sandbox::staged_layer(const Overlay& overlay) {
+  const ChangeSet changes = overlay.changes();
+  const ContentId id = change_set_id(changes);
+  const std::lock_guard lock(layers_mutex_);
+  for (const auto& layer : layers_) {
+    if (layer->layer.shown() == id) return layer;
+  }
+  for (const auto& layer : layers_) {
+    if (layer.use_count() != 1) continue;  // a command runs on it
+    GALLEY_TRY(layer->layer.show(changes, *overlay.store()));
+    return layer;
+  }
+  const RelPath place = numbered("staged", next_number_++);
+  GALLEY_TRY(home_.directory().make_directory(place, kPrivateMode));
+  GALLEY_ASSIGN(auto directory, home_.directory().open_directory(place));
+  auto fresh = std::make_shared<SharedLayer>(
+      SharedLayer{StagedLayer(std::move(directory), *workspace_), below_home(place)});
+  GALLEY_TRY(fresh->layer.show(changes, *overlay.store()));
+  layers_.push_back(fresh);
+  return fresh;
+}
+
+Result<void> Sandbox::make_run_directory(const RelPath& place) {
+  const Directory& home = home_.directory();
+  GALLEY_TRY(home.make_directory(place, kPrivateMode));
+  GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
+  GALLEY_TRY(imitate_owner(home, place, root));
+  for (const char* name : {"upper", "work"}) {
+    GALLEY_ASSIGN(const RelPath path, place.join(*RelPath::parse(name)));
+    GALLEY_TRY(home.make_directory(path, kPrivateMode));
+    GALLEY_TRY(imitate_owner(home, path, root));
+  }
+  GALLEY_ASSIGN(const RelPath upper, place.join(*RelPath::parse("upper")));
+  GALLEY_ASSIGN(const auto opened, home.open_directory(upper));
+  return imitate_root(*opened, *workspace_);
+}
+
+Result<void> Sandbox::make_kept_directories(const Command& command, SandboxRequest& request) {
+  if (command.keep.empty()) return {};
+  const std::string base = options_.keep_home.empty() ? home_.path() + "/keep" : options_.keep_home;
+  GALLEY_ASSIGN(const auto keep_home, open_disk_directory(base));
+  GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
+  for (const RelPath& kept : command.keep) {
+    // One flat name per kept directory; a hash, so that any name of a validator will do.
+    const std::string key = ContentId::of(command.keep_name + "\n" + kept.str()).hex();
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(key));
+    GALLEY_TRY(make_directories(*keep_home, name, 0755));
+    GALLEY_TRY(imitate_owner(*keep_home, name, root));
+    request.keep_from.push_back(base + "/" + key);
+    request.keep_to.push_back(request.workspace + "/" + kept.str());
+  }
+  return {};
+}
+
+/// Files to hand back: what the run made of them, or what the proposed tree had.
+Result<void> Sandbox::collect(const Command& command, const Directory& upper, Overlay& overlay,
+                              CommandResult& result) {
+  for (const RelPath& path : command.collect) {
+    GALLEY_ASSIGN(const FileStat made, upper.stat(path));
+    if (made.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(result.collected[path], read_file(upper, path, limits::kMaxFileBytes));
+    } else if (made.kind == FileKind::kAbsent) {
+      const auto proposed = overlay.read(path);
+      if (proposed) result.collected[path] = **proposed;
+    }
+  }
+  return {};
+}
+
+Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Overlay& overlay,
+                             CommandResult& result) {
+  const bool wanted = command.effects == EffectsRule::kStageAlways ||
+                      (command.effects == EffectsRule::kStageOnSuccess && result.succeeded());
+  if (!wanted || result.breach) return {};
+  GALLEY_ASSIGN(const auto scratch, home_.directory().open_directory(*RelPath::parse("scratch")));
+  const AbsorbRules rules{options_.is_ignored, command.propose_ignored, command.keep};
+  GALLEY_ASSIGN(AbsorbReport report, absorb_layer(upper, *scratch, overlay, rules));
+  result.refused = std::move(report.refused);
+  result.effects_staged = result.refused.empty();
+  result.staged_paths = result.effects_staged ? report.staged : 0;
+  result.ignored_paths = report.ignored;
+  result.protected_paths = report.protected_paths;
+  return {};
+}
+
+Result<CommandResult> Sandbox::run(const Command& command, Overlay& overlay) {
+  if (command.effects == EffectsRule::kDrop) {
+    const std::shared_lock lock(layers_in_use_);
+    return run_locked(command, overlay);
+  }
+  const std::unique_lock lock(layers_in_use_);
+  return run_locked(command, overlay);
+}
+
+Result<CommandResult> Sandbox::run_locked(const Command& command, Overlay& overlay) {
+  GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
+  GALLEY_ASSIGN(const auto staged, staged_layer(overlay));
+  const RelPath place = numbered("run", next_number_++);
+  GALLEY_TRY(make_run_directory(place));
+  GALLEY_TRY(make_kept_directories(command, request));
+  request.lowers = {staged->path, home_.path() + "/scratch"};
+  request.upper_home = below_home(place);
+  const auto started = clock_->steady();
+  auto ended = run_helper(options_.helper, request, command);
+  const auto wall = clock_->steady() - started;
+  Result<CommandResult> result =
+      ended ? result_of(request, command, std::move(*ended)) : Result<CommandResult>(ended.error());
+  if (result) {
+    result->wall = wall;
+    GALLEY_ASSIGN(const RelPath upper_path, place.join(*RelPath::parse("upper")));
+    GALLEY_ASSIGN(const auto upper, home_.directory().open_directory(upper_path));
+    if (auto done = collect(command, *upper, overlay, *result); !done) {
+      result = Result<CommandResult>(done.error());
+    } else if (auto staged_now = absorb(command, *upper, overlay, *result); !staged_now) {
+      result = Result<CommandResult>(staged_now.error());
+    }
+  }
+  const auto erased = erase_layer(home_.directory(), place);
+  if (result && !erased) return fail(erased.error());
+  return result;
+}
+
+std::string find_helper() {
+  char self[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (size <= 0) return {};
+  const std::string program(self, static_cast<size_t>(size));
+  const std::string folder = program.substr(0, program.rfind('/'));
+  for (const std::string& candidate :
+       {folder + "/galley-sandbox", folder + "/../libexec/galley/galley-sandbox",
+        folder + "/../galley-sandbox"}) {
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
+  if (options.helper.empty()) options.helper = find_helper();
+  if (options.helper.empty()) {
+    return fail(ErrorKind::kRefused, "sandbox.unavailable",
+                "the program galley-sandbox is not beside galley nor in ../libexec/galley; "
+                "install it there");
+  }
+  char canonical[PATH_MAX];
+  if (realpath(options.workspace.c_str(), canonical) == nullptr) {
+    return os_error(errno, "cannot find the workspace", options.workspace);
+  }
+  options.workspace = canonical;
+  GALLEY_ASSIGN(auto workspace, open_disk_directory(options.workspace));
+  GALLEY_ASSIGN(auto home, LayerHome::open(options.layer_home));
+  auto sandbox =
+      std::make_unique<Sandbox>(std::move(options), std::move(workspace), std::move(home), clock);
+  GALLEY_TRY(sandbox->prepare());
+  return std::unique_ptr<CommandRunner>(std::move(sandbox));
+}
+
+}  // namespace galley

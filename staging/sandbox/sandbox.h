@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/sandbox/command_runner.h"
+
+namespace galley {
+
+/// Whether git would ignore a path; asked of outputs only. The second argument says whether it is
+/// a directory.
+using IgnoreRule = std::function<Result<bool>(const RelPath&, bool)>;
+
+/// How commands of one workspace are run.
+struct SandboxOptions {
+  std::string workspace;  ///< any path of the workspace's root
+  /// Where layers lie: `.galley/stage/<tx>` of a transaction that outlives the process. Empty: a
+  /// private directory below $TMPDIR that goes with the runner, so that nothing is written into
+  /// the workspace.
+  std::string layer_home;
+  std::string keep_home;    ///< where Command::keep persists; empty: in the layer home
+  std::string helper;       ///< path of galley-sandbox; empty: looked for beside this program
+  bool allow_copy = false;  ///< without namespaces, run on a copy of the tree instead of refusing
+  std::vector<std::string> pass_environment;  ///< names taken over from our own environment
+  std::vector<std::string> readable;          ///< more of the host's directories, read-only
+  IgnoreRule is_ignored;                      ///< empty: nothing is ignored
+};
+
+/// Makes the runner that puts walls around commands.
+///
+/// Ownership: the runner owns its layers and removes those it made in a private directory; borrows
+///            the clock.
+/// Errors:    kRefused `sandbox.unavailable` when no place for layers can be found or the helper
+///            program is missing. What the kernel refuses shows at the first run.
+[[nodiscard]] Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options,
+                                                                  const Clock& clock);
+
+/// What this machine offers, for `galley doctor`.
+struct SandboxProbe {
+  struct Item {
+    std::string name;  ///< `user namespaces`, `overlayfs`, …
+    bool present = false;
+    std::string detail;  ///< a version, or what is missing and the remedy
+  };
+  std::vector<Item> items;
+  SandboxLevel level = SandboxLevel::kNone;  ///< the best that works here; kNone: refuse
+  std::string summary;                       ///< one sentence
+};
+
+/// Tries each wall, the whole of them last by running `true`. Writes only below $TMPDIR.
+[[nodiscard]] SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock);
+
+}  // namespace galley
