@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace galley {
+
+/// How an edit document is written.
+enum class EditFormat : uint8_t {
+  kAuto,
+  kUnified,        ///< unified diff, with or without git's extended headers
+  kApplyPatch,     ///< V4A, "*** Begin Patch"
+  kSearchReplace,  ///< Aider's SEARCH/REPLACE blocks
+  kEdits,          ///< JSON {path, edits: [...]}; parsed in tools/
+  kCalls,          ///< JSON array of tool calls; parsed in tools/
+};
+
+/// Something the reader or matcher let pass that a strict one would refuse. Always reported.
+struct Leniency {
+  std::string rule;     ///< stable word: `count_mismatch`, `no_line_numbers`, `crlf_patch`, ...
+  std::string message;  ///< one sentence
+  std::string path;     ///< the file concerned, or empty
+  uint32_t line = 0;    ///< 1-based line of the edit document, 0 when it has none
+
+  bool operator==(const Leniency&) const = default;
+};
+
+enum class LineRole : uint8_t { kContext, kRemoved, kAdded };
+
+/// One line of a hunk, with its terminator exactly as the patch has it: text without a "\n" is a
+/// last line that lacks one.
+struct HunkLine {
+  LineRole role = LineRole::kContext;
+  std::string_view text;
+};
+
+/// Lines that are to be found (context and removed) and what is to stand there (context and added).
+struct Hunk {
+  std::vector<HunkLine> lines;
+  uint32_t old_start = 0;  ///< 1-based as stated; meaningless unless has_numbers
+  uint32_t new_start = 0;
+  bool has_numbers = false;
+  bool counts_agree = true;               ///< the stated counts were those of the body
+  bool at_end = false;                    ///< must end at the end of the file ("*** End of File")
+  bool minimal_context = false;           ///< diffs without context were asked for (--unidiff-zero)
+  std::vector<std::string_view> anchors;  ///< lines to pass first, in order ("@@ class Foo")
+  std::string_view section;               ///< text after the second @@, for reports
+  uint32_t document_line = 0;             ///< 1-based line of its header in the edit document
+};
+
+/// Edits by text or by line that are applied one after the other, each on the result of the last.
+struct TextEdit {
+  enum class Kind : uint8_t {
+    kReplace,      ///< `old_text` by `new_text`; once, or everywhere with replace_all
+    kInsert,       ///< `new_text` after line `first_line` (0 = before the first line)
+    kReplaceLines  ///< lines [first_line, last_line] by `new_text`
+  };
+  Kind kind = Kind::kReplace;
+  std::string_view old_text;
+  std::string_view new_text;
+  bool replace_all = false;
+  bool whole_lines = false;   ///< old_text and new_text are lines (SEARCH/REPLACE blocks)
+  bool has_elisions = false;  ///< lines of "..." in both stand for lines that stay
+  uint32_t first_line = 0;
+  uint32_t last_line = 0;
+  /// SHA-256 in hex (any prefix of at least 8 digits) of the lines as they were seen; empty: none.
+  std::string_view anchor_hash;
+  uint32_t document_line = 0;
+};
+
+/// One side of a `GIT binary patch`.
+struct BinaryPatch {
+  enum class Kind : uint8_t { kLiteral, kDelta };
+  Kind kind = Kind::kLiteral;
+  uint64_t inflated_size = 0;
+  std::string deflated;  ///< after base85
+};
+
+enum class FileOp : uint8_t {
+  kModify,
+  kCreate,
+  kDelete,
+  kRename,
+  kCopy,
+  kWrite,  ///< the whole content, whether the file exists or not
+};
+
+/// What is to happen to one file; every dialect compiles to these.
+struct FileEdit {
+  FileOp op = FileOp::kModify;
+  std::string path;      ///< the pre-image's path (of a create: the new path)
+  std::string new_path;  ///< of a rename or copy
+  /// The same paths with the other reading of an uncertain prefix (`a/` missing or meant); empty
+  /// when the reading is sure. Which one exists decides.
+  std::string other_path;
+  std::string other_new_path;
+  std::optional<uint32_t> old_mode;  ///< git modes: 0100644, 0100755, 0120000, 0160000
+  std::optional<uint32_t> new_mode;
+  std::string old_blob;  ///< hex digits of the index line; may be abbreviated
+  std::string new_blob;
+  std::vector<Hunk> hunks;                    ///< placed together: order kept, no overlap
+  std::vector<TextEdit> text_edits;           ///< one after the other
+  std::optional<std::string_view> whole;      ///< of kWrite, and of kCreate without hunks
+  std::optional<BinaryPatch> binary;          ///< pre-image to post-image
+  std::optional<BinaryPatch> binary_reverse;  ///< post-image to pre-image
+  bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch
+  std::string wanted_base;      ///< content id in hex that the file must have, or empty
+  uint32_t document_line = 0;
+};
+
+/// Everything one edit document asks for, in its order.
+///
+/// Ownership: keeps the texts that the views of its files point into; copies share them.
+struct EditSet {
+  EditFormat format = EditFormat::kUnified;
+  std::vector<FileEdit> files;
+  std::vector<Leniency> leniencies;
+  std::vector<std::shared_ptr<const std::string>> texts;
+
+  /// Keeps `text` as long as the set and returns a view of it.
+  std::string_view keep(std::string text) {
+    texts.push_back(std::make_shared<const std::string>(std::move(text)));
+    return *texts.back();
+  }
+};
+
+/// How to read an edit document; names and meanings of `git apply`.
+struct ReadOptions {
+  std::optional<uint32_t> strip;  ///< -p N; without it the prefix is recognised
+  bool reverse = false;           ///< -R
+  bool recount = false;
+  bool unidiff_zero = false;
+  bool allow_empty = false;
+  std::string directory;  ///< --directory: goes before every path
+  /// --include and --exclude in the order given; the first pattern that matches decides.
+  struct Filter {
+    bool include = false;
+    std::string pattern;
+  };
+  std::vector<Filter> filters;
+};
+
+}  // namespace galley

@@ -1,0 +1,149 @@
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "staging/text/lines.h"
+#include "staging/text/read_edits.h"
+
+namespace galley {
+namespace {
+
+void reverse_hunk(Hunk& hunk) {
+  for (HunkLine& line : hunk.lines) {
+    if (line.role == LineRole::kAdded) {
+      line.role = LineRole::kRemoved;
+    } else if (line.role == LineRole::kRemoved) {
+      line.role = LineRole::kAdded;
+    }
+  }
+  std::swap(hunk.old_start, hunk.new_start);
+}
+
+Result<void> reverse_file(FileEdit& edit) {
+  const bool knows_before =
+      edit.text_edits.empty() && edit.op != FileOp::kWrite && (!edit.binary || edit.binary_reverse);
+  if (!knows_before) {
+    return fail(ErrorKind::kInvalid, "edit.not_reversible",
+                "'" + edit.path + "' cannot be reversed: the edit does not say what was before",
+                edit.path);
+  }
+  switch (edit.op) {
+    case FileOp::kCreate:
+      edit.op = FileOp::kDelete;
+      edit.whole.reset();
+      break;
+    case FileOp::kDelete:
+      edit.op = FileOp::kCreate;
+      if (edit.hunks.empty() && !edit.binary) edit.whole = std::string_view();
+      break;
+    case FileOp::kRename:
+      std::swap(edit.path, edit.new_path);
+      break;
+    case FileOp::kCopy:
+      // The copy goes away; what it was made from stays (git apply -R does the same).
+      edit.op = FileOp::kDelete;
+      edit.path = edit.new_path;
+      edit.new_path.clear();
+      break;
+    default:
+      break;
+  }
+  std::swap(edit.old_mode, edit.new_mode);
+  std::swap(edit.old_blob, edit.new_blob);
+  std::swap(edit.binary, edit.binary_reverse);
+  std::for_each(edit.hunks.begin(), edit.hunks.end(), reverse_hunk);
+  return {};
+}
+
+/// The path that filters and --directory speak of.
+const std::string& target_of(const FileEdit& edit) {
+  return edit.new_path.empty() ? edit.path : edit.new_path;
+}
+
+bool is_wanted(const FileEdit& edit, const ReadOptions& options) {
+  bool has_include = false;
+  for (const ReadOptions::Filter& filter : options.filters) {
+    // As git's wildmatch without WM_PATHNAME: '*' also matches '/'.
+    if (fnmatch(filter.pattern.c_str(), target_of(edit).c_str(), 0) == 0) return filter.include;
+    has_include = has_include || filter.include;
+  }
+  return !has_include;
+}
+
+void put_below(std::string& path, const std::string& directory) {
+  if (!path.empty()) path = directory + "/" + path;
+}
+
+bool has_line_with(std::string_view text, std::string_view prefix) {
+  if (text.starts_with(prefix)) return true;
+  const std::string needle = "\n" + std::string(prefix);
+  return text.find(needle) != std::string_view::npos;
+}
+
+}  // namespace
+
+Result<EditSet> reversed(EditSet set) {
+  std::reverse(set.files.begin(), set.files.end());
+  for (FileEdit& edit : set.files) GALLEY_TRY(reverse_file(edit));
+  return set;
+}
+
+EditSet narrowed(EditSet set, const ReadOptions& options) {
+  std::string directory = options.directory;
+  while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+  if (!directory.empty()) {
+    for (FileEdit& edit : set.files) {
+      put_below(edit.path, directory);
+      put_below(edit.new_path, directory);
+      put_below(edit.other_path, directory);
+      put_below(edit.other_new_path, directory);
+    }
+  }
+  if (!options.filters.empty()) {
+    std::erase_if(set.files, [&](const FileEdit& edit) { return !is_wanted(edit, options); });
+  }
+  return set;
+}
+
+EditFormat detect_format(std::string_view text) {
+  size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return EditFormat::kAuto;
+  const std::string_view body = text.substr(start);
+  const bool has_v4a =
+      has_line_with(text, "*** Begin Patch") || has_line_with(text, "*** Update File: ") ||
+      has_line_with(text, "*** Add File: ") || has_line_with(text, "*** Delete File: ");
+  if (has_v4a) return EditFormat::kApplyPatch;
+  if (has_line_with(text, "<<<<<<< SEARCH") || has_line_with(text, "<<<<<<<< SEARCH") ||
+      has_line_with(text, "<<<<<< SEARCH")) {
+    return EditFormat::kSearchReplace;
+  }
+  if (has_line_with(text, "diff --git ") || has_line_with(text, "+++ ") ||
+      has_line_with(text, "@@ ") || has_line_with(text, "--- ")) {
+    return EditFormat::kUnified;
+  }
+  if (body.front() == '{' || body.front() == '[') {
+    return body.find("\"edits\"") != std::string_view::npos &&
+                   body.find("\"tool\"") == std::string_view::npos
+               ? EditFormat::kEdits
+               : EditFormat::kCalls;
+  }
+  return has_line_with(text, "@@") ? EditFormat::kUnified : EditFormat::kAuto;
+}
+
+Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options) {
+  if (format == EditFormat::kAuto) format = detect_format(text);
+  switch (format) {
+    case EditFormat::kApplyPatch:
+      return read_apply_patch(std::move(text), options);
+    case EditFormat::kSearchReplace:
+      return read_search_replace(std::move(text), options);
+    case EditFormat::kEdits:
+    case EditFormat::kCalls:
+      return fail(ErrorKind::kInvalid, "edit.not_a_patch",
+                  "this is a JSON document; read it with --format edits or --format calls");
+    default:
+      return read_unified(std::move(text), options);
+  }
+}
+
+}  // namespace galley

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "staging/text/fold.h"
+#include "staging/text/intern.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+
+/// The lines of one file, found by their content under each Fold.
+///
+/// Invariant: the index of a fold is built when it is first asked for, in time linear in the file.
+/// Ownership: borrows the content. Threads: confined to one thread.
+class FileIndex {
+ public:
+  explicit FileIndex(std::string_view content) : lines_(content) {}
+
+  [[nodiscard]] const Lines& lines() const { return lines_; }
+
+  /// Starts of places (0-based lines) where `pattern` stands, ascending, at most `limit`.
+  [[nodiscard]] std::vector<uint32_t> find(const std::vector<std::string_view>& pattern, Fold fold,
+                                           size_t limit);
+  /// True when `pattern` stands at line `start`; needs no index.
+  [[nodiscard]] bool stands_at(const std::vector<std::string_view>& pattern, int64_t start,
+                               Fold fold) const;
+  /// The place that most of the pattern's rarer lines point to, and how many do; the runner-up's
+  /// count beside it.
+  struct Nearest {
+    int64_t start = -1;
+    uint32_t votes = 0;
+    uint32_t rival_votes = 0;
+  };
+  [[nodiscard]] Nearest nearest(const std::vector<std::string_view>& pattern, Fold fold,
+                                int64_t expected);
+
+ private:
+  struct Index {
+    explicit Index(size_t lines) : table(lines) {}
+    LineTable table;
+    std::deque<std::string> storage;
+    std::vector<uint32_t> ids;       // of each line of the file
+    std::vector<uint32_t> first;     // where the places of an id begin in `places`
+    std::vector<uint32_t> places;    // lines by id, ascending
+    std::vector<uint32_t> suffixes;  // lines sorted by what follows; built when work piles up
+    uint64_t work = 0;
+  };
+  Index& index(Fold fold);
+  static void build_suffixes(Index& index);
+  static std::vector<uint32_t> find_by_suffixes(const Index& index,
+                                                const std::vector<uint32_t>& ids, size_t limit);
+
+  Lines lines_;
+  std::array<std::unique_ptr<Index>, 4> indexes_;
+};
+
+}  // namespace galley

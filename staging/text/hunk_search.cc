@@ -1,0 +1,233 @@
+#include "staging/text/hunk_search.h"
+
+#include <algorithm>
+#include <set>
+
+namespace galley {
+namespace {
+
+constexpr size_t kDefaultFuzz = 2;
+/// How far from its place a left-out context line may have been pushed by lines put between.
+constexpr int64_t kPushed = 4;
+
+bool holds_all(const std::vector<std::string_view>& words,
+               const std::vector<std::string_view>& wanted) {
+  size_t at = 0;
+  for (const std::string_view word : wanted) {
+    while (at < words.size() && words[at] != word) ++at;
+    if (at++ >= words.size()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+IndentMap indent_at(const Lines& file, const std::vector<std::string_view>& pattern,
+                    int64_t start) {
+  IndentMap map;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const int64_t line = start + static_cast<int64_t>(i);
+    if (line < 0 || static_cast<size_t>(line) >= file.size()) continue;
+    map.add(pattern[i], file[static_cast<size_t>(line)]);
+  }
+  return map;
+}
+
+HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& options)
+    : index_(index),
+      hunk_(hunk),
+      options_(options),
+      pattern_(pre_image(hunk)),
+      context_(context_counts(hunk)) {
+  const auto lacks_newline = [](std::string_view line) { return !line.ends_with('\n'); };
+  const std::vector<std::string_view> after = post_image(hunk);
+  must_end_file_ = hunk.at_end || (!pattern_.empty() && lacks_newline(pattern_.back())) ||
+                   (!after.empty() && lacks_newline(after.back()));
+}
+
+int64_t HunkSearch::stated() const {
+  if (!hunk_.has_numbers) return -1;
+  // A pre-image of no lines stands after the line that the header states.
+  if (pattern_.empty()) return hunk_.old_start;
+  return hunk_.old_start == 0 ? 0 : static_cast<int64_t>(hunk_.old_start) - 1;
+}
+
+bool HunkSearch::fits_ends(int64_t start) const {
+  const int64_t end = start + static_cast<int64_t>(pattern_.size());
+  if (must_end_file_ && end != static_cast<int64_t>(index_.lines().size())) return false;
+  return true;
+}
+
+bool HunkSearch::stands_at_stated() const {
+  const int64_t start = stated();
+  if (start < 0 || !hunk_.anchors.empty()) return false;
+  if (pattern_.empty()) return false;
+  return fits_ends(start) && index_.stands_at(pattern_, start, Fold::kBytes);
+}
+
+bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
+  for (size_t i = begin; i < end; ++i) {
+    if (bears_identity(pattern_[i])) return true;
+  }
+  return false;
+}
+
+/// Keeps the places after the anchors, where those are found.
+void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) const {
+  const Lines& lines = index_.lines();
+  int64_t from = 0;
+  std::string a;
+  std::string b;
+  for (const std::string_view anchor : hunk_.anchors) {
+    int64_t found = -1;
+    const std::string_view wanted = folded(anchor, Fold::kBlanks, b);
+    for (size_t i = static_cast<size_t>(from); i < lines.size(); ++i) {
+      if (folded(lines[i], Fold::kBlanks, a) != wanted) continue;
+      found = static_cast<int64_t>(i);
+      break;
+    }
+    if (found < 0) return;
+    from = found + 1;
+  }
+  std::vector<uint32_t> after;
+  for (const uint32_t start : starts) {
+    // The anchor may be the first context line itself.
+    if (start + 1 >= from) after.push_back(start);
+  }
+  if (!after.empty()) starts = std::move(after);
+}
+
+void HunkSearch::narrow(std::vector<uint32_t>& starts) const {
+  std::erase_if(starts, [&](uint32_t start) { return !fits_ends(start); });
+  if (starts.size() > 1 && !hunk_.anchors.empty()) narrow_by_anchors(starts);
+}
+
+bool HunkSearch::accepts_indent(int64_t start) const {
+  if (!options_.indentation_is_meaning || options_.ignore_white_space) return true;
+  return indent_at(index_.lines(), pattern_, start).is_uniform();
+}
+
+HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
+  HunkPlaces places;
+  places.fold = fold;
+  places.step = step;
+  std::vector<uint32_t> starts = index_.find(pattern_, fold, kMaxPlaces);
+  if (fold == Fold::kBlanks || fold == Fold::kTypography) {
+    if (!has_tellable_line(0, pattern_.size())) starts.clear();
+    std::erase_if(starts, [&](uint32_t start) { return !accepts_indent(start); });
+  }
+  narrow(starts);
+  places.starts.assign(starts.begin(), starts.end());
+  return places;
+}
+
+/// A left-out context line must be accounted for: it tells nothing, it was pushed away by lines put
+/// between, or it is still there with something added or taken away. Anything else may be another
+/// place that looks alike.
+bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
+  const Lines& lines = index_.lines();
+  const std::string_view wanted = without_terminator(pattern_[pattern_line]);
+  if (!bears_identity(wanted)) return true;
+  const auto size = static_cast<int64_t>(lines.size());
+  for (int64_t line = std::max<int64_t>(file_line - kPushed, 0);
+       line < std::min(file_line + kPushed + 1, size); ++line) {
+    if (without_terminator(lines[static_cast<size_t>(line)]) == wanted) return true;
+  }
+  if (file_line < 0 || file_line >= size) return false;
+  const auto words = words_of(wanted);
+  const auto found = words_of(lines[static_cast<size_t>(file_line)]);
+  if (found.empty()) return false;
+  return holds_all(found, words) || holds_all(words, found);
+}
+
+HunkPlaces HunkSearch::fuzzy() {
+  HunkPlaces places;
+  places.step = MatchStep::kFuzz;
+  places.fold = Fold::kLineEnds;
+  size_t max_fuzz = kDefaultFuzz;
+  const size_t widest = std::max(context_.leading, context_.trailing);
+  if (options_.min_context) {
+    max_fuzz = widest > *options_.min_context ? widest - *options_.min_context : 0;
+  }
+  const bool is_all_context = context_.leading == hunk_.lines.size();
+  if (is_all_context) return places;
+  for (size_t fuzz = 1; fuzz <= max_fuzz && fuzz <= widest; ++fuzz) {
+    std::set<int64_t> starts;
+    for (size_t lead = 0; lead <= std::min(fuzz, context_.leading); ++lead) {
+      for (size_t trail = 0; trail <= std::min(fuzz, context_.trailing); ++trail) {
+        if (std::max(lead, trail) != fuzz) continue;
+        const size_t end = pattern_.size() - trail;
+        if (lead >= end || !has_tellable_line(lead, end)) continue;
+        const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(lead),
+                                                 pattern_.begin() + static_cast<int64_t>(end));
+        for (const uint32_t found : index_.find(core, Fold::kLineEnds, kMaxPlaces)) {
+          const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
+          if (trail == 0 && !fits_ends(start)) continue;
+          if (starts.insert(start).second) {
+            places.drop_leading = lead;
+            places.drop_trailing = trail;
+          }
+        }
+      }
+    }
+    if (starts.empty()) continue;
+    places.fuzz = static_cast<uint32_t>(fuzz);
+    places.starts.assign(starts.begin(), starts.end());
+    break;
+  }
+  if (places.starts.size() == 1) {
+    const int64_t start = places.starts.front();
+    for (size_t i = 0; i < places.drop_leading; ++i) {
+      if (!is_explained(i, start + static_cast<int64_t>(i))) places.is_doubtful = true;
+    }
+    for (size_t i = pattern_.size() - places.drop_trailing; i < pattern_.size(); ++i) {
+      if (!is_explained(i, start + static_cast<int64_t>(i))) places.is_doubtful = true;
+    }
+    const auto nearest = index_.nearest(pattern_, Fold::kLineEnds, start);
+    const bool is_best =
+        nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
+    if (!is_best) places.is_doubtful = true;
+  }
+  return places;
+}
+
+/// A hunk that looks for nothing: into an empty file, at the end, or where -U0 numbers say.
+HunkPlaces HunkSearch::without_pattern() const {
+  HunkPlaces places;
+  const auto size = static_cast<int64_t>(index_.lines().size());
+  if (size == 0) {
+    places.starts = {0};
+  } else if (hunk_.at_end) {
+    places.starts = {size};
+  } else if (hunk_.has_numbers && hunk_.minimal_context && stated() <= size) {
+    places.starts = {stated()};
+  }
+  return places;
+}
+
+HunkPlaces HunkSearch::find() {
+  if (pattern_.empty()) return without_pattern();
+  HunkPlaces places = full(Fold::kBytes, MatchStep::kOffset);
+  const int64_t at = stated();
+  const bool is_at_stated = places.starts.size() == 1 && (at < 0 || places.starts.front() == at);
+  if (is_at_stated || (places.starts.size() > 1 && at < 0)) places.step = MatchStep::kExact;
+  if (!places.starts.empty()) return places;
+  if (options_.last_step >= MatchStep::kLineEnds) {
+    places = full(Fold::kLineEnds, MatchStep::kLineEnds);
+    if (!places.starts.empty()) return places;
+  }
+  if (options_.last_step >= MatchStep::kFuzz) {
+    places = fuzzy();
+    if (!places.starts.empty()) return places;
+  }
+  if (options_.last_step >= MatchStep::kWhiteSpace) {
+    places = full(Fold::kBlanks, MatchStep::kWhiteSpace);
+    if (!places.starts.empty()) return places;
+  }
+  if (options_.last_step >= MatchStep::kUnicode) {
+    places = full(Fold::kTypography, MatchStep::kUnicode);
+  }
+  return places;
+}
+
+}  // namespace galley

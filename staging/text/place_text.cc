@@ -1,0 +1,276 @@
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/content_id.h"
+#include "staging/text/explain.h"
+#include "staging/text/file_index.h"
+#include "staging/text/hunk_search.h"
+#include "staging/text/hunk_text.h"
+#include "staging/text/match.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kListedCandidates = 10;
+constexpr size_t kMinHashDigits = 8;
+
+/// Places the text edits of one file, each on the result of those before.
+class TextPlacer {
+ public:
+  TextPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options)
+      : edit_(edit), options_(options), ids_(edit_ids(edit)), current_(content) {
+    out_.splices = Splices(content.size());
+  }
+
+  PlacedEdits run() {
+    for (size_t i = 0; i < edit_.text_edits.size(); ++i) place(i, edit_.text_edits[i]);
+    return std::move(out_);
+  }
+
+ private:
+  EditFailure failure(size_t i, std::string reason, const std::string& message) const {
+    EditFailure out;
+    out.edit = i;
+    out.id = ids_[edit_.hunks.size() + i];
+    out.document_line = edit_.text_edits[i].document_line;
+    out.reason = std::move(reason);
+    out.message = "edit " + std::to_string(i + 1) + message;
+    return out;
+  }
+
+  void place(size_t i, const TextEdit& edit) {
+    if (edit.kind != TextEdit::Kind::kReplace) {
+      place_by_line(i, edit);
+      return;
+    }
+    if (edit.old_text.empty()) {
+      out_.failures.push_back(failure(i, "patch.empty_search",
+                                      ": the text to look for is empty; give the lines beside "
+                                      "which the new ones belong"));
+      return;
+    }
+    if (edit.old_text == edit.new_text) {
+      out_.failures.push_back(failure(i, "patch.no_change", ": old and new text are the same"));
+      return;
+    }
+    const std::vector<size_t> places = places_of(edit);
+    if (places.empty()) {
+      place_by_lines_of_text(i, edit);
+    } else if (places.size() > 1 && !edit.replace_all) {
+      take_choice_or_fail(i, edit, places);
+    } else {
+      take(i, edit, places);
+    }
+  }
+
+  [[nodiscard]] std::vector<size_t> places_of(const TextEdit& edit) const {
+    std::vector<size_t> places;
+    const std::string_view text = current_;
+    for (size_t at = text.find(edit.old_text); at != std::string_view::npos;) {
+      const bool at_line = !edit.whole_lines || at == 0 || text[at - 1] == '\n';
+      if (at_line) places.push_back(at);
+      at = text.find(edit.old_text, at + (at_line ? edit.old_text.size() : 1));
+    }
+    return places;
+  }
+
+  [[nodiscard]] uint32_t line_of(size_t offset) const {
+    return static_cast<uint32_t>(
+        std::count(current_.begin(), current_.begin() + static_cast<int64_t>(offset), '\n') + 1);
+  }
+
+  [[nodiscard]] static uint32_t count_of(std::string_view text) {
+    const auto newlines = static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n'));
+    return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
+  }
+
+  void take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    std::vector<Splice> splices;
+    for (const size_t at : places) {
+      splices.push_back({at, edit.old_text.size(), std::string(edit.new_text)});
+    }
+    Placement placement;
+    placement.edit = i;
+    placement.id = ids_[edit_.hunks.size() + i];
+    placement.line = line_of(places.front());
+    placement.count = count_of(edit.old_text);
+    compose(std::move(splices), std::move(placement));
+  }
+
+  void compose(std::vector<Splice> splices, Placement placement) {
+    auto next = Splices::from(current_.size(), std::move(splices));
+    GALLEY_CHECK(next.has_value());
+    current_ = next->apply(current_);
+    out_.splices = out_.splices.then(*next);
+    out_.placements.push_back(std::move(placement));
+  }
+
+  [[nodiscard]] bool is_chosen(const std::string& id) const {
+    return std::find(options_.choices.begin(), options_.choices.end(), id) !=
+           options_.choices.end();
+  }
+
+  void take_choice_or_fail(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    EditFailure out =
+        failure(i, "patch.ambiguous",
+                ": the text stands at " + std::to_string(places.size()) +
+                    " places; send a candidate's id to choose, give more context, or ask to "
+                    "replace all");
+    const Lines lines(current_);
+    for (const size_t at : places) {
+      const auto line = static_cast<int64_t>(lines.line_at(at));
+      // Two places in one line differ by their byte.
+      const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
+      Candidate candidate = candidate_at(key, lines, line, count_of(edit.old_text));
+      if (is_chosen(candidate.id)) {
+        take(i, edit, {at});
+        return;
+      }
+      if (out.candidates.size() < kListedCandidates) out.candidates.push_back(std::move(candidate));
+    }
+    out_.failures.push_back(std::move(out));
+  }
+
+  /// Not there byte for byte: the lines are looked for by the later steps of the matcher.
+  void place_by_lines_of_text(size_t i, const TextEdit& edit) {
+    std::string old_text(edit.old_text);
+    std::string new_text(edit.new_text);
+    if (!old_text.ends_with('\n')) {
+      old_text.push_back('\n');
+      new_text.push_back('\n');
+    } else if (!new_text.empty() && !new_text.ends_with('\n')) {
+      new_text.push_back('\n');
+    }
+    const Lines before(old_text);
+    const Lines after(new_text);
+    FileEdit by_lines;
+    by_lines.path = edit_.path;
+    by_lines.hunks.push_back(hunk_of(before, after, edit));
+    MatchOptions options = options_;
+    options.min_context = UINT32_MAX;  // every line of a search text must be there
+    PlacedEdits placed = place_hunks(current_, by_lines, options);
+    if (!placed.failures.empty()) {
+      fail_by_lines(i, std::move(placed.failures.front()));
+      return;
+    }
+    Placement placement = std::move(placed.placements.front());
+    placement.edit = i;
+    placement.id = ids_[edit_.hunks.size() + i];
+    if (placement.step <= MatchStep::kOffset) placement.step = MatchStep::kLineEnds;
+    for (Leniency& leniency : placed.leniencies) out_.leniencies.push_back(std::move(leniency));
+    std::vector<Splice> splices = placed.splices.all();
+    compose(std::move(splices), std::move(placement));
+  }
+
+  void fail_by_lines(size_t i, EditFailure out) {
+    out.edit = i;
+    out.id = ids_[edit_.hunks.size() + i];
+    if (out.message.starts_with("hunk 1")) {
+      const size_t rest = out.message.find(out.message.find("(line") == 7 ? ")" : "1");
+      out.message = "edit " + std::to_string(i + 1) + out.message.substr(rest + 1);
+    }
+    out_.failures.push_back(std::move(out));
+  }
+
+  /// Old against new lines, what they share at both ends as context.
+  static Hunk hunk_of(const Lines& before, const Lines& after, const TextEdit& edit) {
+    Hunk hunk;
+    hunk.document_line = edit.document_line;
+    size_t lead = 0;
+    while (lead < before.size() && lead < after.size() && before[lead] == after[lead]) ++lead;
+    size_t trail = 0;
+    while (trail + lead < before.size() && trail + lead < after.size() &&
+           before[before.size() - 1 - trail] == after[after.size() - 1 - trail]) {
+      ++trail;
+    }
+    for (size_t k = 0; k < lead; ++k) hunk.lines.push_back({LineRole::kContext, before[k]});
+    for (size_t k = lead; k + trail < before.size(); ++k) {
+      hunk.lines.push_back({LineRole::kRemoved, before[k]});
+    }
+    for (size_t k = lead; k + trail < after.size(); ++k) {
+      hunk.lines.push_back({LineRole::kAdded, after[k]});
+    }
+    for (size_t k = before.size() - trail; k < before.size(); ++k) {
+      hunk.lines.push_back({LineRole::kContext, before[k]});
+    }
+    return hunk;
+  }
+
+  void place_by_line(size_t i, const TextEdit& edit) {
+    const Lines lines(current_);
+    const bool is_insert = edit.kind == TextEdit::Kind::kInsert;
+    const size_t begin = is_insert ? edit.first_line : std::max<uint32_t>(edit.first_line, 1) - 1;
+    const size_t end = is_insert ? begin : edit.last_line;
+    if (begin > lines.size() || end > lines.size() || begin > end ||
+        (!is_insert && edit.first_line == 0)) {
+      out_.failures.push_back(failure(i, "patch.line_outside",
+                                      ": the file has " + std::to_string(lines.size()) +
+                                          " lines; line numbers must lie inside"));
+      return;
+    }
+    if (!check_hash(i, edit, lines, begin, end)) return;
+    Splice splice{lines.offset(begin), lines.offset(end) - lines.offset(begin),
+                  std::string(edit.new_text)};
+    const bool is_last = end == lines.size();
+    if (is_insert && begin > 0 && begin == lines.size() && !lines.ends_with_newline()) {
+      splice.text = "\n" + splice.text;
+      if (splice.text.ends_with('\n')) splice.text.pop_back();
+    } else if (!is_last && !splice.text.empty() && !splice.text.ends_with('\n')) {
+      splice.text.push_back('\n');
+    }
+    Placement placement;
+    placement.edit = i;
+    placement.id = ids_[edit_.hunks.size() + i];
+    placement.line = static_cast<uint32_t>(begin + 1);
+    placement.count = static_cast<uint32_t>(end - begin);
+    compose({std::move(splice)}, std::move(placement));
+  }
+
+  bool check_hash(size_t i, const TextEdit& edit, const Lines& lines, size_t begin, size_t end) {
+    if (edit.anchor_hash.empty()) return true;
+    const std::string found = ContentId::of(lines.span(begin, end)).hex();
+    if (edit.anchor_hash.size() >= kMinHashDigits && found.starts_with(edit.anchor_hash)) {
+      return true;
+    }
+    EditFailure out = failure(i, "patch.anchor_mismatch",
+                              ": these lines are not what they were when they were read; they now "
+                              "have the hash " +
+                                  found.substr(0, 16));
+    out.nearest_line = static_cast<uint32_t>(begin + 1);
+    out.nearest_count = static_cast<uint32_t>(end - begin);
+    for (size_t k = begin; k < end && k < begin + 200; ++k) out.found.emplace_back(lines[k]);
+    out_.failures.push_back(std::move(out));
+    return false;
+  }
+
+  const FileEdit& edit_;
+  const MatchOptions& options_;
+  std::vector<std::string> ids_;
+  std::string current_;
+  PlacedEdits out_;
+};
+
+}  // namespace
+
+PlacedEdits place_text_edits(std::string_view content, const FileEdit& edit,
+                             const MatchOptions& options) {
+  return TextPlacer(content, edit, options).run();
+}
+
+bool indentation_is_meaning(std::string_view path) {
+  static constexpr std::array<std::string_view, 24> kSuffixes = {
+      ".py",   ".pyi", ".pyx",  ".pxd",  ".yaml", ".yml",    ".mk",  ".mak",
+      ".haml", ".pug", ".jade", ".sass", ".styl", ".coffee", ".nim", ".hs",
+      ".fs",   ".fsx", ".elm",  ".slim", ".rst",  ".gd",     ".bzl", ".star"};
+  const size_t slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  if (name == "Makefile" || name == "makefile" || name == "GNUmakefile" || name == "BUILD" ||
+      name == "SConstruct" || name == "Snakefile" || name == "wscript") {
+    return true;
+  }
+  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+}  // namespace galley
