@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "staging/overlay/stage_edits.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxShown = 40;
+
+std::string with_newline(std::string text) {
+  if (!text.ends_with('\n')) text.push_back('\n');
+  return text;
+}
+
+void describe_lines(std::string_view mark, const std::vector<std::string>& lines,
+                    std::string& out) {
+  for (size_t i = 0; i < lines.size() && i < kMaxShown; ++i) {
+    out += "      " + std::string(mark) + " " + with_newline(lines[i]);
+  }
+  if (lines.size() > kMaxShown) {
+    out += "      … " + std::to_string(lines.size() - kMaxShown) + " more lines\n";
+  }
+}
+
+void describe_failure(const EditFailure& failure, std::string& out) {
+  out += "  " + failure.message + " [" + failure.reason + ", id " + failure.id + "]\n";
+  for (const Candidate& candidate : failure.candidates) {
+    out += "    candidate " + candidate.id + " at line " + std::to_string(candidate.line) + ":\n";
+    size_t from = 0;
+    while (from < candidate.excerpt.size()) {
+      const size_t end = std::min(candidate.excerpt.find('\n', from), candidate.excerpt.size());
+      out += "      " + candidate.excerpt.substr(from, end - from) + "\n";
+      from = end + 1;
+    }
+  }
+  if (!failure.expected.empty() && !failure.found.empty()) {
+    out += "    expected:\n";
+    describe_lines("|", failure.expected, out);
+    out += "    found at line " + std::to_string(failure.nearest_line) + ":\n";
+    describe_lines("|", failure.found, out);
+  }
+  if (!failure.rebased.empty()) out += "    rebased hunk:\n" + with_newline(failure.rebased);
+}
+
+void describe_placement(const FileOutcome& file, const Placement& placement, std::string& out) {
+  if (placement.step == MatchStep::kExact) return;
+  out += "  edit " + std::to_string(placement.edit + 1) + " of '" + file.path + "': step " +
+         std::string(match_step_name(placement.step)) + " at line " +
+         std::to_string(placement.line);
+  if (placement.offset != 0) out += ", offset " + std::to_string(placement.offset);
+  if (placement.fuzz != 0) out += ", fuzz " + std::to_string(placement.fuzz);
+  if (!placement.indent.empty()) out += ", indentation shifted by '" + placement.indent + "'";
+  out += "\n";
+}
+
+}  // namespace
+
+std::string describe(const EditOutcome& outcome) {
+  std::string out;
+  for (const FileOutcome& file : outcome.files) {
+    if (file.refusal) {
+      out += file.path + ": " + file.refusal->message + " [" + file.refusal->reason + "]\n";
+    }
+    if (!file.failures.empty()) {
+      out += file.path + ": " + std::to_string(file.failures.size()) + " of " +
+             std::to_string(file.failures.size() + file.placements.size()) + " edits do not fit\n";
+    }
+    for (const EditFailure& failure : file.failures) describe_failure(failure, out);
+    for (const Placement& placement : file.placements) describe_placement(file, placement, out);
+  }
+  for (const Leniency& leniency : outcome.leniencies) {
+    out += "note: ";
+    if (!leniency.path.empty()) out += leniency.path + ": ";
+    if (leniency.line > 0) out += "line " + std::to_string(leniency.line) + " of the edit: ";
+    out += leniency.message + " [" + leniency.rule + "]\n";
+  }
+  return out;
+}
+
+}  // namespace galley

@@ -1,0 +1,430 @@
+#include "staging/overlay/stage_edits.h"
+
+#include <algorithm>
+
+#include "base/git_blob_id.h"
+#include "base/limits.h"
+#include "staging/overlay/file_plan.h"
+#include "staging/text/binary_patch.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kTypeMask = 0170000;
+constexpr uint32_t kGitSymlink = 0120000;
+constexpr uint32_t kGitSubmodule = 0160000;
+constexpr uint32_t kAnyExecute = 0111;
+constexpr uint32_t kNewFile = 0644;
+constexpr size_t kMinBlobDigits = 4;
+
+bool is_failure_of_ours(const Error& error) {
+  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kInternal ||
+         error.kind == ErrorKind::kTimeout || error.kind == ErrorKind::kUndecided;
+}
+
+bool is_kind(const std::optional<uint32_t>& mode, uint32_t type) {
+  return mode && (*mode & kTypeMask) == type;
+}
+
+/// Permission bits after a mode line: only the executable bits are git's to say.
+uint32_t with_git_mode(uint32_t permissions, uint32_t git_mode) {
+  if ((git_mode & kAnyExecute) == 0) return permissions & ~kAnyExecute;
+  return permissions | ((permissions & 0444U) >> 2U);
+}
+
+bool is_blob(std::string_view digits, std::string_view content) {
+  return git_blob_id(content).starts_with(digits);
+}
+
+bool is_zero_blob(std::string_view digits) {
+  return digits.find_first_not_of('0') == std::string_view::npos;
+}
+
+/// Stages one document: works everything out in a plan, then puts the plan onto the overlay.
+class Stager {
+ public:
+  Stager(Overlay& overlay, const EditSet& edits, const StageOptions& options)
+      : overlay_(overlay), edits_(edits), options_(options), plan_(overlay) {}
+
+  Result<EditOutcome> run() {
+    Overlay::Entries before = overlay_.entries();
+    auto outcome = work();
+    if (!outcome || !outcome->is_staged) overlay_.restore(std::move(before));
+    return outcome;
+  }
+
+ private:
+  Result<EditOutcome> work() {
+    outcome_.leniencies = edits_.leniencies;
+    if (edits_.files.size() > limits::kMaxFilesInPatch) {
+      return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
+    }
+    for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
+    outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),
+                                       [](const FileOutcome& file) { return file.fits(); });
+    if (!outcome_.is_complete && !options_.reject) return std::move(outcome_);
+    auto staged = plan_.stage();
+    if (!staged) {
+      if (is_failure_of_ours(staged.error())) return fail(std::move(staged.error()));
+      refuse(std::move(staged.error()));
+      return std::move(outcome_);
+    }
+    outcome_.is_staged = true;
+    for (FileOutcome& file : outcome_.files) {
+      file.is_staged = !file.refusal && (file.failures.empty() || !file.placements.empty());
+    }
+    return std::move(outcome_);
+  }
+
+  /// The overlay itself said no: the file that its message names carries the refusal.
+  void refuse(Error error) {
+    outcome_.is_complete = false;
+    for (FileOutcome& file : outcome_.files) {
+      if (file.path != error.path && file.new_path != error.path) continue;
+      file.refusal = std::move(error);
+      return;
+    }
+    outcome_.files.emplace_back().path = error.path;
+    outcome_.files.back().refusal = std::move(error);
+  }
+
+  Result<void> plan_file(const FileEdit& given) {
+    FileEdit selected;
+    const FileEdit* edit = &given;
+    if (!options_.only.empty() || !options_.except.empty()) {
+      if (!select(given, selected)) return {};
+      edit = &selected;
+    }
+    outcome_.files.emplace_back();
+    FileOutcome& file = outcome_.files.back();
+    file.op = edit->op;
+    file.path = edit->path;
+    file.new_path = edit->new_path;
+    file.document_line = edit->document_line;
+    auto done = plan_edit(*edit, file);
+    if (done) return {};
+    if (is_failure_of_ours(done.error())) return done;
+    file.refusal = std::move(done.error());
+    return {};
+  }
+
+  /// Keeps the hunks that --only and --except leave; false when nothing is left.
+  bool select(const FileEdit& edit, FileEdit& selected) const {
+    const std::string& path = edit.new_path.empty() ? edit.path : edit.new_path;
+    const auto names = [&](const std::vector<std::string>& list, const std::string& what) {
+      return std::find(list.begin(), list.end(), what) != list.end();
+    };
+    if (names(options_.except, path)) return false;
+    const bool all = options_.only.empty() || names(options_.only, path);
+    const std::vector<std::string> ids = edit_ids(edit);
+    std::vector<bool> keep;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const std::string by_id = path + ":" + ids[i];
+      const std::string by_number = path + ":" + std::to_string(i + 1);
+      const bool wanted = all || names(options_.only, by_id) || names(options_.only, by_number);
+      keep.push_back(wanted && !names(options_.except, by_id) &&
+                     !names(options_.except, by_number));
+    }
+    if (ids.empty()) {
+      selected = edit;
+      return all;
+    }
+    selected = edit;
+    selected.hunks.clear();
+    selected.text_edits.clear();
+    for (size_t i = 0; i < edit.hunks.size(); ++i) {
+      if (keep[i]) selected.hunks.push_back(edit.hunks[i]);
+    }
+    for (size_t i = 0; i < edit.text_edits.size(); ++i) {
+      if (keep[edit.hunks.size() + i]) selected.text_edits.push_back(edit.text_edits[i]);
+    }
+    return !selected.hunks.empty() || !selected.text_edits.empty();
+  }
+
+  Result<RelPath> safe_path(const std::string& text) const {
+    GALLEY_ASSIGN(RelPath path, options_.root.empty() ? RelPath::parse(text)
+                                                      : RelPath::parse_within(text, options_.root));
+    if (path.is_protected()) {
+      return fail(ErrorKind::kRefused, "path.protected",
+                  "'" + path.str() + "' is protected: no edit may touch .git, .galley or .sage",
+                  path.str());
+    }
+    return path;
+  }
+
+  /// The path that is meant where its prefix is uncertain: the one that exists.
+  Result<RelPath> meant_path(const FileEdit& edit) {
+    if (edit.other_path.empty()) return safe_path(edit.path);
+    auto first = safe_path(edit.path);
+    auto second = safe_path(edit.other_path);
+    if (!second) return first;
+    GALLEY_ASSIGN(const PlannedFile other, plan_.current(*second));
+    if (other.kind == FileKind::kAbsent) return first;
+    if (!first) return second;
+    GALLEY_ASSIGN(const PlannedFile plain, plan_.current(*first));
+    if (plain.kind == FileKind::kAbsent) return second;
+    return fail(
+        ErrorKind::kRefused, "patch.ambiguous_path",
+        "both '" + first->str() + "' and '" + second->str() + "' exist; say with -p which is meant",
+        first->str());
+  }
+
+  Result<void> plan_edit(const FileEdit& edit, FileOutcome& out) {
+    if (is_kind(edit.old_mode, kGitSubmodule) || is_kind(edit.new_mode, kGitSubmodule)) {
+      return fail(ErrorKind::kRefused, "patch.submodule",
+                  "'" + edit.path + "' is a submodule; its commit is not a file to edit",
+                  edit.path);
+    }
+    if (edit.binary_missing) {
+      return fail(ErrorKind::kRefused, "patch.binary_missing",
+                  "the patch says that '" + edit.path +
+                      "' differs but holds no bytes; make it with git diff --binary",
+                  edit.path);
+    }
+    GALLEY_ASSIGN(const RelPath path, meant_path(edit));
+    out.path = path.str();
+    switch (edit.op) {
+      case FileOp::kCreate:
+        return plan_create(edit, path, out);
+      case FileOp::kDelete:
+        return plan_delete(edit, path, out);
+      case FileOp::kRename:
+      case FileOp::kCopy:
+        return plan_transfer(edit, path, out);
+      case FileOp::kModify:
+      case FileOp::kWrite:
+        break;
+    }
+    return plan_modify(edit, path, out);
+  }
+
+  tl::unexpected<Error> missing(const RelPath& path) const {
+    return fail(ErrorKind::kNotFound, "patch.file_not_found",
+                "'" + path.str() + "' does not exist; to create it, diff from /dev/null",
+                path.str());
+  }
+
+  /// Refuses what is no file or link, and a patch for the one on the other.
+  Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file) {
+    if (file.kind == FileKind::kAbsent) return missing(path);
+    if (file.kind == FileKind::kDirectory) {
+      return fail(ErrorKind::kRefused, "path.is_directory", "'" + path.str() + "' is a directory",
+                  path.str());
+    }
+    if (file.kind == FileKind::kOther) {
+      return fail(ErrorKind::kRefused, "path.special_file",
+                  "'" + path.str() + "' is not a regular file", path.str());
+    }
+    const bool is_link = file.kind == FileKind::kSymlink;
+    if (is_link != is_kind(edit.old_mode, kGitSymlink)) {
+      return fail(ErrorKind::kRefused, is_link ? "path.is_symlink" : "path.not_symlink",
+                  "'" + path.str() +
+                      (is_link ? "' is a symbolic link to '" + *file.content +
+                                     "' and the edit is for a file"
+                               : "' is a file and the edit is for a symbolic link"),
+                  path.str());
+    }
+    return {};
+  }
+
+  Result<void> check_absent(const RelPath& path, const std::string* wanted) {
+    GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
+    if (there.kind == FileKind::kAbsent) return {};
+    if (wanted != nullptr && there.content && *there.content == *wanted) {
+      return fail(ErrorKind::kRefused, "patch.already_applied",
+                  "'" + path.str() + "' is already there with this content; leave it out",
+                  path.str());
+    }
+    return fail(ErrorKind::kRefused, "path.exists",
+                "'" + path.str() + "' already exists; edit it instead of creating it", path.str());
+  }
+
+  Result<void> plan_create(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
+    GALLEY_ASSIGN(const std::string content, content_of(edit, path, std::string(), out));
+    GALLEY_TRY(check_absent_later(path, content));
+    if (!out.failures.empty()) return {};
+    PlannedFile file;
+    file.kind = is_kind(edit.new_mode, kGitSymlink) ? FileKind::kSymlink : FileKind::kRegular;
+    if (file.kind == FileKind::kRegular) {
+      file.mode = with_git_mode(kNewFile, edit.new_mode.value_or(kNewFile));
+    }
+    file.content = std::make_shared<const std::string>(content);
+    plan_.put(path, std::move(file));
+    return {};
+  }
+
+  /// A path may be created that a later edit of the document takes away (rename swaps).
+  Result<void> check_absent_later(const RelPath& path, const std::string& content) {
+    return will_go(path) ? Result<void>() : check_absent(path, &content);
+  }
+
+  [[nodiscard]] bool will_go(const RelPath& path) const {
+    return std::any_of(edits_.files.begin(), edits_.files.end(), [&](const FileEdit& edit) {
+      return (edit.op == FileOp::kRename || edit.op == FileOp::kDelete) && edit.path == path.str();
+    });
+  }
+
+  Result<void> plan_delete(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
+    GALLEY_ASSIGN(const PlannedFile file, plan_.current(path));
+    GALLEY_TRY(check_kind(edit, path, file));
+    GALLEY_TRY(check_blob(edit, path, *file.content));
+    if (!edit.hunks.empty() || edit.binary) {
+      GALLEY_ASSIGN(const std::string left, content_of(edit, path, *file.content, out));
+      if (!out.failures.empty()) return {};
+      if (!left.empty()) {
+        return fail(ErrorKind::kRefused, "patch.delete_leaves_content",
+                    "'" + path.str() + "' holds more than the patch that deletes it knows of",
+                    path.str());
+      }
+    }
+    plan_.remove(path);
+    return {};
+  }
+
+  /// A deletion without a body must name the content that it means, when it names one.
+  Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content) {
+    const bool has_proof = edit.old_blob.size() >= kMinBlobDigits && !is_zero_blob(edit.old_blob);
+    if (!has_proof || !edit.hunks.empty() || is_blob(edit.old_blob, content)) return {};
+    return fail(ErrorKind::kRefused, "patch.other_content",
+                "'" + path.str() + "' is not the file that the patch was made for (index " +
+                    edit.old_blob + ")",
+                path.str());
+  }
+
+  Result<void> plan_transfer(const FileEdit& edit, const RelPath& from, FileOutcome& out) {
+    GALLEY_ASSIGN(const RelPath to, safe_path(edit.new_path));
+    out.new_path = to.str();
+    // git: what renames and copies take from is the tree before the document.
+    GALLEY_ASSIGN(PlannedFile file, plan_.original(from));
+    FileEdit typed = edit;
+    if (!typed.old_mode && file.kind == FileKind::kSymlink) typed.old_mode = kGitSymlink;
+    GALLEY_TRY(check_kind(typed, from, file));
+    GALLEY_ASSIGN(const std::string content, content_of(edit, from, *file.content, out));
+    if (from != to && !will_go(to)) GALLEY_TRY(check_absent(to, nullptr));
+    if (!out.failures.empty() && !options_.reject) return {};
+    file.content = std::make_shared<const std::string>(content);
+    apply_mode(edit, file);
+    if (edit.op == FileOp::kRename) {
+      if (!is_produced(from)) plan_.remove(from);
+      file.moved_from = from;
+    } else {
+      file.copied_from = from;
+    }
+    plan_.put(to, std::move(file));
+    produced_.push_back(to);
+    return {};
+  }
+
+  /// True when an earlier edit of the document has put something new at this path.
+  [[nodiscard]] bool is_produced(const RelPath& path) const {
+    return std::find(produced_.begin(), produced_.end(), path) != produced_.end();
+  }
+
+  static void apply_mode(const FileEdit& edit, PlannedFile& file) {
+    if (!edit.new_mode || file.kind != FileKind::kRegular) return;
+    if (edit.old_mode && *edit.old_mode == *edit.new_mode) return;
+    file.mode = with_git_mode(file.mode, *edit.new_mode);
+  }
+
+  Result<void> plan_modify(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
+    GALLEY_ASSIGN(PlannedFile file, plan_.current(path));
+    if (edit.op == FileOp::kWrite && file.kind == FileKind::kAbsent) {
+      file.kind = FileKind::kRegular;
+      file.mode = with_git_mode(kNewFile, edit.new_mode.value_or(kNewFile));
+      file.content = std::make_shared<const std::string>();
+    }
+    GALLEY_TRY(check_kind(edit, path, file));
+    if (is_kind(edit.old_mode, kGitSymlink) != is_kind(edit.new_mode, kGitSymlink) &&
+        edit.new_mode && edit.old_mode) {
+      return fail(ErrorKind::kRefused, "patch.type_change",
+                  "'" + path.str() + "' would change its type; delete it and create it anew",
+                  path.str());
+    }
+    GALLEY_ASSIGN(const std::string content, content_of(edit, path, *file.content, out));
+    if (!out.failures.empty() && (!options_.reject || out.placements.empty())) return {};
+    file.content = std::make_shared<const std::string>(content);
+    apply_mode(edit, file);
+    plan_.put(path, std::move(file));
+    produced_.push_back(path);
+    return {};
+  }
+
+  Result<std::string> content_of(const FileEdit& edit, const RelPath& path, const std::string& base,
+                                 FileOutcome& out) {
+    if (!edit.wanted_base.empty() && !ContentId::of(base).hex().starts_with(edit.wanted_base)) {
+      return fail(ErrorKind::kConflict, "patch.base_changed",
+                  "'" + path.str() + "' is not what the edit was made on; read it again",
+                  path.str());
+    }
+    if (edit.whole) return std::string(*edit.whole);
+    if (edit.binary) return binary_content(edit, path, base);
+    if (edit.hunks.empty() && edit.text_edits.empty()) return base;
+    MatchOptions match = options_.match;
+    match.indentation_is_meaning = indentation_is_meaning(path.str());
+    if (edit.old_blob.size() >= kMinBlobDigits && !is_zero_blob(edit.old_blob)) {
+      match.base_is_proven = is_blob(edit.old_blob, base);
+    }
+    PlacedEdits placed =
+        edit.hunks.empty() ? place_text_edits(base, edit, match) : place_hunks(base, edit, match);
+    out.placements = std::move(placed.placements);
+    out.failures = std::move(placed.failures);
+    for (Leniency& leniency : placed.leniencies) {
+      if (leniency.path.empty()) leniency.path = path.str();
+      outcome_.leniencies.push_back(std::move(leniency));
+    }
+    if (placed.splices.result_size() > limits::kMaxFileBytes) {
+      return fail(ErrorKind::kQuota, "limit.file_size",
+                  "'" + path.str() + "' would grow over 1 GiB", path.str());
+    }
+    return placed.splices.apply(base);
+  }
+
+  Result<std::string> binary_content(const FileEdit& edit, const RelPath& path,
+                                     const std::string& base) {
+    GALLEY_TRY(check_binary_base(edit, path, base));
+    GALLEY_ASSIGN(std::string content, apply_binary(*edit.binary, base));
+    const bool can_check = edit.new_blob.size() >= kMinBlobDigits && !is_zero_blob(edit.new_blob);
+    if (can_check && !is_blob(edit.new_blob, content)) {
+      return fail(ErrorKind::kInvalid, "edit.corrupt_binary",
+                  "the binary patch of '" + path.str() +
+                      "' does not give the content that its "
+                      "index line names",
+                  path.str());
+    }
+    return content;
+  }
+
+  /// A binary patch has no context: the base must be proved by the index line or the reverse half.
+  Result<void> check_binary_base(const FileEdit& edit, const RelPath& path,
+                                 const std::string& base) {
+    bool is_proved = false;
+    if (edit.op == FileOp::kCreate) {
+      is_proved = true;
+    } else if (edit.old_blob.size() >= kMinBlobDigits) {
+      is_proved = is_blob(edit.old_blob, base);
+    } else if (edit.binary_reverse && edit.binary_reverse->kind == BinaryPatch::Kind::kLiteral) {
+      GALLEY_ASSIGN(const std::string before, apply_binary(*edit.binary_reverse, {}));
+      is_proved = before == base;
+    }
+    if (is_proved) return {};
+    return fail(ErrorKind::kRefused, "patch.binary_base",
+                "'" + path.str() + "' is not the file that the binary patch was made for",
+                path.str());
+  }
+
+  Overlay& overlay_;
+  const EditSet& edits_;
+  const StageOptions& options_;
+  FilePlan plan_;
+  EditOutcome outcome_;
+  std::vector<RelPath> produced_;
+};
+
+}  // namespace
+
+Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
+                                const StageOptions& options) {
+  return Stager(overlay, edits, options).run();
+}
+
+}  // namespace galley

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "staging/overlay/overlay.h"
+#include "staging/text/edit.h"
+#include "staging/text/match.h"
+
+namespace galley {
+
+/// How a set of edits is staged.
+struct StageOptions {
+  MatchOptions match;
+  bool reject = false;  ///< stage what fits even when something does not
+  /// `PATH`, `PATH:N` (1-based) or `PATH:ID`; with `only` nothing else is taken.
+  std::vector<std::string> only;
+  std::vector<std::string> except;
+  std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
+};
+
+/// What became of one FileEdit.
+struct FileOutcome {
+  FileOp op = FileOp::kModify;
+  std::string path;
+  std::string new_path;  ///< of a rename or copy
+  uint32_t document_line = 0;
+  bool is_staged = false;
+  std::vector<Placement> placements;  ///< edits that fit
+  std::vector<EditFailure> failures;  ///< edits that do not
+  std::optional<Error> refusal;       ///< why the file as a whole cannot be edited
+  [[nodiscard]] bool fits() const { return failures.empty() && !refusal; }
+};
+
+/// What became of an edit document.
+struct EditOutcome {
+  bool is_staged = false;    ///< the overlay holds it: all of it, or with `reject` what fits
+  bool is_complete = false;  ///< every edit fits
+  std::vector<FileOutcome> files;
+  std::vector<Leniency> leniencies;
+};
+
+/// Puts a set of edits onto the overlay: all of it or nothing.
+///
+/// As in git, a file that appears twice is edited twice in order, and what a rename or copy takes
+/// from is the tree before the document, so chains and swaps work in any order.
+///
+/// Errors: only what kept us from finding out (I/O, limits). Edits that do not fit, files that are
+///         missing or protected are in the outcome, and the overlay is as it was.
+Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
+                                const StageOptions& options);
+
+/// The outcome for people: what was staged and how, or for each edit that does not fit the place,
+/// the difference and the way out.
+[[nodiscard]] std::string describe(const EditOutcome& outcome);
+
+}  // namespace galley
