@@ -1,0 +1,24 @@
+#pragma once
+
+#include "base/result.h"
+#include "engine/policy/config.h"
+#include "engine/policy/validator.h"
+#include "engine/validators/builtin_validators.h"
+#include "engine/validators/validator_cache.h"
+#include "staging/sandbox/command_runner.h"
+
+namespace galley {
+
+/// What command validators are run with; either may be null.
+struct CommandValidatorParts {
+  CommandRunner* runner = nullptr;  ///< null: the validator cannot judge, so the gate refuses
+  ValidatorCache* cache = nullptr;
+};
+
+/// A validator that runs a program on the proposed tree; what it writes is dropped.
+///
+/// Errors: kInvalid `config.value` for a parser pattern that does not compile.
+[[nodiscard]] Result<ValidatorPtr> make_command_validator(const ValidatorConfig& config,
+                                                          const CommandValidatorParts& parts);
+
+}  // namespace galley

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <string_view>
+
+namespace galley {
+
+/// The built-in rules of the `secrets` validator, in gitleaks' format. Forms of credentials are
+/// those that their issuers document; assignments need a telling name and high entropy.
+inline constexpr std::string_view kDefaultSecretRules = R"TOML(
+[[rules]]
+id = "private-key"
+description = "a private key"
+regex = '''-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----'''
+keywords = ["-----begin"]
+
+[[rules]]
+id = "aws-access-key-id"
+description = "an AWS access key id"
+regex = '''\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b'''
+keywords = ["akia", "asia", "abia", "acca"]
+[[rules.allowlists]]
+regexes = ['''EXAMPLE$''']
+
+[[rules]]
+id = "aws-secret-access-key"
+description = "an AWS secret access key"
+regex = '''(?i)aws.{0,20}secret.{0,20}[=:>\s"']{1,5}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)'''
+keywords = ["aws"]
+entropy = 3.5
+[[rules.allowlists]]
+stopwords = ["example"]
+
+[[rules]]
+id = "github-token"
+description = "a GitHub token"
+regex = '''\b((?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b'''
+keywords = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"]
+entropy = 3
+
+[[rules]]
+id = "gitlab-token"
+description = "a GitLab token"
+regex = '''\b((?:glpat|gldt|glrt|glptt|glsoat)-[A-Za-z0-9_\-]{20,64})\b'''
+keywords = ["glpat-", "gldt-", "glrt-", "glptt-", "glsoat-"]
+entropy = 3
+
+[[rules]]
+id = "slack-token"
+description = "a Slack token"
+regex = '''\b(xox[abposre]-[A-Za-z0-9\-]{10,200}|xapp-[0-9]-[A-Za-z0-9\-]{20,200})\b'''
+keywords = ["xox", "xapp-"]
+entropy = 2.5
+
+[[rules]]
+id = "slack-webhook"
+description = "a Slack webhook"
+regex = '''https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,60}'''
+keywords = ["hooks.slack.com"]
+
+[[rules]]
+id = "google-api-key"
+description = "a Google API key"
+regex = '''\b(AIza[A-Za-z0-9_\-]{35})(?:[^A-Za-z0-9_\-]|$)'''
+keywords = ["aiza"]
+entropy = 3
+
+[[rules]]
+id = "google-oauth-secret"
+description = "a Google OAuth client secret"
+regex = '''\b(GOCSPX-[A-Za-z0-9_\-]{28})(?:[^A-Za-z0-9_\-]|$)'''
+keywords = ["gocspx-"]
+
+[[rules]]
+id = "stripe-key"
+description = "a Stripe key"
+regex = '''\b((?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{16,200})\b'''
+keywords = ["sk_live", "sk_test", "sk_prod", "rk_live", "rk_test", "rk_prod"]
+entropy = 2.5
+
+[[rules]]
+id = "anthropic-key"
+description = "an Anthropic API key"
+regex = '''\b(sk-ant-[a-z0-9]+-[A-Za-z0-9_\-]{60,200})(?:[^A-Za-z0-9_\-]|$)'''
+keywords = ["sk-ant-"]
+
+[[rules]]
+id = "openai-key"
+description = "an OpenAI API key"
+regex = '''\b(sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_\-]{20,80}T3BlbkFJ[A-Za-z0-9_\-]{20,80})(?:[^A-Za-z0-9_\-]|$)'''
+keywords = ["t3blbkfj"]
+
+[[rules]]
+id = "npm-token"
+description = "an npm token"
+regex = '''\b(npm_[A-Za-z0-9]{36})\b'''
+keywords = ["npm_"]
+entropy = 3
+
+[[rules]]
+id = "pypi-token"
+description = "a PyPI token"
+regex = '''\b(pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_\-]{50,1000})'''
+keywords = ["pypi-ageichlwas5vcmc"]
+
+[[rules]]
+id = "sendgrid-key"
+description = "a SendGrid key"
+regex = '''\b(SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43})(?:[^A-Za-z0-9_\-]|$)'''
+keywords = ["sg."]
+
+[[rules]]
+id = "hugging-face-token"
+description = "a Hugging Face token"
+regex = '''\b(hf_[A-Za-z]{34})\b'''
+keywords = ["hf_"]
+entropy = 3
+
+[[rules]]
+id = "jwt"
+description = "a JSON web token"
+regex = '''\b(ey[A-Za-z0-9_\-]{17,}\.ey[A-Za-z0-9_\-/]{17,}\.[A-Za-z0-9_\-/]{10,}={0,2})(?:[^A-Za-z0-9_\-]|$)'''
+keywords = ["ey"]
+entropy = 3
+
+[[rules]]
+id = "url-password"
+description = "a password in a URL"
+regex = '''\b[a-z][a-z0-9+.\-]{2,20}://[^\s/:@"'<>${}]{1,64}:([^\s/:@"'<>${}]{6,128})@[A-Za-z0-9.\-]+'''
+keywords = ["://"]
+entropy = 2.5
+[[rules.allowlists]]
+stopwords = ["password", "passwd", "example", "changeme", "secret", "xxxx", "****"]
+
+[[rules]]
+id = "assigned-secret"
+description = "a high-entropy value assigned to a name that says it is secret"
+regex = '''(?i)[a-z0-9_.\-]{0,40}(?:api_?key|access_?key|secret|auth_?token|access_?token|passwd|password|credential|private_?key)[a-z0-9_.\-]{0,20}["']?\s{0,3}(?:=|:|:=|=>)\s{0,3}["']([a-z0-9_.+/=\-]{16,150})["']'''
+keywords = ["key", "secret", "token", "passw", "credential"]
+entropy = 3.7
+[[rules.allowlists]]
+regexes = ['''^[a-z]+(?:[._\-][a-z]+)*$''', '''^[A-Z]+(?:[._\-][A-Z]+)*$''', '''^[a-z]+(?:[A-Z][a-z]+)+$''']
+[[rules.allowlists]]
+stopwords = ["example", "placeholder", "changeme", "your", "dummy", "sample", "xxxx", "0123456789"]
+)TOML";
+
+}  // namespace galley

@@ -1,0 +1,156 @@
+#include "engine/validators/file_validator.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/policy/effects.h"
+#include "engine/policy/policy.h"
+#include "engine/validators/printable.h"
+
+namespace galley {
+namespace {
+
+/// The change whose `before` is what this file's content comes from.
+const Change& origin_of(const ProposedTree& tree, const Change& change) {
+  if (!change.renamed_from) return change;
+  const Change* source = tree.change(*change.renamed_from);
+  return source == nullptr ? change : *source;
+}
+
+void add_field(std::string& out, std::string_view value) {
+  out += std::to_string(value.size());
+  out += ':';
+  out += value;
+}
+
+void add_fields(std::string& out, const std::vector<std::string>& values) {
+  out += std::to_string(values.size());
+  for (const auto& value : values) add_field(out, value);
+}
+
+}  // namespace
+
+std::string config_fingerprint(const ValidatorConfig& config) {
+  std::string out = "galley-validator 1\n";
+  for (const std::string* value : {&config.name, &config.builtin, &config.style, &config.rules_file,
+                                   &config.parser_regex, &config.parser_file}) {
+    add_field(out, *value);
+  }
+  for (const auto* list : {&config.command, &config.patterns, &config.keep, &config.inputs}) {
+    add_fields(out, *list);
+  }
+  for (const Glob& glob : config.paths.globs()) add_field(out, glob.text());
+  for (const int status : config.ok_exit) out += fmt::format("ok{} ", status);
+  for (const int status : config.findings_exit) out += fmt::format("findings{} ", status);
+  for (const auto& [key, value] : config.environment) {
+    add_field(out, key);
+    add_field(out, value);
+  }
+  out +=
+      fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(config.severity), config.max_bytes,
+                  config.allow_comments, config.is_per_file, static_cast<int>(config.parser),
+                  config.only_new, config.fix, config.allows_network, config.max_output_bytes);
+  return out;
+}
+
+void FindingSink::add(std::string_view rule, uint32_t line, uint32_t column, std::string message,
+                      std::string remedy) {
+  out_->push_back({std::string(rule), config_->severity, path_, line, column, printable(message),
+                   std::move(remedy)});
+}
+
+void FindingSink::warn(std::string_view rule, uint32_t line, uint32_t column, std::string message,
+                       std::string remedy) {
+  add(rule, line, column, std::move(message), std::move(remedy));
+  out_->back().severity = std::min(out_->back().severity, Severity::kWarning);
+}
+
+std::pair<uint32_t, uint32_t> FindingSink::place(std::string_view text, size_t offset) {
+  offset = std::min(offset, text.size());
+  const std::string_view head = text.substr(0, offset);
+  const auto line = static_cast<uint32_t>(std::count(head.begin(), head.end(), '\n') + 1);
+  const size_t newline = head.rfind('\n');
+  const size_t begin = newline == head.npos ? 0 : newline + 1;
+  return {line, static_cast<uint32_t>(offset - begin + 1)};
+}
+
+FileValidator::FileValidator(const ValidatorConfig& config, ValidatorCache* cache, Options options)
+    : config_(config), cache_(cache), options_(std::move(options)), paths_(config.paths) {
+  if (config_.has_paths) return;
+  auto own = GlobList::parse(options_.default_paths);
+  GALLEY_CHECK(own.has_value());
+  paths_ = std::move(*own);
+}
+
+bool FileValidator::selects(const Change& change) const {
+  return change.after.kind == FileKind::kRegular && paths_.selects(change.path);
+}
+
+bool FileValidator::concerns(const ChangeSet& changes, const std::string& agent) const {
+  return names_agent(config_.agents, agent) &&
+         std::any_of(changes.begin(), changes.end(),
+                     [this](const Change& change) { return selects(change); });
+}
+
+ContentId FileValidator::key_of(const ProposedTree& tree) const {
+  ContentHasher hasher;
+  hasher.update(config_fingerprint(config_));
+  hasher.update(fingerprint());
+  std::string line = fmt::format("\nversion {}\n", options_.version);
+  for (const Change& change : tree.proposal().changes()) {
+    if (!selects(change)) continue;
+    add_field(line, change.path.str());
+    const Change& origin = origin_of(tree, change);
+    for (const Node* node : {&origin.before, &change.after}) {
+      line += fmt::format(" {} {:o} ", static_cast<int>(node->kind), node->mode);
+      const auto& bytes = node->content.bytes();
+      line.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    hasher.update(line);
+    line.clear();
+  }
+  return hasher.finish();
+}
+
+Result<void> FileValidator::check_change(const ProposedTree& tree, const Change& change,
+                                         std::vector<Finding>& findings) const {
+  FindingSink sink(config_, change.path.str(), findings);
+  if (change.after.size > options_.max_bytes) {
+    sink.add("validator.too_large", 0, 0,
+             fmt::format("too large to be checked by {} ({} bytes, at most {})", config_.name,
+                         change.after.size, options_.max_bytes),
+             "leave the file out of this validator's `paths`");
+    return {};
+  }
+  GALLEY_ASSIGN(const Content text, tree.read(change.path));
+  if (options_.skips_binaries && is_binary(*text)) return {};
+  const Change& origin = origin_of(tree, change);
+  Content before = std::make_shared<const std::string>();
+  const bool existed = origin.before.kind == FileKind::kRegular;
+  if (existed) {
+    GALLEY_ASSIGN(before, tree.read_before(origin));
+  }
+  return check({change, *text, *before, existed, origin.before.mode}, sink);
+}
+
+Result<ValidatorReport> FileValidator::validate(const ValidatorContext& context) {
+  ContentId key;
+  if (cache_ != nullptr) {
+    key = key_of(context.tree);
+    if (auto known = cache_->get(key)) return ValidatorReport{std::move(*known), true};
+  }
+  ValidatorReport report;
+  for (const Change& change : context.tree.proposal().changes()) {
+    if (!selects(change)) continue;
+    if (context.should_stop()) {
+      return fail(ErrorKind::kTimeout, "validator.stopped", "it was stopped before it was done");
+    }
+    GALLEY_TRY(check_change(context.tree, change, report.findings));
+  }
+  if (cache_ != nullptr) cache_->put(key, report.findings);
+  return report;
+}
+
+}  // namespace galley

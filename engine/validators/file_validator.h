@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/policy/config.h"
+#include "engine/policy/validator.h"
+#include "engine/validators/validator_cache.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+
+/// One changed file as a built-in validator sees it.
+struct CheckedFile {
+  const Change& change;
+  std::string_view text;    ///< proposed content
+  std::string_view before;  ///< content it had, under its old name when it was moved; may be empty
+  bool existed = false;
+  uint32_t before_mode = 0;  ///< permission bits it had
+};
+
+/// Collects what a validator has to say about one file.
+class FindingSink {
+ public:
+  FindingSink(const ValidatorConfig& config, std::string path, std::vector<Finding>& out)
+      : config_(&config), path_(std::move(path)), out_(&out) {}
+
+  /// `line` and `column` count from 1; 0 when there is none.
+  void add(std::string_view rule, uint32_t line, uint32_t column, std::string message,
+           std::string remedy);
+  /// As add(), but no stricter than a warning.
+  void warn(std::string_view rule, uint32_t line, uint32_t column, std::string message,
+            std::string remedy);
+  /// Line and column of a byte offset in `text`.
+  static std::pair<uint32_t, uint32_t> place(std::string_view text, size_t offset);
+
+ private:
+  const ValidatorConfig* config_;
+  std::string path_;
+  std::vector<Finding>* out_;
+};
+
+/// A validator that judges each changed regular file by itself: the changed bytes decide, nothing
+/// else, so its answers are cached by them.
+class FileValidator : public Validator {
+ public:
+  struct Options {
+    std::vector<std::string> default_paths;  ///< globs used when the configuration gives none
+    bool skips_binaries = true;
+    uint64_t max_bytes = uint64_t{64} << 20U;  ///< a larger file is a finding, not a guess
+    uint32_t version = 1;                      ///< of its rules: part of the cache key
+  };
+
+  FileValidator(const ValidatorConfig& config, ValidatorCache* cache, Options options);
+
+  [[nodiscard]] const std::string& name() const override { return config_.name; }
+  [[nodiscard]] bool concerns(const ChangeSet& changes, const std::string& agent) const override;
+  [[nodiscard]] Result<ValidatorReport> validate(const ValidatorContext& context) override;
+
+ protected:
+  [[nodiscard]] const ValidatorConfig& config() const { return config_; }
+  /// More that its answers depend on, such as the text of a rule file.
+  [[nodiscard]] virtual std::string fingerprint() const { return {}; }
+  [[nodiscard]] virtual Result<void> check(const CheckedFile& file, FindingSink& sink) const = 0;
+
+ private:
+  [[nodiscard]] bool selects(const Change& change) const;
+  [[nodiscard]] ContentId key_of(const ProposedTree& tree) const;
+  [[nodiscard]] Result<void> check_change(const ProposedTree& tree, const Change& change,
+                                          std::vector<Finding>& findings) const;
+
+  ValidatorConfig config_;
+  ValidatorCache* cache_;
+  Options options_;
+  GlobList paths_;
+};
+
+/// A hash of everything in a validator's configuration that can change its answer.
+[[nodiscard]] std::string config_fingerprint(const ValidatorConfig& config);
+
+}  // namespace galley

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace galley {
+
+/// A secret that was found: never its text, only where it stands and what it looks like.
+struct SecretMatch {
+  std::string rule;  ///< id of the rule
+  std::string description;
+  size_t begin = 0;  ///< byte range of the secret in the text
+  size_t end = 0;
+};
+
+/// Shannon entropy in bits a byte (Shannon 1948).
+[[nodiscard]] double entropy_of(std::string_view text);
+
+/// A set of rules in the format of gitleaks 8: regular expression (RE2, linear time), secretGroup,
+/// keywords as a filter, entropy, path, and allowlists.
+///
+/// Threads: immutable, safe to share.
+class SecretRules {
+ public:
+  /// Galley's own small set: credentials whose form says what they are, and assignments of
+  /// high-entropy values to names that say so.
+  [[nodiscard]] static Result<SecretRules> built_in();
+  /// Errors: kInvalid `config.syntax` or `config.value`, with FILE:LINE.
+  [[nodiscard]] static Result<SecretRules> parse(std::string_view toml, std::string_view file);
+
+  SecretRules(SecretRules&&) noexcept;
+  SecretRules& operator=(SecretRules&&) noexcept;
+  ~SecretRules();
+
+  /// Secrets in a piece of a file; a line that says `gitleaks:allow` or `galley:allow` is left out.
+  [[nodiscard]] std::vector<SecretMatch> find(std::string_view path, std::string_view text) const;
+  [[nodiscard]] size_t size() const;
+
+ private:
+  struct Rules;
+  explicit SecretRules(std::unique_ptr<Rules> rules);
+  std::unique_ptr<Rules> rules_;
+};
+
+}  // namespace galley

@@ -1,0 +1,62 @@
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <sstream>
+
+#include "engine/validators/builtin_validators.h"
+#include "engine/validators/file_validator.h"
+
+namespace galley {
+namespace {
+
+/// Takes events and keeps nothing: no graph is built, so aliases cannot blow up.
+class YamlWalk final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+class YamlValidator final : public FileValidator {
+ public:
+  YamlValidator(const ValidatorConfig& config, ValidatorCache* cache)
+      : FileValidator(config, cache,
+                      {.default_paths = {"*.yaml", "*.yml"},
+                       .skips_binaries = false,
+                       .max_bytes = uint64_t{16} << 20U}) {}
+
+ protected:
+  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
+    try {
+      std::istringstream stream{std::string(file.text)};
+      YAML::Parser parser(stream);
+      YamlWalk walk;
+      while (parser.HandleNextDocument(walk)) {
+      }
+    } catch (const YAML::Exception& error) {
+      const bool has_place = !error.mark.is_null();
+      sink.add("yaml.syntax", has_place ? static_cast<uint32_t>(error.mark.line + 1) : 0,
+               has_place ? static_cast<uint32_t>(error.mark.column + 1) : 0, error.msg,
+               "make it valid YAML");
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+ValidatorPtr make_yaml_validator(const ValidatorConfig& config, ValidatorCache* cache) {
+  return std::make_unique<YamlValidator>(config, cache);
+}
+
+}  // namespace galley

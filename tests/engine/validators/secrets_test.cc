@@ -1,0 +1,130 @@
+#include "engine/validators/secret_rules.h"
+#include "validator_fixture.h"
+
+namespace galley {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Every credential here is made up; they are put together so that no scanner takes them for real.
+std::string github_token() {
+  return std::string("ghp") + "_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ0bC2eF4hJ6";
+}
+std::string aws_key() { return std::string("AKIA") + "Q3EGRZ7TPLN4WXYK"; }
+
+class Secrets : public ValidatorFixture {
+ protected:
+  Secrets() { use("secrets"); }
+};
+
+TEST_F(Secrets, KnownFormsAreFoundInAddedLines) {
+  propose("a.py", "x = 1\nkey = '" + aws_key() + "'\n");
+  propose("b.env", "TOKEN=" + github_token() + "\n");
+  propose("id_rsa", "-----BEGIN RSA PRIVATE KEY-----\nabc\n");
+  propose("url.txt", "postgres://app:s3cr3tPw9zQ@db.internal/x\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("secrets.aws-access-key-id a.py:2:8", "secrets.github-token b.env:1:7",
+                          "secrets.private-key id_rsa:1:1", "secrets.url-password url.txt:1:16"));
+}
+
+TEST_F(Secrets, MessageNeverCarriesTheSecret) {
+  propose("b.env", "TOKEN=" + github_token() + "\n");
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_THAT(report.findings[0].message, Not(HasSubstr(github_token().substr(4))));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("ghp_…"));
+}
+
+TEST_F(Secrets, WhatWasThereBeforeIsNotReported) {
+  base("b.env", "TOKEN=" + github_token() + "\n");
+  propose("b.env", "TOKEN=" + github_token() + "\nMORE=1\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, AssignmentsNeedEntropy) {
+  propose("a.ts",
+          "const apiKey = \"q8Zt2LmX0vB7cR4nW1yK\";\n"
+          "const password = \"correct-horse-battery\";\n"
+          "const secretName = \"my_service_secret_name\";\n"
+          "const apiKey2 = \"your-api-key-goes-here-0x1f\";\n");
+  EXPECT_THAT(findings(), ElementsAre("secrets.assigned-secret a.ts:1:17"));
+}
+
+TEST_F(Secrets, AllowCommentsAndExamplesAreLeftOut) {
+  propose("a", "k=" + github_token() + " # galley:allow\n" + "AKIA" + "IOSFODNN7EXAMPLE\n" +
+                   "postgres://user:password@localhost/db\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, OrdinaryTextHasNone) {
+  propose("a.json",
+          "{\"integrity\": \"sha512-4xQ9vZ0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2yZ3==\"}\n");
+  propose("b.c", "int key_count = 3; /* secret sauce */\nconst char* token = next_token();\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, RuleFileInGitleaksFormat) {
+  base("rules.toml", R"(
+title = "ours"
+[extend]
+useDefault = false
+[[rules]]
+id = "acme"
+description = "an ACME key"
+regex = '''acme-(key)-([0-9a-f]{8})'''
+secretGroup = 2
+keywords = ["ACME-"]
+entropy = 2.0
+[rules.allowlist]
+regexes = ['''^0{8}$''', '''dead''']
+[[rules]]
+id = "key-file"
+path = '''\.pem$'''
+[allowlist]
+paths = ['''^vendor/''']
+)");
+  use("secrets", "rules_file = \"rules.toml\"\n");
+  propose("a", "acme-key-1a2b3c4d\nacme-key-11111111\nacme-key-dead1234\nACME-key-1a2b3c4d\n");
+  propose("vendor/a", "acme-key-1a2b3c4d\n");
+  propose("x.pem", "anything\n");
+  EXPECT_THAT(findings(), ElementsAre("secrets.acme a:1:10", "secrets.key-file x.pem:1:1"));
+}
+
+TEST_F(Secrets, ProposalCannotLoosenTheRulesThatJudgeIt) {
+  base("rules.toml", "[[rules]]\nid = \"a\"\nregex = 'forbidden'\n");
+  use("secrets", "rules_file = \"rules.toml\"\n");
+  propose("rules.toml", "[[rules]]\nid = \"a\"\nregex = 'nothing'\n");
+  propose("x", "forbidden\n");
+  EXPECT_THAT(findings(), ElementsAre("secrets.a x:1:1"));
+}
+
+TEST(SecretRules, BadRuleFilesNameTheLine) {
+  const auto message = [](std::string_view text) {
+    const auto rules = SecretRules::parse(text, "r.toml");
+    return rules ? std::string("accepted") : rules.error().message;
+  };
+  EXPECT_THAT(message("[[rules]]\nid = \"a\"\nregex = 'a('\n"), StartsWith("r.toml:1: a pattern"));
+  EXPECT_THAT(message("[[rules]]\nregex = 'a'\n"), HasSubstr("needs an `id`"));
+  EXPECT_THAT(message("[[rules]]\nid = 'a'\n"), HasSubstr("needs a `regex` or a `path`"));
+  EXPECT_THAT(message("[[rules]]\nid='a'\nregex='b'\nsecretGroup=3\n"), HasSubstr("no group 3"));
+  EXPECT_THAT(message("title = 1\n"), HasSubstr("has no [[rules]]"));
+}
+
+TEST(SecretRules, BuiltInSetCompiles) {
+  const auto rules = SecretRules::built_in();
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_GE(rules->size(), 15U);
+}
+
+TEST(SecretRules, Entropy) {
+  EXPECT_EQ(entropy_of(""), 0.0);
+  EXPECT_EQ(entropy_of("aaaa"), 0.0);
+  EXPECT_EQ(entropy_of("abcd"), 2.0);
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,137 @@
+#include "validator_fixture.h"
+
+namespace galley {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+using SyntaxValidators = ValidatorFixture;
+
+TEST_F(SyntaxValidators, JsonErrorHasLineAndColumn) {
+  use("json");
+  propose("a.json", "{\n  \"a\": 1,\n}\n");
+  propose("b.txt", "{");
+  EXPECT_THAT(findings(), ElementsAre("json.syntax a.json:3:1"));
+}
+
+TEST_F(SyntaxValidators, ValidJsonPasses) {
+  use("json");
+  propose("a.json", "{\"a\": [1, 2.5, null, \"\\u00e9\"]}");
+  propose("deep/b.json", "\xEF\xBB\xBF[]");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(SyntaxValidators, EmptyBinaryAndTruncatedJsonAreErrors) {
+  use("json");
+  propose("empty.json", "");
+  propose("nul.json", std::string("{\0}", 3));
+  propose("open.json", "[1, 2");
+  propose("bytes.json", "\"\xff\"");
+  EXPECT_EQ(run().findings.size(), 4U);
+}
+
+TEST_F(SyntaxValidators, JsonNestedHalfAMillionDeepDoesNotCrash) {
+  use("json");
+  propose("deep.json", std::string(500'000, '['));
+  EXPECT_THAT(findings(), ElementsAre("json.depth deep.json:0:0"));
+}
+
+TEST_F(SyntaxValidators, JsonDuplicateKeyIsAWarning) {
+  use("json");
+  propose("a.json", "{\"k\": 1, \"k\": 2}");
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].rule, "json.duplicate_key");
+  EXPECT_EQ(report.findings[0].severity, Severity::kWarning);
+}
+
+TEST_F(SyntaxValidators, JsonCommentsOnlyWhereAllowed) {
+  propose("tsconfig.json", "{\n// note\n\"a\": 1}");
+  use("json");
+  EXPECT_EQ(run().findings.size(), 1U);
+  use("json", "allow_comments = true\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(SyntaxValidators, OnlyChangedFilesAreLookedAt) {
+  base("old.json", "{");
+  use("json");
+  propose("new.json", "{}");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(SyntaxValidators, PathsReplaceTheDefaultSelection) {
+  use("json", "paths = [\"*.conf\", \"!skip.conf\"]\n");
+  propose("a.json", "{");
+  propose("a.conf", "{");
+  propose("skip.conf", "{");
+  EXPECT_THAT(findings(), ElementsAre(StartsWith("json.syntax a.conf")));
+}
+
+TEST_F(SyntaxValidators, SeverityAndAgentsComeFromTheConfiguration) {
+  use("json", "severity = \"warning\"\nagents = [\"bot\"]\n");
+  propose("a.json", "{");
+  EXPECT_TRUE(try_run("ann")->findings.empty());
+  ASSERT_EQ(try_run("bot")->findings.size(), 1U);
+  EXPECT_EQ(try_run("bot")->findings[0].severity, Severity::kWarning);
+}
+
+TEST_F(SyntaxValidators, Toml) {
+  use("toml");
+  propose("a.toml", "a = 1\nb = = 2\n");
+  propose("ok.toml", "[a]\nb = \"c\"\n");
+  propose("deep.toml", "a = " + std::string(100'000, '['));
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[0].line, 2U);
+}
+
+TEST_F(SyntaxValidators, Yaml) {
+  use("yaml");
+  propose("bad.yml", "a: 1\nb: [1, 2\nc: 3\n");
+  propose("tab.yaml", "a:\n\t- b\n");
+  propose("ok.yaml", "a: 1\n---\nb: [*x, &x 1]\n");
+  propose("good.yml", "- &a x\n- *a\n---\nsecond: {doc: true}\n");
+  propose("bomb.yml", "a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n");
+  std::set<std::string> files;
+  for (const auto& finding : run().findings) files.insert(finding.path);
+  EXPECT_THAT(files, ElementsAre("bad.yml", "ok.yaml", "tab.yaml")) << "ok.yaml: unknown anchor";
+}
+
+TEST_F(SyntaxValidators, DeepYamlDoesNotCrash) {
+  use("yaml");
+  propose("deep.yml", std::string(200'000, '['));
+  EXPECT_EQ(run().findings.size(), 1U);
+}
+
+TEST_F(SyntaxValidators, Xml) {
+  use("xml");
+  propose("bad.xml", "<a>\n  <b></c>\n</a>\n");
+  propose("two.xml", "<a/><b/>");
+  propose("ok.svg", "<?xml version=\"1.0\"?>\n<!-- c --><svg><g/></svg>\n");
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[0].line, 2U);
+  EXPECT_THAT(report.findings[1].message, HasSubstr("exactly one root"));
+}
+
+TEST_F(SyntaxValidators, DeepXmlDoesNotCrash) {
+  use("xml");
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "<a>";
+  propose("deep.xml", text);
+  EXPECT_EQ(run().findings.size(), 1U);
+}
+
+TEST_F(SyntaxValidators, EveryNameOfTheConfigurationHasAMaker) {
+  for (const auto& name : builtin_validator_names()) {
+    use(name, name == "forbidden_text" ? "patterns = [\"x\"]\n" : "");
+    EXPECT_EQ(validators_.size(), 1U) << name;
+  }
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "validator_fixture.h"
+
+namespace galley {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using TextValidators = ValidatorFixture;
+
+TEST_F(TextValidators, ConflictMarkersInAddedLinesOnly) {
+  use("conflict_markers");
+  base("old.txt", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\nend\n");
+  propose("old.txt", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\nEND\n");
+  propose("new.txt", "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("conflict_markers new.txt:2:1", "conflict_markers new.txt:4:1",
+                          "conflict_markers new.txt:6:1"));
+}
+
+TEST_F(TextValidators, UnderlinedHeadingIsNoConflictMarker) {
+  use("conflict_markers");
+  propose("doc.rst", "Heading\n=======\n\n<<<<<<<not\n>>>>>>>>\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(TextValidators, WhitespaceOfAddedLines) {
+  use("whitespace");
+  base("a.c", "old \nkeep\n");
+  propose("a.c", "old \nkeep\nnew \n \tindent\nok\n\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("whitespace.trailing a.c:3:4", "whitespace.space_before_tab a.c:4:1",
+                          "whitespace.blank_at_eof a.c:6:0"));
+}
+
+TEST_F(TextValidators, CarriageReturnIsPartOfTheLineEnding) {
+  use("whitespace");
+  propose("dos.txt", "a\r\nb \r\n");
+  EXPECT_THAT(findings(), ElementsAre("whitespace.trailing dos.txt:2:2"));
+}
+
+/// `git diff --check` itself says which lines are wrong.
+TEST_F(TextValidators, WhitespaceAgreesWithGit) {
+  use("whitespace");
+  const auto git = [&](const std::string& command) {
+    const std::string line = "cd " + workspace_.path() + " && " + command;
+    ASSERT_EQ(std::system(line.c_str()), 0) << line;
+  };
+  git("git init -q . && git config user.email a@b.c && git config user.name n");
+  static const std::vector<std::string> kLines = {"x\n", "x \n",  " \tx\n", "\t x\n", "\n",
+                                                  " \n", "y\t\n", "  y\n",  "\t\n",   " \t \tz\n"};
+  uint64_t state = 7;
+  const auto next = [&state](size_t bound) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<size_t>(state >> 33U) % bound;
+  };
+  for (int round = 0; round < 40; ++round) {
+    // git does not count a blank first line of one byte among the blank ones at the end.
+    std::vector<std::string> lines = {"head\n"};
+    for (size_t i = 0; i < next(8); ++i) lines.push_back(kLines[next(kLines.size())]);
+    std::string before;
+    for (const auto& line : lines) before += line;
+    for (size_t i = 0; i < 1 + next(4); ++i) {
+      lines.insert(lines.begin() + 1 + static_cast<ptrdiff_t>(next(lines.size())),
+                   kLines[next(kLines.size())]);
+    }
+    std::string after;
+    for (const auto& line : lines) after += line;
+
+    base("f", before);
+    git("git add f");
+    overlay_.restore({});
+    propose("f", after);
+    std::set<std::string> ours;
+    for (const Finding& finding : run().findings) {
+      ours.insert("f:" + std::to_string(finding.line) + ": " + finding.message);
+    }
+    base("f", after);
+    git("git -c core.whitespace=cr-at-eol diff --check f >out; true");
+    base("f", before);
+    std::set<std::string> theirs;
+    const std::string output = workspace_.read("out");
+    for (size_t begin = 0; begin < output.size();) {
+      const size_t end = output.find('\n', begin);
+      std::string line = output.substr(begin, end - begin);
+      begin = end + 1;
+      if (!line.starts_with("f:")) continue;
+      const size_t comma = line.find(", ");
+      const size_t colon = line.find(": ");
+      std::string first = line.substr(0, comma);
+      const auto translate = [&](std::string text) {
+        if (text.find("trailing whitespace") != text.npos) return "trailing white space";
+        if (text.find("space before tab") != text.npos)
+          return "space before tab in the indentation";
+        return "new blank line at the end of the file";
+      };
+      theirs.insert(line.substr(0, colon + 2) + translate(first));
+      if (comma != line.npos) {
+        theirs.insert(line.substr(0, colon + 2) + translate(line.substr(comma)));
+      }
+    }
+    EXPECT_EQ(ours, theirs) << "before:\n" << before << "after:\n" << after << "git:\n" << output;
+  }
+}
+
+TEST_F(TextValidators, Utf8) {
+  use("utf8");
+  base("latin1.txt", "caf\xe9\n");
+  propose("latin1.txt", "caf\xe9s\n");
+  propose("good.txt", "\xE2\x82\xAC \xF0\x9F\x98\x80\n");
+  propose("bad.txt", "ok\nxx\xC3(\n");
+  propose("surrogate.txt", "\xED\xA0\x80");
+  propose("overlong.txt", "\xC0\xAF");
+  propose("binary", std::string("\0\xff", 2));
+  EXPECT_THAT(findings(),
+              ElementsAre("utf8 bad.txt:2:3", "utf8 overlong.txt:1:1", "utf8 surrogate.txt:1:1"));
+}
+
+TEST_F(TextValidators, LineEndingsKeepWhatTheFileHad) {
+  use("line_endings");
+  base("dos.txt", "a\r\nb\r\n");
+  base("unix.txt", "a\nb\n");
+  base("mixed.txt", "a\r\nb\n");
+  propose("dos.txt", "a\r\nb\r\nc\n");
+  propose("unix.txt", "a\nb\nc\r\n");
+  propose("mixed.txt", "a\r\nb\nc\r\n");
+  propose("new-mixed.txt", "a\nb\r\n");
+  propose("new-dos.txt", "a\r\nb\r\n");
+  EXPECT_THAT(findings(), ElementsAre("line_endings dos.txt:3:0", "line_endings new-mixed.txt:2:0",
+                                      "line_endings unix.txt:3:0"));
+}
+
+TEST_F(TextValidators, LineEndingsCanBeDemanded) {
+  use("line_endings", "style = \"lf\"\n");
+  propose("new-dos.txt", "a\r\nb\r\n");
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].message, "2 added lines end with CRLF in a file of LF");
+}
+
+TEST_F(TextValidators, LastNewline) {
+  use("last_newline");
+  base("without.txt", "a");
+  propose("without.txt", "b");
+  propose("new.txt", "a\nb");
+  propose("empty.txt", "");
+  EXPECT_THAT(findings(), ElementsAre("last_newline new.txt:2:0"));
+}
+
+TEST_F(TextValidators, SizeHoldsForNewAndGrownFiles) {
+  use("size", "max_bytes = 10\n");
+  base("big", std::string(30, 'x'));
+  base("grows", std::string(10, 'x'));
+  propose("big", std::string(20, 'x'));
+  propose("grows", std::string(11, 'x'));
+  propose("new", std::string(11, 'x'));
+  propose("ok", std::string(10, 'x'));
+  EXPECT_THAT(findings(), ElementsAre("size grows:0:0", "size new:0:0"));
+}
+
+TEST_F(TextValidators, Shebang) {
+  use("shebang");
+  base("already", "#!/bin/sh\n", 0644);
+  propose("already", "#!/bin/sh\necho\n");
+  propose("script", "#!/bin/sh\n");
+  propose("data", "x\n");
+  propose("elf", std::string("\x7f"
+                             "ELF\0",
+                             5));
+  ASSERT_TRUE(overlay_.set_mode(rel("data"), 0755));
+  ASSERT_TRUE(overlay_.set_mode(rel("elf"), 0755));
+  EXPECT_THAT(findings(),
+              ElementsAre("shebang.missing data:1:0", "shebang.not_executable script:1:0"));
+}
+
+TEST_F(TextValidators, ForbiddenTextInAddedLines) {
+  use("forbidden_text", "patterns = ['console\\.log\\(', '(?i)do not commit']\n");
+  base("a.js", "console.log(1)\n");
+  propose("a.js", "console.log(1)\nx; console.log(2)\n// DO NOT COMMIT\n");
+  EXPECT_THAT(findings(), ElementsAre("forbidden_text a.js:2:4", "forbidden_text a.js:3:4"));
+}
+
+TEST_F(TextValidators, PatternThatDoesNotCompileIsAnErrorWithItsPlace) {
+  auto config = parse_config("[[validator]]\nbuiltin = \"forbidden_text\"\npatterns = [\"a(\"]\n",
+                             "galley.toml");
+  ASSERT_TRUE(config);
+  const auto made = make_validators(*config, workspace_.directory(), nullptr, nullptr);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("galley.toml:1: validator `forbidden_text`"));
+}
+
+TEST_F(TextValidators, MovedFileIsComparedWithItsOldContent) {
+  use("whitespace");
+  base("old.c", "bad \n");
+  ASSERT_TRUE(overlay_.move(rel("old.c"), rel("new.c")));
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(TextValidators, BrokenSymlinksAndLoops) {
+  use("symlinks");
+  base("target", "x");
+  ASSERT_TRUE(overlay_.make_symlink(rel("ok"), "target"));
+  ASSERT_TRUE(overlay_.make_symlink(rel("broken"), "nowhere"));
+  ASSERT_TRUE(overlay_.make_symlink(rel("loop"), "loop"));
+  ASSERT_TRUE(overlay_.make_symlink(rel("to-new"), "dir/made"));
+  propose("dir/made", "x");
+  EXPECT_THAT(findings(), ElementsAre("symlinks.broken broken:0:0", "symlinks.loop loop:0:0"));
+}
+
+TEST_F(TextValidators, CaseCollisionsNamePairsOnce) {
+  use("case_collisions");
+  base("Makefile", "x");
+  propose("makefile", "y");
+  propose("new/A", "y");
+  propose("new/a", "y");
+  EXPECT_EQ(run().findings.size(), 2U);
+}
+
+TEST_F(TextValidators, StopsWhenAsked) {
+  use("utf8");
+  propose("a", "x");
+  deadline_ = Deadline::after(clock_, std::chrono::milliseconds(-1));
+  EXPECT_FALSE(try_run());
+}
+
+TEST_F(TextValidators, FindingsCarryNoControlCharacters) {
+  use("forbidden_text", "patterns = ['bad.*']\n");
+  propose("a", "bad \x1b[31m \xff\n");
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_THAT(report.findings[0].message, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(report.findings[0].message, Not(HasSubstr("\xff")));
+}
+
+}  // namespace
+}  // namespace galley

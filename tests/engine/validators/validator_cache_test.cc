@@ -1,0 +1,90 @@
+#include "engine/validators/validator_cache.h"
+
+#include "staging/fs/memory_directory.h"
+#include "validator_fixture.h"
+
+namespace galley {
+namespace {
+
+std::vector<Finding> some_findings() {
+  Finding finding;
+  finding.rule = "a.b";
+  finding.severity = Severity::kWarning;
+  finding.path = "p/\xff";
+  finding.line = 3;
+  finding.column = 4;
+  finding.message = "m";
+  finding.remedy = "r";
+  return {finding};
+}
+
+TEST(ValidatorCache, FindingsSurviveTheJsonText) {
+  auto findings = some_findings();
+  findings[0].path = "p";
+  EXPECT_EQ(findings_from_json(findings_to_json(findings)), findings);
+}
+
+TEST(ValidatorCache, DamagedTextIsNoAnswer) {
+  const std::string text = findings_to_json(some_findings());
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(findings_from_json(text.substr(0, size)));
+  }
+  EXPECT_FALSE(findings_from_json("{\"format\":2,\"findings\":[]}"));
+  EXPECT_FALSE(findings_from_json("{\"format\":1,\"findings\":[[\"a\",9,\"\",0,0,\"\",\"\"]]}"));
+}
+
+TEST(ValidatorCache, DiskCacheAnswersAfterReopening) {
+  const auto root = make_memory_directory();
+  ASSERT_TRUE(root->make_directory(rel("cache"), 0700));
+  const ContentId key = ContentId::of("key");
+  {
+    DiskValidatorCache cache(*root->open_directory(rel("cache")));
+    EXPECT_FALSE(cache.get(key));
+    cache.put(key, {});
+  }
+  DiskValidatorCache cache(*root->open_directory(rel("cache")));
+  ASSERT_TRUE(cache.get(key));
+  EXPECT_TRUE(cache.get(key)->empty());
+}
+
+TEST(ValidatorCache, MemoryCacheForgetsTheOldest) {
+  MemoryValidatorCache cache;
+  for (size_t i = 0; i <= MemoryValidatorCache::kMaxEntries; ++i) {
+    cache.put(ContentId::of(std::to_string(i)), {});
+  }
+  EXPECT_FALSE(cache.get(ContentId::of("0")));
+  EXPECT_TRUE(cache.get(ContentId::of("1")));
+}
+
+class CachedValidator : public ValidatorFixture {
+ protected:
+  CachedValidator() {
+    cache_ = &memory_;
+    use("json");
+  }
+  MemoryValidatorCache memory_;
+};
+
+TEST_F(CachedValidator, SecondRunOverTheSameBytesIsRemembered) {
+  propose("a.json", "{");
+  EXPECT_FALSE(run().was_cached);
+  const auto again = run();
+  EXPECT_TRUE(again.was_cached);
+  EXPECT_EQ(again.findings.size(), 1U);
+  propose("b.txt", "not looked at");
+  EXPECT_TRUE(run().was_cached);
+}
+
+TEST_F(CachedValidator, ChangedBytesNameOrConfigurationRunAgain) {
+  propose("a.json", "{}");
+  EXPECT_FALSE(run().was_cached);
+  propose("a.json", "{ }");
+  EXPECT_FALSE(run().was_cached);
+  ASSERT_TRUE(overlay_.move(rel("a.json"), rel("b.json")));
+  EXPECT_FALSE(run().was_cached);
+  use("json", "severity = \"warning\"\n");
+  EXPECT_FALSE(run().was_cached);
+}
+
+}  // namespace
+}  // namespace galley
