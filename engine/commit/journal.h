@@ -25,6 +25,7 @@ struct JournalSide {
   Node node;
   uint32_t uid = 0;
   uint32_t gid = 0;
+  int64_t mtime_ns = 0;  ///< of the old object; 0 on the new side
   std::vector<ExtendedAttribute> attributes;
   bool operator==(const JournalSide&) const = default;
 };

@@ -72,6 +72,7 @@ bool read_side(WireReader& in, JournalSide& side) {
   side.node.content = in.id();
   side.uid = in.u32();
   side.gid = in.u32();
+  side.mtime_ns = in.i64();
   const uint16_t count = in.u16();
   if (count > kMaxAttributes) return false;
   for (uint16_t i = 0; i < count && !in.failed(); ++i) {

@@ -28,6 +28,7 @@ void write_side(WireWriter& out, const JournalSide& side) {
   out.id(side.node.content);
   out.u32(side.uid);
   out.u32(side.gid);
+  out.i64(side.mtime_ns);
   out.u16(static_cast<uint16_t>(side.attributes.size()));
   for (const auto& attribute : side.attributes) {
     out.text(attribute.name);

@@ -17,6 +17,7 @@ class Approval {
 
  private:
   friend class Gate;
+  friend struct ApprovalForTests;  ///< defined nowhere but in tests
   explicit Approval(const ContentId& proposal) : proposal_(proposal) {}
   ContentId proposal_;
 };

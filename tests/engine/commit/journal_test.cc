@@ -34,8 +34,8 @@ Journal five_files() {
   for (const auto* name : {"a", "b", "c", "d/e", "f"}) {
     JournalOp op;
     op.path = path(name);
-    op.before = {file_node(std::string("old ") + name), 1000, 1000, {{"user.x", "y"}}};
-    op.after = {file_node(std::string("new ") + name, 0755), 1000, 1000, {}};
+    op.before = {file_node(std::string("old ") + name), 1000, 1000, 12, {{"user.x", "y"}}};
+    op.after = {file_node(std::string("new ") + name, 0755), 1000, 1000, 0, {}};
     if (op.path == path("f")) op.copied_from = path("a");
     for (const auto* side : {"old ", "new "}) {
       const std::string content = std::string(side) + name;

@@ -1,0 +1,312 @@
+#include "engine/commit/apply.h"
+
+#include <cerrno>
+
+#include "base/check.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPermissions = 0777;
+constexpr uint32_t kSpecialBits = 07000;
+constexpr uint32_t kOwnerAll = 0700;
+constexpr std::string_view kOld = ".old";
+constexpr std::string_view kKeep = Slots::kKeepSuffix;
+
+/// Files up to this size are always read after the swap: a store through a mapping may change no
+/// timestamp at all.
+constexpr uint64_t kAlwaysHashBytes = uint64_t{256} << 10U;
+
+/// What another program's interference looks like to a rename.
+bool is_interference(const Error& error) {
+  switch (error.os_error) {
+    case EEXIST:
+    case ENOENT:
+    case ENOTEMPTY:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_same_object(const FileStat& a, const FileStat& b) {
+  return a.kind == b.kind && a.inode == b.inode && a.size == b.size && a.mtime_ns == b.mtime_ns &&
+         (a.mode & kPermissions) == (b.mode & kPermissions);
+}
+
+}  // namespace
+
+bool is_unsupported(const Error& error) {
+  return error.os_error == EINVAL || error.os_error == ENOSYS || error.os_error == EOPNOTSUPP ||
+         error.os_error == EXDEV;
+}
+
+Result<std::optional<ConflictPath>> Applier::run() {
+  done_.reserve(plan_->steps.size());
+  for (size_t i = 0; i < plan_->steps.size(); ++i) {
+    auto conflict = apply(i);
+    if (conflict && !*conflict) continue;
+    if (conflict) return conflict;
+    if (!is_interference(conflict.error())) return conflict;
+    const JournalOp& here = op(plan_->steps[i]);
+    GALLEY_ASSIGN(const Location at, view_->locate(here.path));
+    auto found = observe(at);
+    ConflictPath path = make_conflict(here.path, here.before.node, found ? *found : Node());
+    path.message = "'" + here.path.str() + "' was changed while it was being committed (" +
+                   conflict.error().message + ")";
+    return std::optional<ConflictPath>(std::move(path));
+  }
+  return std::optional<ConflictPath>();
+}
+
+/// Saves most swap-backs: a change that is visible already is found before anything moves.
+Result<std::optional<ConflictPath>> Applier::look_before(const Step& step,
+                                                         const Location& at) const {
+  const JournalOp& here = op(step);
+  if (here.before.node.kind == FileKind::kAbsent) return std::optional<ConflictPath>();
+  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+  if (stat.kind == FileKind::kDirectory && here.before.node.kind == FileKind::kDirectory) {
+    return std::optional<ConflictPath>();
+  }
+  if (is_same_object(stat, bases_->stats[step.op])) return std::optional<ConflictPath>();
+  GALLEY_ASSIGN(const Node node, observe(at, stat));
+  if (node == here.before.node) return std::optional<ConflictPath>();
+  return std::optional<ConflictPath>(make_conflict(here.path, here.before.node, node));
+}
+
+Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
+  const Step& step = plan_->steps[index];
+  const JournalOp& here = op(step);
+  GALLEY_ASSIGN(const Location at, view_->locate(here.path));
+  GALLEY_ASSIGN(auto conflict, look_before(step, at));
+  if (conflict) return conflict;
+  Way way = Way::kPlain;
+  switch (step.kind) {
+    case StepKind::kExchange: {
+      GALLEY_ASSIGN(way, exchange(step, at));
+      break;
+    }
+    case StepKind::kPlace:
+      GALLEY_TRY(place(Slots::name(step.op), at));
+      break;
+    case StepKind::kMove:
+      GALLEY_TRY(move(plan_->ops[step.source].path, here.path));
+      break;
+    case StepKind::kCatch:
+      GALLEY_TRY(take(at, Slots::name(step.op)));
+      break;
+    case StepKind::kMode:
+      GALLEY_TRY(set_mode(here, at));
+      break;
+    case StepKind::kRemoveDirectory:
+      GALLEY_TRY(at.directory->remove_directory(at.name));
+      view_->forget();
+      break;
+  }
+  done_.push_back({index, way});
+  return look(step, way);
+}
+
+Result<void> Applier::place(const RelPath& slot, const Location& at) const {
+  const Directory& slots = slots_->directory();
+  auto placed = slots.rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
+  if (placed || !is_unsupported(placed.error())) return placed;
+  // A hard link never replaces either, and works for symbolic links; a directory can only be
+  // renamed, onto nothing or an empty directory.
+  GALLEY_ASSIGN(const FileStat stat, slots.stat(slot));
+  if (stat.kind == FileKind::kDirectory) {
+    return slots.rename(slot, *at.directory, at.name, RenameMode::kReplace);
+  }
+  GALLEY_TRY(slots.make_hard_link(slot, *at.directory, at.name));
+  return slots.remove_file(slot);
+}
+
+Result<void> Applier::take(const Location& at, const RelPath& slot) const {
+  const Directory& slots = slots_->directory();
+  auto taken = at.directory->rename(at.name, slots, slot, RenameMode::kNoReplace);
+  if (taken || !is_unsupported(taken.error()) || taken.error().os_error == EXDEV) return taken;
+  // The slot directory is ours alone, so nothing can be in the way.
+  return at.directory->rename(at.name, slots, slot, RenameMode::kReplace);
+}
+
+Result<void> Applier::move(const RelPath& from, const RelPath& to) {
+  GALLEY_ASSIGN(const Location source, view_->locate(from));
+  GALLEY_ASSIGN(const auto source_directory, source.directory->open_directory(RelPath::root()));
+  GALLEY_ASSIGN(const Location target, view_->locate(to));
+  return source_directory->rename(source.name, *target.directory, target.name,
+                                  RenameMode::kNoReplace);
+}
+
+Result<Applier::Way> Applier::exchange(const Step& step, const Location& at) {
+  const Directory& slots = slots_->directory();
+  const RelPath slot = Slots::name(step.op);
+  const JournalOp& here = op(step);
+  auto swapped = slots.rename(slot, *at.directory, at.name, RenameMode::kExchange);
+  const bool is_directory =
+      here.before.node.kind == FileKind::kDirectory || here.after.node.kind == FileKind::kDirectory;
+  if (is_directory) view_->forget();
+  if (swapped) return Way::kPlain;
+  if (!is_unsupported(swapped.error())) return swapped.error();
+  GALLEY_ASSIGN(const Location again, view_->locate(here.path));
+  if (here.before.node.kind == FileKind::kDirectory) {
+    // Its children are gone already; overlayfs lets nobody rename a directory of a lower layer.
+    GALLEY_TRY(again.directory->remove_directory(again.name));
+    GALLEY_TRY(place(slot, again));
+    return Way::kRemoved;
+  }
+  const RelPath old = Slots::name(step.op, kOld);
+  if (here.after.node.kind == FileKind::kDirectory) {
+    GALLEY_TRY(take(again, old));
+    GALLEY_TRY(place(slot, again));
+    return Way::kTaken;
+  }
+  // Readers never see it missing; a save between the two calls is the only one that is lost.
+  GALLEY_TRY(again.directory->make_hard_link(again.name, slots, old));
+  GALLEY_TRY(slots.rename(slot, *again.directory, again.name, RenameMode::kReplace));
+  return Way::kLinked;
+}
+
+Result<void> Applier::set_mode(const JournalOp& here, const Location& at) const {
+  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+  return at.directory->set_mode(at.name, here.after.node.mode | (stat.mode & kSpecialBits));
+}
+
+Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
+  const JournalOp& here = op(step);
+  Location at{&slots_->directory(), Slots::name(step.op)};
+  const JournalSide* expected = &here.before;
+  const FileStat* base = &bases_->stats[step.op];
+  switch (step.kind) {
+    case StepKind::kPlace:
+    case StepKind::kMode:
+    case StepKind::kRemoveDirectory:
+      return std::optional<ConflictPath>();
+    case StepKind::kMove: {
+      GALLEY_ASSIGN(at, view_->locate(here.path));
+      expected = &plan_->ops[step.source].before;
+      base = &bases_->stats[step.source];
+      break;
+    }
+    case StepKind::kExchange:
+      if (way == Way::kRemoved) return std::optional<ConflictPath>();
+      if (way != Way::kPlain) at.name = Slots::name(step.op, kOld);
+      break;
+    case StepKind::kCatch:
+      break;
+  }
+  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+  if (stat.size > kAlwaysHashBytes && is_same_object(stat, *base)) {
+    return std::optional<ConflictPath>();
+  }
+  GALLEY_ASSIGN(const Node caught, observe(at, stat));
+  if (caught.kind == FileKind::kDirectory && expected->node.kind == FileKind::kDirectory) {
+    GALLEY_ASSIGN(const auto directory, at.directory->open_directory(at.name));
+    GALLEY_ASSIGN(const auto entries, directory->list());
+    if (entries.empty() && caught == expected->node) return std::optional<ConflictPath>();
+  } else if (caught == expected->node) {
+    return std::optional<ConflictPath>();
+  }
+  return std::optional<ConflictPath>(make_conflict(here.path, expected->node, caught));
+}
+
+Result<void> Applier::undo() {
+  view_->forget();
+  while (!done_.empty()) {
+    GALLEY_TRY(undo_one(done_.back()));
+    done_.pop_back();
+  }
+  return {};
+}
+
+Result<void> Applier::undo_one(const Done& done) {
+  const Step& step = plan_->steps[done.step];
+  const JournalOp& here = op(step);
+  const Directory& slots = slots_->directory();
+  auto located = view_->locate(here.path);
+  // Somebody removed the directory: there is no place left to put anything back.
+  if (!located && is_interference(located.error())) return {};
+  if (!located) return located.error();
+  const Location at = *located;
+  Result<void> undone;
+  switch (step.kind) {
+    case StepKind::kExchange:
+      undone = undo_exchange(step, done.way);
+      break;
+    case StepKind::kPlace:
+      undone = take(at, Slots::name(step.op));
+      view_->forget();
+      break;
+    case StepKind::kMove: {
+      undone = move(here.path, plan_->ops[step.source].path);
+      if (undone || undone.error().os_error != EEXIST) break;
+      GALLEY_ASSIGN(const Location again, view_->locate(here.path));
+      undone = take(again, Slots::name(step.op, kKeep));
+      break;
+    }
+    case StepKind::kCatch:
+      undone = place(Slots::name(step.op), at);
+      break;
+    case StepKind::kMode: {
+      const bool is_new = here.before.node.kind != here.after.node.kind;
+      const uint32_t mode = is_new ? here.after.node.mode | kOwnerAll : bases_->stats[step.op].mode;
+      undone = at.directory->set_mode(at.name, mode);
+      break;
+    }
+    case StepKind::kRemoveDirectory:
+      undone = undo_remove(here, at);
+      break;
+  }
+  if (undone) return {};
+  const int code = undone.error().os_error;
+  // Something stands in the way of what we caught: it stays, and the caught one goes to rescue.
+  if (code == EEXIST && step.kind == StepKind::kCatch) {
+    return slots.rename(Slots::name(step.op), slots, Slots::name(step.op, kKeep),
+                        RenameMode::kReplace);
+  }
+  // Ours was taken away or filled by somebody: there is nothing left to put back.
+  if (code == EEXIST || code == ENOENT || code == ENOTEMPTY) return {};
+  return undone;
+}
+
+Result<void> Applier::undo_exchange(const Step& step, Way way) {
+  const Directory& slots = slots_->directory();
+  const RelPath slot = Slots::name(step.op);
+  const RelPath old = Slots::name(step.op, kOld);
+  view_->forget();
+  GALLEY_ASSIGN(const Location here, view_->locate(op(step).path));
+  switch (way) {
+    case Way::kPlain: {
+      auto back = slots.rename(slot, *here.directory, here.name, RenameMode::kExchange);
+      // Somebody deleted the new one meanwhile: the old one comes back all the same.
+      if (!back && back.error().os_error == ENOENT) return place(slot, here);
+      return back;
+    }
+    case Way::kLinked:
+      GALLEY_TRY(here.directory->make_hard_link(here.name, slots, slot));
+      return slots.rename(old, *here.directory, here.name, RenameMode::kReplace);
+    case Way::kTaken:
+      GALLEY_TRY(take(here, slot));
+      return place(old, here);
+    case Way::kRemoved:
+      GALLEY_TRY(take(here, slot));
+      return undo_remove(op(step), here);
+  }
+  return {};
+}
+
+Result<void> Applier::undo_remove(const JournalOp& here, const Location& at) const {
+  GALLEY_TRY(at.directory->make_directory(at.name, kOwnerAll));
+  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+  if (stat.uid != here.before.uid || stat.gid != here.before.gid) {
+    static_cast<void>(at.directory->set_owner(at.name, here.before.uid, here.before.gid));
+  }
+  for (const auto& attribute : here.before.attributes) {
+    static_cast<void>(at.directory->set_attribute(at.name, attribute));
+  }
+  return at.directory->set_mode(at.name, here.before.node.mode);
+}
+
+}  // namespace galley

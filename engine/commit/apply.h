@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/commit/base_check.h"
+#include "engine/commit/plan.h"
+#include "engine/commit/slots.h"
+#include "engine/commit/workspace_view.h"
+
+namespace galley {
+
+/// The apply step: swaps slots and paths one by one, and can put everything back.
+///
+/// Invariant: exchange, then look. What a swap caught is compared with the base afterwards, so
+/// bytes
+///            that somebody saved in the last instant are caught too, never overwritten.
+/// Ownership: borrows plan, bases, view and slots.
+/// Threads:   confined to one thread.
+class Applier {
+ public:
+  Applier(const Plan& plan, const CheckedBases& bases, WorkspaceView& view, const Slots& slots)
+      : plan_(&plan), bases_(&bases), view_(&view), slots_(&slots) {}
+
+  /// Does every step, or stops at the first conflict (a value) or failure (an Error); then undo()
+  /// is to be called.
+  Result<std::optional<ConflictPath>> run();
+  /// Puts back what was done, backwards. Foreign objects found in the way stay in the slots.
+  /// Errors: the tree is between old and new; the journal's ABORT record lets recovery finish.
+  Result<void> undo();
+
+ private:
+  /// How a step was done, for its inverse.
+  enum class Way : uint8_t {
+    kPlain,    ///< one rename
+    kLinked,   ///< no RENAME_EXCHANGE: the old object was linked to "<n>.old", then replaced
+    kRemoved,  ///< an empty directory was removed, then the path was filled
+    kTaken,    ///< the old object was renamed to "<n>.old", then the path was filled
+  };
+  struct Done {
+    size_t step = 0;
+    Way way = Way::kPlain;
+  };
+
+  Result<std::optional<ConflictPath>> apply(size_t step);
+  Result<Way> exchange(const Step& step, const Location& at);
+  Result<void> place(const RelPath& slot, const Location& at) const;
+  Result<void> take(const Location& at, const RelPath& slot) const;
+  Result<void> move(const RelPath& from, const RelPath& to);
+  Result<void> set_mode(const JournalOp& op, const Location& at) const;
+  /// The conflict in what a step caught, if any.
+  Result<std::optional<ConflictPath>> look(const Step& step, Way way);
+  Result<std::optional<ConflictPath>> look_before(const Step& step, const Location& at) const;
+  Result<void> undo_one(const Done& done);
+  Result<void> undo_exchange(const Step& step, Way way);
+  Result<void> undo_remove(const JournalOp& op, const Location& at) const;
+  [[nodiscard]] const JournalOp& op(const Step& step) const { return plan_->ops[step.op]; }
+
+  const Plan* plan_;
+  const CheckedBases* bases_;
+  WorkspaceView* view_;
+  const Slots* slots_;
+  std::vector<Done> done_;
+};
+
+/// Whether renameat2 said that it cannot do this flag, or not between these places.
+[[nodiscard]] bool is_unsupported(const Error& error);
+
+}  // namespace galley

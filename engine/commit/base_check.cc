@@ -1,0 +1,196 @@
+#include "engine/commit/base_check.h"
+
+#include <cerrno>
+#include <map>
+
+namespace galley {
+namespace {
+
+/// A file changed again within one tick of a coarse clock keeps its timestamp: what was seen less
+/// than this after its last change is read again (git does the same with its index).
+constexpr int64_t kRacyNs = 20'000'000;
+
+constexpr uint32_t kPermissions = 0777;
+
+class BaseCheck {
+ public:
+  BaseCheck(const ChangeSet& changes, Plan& plan, WorkspaceView& view)
+      : changes_(changes), plan_(plan), view_(view) {
+    for (const auto& change : changes) by_path_.emplace(change.path, &change);
+  }
+
+  Result<CheckedBases> run() {
+    result_.stats.resize(changes_.size());
+    for (size_t i = 0; i < changes_.size(); ++i) GALLEY_TRY(check(i));
+    return std::move(result_);
+  }
+
+ private:
+  Result<void> check(size_t i);
+  Result<void> check_emptied(const Change& change, const Location& at);
+  Result<Node> node_now(const Change& change, const Location& at, const FileStat& stat) const;
+  Result<void> record_before(size_t i, const Location& at, const FileStat& stat);
+  [[nodiscard]] bool becomes_directory(const RelPath& path) const;
+  [[nodiscard]] static bool is_signature_of_base(const Change& change, const FileStat& stat);
+  void conflict(const Change& change, const Node& found) {
+    result_.conflicts.push_back(make_conflict(change.path, change.before, found));
+  }
+
+  const ChangeSet& changes_;
+  Plan& plan_;
+  WorkspaceView& view_;
+  std::map<RelPath, const Change*> by_path_;
+  CheckedBases result_;
+};
+
+/// Whether a directory is made at this path by this very transaction, from nothing or from a file
+/// or link: then nothing can be below it yet, and a link there must not be looked through.
+bool BaseCheck::becomes_directory(const RelPath& path) const {
+  for (RelPath at = path; !at.is_root(); at = at.parent()) {
+    const auto found = by_path_.find(at);
+    if (found == by_path_.end()) continue;
+    const Change& change = *found->second;
+    if (change.after.kind == FileKind::kDirectory && change.before.kind != FileKind::kDirectory) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool BaseCheck::is_signature_of_base(const Change& change, const FileStat& stat) {
+  const BaseStamp& base = change.base;
+  if (base.inode == 0 || base.inode != stat.inode || base.device != stat.device) return false;
+  if (base.mtime_ns != stat.mtime_ns || base.ctime_ns != stat.ctime_ns) return false;
+  if (change.before.size != stat.size) return false;
+  return std::max(stat.mtime_ns, stat.ctime_ns) < base.seen_ns - kRacyNs;
+}
+
+Result<Node> BaseCheck::node_now(const Change& change, const Location& at,
+                                 const FileStat& stat) const {
+  if (stat.kind == FileKind::kRegular && change.before.kind == FileKind::kRegular) {
+    Node node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
+    // Another size cannot be the same content, and need not be read to say so.
+    if (stat.size != change.before.size) return node;
+    if (is_signature_of_base(change, stat)) {
+      node.content = change.before.content;
+      return node;
+    }
+  }
+  return observe(at, stat);
+}
+
+Result<void> BaseCheck::check(size_t i) {
+  const Change& change = changes_[i];
+  if (becomes_directory(change.path.parent())) {
+    // Its parent is checked to be absent, or a file or link, where nothing can be below.
+    if (change.before.kind != FileKind::kAbsent) conflict(change, Node());
+    return {};
+  }
+  auto at = view_.locate(change.path);
+  if (!at && (at.error().os_error == ENOENT || at.error().os_error == ENOTDIR)) {
+    Node missing;
+    ConflictPath path = make_conflict(change.path, change.before, missing);
+    if (change.before.kind == FileKind::kAbsent) {
+      path.message = "the directory '" + change.path.parent().str() + "' that was to hold '" +
+                     change.path.str() + "' is gone";
+    }
+    result_.conflicts.push_back(std::move(path));
+    return {};
+  }
+  if (!at) return at.error();
+  GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
+  result_.stats[i] = stat;
+  auto now = node_now(change, *at, stat);
+  if (!now && now.error().kind == ErrorKind::kNotFound) now = Node();  // went away meanwhile
+  if (!now) return now.error();
+  if (*now != change.before) {
+    conflict(change, *now);
+    return {};
+  }
+  if (stat.kind == FileKind::kAbsent) return {};
+  GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
+  if (stat.mount != parent.mount) {
+    return fail(ErrorKind::kRefused, "commit.crosses_mount",
+                "'" + change.path.str() + "' is a mount point; unmount it first",
+                change.path.str());
+  }
+  GALLEY_TRY(record_before(i, *at, stat));
+  return check_emptied(change, *at);
+}
+
+Result<void> BaseCheck::record_before(size_t i, const Location& at, const FileStat& stat) {
+  JournalSide& side = plan_.ops[i].before;
+  side.uid = stat.uid;
+  side.gid = stat.gid;
+  side.mtime_ns = stat.mtime_ns;
+  // Links carry none that a user could set.
+  if (stat.kind == FileKind::kSymlink) return {};
+  GALLEY_ASSIGN(side.attributes, at.directory->attributes(at.name));
+  return {};
+}
+
+/// A directory that goes away may hold only what goes away with it.
+Result<void> BaseCheck::check_emptied(const Change& change, const Location& at) {
+  const bool is_emptied =
+      change.before.kind == FileKind::kDirectory && change.after.kind != FileKind::kDirectory;
+  if (!is_emptied) return {};
+  GALLEY_ASSIGN(const auto directory, at.directory->open_directory(at.name));
+  GALLEY_ASSIGN(const auto entries, directory->list());
+  for (const auto& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    const auto path = name ? change.path.join(*name) : name;
+    const auto found = path ? by_path_.find(*path) : by_path_.end();
+    if (found != by_path_.end() && found->second->after.kind == FileKind::kAbsent) continue;
+    ConflictPath conflict = make_conflict(change.path, change.before, change.before);
+    conflict.message = "the directory '" + change.path.str() + "' holds '" + entry.name +
+                       "', which the change does not know";
+    result_.conflicts.push_back(std::move(conflict));
+    return {};
+  }
+  return {};
+}
+
+std::string in_words(const Node& node) {
+  switch (node.kind) {
+    case FileKind::kAbsent:
+      return "nothing";
+    case FileKind::kDirectory:
+      return "a directory";
+    case FileKind::kSymlink:
+      return "a symbolic link";
+    case FileKind::kOther:
+      return "a special file";
+    case FileKind::kRegular:
+      return "a file";
+  }
+  return "something";
+}
+
+}  // namespace
+
+ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found) {
+  ConflictPath conflict;
+  conflict.path = path;
+  conflict.expected = expected;
+  conflict.found = found;
+  const std::string name = "'" + path.str() + "'";
+  if (expected.kind == found.kind && expected.kind != FileKind::kAbsent) {
+    const bool is_mode = expected.content == found.content && expected.mode != found.mode &&
+                         expected.size == found.size;
+    conflict.message = is_mode ? "the mode of " + name + " was changed since it was read"
+                               : name + " was changed since it was read";
+  } else if (found.kind == FileKind::kAbsent) {
+    conflict.message = name + " is gone since it was read";
+  } else if (expected.kind == FileKind::kAbsent) {
+    conflict.message = name + " exists now: " + in_words(found) + " was put there meanwhile";
+  } else {
+    conflict.message = name + " was " + in_words(expected) + " and is " + in_words(found) + " now";
+  }
+  return conflict;
+}
+
+Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, WorkspaceView& view) {
+  return BaseCheck(changes, plan, view).run();
+}
+
+}  // namespace galley

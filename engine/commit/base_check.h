@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/commit/outcome.h"
+#include "engine/commit/plan.h"
+#include "engine/commit/workspace_view.h"
+
+namespace galley {
+
+/// What the workspace held under the lock, for one operation each.
+struct CheckedBases {
+  std::vector<FileStat> stats;          ///< by index of Plan::ops
+  std::vector<ConflictPath> conflicts;  ///< empty when the proposal's bases still stand
+};
+
+/// Compares every path with the base it was proposed on: by stat signature when that can be
+/// believed, else by content. A touch, or the same bytes written again, is no conflict.
+///
+/// Fills owner and attributes of the `before` sides of `plan`.
+/// Errors: kRefused `path.through_symlink`, `commit.crosses_mount`; kIo.
+Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, WorkspaceView& view);
+
+/// The conflict of one path, in words.
+ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found);
+
+}  // namespace galley

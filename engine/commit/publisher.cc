@@ -1,0 +1,338 @@
+#include "engine/commit/publisher.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "engine/commit/apply.h"
+#include "engine/commit/base_check.h"
+#include "engine/commit/blob_store.h"
+#include "engine/commit/journal_writer.h"
+#include "engine/commit/plan.h"
+#include "engine/commit/recovery.h"
+#include "engine/commit/retire.h"
+#include "engine/commit/slots.h"
+#include "engine/commit/workspace_view.h"
+#include "engine/commit/writer_lock.h"
+
+// The state machine of one commit. An arrow is a function; what stands under a state is what a
+// crash there leaves, after recovery.
+//
+//   kIdle --lock, recover--> kLocked --check_bases--> kChecked --write_slots--> kPrepared
+//   old                      old        |             old                       old (slots swept)
+//                                       +--> Conflict
+//
+//   kPrepared --write_journal--> kCommitted --apply--> kApplied --finish--> Receipt
+//   old            |             new                   new
+//                  |                | \__ conflict or failure: abort --> kAborting --undo-->
+//                  Conflict
+//                  +--> Error       |                                    old                 or
+//                  Error
+//                       (old)       +--> any failure of abort or undo: kUndecided (75): the next
+//                                        open finishes, forward or backward
+//
+// Invariants, each with a test in tests/crash that fails without it:
+//   I1  No path of the workspace changes before the journal and its directory are synced.
+//   I2  The journal holds both images of every path whose object is displaced.
+//   I3  Nothing is displaced without being kept: exchange, then look at what was caught.
+//   I4  From a durable ABORT record on, recovery goes backward; without one, forward.
+//   I5  A file whose sync failed is taken away, never synced again.
+//   I6  Recovery derives everything from contents; it syncs a journal before acting on it.
+//   I7  A journal leaves j/ only after the tree it describes was synced.
+//   I8  At most two flushes in a commit, however many files (contents over kMaxImageBytes aside).
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateFile = 0600;
+
+bool displaces_content(const JournalOp& op) {
+  return op.before.node.kind != op.after.node.kind ||
+         op.before.node.content != op.after.node.content;
+}
+
+bool has_content(const Node& node) {
+  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
+}
+
+}  // namespace
+
+/// One run of publish(): the state between its steps.
+class Publisher::Attempt {
+ public:
+  Attempt(const Publisher& publisher, const Proposal& proposal, StateDirectory state)
+      : publisher_(publisher),
+        proposal_(proposal),
+        state_(std::move(state)),
+        view_(*publisher.workspace_) {
+    boot_ = publisher.options_.boot_id ? *publisher.options_.boot_id : current_boot_id();
+  }
+
+  Result<PublishOutcome> run(const CommitMeta& meta);
+
+ private:
+  Result<void> lock_and_recover();
+  Result<void> check_links();
+  Result<void> write_slots();
+  Result<void> write_journal(const CommitMeta& meta);
+  Result<void> write_images(JournalWriter& writer);
+  Result<void> commit_point();
+  Result<std::optional<ConflictPath>> apply();
+  Result<PublishOutcome> abort(const Result<std::optional<ConflictPath>>& cause);
+  Result<void> roll_back(const std::string& reason);
+  Receipt finish(const CommitMeta& meta);
+  void clear_slots();
+  Error take_journal_away(Error cause);
+  [[nodiscard]] Error undecided(const Error& cause) const;
+  [[nodiscard]] const PublisherOptions& options() const { return publisher_.options_; }
+
+  const Publisher& publisher_;
+  const Proposal& proposal_;
+  StateDirectory state_;
+  WorkspaceView view_;
+  std::string boot_;
+  std::optional<WriterLock> lock_;
+  Plan plan_;
+  CheckedBases bases_;
+  std::optional<Slots> slots_;
+  Journal journal_;
+  std::unique_ptr<File> journal_file_;
+  std::optional<JournalTrailer> trailer_;
+  std::optional<Applier> applier_;
+  std::vector<std::string> warnings_;
+};
+
+Publisher::Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options)
+    : workspace_(&workspace), clock_(&clock), options_(std::move(options)) {}
+
+Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approval& approval,
+                                          const CommitMeta& meta) {
+  GALLEY_CHECK(approval.proposal() == proposal.id());
+  // Before anything is made on disk: an empty or malformed change set leaves no trace.
+  GALLEY_TRY(make_plan(proposal.changes()));
+  GALLEY_ASSIGN(auto state, StateDirectory::open_or_create(*workspace_));
+  return Attempt(*this, proposal, std::move(state)).run(meta);
+}
+
+Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
+  GALLEY_ASSIGN(plan_, make_plan(proposal_.changes()));
+  GALLEY_TRY(lock_and_recover());
+  GALLEY_ASSIGN(bases_, check_bases(proposal_.changes(), plan_, view_));
+  if (!bases_.conflicts.empty()) {
+    Conflict conflict;
+    conflict.paths = std::move(bases_.conflicts);
+    return PublishOutcome(std::move(conflict));
+  }
+  GALLEY_TRY(check_links());
+  if (auto written = write_slots(); !written) {
+    clear_slots();
+    return written.error();
+  }
+  if (auto written = write_journal(meta); !written) return written.error();
+  if (options().before_apply) options().before_apply();
+  auto conflict = apply();
+  if (conflict && !*conflict) {
+    if (options().after_apply) options().after_apply();
+    return PublishOutcome(finish(meta));
+  }
+  auto outcome = abort(conflict);
+  if (options().after_apply) options().after_apply();
+  return outcome;
+}
+
+Result<void> Publisher::Attempt::lock_and_recover() {
+  GALLEY_ASSIGN(lock_, WriterLock::take(state_, *publisher_.clock_, options().lock_timeout));
+  RecoveryOptions recovery;
+  recovery.boot_id = boot_;
+  GALLEY_TRY(recover(*publisher_.workspace_, state_, *lock_, recovery));
+  GALLEY_TRY(retire_due(*publisher_.workspace_, state_, *lock_, *publisher_.clock_, boot_));
+  GALLEY_ASSIGN(journal_.parent, last_transaction(state_, *lock_, boot_));
+  journal_.id.value = journal_.parent.value + 1;
+  return {};
+}
+
+Result<void> Publisher::Attempt::check_links() {
+  for (const auto& step : plan_.steps) {
+    const JournalOp& op = plan_.ops[step.op];
+    const bool breaks = step.kind == StepKind::kExchange &&
+                        op.before.node.kind == FileKind::kRegular &&
+                        bases_.stats[step.op].nlink > 1;
+    if (!breaks) continue;
+    if (options().hard_links == HardLinkRule::kRefuse) {
+      return fail(ErrorKind::kRefused, "commit.hard_link",
+                  "'" + op.path.str() +
+                      "' has other hard links, which would keep the old content; unlink them or "
+                      "set hard_links = \"break\"",
+                  op.path.str());
+    }
+    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep the old content");
+  }
+  return {};
+}
+
+Result<void> Publisher::Attempt::write_slots() {
+  GALLEY_ASSIGN(slots_, Slots::create(state_, journal_.id));
+  GALLEY_ASSIGN(const FileStat ours, slots_->directory().stat(RelPath::root()));
+  Inheritance inheritance(plan_, *publisher_.workspace_, ours);
+  for (auto& op : plan_.ops) GALLEY_TRY(inheritance.fill(op));
+  for (const size_t index : plan_.slots()) {
+    const JournalOp& op = plan_.ops[index];
+    Content content;
+    if (has_content(op.after.node)) {
+      GALLEY_ASSIGN(content, proposal_.content(op.after.node));
+    }
+    GALLEY_TRY(slots_->write(Slots::name(index), op.path, op.after, content, warnings_));
+  }
+  return {};
+}
+
+Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
+  std::set<ContentId> done;
+  for (const auto& op : journal_.ops) {
+    if (!displaces_content(op)) continue;
+    for (const Node* node : {&op.before.node, &op.after.node}) {
+      if (!has_content(*node) || !done.insert(node->content).second) continue;
+      if (node->size > kMaxImageBytes) {
+        GALLEY_TRY(writer.blob(node->content, node->size));
+        continue;
+      }
+      GALLEY_ASSIGN(const Content content, proposal_.content(*node));
+      GALLEY_TRY(writer.image(node->content, *content));
+    }
+  }
+  return {};
+}
+
+Result<void> Publisher::Attempt::write_journal(const CommitMeta& meta) {
+  journal_.workspace = state_.workspace_id();
+  journal_.time_ns = publisher_.clock_->wall_ns();
+  journal_.boot = boot_;
+  journal_.proposal = proposal_.id();
+  journal_.meta = meta;
+  journal_.ops = plan_.ops;
+  const auto prepare = [&]() -> Result<void> {
+    // Blobs first: the journal may only name what is durable.
+    for (const auto& op : journal_.ops) {
+      if (!displaces_content(op)) continue;
+      for (const Node* node : {&op.before.node, &op.after.node}) {
+        if (!has_content(*node) || node->size <= kMaxImageBytes) continue;
+        GALLEY_ASSIGN(const Content content, proposal_.content(*node));
+        GALLEY_TRY(write_blob(state_.root(), node->content, *content));
+      }
+    }
+    GALLEY_ASSIGN(journal_file_, state_.journals().open_file(journal_name(journal_.id),
+                                                             OpenMode::kCreateNew, kPrivateFile));
+    return {};
+  };
+  if (auto prepared = prepare(); !prepared) {
+    clear_slots();
+    return prepared;
+  }
+  const auto write = [&]() -> Result<void> {
+    // The file system's own clock, later than every slot: what is newer than this is not ours.
+    GALLEY_ASSIGN(const FileStat stat, journal_file_->stat());
+    journal_.stamp_ns = stat.mtime_ns;
+    JournalWriter writer(*journal_file_);
+    GALLEY_TRY(writer.begin(journal_));
+    GALLEY_TRY(write_images(writer));
+    GALLEY_TRY(writer.finish());
+    trailer_.emplace(*journal_file_, writer);
+    return commit_point();
+  };
+  auto written = write();
+  if (!written) return take_journal_away(std::move(written.error()));
+  return {};
+}
+
+Result<void> Publisher::Attempt::commit_point() {
+  switch (options().durability) {
+    case Durability::kFull:
+      GALLEY_TRY(journal_file_->sync_data());
+      return state_.journals().sync();
+    case Durability::kGroup:
+      return state_.journals().sync_file_system();
+    case Durability::kNone:
+      break;
+  }
+  return {};
+}
+
+/// After a failed write or sync: the journal must not be found by the next open.
+Error Publisher::Attempt::take_journal_away(Error cause) {
+  journal_file_.reset();
+  const auto removed = state_.journals().remove_file(journal_name(journal_.id));
+  if (!removed) return undecided(cause);
+  if (options().durability != Durability::kNone) {
+    if (const auto synced = state_.journals().sync(); !synced) return undecided(cause);
+  }
+  clear_slots();
+  return cause;
+}
+
+Error Publisher::Attempt::undecided(const Error& cause) const {
+  Error error = cause;
+  error.kind = ErrorKind::kUndecided;
+  error.reason = "commit.undecided";
+  error.message = "transaction " + journal_.id.hex() +
+                  " failed after its commit point and could not be put back (" + cause.message +
+                  "); the next galley command completes it or takes it back";
+  return error;
+}
+
+void Publisher::Attempt::clear_slots() {
+  slots_.reset();
+  // Nothing was swapped: these are our own new inodes. What cannot be removed now is swept at the
+  // next open.
+  auto path = RelPath::parse(journal_.id.hex());
+  static_cast<void>(remove_tree(state_.slots(), *path));
+}
+
+Result<std::optional<ConflictPath>> Publisher::Attempt::apply() {
+  applier_.emplace(plan_, bases_, view_, *slots_);
+  return applier_->run();
+}
+
+Result<PublishOutcome> Publisher::Attempt::abort(const Result<std::optional<ConflictPath>>& cause) {
+  const std::string reason = cause ? (*cause)->message : cause.error().message;
+  if (auto rolled = roll_back(reason); !rolled) {
+    return undecided(cause ? rolled.error() : cause.error());
+  }
+  if (!cause) return cause.error();
+  Conflict conflict;
+  conflict.paths.push_back(**cause);
+  return PublishOutcome(std::move(conflict));
+}
+
+Result<void> Publisher::Attempt::roll_back(const std::string& reason) {
+  GALLEY_TRY(trailer_->abort(reason));
+  if (options().durability != Durability::kNone) GALLEY_TRY(journal_file_->sync_data());
+  GALLEY_TRY(applier_->undo());
+  journal_.is_aborted = true;
+  std::vector<JournalNote> notes;
+  GALLEY_TRY(sweep_slots(state_, journal_, false, notes));
+  // The swaps may be on the disk already and their inverses not: without the journal nothing would
+  // tell the two apart.
+  if (options().durability != Durability::kNone) {
+    GALLEY_TRY(publisher_.workspace_->sync_file_system());
+  }
+  GALLEY_TRY(state_.journals().remove_file(journal_name(journal_.id)));
+  if (options().durability != Durability::kNone) return state_.journals().sync();
+  return {};
+}
+
+Receipt Publisher::Attempt::finish(const CommitMeta& meta) {
+  static_cast<void>(meta);
+  // Not synced, and a failure is no failure of the commit: without it the next open compares every
+  // path once more and finds all of them new.
+  static_cast<void>(trailer_->applied(boot_));
+  lock_->remember(journal_.id, boot_);
+  Receipt receipt;
+  receipt.id = journal_.id;
+  receipt.proposal = proposal_.id();
+  receipt.time_ns = journal_.time_ns;
+  receipt.changes = proposal_.changes();
+  receipt.warnings = std::move(warnings_);
+  return receipt;
+}
+
+}  // namespace galley

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/commit/outcome.h"
+#include "engine/commit/state_directory.h"
+#include "engine/policy/approval.h"
+#include "staging/fs/directory.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+class WriterLock;
+
+/// When a commit may be acknowledged. All three are atomic against a killed process.
+enum class Durability : uint8_t {
+  kFull,   ///< the journal and its directory are synced: two flushes, whatever the number of files
+  kGroup,  ///< one syncfs: the new files are on the disk as well; also flushes other programs' data
+  kNone,   ///< no flush: a power cut may lose the last seconds, and may leave a mix of old and new
+};
+
+/// What to do with a file that has other names, which a swap would leave on the old content.
+enum class HardLinkRule : uint8_t {
+  kBreak,   ///< replace this name only and say so in the receipt
+  kRefuse,  ///< kRefused `commit.hard_link`
+};
+
+struct PublisherOptions {
+  Durability durability = Durability::kFull;
+  HardLinkRule hard_links = HardLinkRule::kBreak;
+  std::chrono::milliseconds lock_timeout{10'000};
+  /// Called right before the first swap and right after the last, also when the swaps were taken
+  /// back: for programs that watch the tree.
+  std::function<void()> before_apply;
+  std::function<void()> after_apply;
+  /// Stands in for current_boot_id() in tests.
+  std::optional<std::string> boot_id;
+};
+
+/// The only code that writes to the workspace.
+///
+/// Invariant: the workspace holds the old tree or the new tree for every touched path, or a journal
+///            from which the next open makes one of them. See publisher.cc for the state machine.
+/// Ownership: borrows the workspace and the clock.
+/// Threads:   confined to one thread; any number of publishers of one workspace, in any processes,
+///            take turns by the writer lock.
+/// Errors:    a conflict is an outcome. After an Error nothing has changed, except kUndecided: then
+///            the commit point was passed and the next open decides. kTimeout `commit.locked`,
+///            kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo `journal.damaged`,
+///            kUsage `commit.empty`, kQuota `limit.*`.
+class Publisher {
+ public:
+  Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options = {});
+
+  /// Publishes the proposal that `approval` names; makes `.galley` when it is the first.
+  Result<PublishOutcome> publish(const Proposal& proposal, const Approval& approval,
+                                 const CommitMeta& meta);
+
+ private:
+  class Attempt;
+
+  const Directory* workspace_;
+  const Clock* clock_;
+  PublisherOptions options_;
+};
+
+}  // namespace galley

@@ -1,0 +1,462 @@
+#include "engine/commit/recovery.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "base/check.h"
+#include "engine/commit/apply.h"
+#include "engine/commit/blob_store.h"
+#include "engine/commit/journal_writer.h"
+#include "engine/commit/recovery_fold.h"
+#include "engine/commit/retire.h"
+#include "engine/commit/slots.h"
+#include "engine/commit/workspace_view.h"
+
+// One run, under the writer lock:
+//
+//   read journals --any damaged--> Error, nothing touched
+//        |
+//   drop torn ones and slots without a journal
+//        |
+//   sync the others and j/  (I6: a journal may be readable only from the page cache)
+//        |
+//   fold them per path: what is known, what is wanted
+//        |
+//   remove, rmdir (deepest first) -> mkdir (shallow first) -> put -> modes (deepest first)
+//        |
+//   APPLIED -> syncfs -> sweep slots -> undo/          (or, after an ABORT, journal removed)
+//
+// Every arrow can be cut: the next run starts from the top and sees contents only.
+
+namespace galley {
+namespace {
+
+using Kind = RecoveryAction::Kind;
+
+constexpr int kMaxLeftovers = 1000;
+
+class Recoverer {
+ public:
+  Recoverer(const Directory& workspace, const StateDirectory& state, WriterLock& lock,
+            const RecoveryOptions& options)
+      : workspace_(workspace), state_(state), lock_(lock), options_(options), view_(workspace) {}
+
+  Result<RecoveryReport> run();
+
+ private:
+  Result<void> read_journals();
+  Result<void> drop_torn();
+  Result<void> sync_journals();
+  Result<void> restore_tree();
+  Result<void> clear_way(Fold& fold);
+  Result<void> clear_directory(const Fold& fold, const Seen& seen);
+  Result<void> make_missing_directory(const Fold& fold);
+  Result<void> put_content(const Fold& fold);
+  Result<void> set_directory_mode(const Fold& fold);
+  Result<void> remove_known(const Fold& fold, const Seen& seen);
+  Result<void> put(const Fold& fold, const Seen& seen);
+  Result<void> swap_in(const Fold& fold, const Seen& seen, const Slots& slots, const RelPath& slot);
+  Result<Content> content_of(const Node& node) const;
+  Result<RelPath> free_slot(const Slots& slots, const Fold& fold) const;
+  Result<void> finish();
+  Result<void> forget_aborted(const JournalVerdict& verdict);
+  Result<Seen> look(const Fold& fold);
+  void report(Kind kind, const Fold& fold, std::string text);
+  void keep(const Fold& fold) {
+    report(Kind::kKeepForeign, fold, "holds what Galley never put there; it is left alone");
+  }
+
+  const Directory& workspace_;
+  const StateDirectory& state_;
+  WriterLock& lock_;
+  const RecoveryOptions& options_;
+  WorkspaceView view_;
+  bool is_note_stale_ = false;  ///< the lock file's note of the last transaction
+  std::vector<TxId> torn_;
+  std::vector<TxId> orphans_;               ///< slots without a journal
+  std::vector<JournalVerdict> unfinished_;  ///< ascending
+  Folds folds_;
+  std::map<TxId, std::vector<JournalNote>> notes_;
+  RecoveryReport report_;
+};
+
+void Recoverer::report(Kind kind, const Fold& fold, std::string text) {
+  const TxId id = fold.journal->id;
+  const std::string& path = fold.op->path.str();
+  if (kind == Kind::kKeepForeign || kind == Kind::kRescue) notes_[id].push_back({path, text});
+  report_.actions.push_back({kind, id, path, std::move(text)});
+}
+
+Result<RecoveryReport> Recoverer::run() {
+  GALLEY_TRY(read_journals());
+  if (!options_.dry_run) GALLEY_TRY(drop_torn());
+  if (!unfinished_.empty()) {
+    if (!options_.dry_run) GALLEY_TRY(sync_journals());
+    folds_ = fold_journals(unfinished_, options_.boot_id);
+    GALLEY_TRY(restore_tree());
+    GALLEY_TRY(finish());
+  }
+  if (is_note_stale_ && !options_.dry_run) {
+    GALLEY_ASSIGN(const TxId last, last_transaction(state_, lock_, ""));
+    lock_.remember(last, options_.boot_id);
+  }
+  return std::move(report_);
+}
+
+Result<void> Recoverer::read_journals() {
+  GALLEY_ASSIGN(const auto ids, journal_ids(state_.journals()));
+  const auto settled = lock_.last_transaction(options_.boot_id);
+  Error damaged;
+  for (const TxId id : ids) {
+    // Whoever noted this id under the same boot had completed it: what differs now is the user's.
+    if (settled && id <= *settled) continue;
+    is_note_stale_ = true;
+    GALLEY_ASSIGN(JournalVerdict verdict, read_journal(state_, state_.journals(), id));
+    if (verdict.state == JournalState::kNotCommitted) {
+      torn_.push_back(id);
+      report_.actions.push_back(
+          {Kind::kDropJournal, id, "", "never committed: " + verdict.problem});
+    } else if (verdict.state == JournalState::kDamaged) {
+      damaged = Error{ErrorKind::kIo, "journal.damaged",
+                      "the journal of transaction " + id.hex() +
+                          " was committed and is damaged now: " + verdict.problem +
+                          "; nothing was touched, `galley doctor --repair` sets it aside",
+                      ".galley/j/" + journal_name(id).str(), 0};
+      report_.actions.push_back({Kind::kDamagedJournal, id, "", verdict.problem});
+    } else if (verdict.journal.applied_boot != options_.boot_id || options_.boot_id.empty() ||
+               verdict.journal.is_aborted) {
+      unfinished_.push_back(std::move(verdict));
+    }
+  }
+  if (!damaged.reason.empty() && !options_.dry_run) return damaged;
+  GALLEY_ASSIGN(const auto slots, state_.slots().list());
+  for (const auto& entry : slots) {
+    const auto id = TxId::from_hex(entry.name);
+    if (!id || std::binary_search(ids.begin(), ids.end(), *id)) continue;
+    orphans_.push_back(*id);
+    report_.actions.push_back({Kind::kSweepSlots, *id, "", "prepared and never committed"});
+  }
+  return {};
+}
+
+Result<void> Recoverer::drop_torn() {
+  const auto slot_path = [](TxId id) { return *RelPath::parse(id.hex()); };
+  for (const TxId id : torn_) {
+    GALLEY_TRY(remove_tree(state_.slots(), slot_path(id)));
+    GALLEY_TRY(state_.journals().remove_file(journal_name(id)));
+  }
+  for (const TxId id : orphans_) GALLEY_TRY(remove_tree(state_.slots(), slot_path(id)));
+  // A torn journal must not come back under an id that is used again.
+  return torn_.empty() ? Result<void>() : state_.journals().sync();
+}
+
+Result<void> Recoverer::sync_journals() {
+  for (const auto& verdict : unfinished_) {
+    GALLEY_ASSIGN(const auto file, state_.journals().open_file(journal_name(verdict.journal.id),
+                                                               OpenMode::kReadWrite));
+    GALLEY_TRY(file->sync());
+  }
+  return state_.journals().sync();
+}
+
+Result<void> Recoverer::restore_tree() {
+  for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) GALLEY_TRY(clear_way(at->second));
+  view_.forget();
+  for (const auto& [path, fold] : folds_) GALLEY_TRY(make_missing_directory(fold));
+  for (const auto& [path, fold] : folds_) GALLEY_TRY(put_content(fold));
+  for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) {
+    GALLEY_TRY(set_directory_mode(at->second));
+  }
+  return {};
+}
+
+/// A missing parent, or one that is no directory, means that nothing is there.
+Result<Seen> Recoverer::look(const Fold& fold) {
+  const auto is_nothing = [](const Error& error) {
+    return error.os_error == ENOENT || error.os_error == ENOTDIR || error.os_error == ELOOP;
+  };
+  auto at = view_.locate(fold.op->path);
+  if (!at && is_nothing(at.error())) return Seen{};
+  if (!at) return at.error();
+  Seen seen;
+  seen.is_reachable = true;
+  auto node = observe(*at, &seen.stat);
+  if (!node && is_nothing(node.error())) return Seen{{}, {}, true};
+  if (!node) return node.error();
+  seen.node = *node;
+  return seen;
+}
+
+Result<void> Recoverer::clear_way(Fold& fold) {
+  const FileKind wanted = fold.target.node.kind;
+  GALLEY_ASSIGN(const Seen seen, look(fold));
+  if (seen.node.kind == FileKind::kAbsent || seen.node.kind == wanted) return {};
+  if (seen.node.kind == FileKind::kDirectory) return clear_directory(fold, seen);
+  // Files and links change places with each other in one exchange, later.
+  if (wanted != FileKind::kAbsent && wanted != FileKind::kDirectory) return {};
+  GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
+  if (standing == Standing::kKnown) return remove_known(fold, seen);
+  if (wanted == FileKind::kAbsent || !has_content_below(folds_, fold.op->path)) {
+    keep(fold);
+    return {};
+  }
+  if (!options_.dry_run) {
+    GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
+    GALLEY_TRY(rescue(state_, fold.journal->id, *at.directory, at.name, fold.op->path,
+                      notes_[fold.journal->id]));
+  }
+  report(Kind::kRescue, fold, "stood where a directory has to be and was moved to rescue");
+  return {};
+}
+
+Result<void> Recoverer::clear_directory(const Fold& fold, const Seen& seen) {
+  if (!is_known_kind(fold, seen.node.kind)) {
+    keep(fold);
+    return {};
+  }
+  if (options_.dry_run) {
+    report(Kind::kRemoveDirectory, fold, "would be removed if nothing else is in it");
+    return {};
+  }
+  GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
+  auto removed = at.directory->remove_directory(at.name);
+  view_.forget();
+  if (removed) {
+    report(Kind::kRemoveDirectory, fold, "removed");
+    return {};
+  }
+  if (removed.error().os_error != ENOTEMPTY && removed.error().os_error != EEXIST) return removed;
+  if (fold.target.node.kind == FileKind::kAbsent) {
+    report(Kind::kKeepForeign, fold, "still holds files that Galley did not put there; it stays");
+    return {};
+  }
+  GALLEY_ASSIGN(const Location again, view_.locate(fold.op->path));
+  GALLEY_TRY(rescue(state_, fold.journal->id, *again.directory, again.name, fold.op->path,
+                    notes_[fold.journal->id]));
+  report(Kind::kRescue, fold, "held foreign files where a file has to be and was moved to rescue");
+  return {};
+}
+
+Result<void> Recoverer::remove_known(const Fold& fold, const Seen& seen) {
+  report(Kind::kRemove, fold, "removed");
+  if (options_.dry_run) return {};
+  GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
+  GALLEY_ASSIGN(const RelPath slot, free_slot(slots, fold));
+  GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
+  auto taken = at.directory->rename(at.name, slots.directory(), slot, RenameMode::kNoReplace);
+  if (!taken && is_unsupported(taken.error())) {
+    taken = at.directory->rename(at.name, slots.directory(), slot, RenameMode::kReplace);
+  }
+  if (!taken && taken.error().os_error == ENOENT) return {};
+  GALLEY_TRY(taken);
+  GALLEY_ASSIGN(const Node caught, observe(Location{&slots.directory(), slot}));
+  if (caught == seen.node) return {};
+  // Saved in the last instant: it goes back, or to rescue when the place is taken again.
+  keep(fold);
+  auto back = slots.directory().rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
+  if (!back && back.error().os_error == EEXIST) return {};
+  return back;
+}
+
+Result<void> Recoverer::make_missing_directory(const Fold& fold) {
+  if (fold.target.node.kind != FileKind::kDirectory) return {};
+  GALLEY_ASSIGN(const Seen seen, look(fold));
+  if (seen.node.kind != FileKind::kAbsent) return {};
+  const bool is_expected =
+      is_known_kind(fold, FileKind::kAbsent) || (options_.dry_run && !seen.is_reachable);
+  if (!is_expected) {
+    keep(fold);
+    return {};
+  }
+  report(Kind::kMakeDirectory, fold, "made");
+  if (options_.dry_run) return {};
+  GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
+  GALLEY_ASSIGN(const RelPath slot, free_slot(slots, fold));
+  std::vector<std::string> unkept;
+  GALLEY_TRY(slots.write(slot, fold.op->path, fold.target, nullptr, unkept));
+  auto at = view_.locate(fold.op->path);
+  if (!at && at.error().kind == ErrorKind::kNotFound) {
+    keep(fold);
+    return {};
+  }
+  if (!at) return at.error();
+  auto placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kNoReplace);
+  if (!placed && is_unsupported(placed.error())) {
+    placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kReplace);
+  }
+  if (!placed && placed.error().os_error == EEXIST) return {};
+  return placed;
+}
+
+Result<void> Recoverer::put_content(const Fold& fold) {
+  const FileKind wanted = fold.target.node.kind;
+  if (wanted != FileKind::kRegular && wanted != FileKind::kSymlink) return {};
+  GALLEY_ASSIGN(const Seen seen, look(fold));
+  GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
+  if (standing == Standing::kDone) return {};
+  if (standing == Standing::kForeign) {
+    keep(fold);
+    return {};
+  }
+  if (seen.node.kind == wanted && seen.node.content == fold.target.node.content) {
+    report(Kind::kSetMode, fold, "mode set");
+    if (options_.dry_run) return {};
+    GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
+    return at.directory->set_mode(at.name, fold.target.node.mode);
+  }
+  report(Kind::kPut, fold, fold.is_backward ? "put back" : "put in place");
+  return options_.dry_run ? Result<void>() : put(fold, seen);
+}
+
+Result<Content> Recoverer::content_of(const Node& node) const {
+  for (const auto& verdict : unfinished_) {
+    const auto found = verdict.journal.images.find(node.content);
+    if (found != verdict.journal.images.end()) return found->second;
+  }
+  return read_blob(state_.root(), node.content);
+}
+
+/// Names of earlier, interrupted runs are never reused: they may hold what those runs caught.
+Result<RelPath> Recoverer::free_slot(const Slots& slots, const Fold& fold) const {
+  const auto index = static_cast<size_t>(fold.op - fold.journal->ops.data());
+  for (int attempt = 0; attempt < kMaxLeftovers; ++attempt) {
+    RelPath name = Slots::name(index, ".r" + std::to_string(attempt));
+    GALLEY_ASSIGN(const FileStat stat, slots.directory().stat(name));
+    if (stat.kind == FileKind::kAbsent) return name;
+  }
+  return fail(ErrorKind::kQuota, "limit.recovery",
+              "recovery of '" + fold.op->path.str() +
+                  "' was interrupted too often; look into "
+                  ".galley/slot");
+}
+
+Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
+  GALLEY_ASSIGN(const Content content, content_of(fold.target.node));
+  GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
+  GALLEY_ASSIGN(const RelPath slot, free_slot(slots, fold));
+  std::vector<std::string> unkept;
+  GALLEY_TRY(slots.write(slot, fold.op->path, fold.target, content, unkept));
+  if (fold.target.node.kind == FileKind::kRegular) {
+    // Its bytes must be there before its name is: the next run would not know a torn one as ours,
+    // because it is newer than the journal.
+    GALLEY_ASSIGN(const auto file, slots.directory().open_file(slot, OpenMode::kReadWrite));
+    GALLEY_TRY(file->sync());
+  }
+  return swap_in(fold, seen, slots, slot);
+}
+
+Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots& slots,
+                                const RelPath& slot) {
+  auto located = view_.locate(fold.op->path);
+  if (!located && (located.error().kind == ErrorKind::kNotFound ||
+                   located.error().os_error == ENOTDIR || located.error().os_error == ELOOP)) {
+    keep(fold);
+    return {};
+  }
+  if (!located) return located.error();
+  const Location& at = *located;
+  const Directory& own = slots.directory();
+  if (seen.node.kind == FileKind::kAbsent) {
+    auto placed = own.rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
+    if (!placed && is_unsupported(placed.error())) {
+      placed = own.make_hard_link(slot, *at.directory, at.name);
+      if (placed) return own.remove_file(slot);
+    }
+    if (!placed && placed.error().os_error == EEXIST) {
+      keep(fold);
+      return {};
+    }
+    return placed;
+  }
+  RelPath caught = slot;
+  auto swapped = own.rename(slot, *at.directory, at.name, RenameMode::kExchange);
+  if (!swapped && is_unsupported(swapped.error())) {
+    const auto index = static_cast<size_t>(fold.op - fold.journal->ops.data());
+    caught = Slots::name(index, ".x" + slot.str());
+    GALLEY_TRY(at.directory->make_hard_link(at.name, own, caught));
+    swapped = own.rename(slot, *at.directory, at.name, RenameMode::kReplace);
+  }
+  if (!swapped && swapped.error().os_error == ENOENT) {
+    keep(fold);
+    return {};
+  }
+  GALLEY_TRY(swapped);
+  GALLEY_ASSIGN(const Node node, observe(Location{&own, caught}));
+  if (node == seen.node) return {};
+  keep(fold);
+  return own.rename(caught, *at.directory, at.name,
+                    caught == slot ? RenameMode::kExchange : RenameMode::kReplace);
+}
+
+Result<void> Recoverer::set_directory_mode(const Fold& fold) {
+  if (fold.target.node.kind != FileKind::kDirectory) return {};
+  GALLEY_ASSIGN(const Seen seen, look(fold));
+  const bool is_wrong =
+      seen.node.kind == FileKind::kDirectory && seen.node.mode != fold.target.node.mode;
+  if (!is_wrong) return {};
+  report(Kind::kSetMode, fold, "mode set");
+  if (options_.dry_run) return {};
+  constexpr uint32_t kSpecialBits = 07000;
+  GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
+  return at.directory->set_mode(at.name, fold.target.node.mode | (seen.stat.mode & kSpecialBits));
+}
+
+Result<void> Recoverer::finish() {
+  std::vector<TxId> finished;
+  for (const auto& verdict : unfinished_) {
+    const Journal& journal = verdict.journal;
+    report_.actions.push_back(
+        {Kind::kFinishJournal, journal.id, "", journal.is_aborted ? "taken back" : "completed"});
+    if (options_.dry_run || journal.is_aborted) continue;
+    GALLEY_ASSIGN(const auto file,
+                  state_.journals().open_file(journal_name(journal.id), OpenMode::kReadWrite));
+    JournalTrailer trailer(*file, verdict);
+    for (const auto& note : notes_[journal.id]) GALLEY_TRY(trailer.note(note));
+    GALLEY_TRY(trailer.applied(options_.boot_id));
+    finished.push_back(journal.id);
+  }
+  if (options_.dry_run) return {};
+  GALLEY_ASSIGN(const auto rescued, retire(workspace_, state_, lock_, finished, options_.boot_id));
+  for (const auto& note : rescued) {
+    report_.actions.push_back({Kind::kRescue, TxId(), note.path, note.text});
+  }
+  for (const auto& verdict : unfinished_) {
+    if (verdict.journal.is_aborted) GALLEY_TRY(forget_aborted(verdict));
+  }
+  return {};
+}
+
+/// Only after the old tree is on the disk: without the journal nothing could tell it from the new.
+Result<void> Recoverer::forget_aborted(const JournalVerdict& verdict) {
+  GALLEY_TRY(workspace_.sync_file_system());
+  std::vector<JournalNote> rescued;
+  GALLEY_TRY(
+      sweep_slots(state_, verdict.journal, verdict.journal.boot != options_.boot_id, rescued));
+  for (const auto& note : rescued) {
+    report_.actions.push_back({Kind::kRescue, verdict.journal.id, note.path, note.text});
+  }
+  GALLEY_TRY(state_.journals().remove_file(journal_name(verdict.journal.id)));
+  return state_.journals().sync();
+}
+
+}  // namespace
+
+Result<RecoveryReport> recover(const Directory& workspace, const StateDirectory& state,
+                               WriterLock& lock, const RecoveryOptions& options) {
+  return Recoverer(workspace, state, lock, options).run();
+}
+
+Result<RecoveryReport> recover_if_needed(const Directory& workspace, const StateDirectory& state,
+                                         const Clock& clock, const RecoveryOptions& options) {
+  GALLEY_ASSIGN(const auto journals, journal_ids(state.journals()));
+  GALLEY_ASSIGN(const auto slots, state.slots().list());
+  if (journals.empty() && slots.empty()) return RecoveryReport();
+  auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
+  // A live writer is no crash: it finishes its own work.
+  if (!lock && lock.error().kind == ErrorKind::kTimeout) return RecoveryReport();
+  if (!lock) return lock.error();
+  return recover(workspace, state, *lock, options);
+}
+
+}  // namespace galley

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/commit/journal.h"
+#include "engine/commit/workspace_view.h"
+
+namespace galley {
+
+/// What all unfinished journals together say about one path.
+///
+/// Ownership: points into the journals, which must outlive it.
+struct Fold {
+  const Journal* journal = nullptr;  ///< the last one that names the path
+  const JournalOp* op = nullptr;
+  JournalSide target;        ///< what the path has to hold
+  bool is_backward = false;  ///< that journal was aborted
+  bool may_be_torn = false;  ///< power was lost since it was written
+  struct Image {
+    Node node;
+    int64_t mtime_ns = 0;  ///< of an old object, 0 for ours
+    const Journal* journal = nullptr;
+    const JournalOp* op = nullptr;
+  };
+  std::vector<Image> known;  ///< every image of the path in the chain
+};
+
+using Folds = std::map<RelPath, Fold>;
+
+/// Folds journals in ascending order.
+[[nodiscard]] Folds fold_journals(const std::vector<JournalVerdict>& journals,
+                                  const std::string& boot);
+
+/// What stands at a path now.
+struct Seen {
+  Node node;
+  FileStat stat;
+  bool is_reachable = false;  ///< its parent is there
+};
+
+enum class Standing : uint8_t {
+  kDone,     ///< it is the target
+  kKnown,    ///< one of our images, or what a power cut left of one
+  kForeign,  ///< somebody else's
+};
+
+/// Whose bytes these are.
+Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view);
+/// Whether the chain knows the path as this kind of object.
+[[nodiscard]] bool is_known_kind(const Fold& fold, FileKind kind);
+/// Whether something has to stand below this path.
+[[nodiscard]] bool has_content_below(const Folds& folds, const RelPath& path);
+
+}  // namespace galley

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/commit/state_directory.h"
+#include "engine/commit/writer_lock.h"
+
+namespace galley {
+
+/// How long a caught inode is kept at least, so that a program still writing to it is noticed.
+inline constexpr std::chrono::seconds kLateWriterWindow{10};
+inline constexpr size_t kMaxPendingJournals = 64;
+inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;
+
+/// Moves finished journals from `j/` to `undo/`: one syncfs for all of them, a second look at the
+/// caught inodes (what a late writer left in them goes to rescue/), then the renames.
+/// Returns what was rescued.
+Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
+                                        const WriterLock& lock, const std::vector<TxId>& ids,
+                                        const std::string& boot);
+
+/// Retires what is older than kLateWriterWindow, or everything when too much is pending.
+Result<std::vector<JournalNote>> retire_due(const Directory& workspace, const StateDirectory& state,
+                                            const WriterLock& lock, const Clock& clock,
+                                            const std::string& boot);
+
+/// The id of the newest transaction, 0 when there is none.
+Result<TxId> last_transaction(const StateDirectory& state, const WriterLock& lock,
+                              const std::string& boot);
+
+}  // namespace galley

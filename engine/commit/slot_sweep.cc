@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "engine/commit/slots.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateDirectory = 0700;
+constexpr int kMaxRescueNames = 10'000;
+
+RelPath known(std::string_view text) {
+  auto path = RelPath::parse(text);
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
+}
+
+/// The operation a slot belongs to: "12", "12.old"; null for a foreign name.
+const JournalOp* op_of(const Journal& journal, std::string_view name) {
+  size_t index = 0;
+  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), index);
+  const bool has_end = end == name.data() + name.size() || *end == '.';
+  if (code != std::errc() || !has_end || index >= journal.ops.size()) return nullptr;
+  return &journal.ops[index];
+}
+
+bool is_image(const Journal& journal, const Node& node) {
+  return std::any_of(journal.ops.begin(), journal.ops.end(), [&](const JournalOp& op) {
+    for (const auto* side : {&op.before.node, &op.after.node}) {
+      if (side->kind == node.kind && side->content == node.content) return true;
+    }
+    return false;
+  });
+}
+
+class SlotSweep {
+ public:
+  SlotSweep(const StateDirectory& state, const Journal& journal, bool may_be_torn,
+            std::vector<JournalNote>& notes)
+      : state_(state), journal_(journal), may_be_torn_(may_be_torn), notes_(notes) {}
+
+  Result<void> run() {
+    const RelPath name = known(journal_.id.hex());
+    auto directory = state_.slots().open_directory(name);
+    if (!directory && directory.error().kind == ErrorKind::kNotFound) return {};
+    if (!directory) return directory.error();
+    GALLEY_ASSIGN(const auto entries, (*directory)->list());
+    for (const auto& entry : entries) GALLEY_TRY(sweep(**directory, entry));
+    return state_.slots().remove_directory(name);
+  }
+
+ private:
+  Result<void> sweep(const Directory& directory, const DirectoryEntry& entry) {
+    const RelPath name = known(entry.name);
+    const JournalOp* op = op_of(journal_, entry.name);
+    bool is_ours = false;
+    if (!entry.name.ends_with(Slots::kKeepSuffix)) {
+      GALLEY_ASSIGN(is_ours, is_known(directory, name, op));
+    }
+    if (!is_ours) {
+      const RelPath path = op != nullptr ? op->path : known("slot-" + entry.name);
+      return rescue(state_, journal_.id, directory, name, path, notes_);
+    }
+    if (entry.kind == FileKind::kDirectory) return directory.remove_directory(name);
+    return directory.remove_file(name);
+  }
+
+  Result<bool> is_known(const Directory& directory, const RelPath& name, const JournalOp* op) {
+    GALLEY_ASSIGN(const Node node, observe(Location{&directory, name}));
+    if (node.kind == FileKind::kDirectory) {
+      GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
+      GALLEY_ASSIGN(const auto entries, opened->list());
+      return entries.empty();
+    }
+    // The slot's own operation first: the search through all of them is for moved inodes.
+    if (op != nullptr && (is_side(op->before.node, node) || is_side(op->after.node, node))) {
+      return true;
+    }
+    if (is_image(journal_, node)) return true;
+    if (!may_be_torn_ || node.kind != FileKind::kRegular || op == nullptr) return false;
+    if (node.size > kMaxImageBytes) return false;
+    GALLEY_ASSIGN(const std::string bytes, read_file(directory, name, kMaxImageBytes));
+    return is_torn_image(bytes, journal_, *op);
+  }
+
+  static bool is_side(const Node& side, const Node& node) {
+    return side.kind == node.kind && side.content == node.content;
+  }
+
+  const StateDirectory& state_;
+  const Journal& journal_;
+  bool may_be_torn_;
+  std::vector<JournalNote>& notes_;
+};
+
+}  // namespace
+
+Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bool may_be_torn,
+                         std::vector<JournalNote>& notes) {
+  return SlotSweep(state, journal, may_be_torn, notes).run();
+}
+
+Result<void> rescue(const StateDirectory& state, TxId id, const Directory& from,
+                    const RelPath& name, const RelPath& path, std::vector<JournalNote>& notes) {
+  GALLEY_ASSIGN(const RelPath place, known("rescue/" + id.hex()).join(path));
+  GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
+  for (int attempt = 0; attempt < kMaxRescueNames; ++attempt) {
+    const std::string text = place.str() + (attempt == 0 ? "" : "." + std::to_string(attempt));
+    GALLEY_ASSIGN(const RelPath target, RelPath::parse(text));
+    GALLEY_ASSIGN(const FileStat there, state.root().stat(target));
+    if (there.kind != FileKind::kAbsent) continue;
+    GALLEY_TRY(from.rename(name, state.root(), target, RenameMode::kNoReplace));
+    notes.push_back({path.str(), "bytes that Galley did not know were moved to .galley/" + text});
+    return {};
+  }
+  return fail(ErrorKind::kQuota, "limit.rescue",
+              "there are too many rescued versions of '" + path.str() +
+                  "'; look at them with `galley rescue list`",
+              path.str());
+}
+
+}  // namespace galley

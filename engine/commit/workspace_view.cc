@@ -1,0 +1,82 @@
+#include "engine/commit/workspace_view.h"
+
+#include "base/check.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{1} << 20U;
+constexpr uint32_t kPermissions = 0777;
+
+}  // namespace
+
+Result<Location> WorkspaceView::locate(const RelPath& path) {
+  GALLEY_CHECK(!path.is_root());
+  const RelPath parent = path.parent();
+  GALLEY_ASSIGN(RelPath name, RelPath::parse(path.name()));
+  if (parent.is_root()) return Location{workspace_, std::move(name)};
+  auto found = parents_.find(parent);
+  if (found == parents_.end()) {
+    GALLEY_ASSIGN(auto opened, workspace_->open_directory(parent));
+    GALLEY_ASSIGN(const FileStat stat, opened->stat(RelPath::root()));
+    if (!mount_) {
+      GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
+      mount_ = root.mount;
+    }
+    if (stat.mount != *mount_) {
+      return fail(ErrorKind::kRefused, "commit.crosses_mount",
+                  "'" + parent.str() +
+                      "' lies on another mount than the workspace; open that directory as a "
+                      "workspace of its own",
+                  path.str());
+    }
+    if (parents_.size() >= kMaxOpenParents) parents_.clear();
+    found = parents_.emplace(parent, std::move(opened)).first;
+  }
+  return Location{found->second.get(), std::move(name)};
+}
+
+Result<ContentId> hash_file(File& file) {
+  ContentHasher hasher;
+  for (uint64_t offset = 0;;) {
+    GALLEY_ASSIGN(const std::string chunk, file.read_at(offset, kChunkBytes));
+    hasher.update(chunk);
+    offset += chunk.size();
+    if (chunk.size() < kChunkBytes) return hasher.finish();
+  }
+}
+
+Result<Node> observe(const Location& at, const FileStat& stat) {
+  Node node;
+  node.kind = stat.kind;
+  switch (stat.kind) {
+    case FileKind::kAbsent:
+    case FileKind::kOther:
+      break;
+    case FileKind::kDirectory:
+      node.mode = stat.mode & kPermissions;
+      break;
+    case FileKind::kSymlink: {
+      GALLEY_ASSIGN(const std::string target, at.directory->read_link(at.name));
+      node.content = ContentId::of(target);
+      node.size = target.size();
+      break;
+    }
+    case FileKind::kRegular: {
+      GALLEY_ASSIGN(const auto file, at.directory->open_file(at.name, OpenMode::kRead));
+      GALLEY_ASSIGN(node.content, hash_file(*file));
+      node.mode = stat.mode & kPermissions;
+      node.size = stat.size;
+      break;
+    }
+  }
+  return node;
+}
+
+Result<Node> observe(const Location& at, FileStat* stat) {
+  GALLEY_ASSIGN(const FileStat found, at.directory->stat(at.name));
+  if (stat != nullptr) *stat = found;
+  return observe(at, found);
+}
+
+}  // namespace galley

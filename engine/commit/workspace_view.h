@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "staging/fs/directory.h"
+#include "staging/overlay/change_set.h"
+
+namespace galley {
+
+/// A name in an open directory.
+struct Location {
+  const Directory* directory = nullptr;
+  RelPath name = RelPath::root();
+};
+
+/// What stands in the workspace now, reached through parents that are opened once.
+///
+/// Invariant: every parent it hands out lies on the mount of the workspace root.
+/// Ownership: borrows the workspace; owns the parents, a bounded number of them.
+/// Threads:   confined to one thread.
+/// Errors:    kRefused `commit.crosses_mount`; those of Directory.
+class WorkspaceView {
+ public:
+  explicit WorkspaceView(const Directory& workspace) : workspace_(&workspace) {}
+
+  /// Valid until the next call.
+  Result<Location> locate(const RelPath& path);
+  /// Forgets the open parents, for when directories were moved or removed.
+  void forget() { parents_.clear(); }
+  [[nodiscard]] const Directory& root() const { return *workspace_; }
+
+ private:
+  static constexpr size_t kMaxOpenParents = 64;
+  const Directory* workspace_;
+  std::map<RelPath, std::unique_ptr<Directory>> parents_;
+  std::optional<uint64_t> mount_;
+};
+
+/// What a name holds, its content hashed; kOther for special files. `stat` gets the look it took.
+Result<Node> observe(const Location& at, FileStat* stat = nullptr);
+/// As observe(), for something whose stat is known.
+Result<Node> observe(const Location& at, const FileStat& stat);
+
+/// The SHA-256 of a file, read in pieces.
+Result<ContentId> hash_file(File& file);
+
+}  // namespace galley

@@ -1,0 +1,179 @@
+#include "engine/commit/writer_lock.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <random>
+#include <thread>
+
+#include "base/check.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateFile = 0600;
+constexpr size_t kLockTextBytes = 512;
+constexpr std::chrono::milliseconds kFirstPause{1};
+constexpr std::chrono::milliseconds kLongestPause{8};
+constexpr int kPausesBeforeLonger = 32;
+constexpr std::string_view kHolderPrefix = "holder ";
+constexpr std::string_view kLastPrefix = "last ";
+
+RelPath known(std::string_view text) {
+  auto path = RelPath::parse(text);
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
+}
+
+std::string this_process(const Clock& clock) {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return std::to_string(getpid()) + " on " + host.data() + " since " + rfc3339_utc(clock.wall_ns());
+}
+
+std::string padded_hex(uint64_t value) {
+  constexpr size_t kDigits = 16;
+  std::string hex = TxId{value}.hex();
+  return std::string(kDigits - hex.size(), '0') + hex;
+}
+
+std::string line_after(const std::string& text, std::string_view prefix) {
+  const size_t start = text.starts_with(prefix) ? 0 : text.find("\n" + std::string(prefix));
+  if (start == std::string::npos) return {};
+  const size_t from = start + prefix.size() + (start == 0 ? 0 : 1);
+  return text.substr(from, text.find('\n', from) - from);
+}
+
+/// A place in the queue, given up with the object.
+class Ticket {
+ public:
+  static Result<Ticket> draw(const StateDirectory& state, const Clock& clock) {
+    auto queue = state.root().open_directory(known("wait"));
+    if (!queue && queue.error().kind == ErrorKind::kNotFound) {
+      GALLEY_TRY(make_directories(state.root(), known("wait"), 0700));
+      queue = state.root().open_directory(known("wait"));
+    }
+    if (!queue) return queue.error();
+    std::random_device random;
+    const auto now = static_cast<uint64_t>(clock.wall_ns());
+    Ticket ticket(std::move(*queue), known(padded_hex(now) + "-" + std::to_string(random())));
+    GALLEY_ASSIGN(ticket.file_,
+                  ticket.queue_->open_file(ticket.name_, OpenMode::kCreateNew, kPrivateFile));
+    // Until it is locked somebody may take it for a dead one's and remove it: then we only lose our
+    // place, not our chance.
+    GALLEY_TRY(ticket.file_->try_lock(LockMode::kExclusive));
+    return ticket;
+  }
+  Ticket(Ticket&&) noexcept = default;
+  Ticket& operator=(Ticket&&) = delete;
+  ~Ticket() {
+    // A ticket that stays behind is removed by the next waiter that finds it unlocked.
+    if (file_ != nullptr) static_cast<void>(queue_->remove_file(name_));
+  }
+
+  Result<bool> is_first() const {
+    GALLEY_ASSIGN(const auto entries, queue_->list());
+    for (const auto& entry : entries) {
+      if (entry.name >= name_.str()) return true;
+      const auto name = RelPath::parse(entry.name);
+      if (!name || entry.kind != FileKind::kRegular) continue;
+      const auto other = queue_->open_file(*name, OpenMode::kReadWrite);
+      if (!other) continue;
+      GALLEY_ASSIGN(const bool is_dead, (*other)->try_lock(LockMode::kExclusive));
+      if (!is_dead) return false;
+      static_cast<void>(queue_->remove_file(*name));
+    }
+    return true;
+  }
+
+ private:
+  Ticket(std::unique_ptr<Directory> queue, RelPath name)
+      : queue_(std::move(queue)), name_(std::move(name)) {}
+  std::unique_ptr<Directory> queue_;
+  RelPath name_;
+  std::unique_ptr<File> file_;
+};
+
+Result<bool> has_waiters(const StateDirectory& state) {
+  const auto queue = state.root().open_directory(known("wait"));
+  if (!queue && queue.error().kind == ErrorKind::kNotFound) return false;
+  if (!queue) return queue.error();
+  GALLEY_ASSIGN(const auto entries, (*queue)->list());
+  return !entries.empty();
+}
+
+Error locked_error(const StateDirectory& state, std::chrono::milliseconds timeout) {
+  const auto text = read_file(state.root(), known("lock"), kLockTextBytes);
+  const std::string holder = text ? line_after(*text, kHolderPrefix) : std::string();
+  return Error{ErrorKind::kTimeout, "commit.locked",
+               "process " + (holder.empty() ? "unknown" : holder) +
+                   " holds the writer lock; gave up after " + std::to_string(timeout.count()) +
+                   " ms, try again when it is done",
+               ".galley/lock", EWOULDBLOCK};
+}
+
+}  // namespace
+
+Result<std::optional<WriterLock>> WriterLock::try_take(const StateDirectory& state,
+                                                       const Clock& clock) {
+  while (true) {
+    GALLEY_ASSIGN(auto file,
+                  state.root().open_file(known("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
+    GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
+    if (!is_ours) return std::optional<WriterLock>();
+    // Somebody may have removed or replaced the file: a lock on a nameless one excludes nobody.
+    GALLEY_ASSIGN(const FileStat ours, file->stat());
+    GALLEY_ASSIGN(const FileStat named, state.root().stat(known("lock")));
+    if (named.kind == FileKind::kAbsent || named.inode != ours.inode) continue;
+    GALLEY_ASSIGN(const std::string text, file->read_at(0, kLockTextBytes));
+    WriterLock lock(std::move(file));
+    lock.last_ = line_after(text, kLastPrefix);
+    lock.holder_ = this_process(clock);
+    lock.write_text();
+    return std::optional<WriterLock>(std::move(lock));
+  }
+}
+
+Result<WriterLock> WriterLock::take(const StateDirectory& state, const Clock& clock,
+                                    std::chrono::milliseconds timeout) {
+  GALLEY_ASSIGN(const bool is_contended, has_waiters(state));
+  if (!is_contended || timeout.count() == 0) {
+    GALLEY_ASSIGN(auto lock, try_take(state, clock));
+    if (lock) return std::move(*lock);
+  }
+  if (timeout.count() == 0) return locked_error(state, timeout);
+  const Deadline deadline = Deadline::after(clock, timeout);
+  GALLEY_ASSIGN(const Ticket ticket, Ticket::draw(state, clock));
+  for (int pause = 0;; ++pause) {
+    GALLEY_ASSIGN(const bool is_first, ticket.is_first());
+    if (is_first) {
+      GALLEY_ASSIGN(auto lock, try_take(state, clock));
+      if (lock) return std::move(*lock);
+    }
+    if (deadline.has_passed(clock)) return locked_error(state, timeout);
+    std::this_thread::sleep_for(pause < kPausesBeforeLonger ? kFirstPause : kLongestPause);
+  }
+}
+
+void WriterLock::write_text() {
+  std::string text = std::string(kHolderPrefix) + holder_ + "\n";
+  text.append(kLastPrefix).append(last_).append("\n");
+  text.resize(std::max(text.size(), kLockTextBytes), ' ');
+  // For messages and as a hint only.
+  static_cast<void>(file_->write_at(0, std::string_view(text).substr(0, kLockTextBytes)));
+}
+
+std::optional<TxId> WriterLock::last_transaction(const std::string& boot) const {
+  const size_t space = last_.find(' ');
+  if (boot.empty() || space == std::string::npos || last_.substr(space + 1) != boot) return {};
+  return TxId::from_hex(std::string_view(last_).substr(0, space));
+}
+
+void WriterLock::remember(TxId last, const std::string& boot) {
+  last_ = last.hex() + " " + boot;
+  write_text();
+}
+
+}  // namespace galley

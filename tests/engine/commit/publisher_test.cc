@@ -1,0 +1,304 @@
+#include "engine/commit/publisher.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/commit/history_reader.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/memory_directory.h"
+#include "support/commit_fixture.h"
+#include "support/scratch_directory.h"
+
+namespace galley {
+namespace {
+
+/// Every test runs in memory and on the disk.
+class PublisherFacts : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) {
+      auto opened = open_disk_directory(scratch_.path());
+      ASSERT_TRUE(opened);
+      workspace_ = std::move(*opened);
+    } else {
+      workspace_ = make_memory_directory();
+    }
+  }
+  const Directory& ws() const { return *workspace_; }
+  Receipt must_publish(const Proposal& proposal) {
+    auto outcome = publish(ws(), proposal);
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    if (!outcome) return {};
+    const auto* conflict = std::get_if<Conflict>(&*outcome);
+    EXPECT_EQ(conflict, nullptr) << conflict->paths[0].message;
+    return conflict == nullptr ? std::get<Receipt>(*outcome) : Receipt();
+  }
+  Conflict must_conflict(const Proposal& proposal) {
+    auto outcome = publish(ws(), proposal);
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    if (!outcome || !std::holds_alternative<Conflict>(*outcome)) {
+      ADD_FAILURE() << "no conflict";
+      return {};
+    }
+    return std::get<Conflict>(*outcome);
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Directory> workspace_;
+};
+
+INSTANTIATE_TEST_SUITE_P(On, PublisherFacts, testing::Values(false, true),
+                         [](const auto& where) { return where.param ? "Disk" : "Memory"; });
+
+TEST_P(PublisherFacts, EveryKindOfChangeLands) {
+  put_file(ws(), "changed", "old", 0751);
+  put_file(ws(), "deleted", "gone");
+  put_file(ws(), "renamed", "same");
+  put_file(ws(), "swap_a", "A");
+  put_file(ws(), "swap_b", "B");
+  put_file(ws(), "mode", "m");
+  put_file(ws(), "file_to_dir", "f");
+  put_file(ws(), "dir_to_file/in", "i");
+  put_file(ws(), "dir_to_file/sub/deep", "d");
+  put_file(ws(), "file_to_link", "x");
+  ASSERT_TRUE(ws().make_symlink(rel("link_to_file"), "changed"));
+  ASSERT_TRUE(ws().make_symlink(rel("link_to_link"), "changed"));
+  put_file(ws(), "emptied/only", "o");
+  put_file(ws(), "untouched", "u");
+
+  ChangeBuilder change(ws());
+  change.write("changed", "new", 0751).remove("deleted").rename("renamed", "moved/here");
+  change.directory("moved").rename("swap_a", "swap_b").rename("swap_b", "swap_a");
+  change.mode("mode", 0755).directory("file_to_dir").write("file_to_dir/child", "c");
+  change.remove("dir_to_file/in").remove("dir_to_file/sub").remove("dir_to_file/sub/deep");
+  change.write("dir_to_file", "now a file").link("file_to_link", "untouched");
+  change.write("link_to_file", "real").link("link_to_link", "untouched");
+  change.remove("emptied/only").remove("emptied").directory("new/empty").directory("new");
+  change.write("created", "fresh", 0600);
+  const Receipt receipt = must_publish(change.proposal());
+
+  const TreePicture want = {{"changed", "f 751 new"},
+                            {"moved", "d 755 "},
+                            {"moved/here", "f 644 same"},
+                            {"swap_a", "f 644 B"},
+                            {"swap_b", "f 644 A"},
+                            {"mode", "f 755 m"},
+                            {"file_to_dir", "d 755 "},
+                            {"file_to_dir/child", "f 644 c"},
+                            {"dir_to_file", "f 644 now a file"},
+                            {"file_to_link", "l untouched"},
+                            {"link_to_file", "f 644 real"},
+                            {"link_to_link", "l untouched"},
+                            {"new", "d 755 "},
+                            {"new/empty", "d 755 "},
+                            {"created", "f 600 fresh"},
+                            {"untouched", "f 644 u"}};
+  EXPECT_EQ(picture_of(ws()), want);
+  EXPECT_EQ(receipt.id, TxId{1});
+  EXPECT_EQ(receipt.changes.size(), change.proposal().changes().size());
+  EXPECT_TRUE(reopen(ws())->is_clean());
+  EXPECT_EQ(picture_of(ws()), want);
+}
+
+TEST_P(PublisherFacts, TheHistoryHoldsBothImagesAndTheReason) {
+  put_file(ws(), "a", "old");
+  CommitMeta meta{"agent", "apply", "because", {}, {"{\"audit\":1}"}};
+  const Proposal proposal = ChangeBuilder(ws()).write("a", "new").write("b", "B").proposal();
+  ASSERT_TRUE(publish(ws(), proposal, test_options(), meta));
+  const auto state = StateDirectory::open(ws());
+  ASSERT_TRUE(state && *state);
+  EXPECT_EQ(*committed_ids(**state), std::vector<TxId>{TxId{1}});
+  const auto loaded = load_committed(**state, TxId{1});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->journal.meta.agent, "agent");
+  EXPECT_EQ(loaded->journal.meta.message, "because");
+  EXPECT_EQ(loaded->journal.meta.audit, meta.audit);
+  ASSERT_EQ(loaded->changes.size(), 2U);
+  EXPECT_EQ(**loaded->store->get(loaded->changes[0].before.content), "old");
+  EXPECT_EQ(**loaded->store->get(loaded->changes[0].after.content), "new");
+  EXPECT_EQ(loaded->changes[1].before.kind, FileKind::kAbsent);
+  EXPECT_EQ(load_committed(**state, TxId{2}).error().reason, "history.not_found");
+}
+
+TEST_P(PublisherFacts, IdsFollowEachOtherAcrossPublishers) {
+  for (uint64_t i = 1; i <= 3; ++i) {
+    const auto receipt = must_publish(ChangeBuilder(ws()).write("a", std::to_string(i)).proposal());
+    EXPECT_EQ(receipt.id, TxId{i});
+  }
+}
+
+TEST_P(PublisherFacts, AChangedBaseIsAConflictAndNothingMoves) {
+  put_file(ws(), "a", "old");
+  put_file(ws(), "b", "old");
+  const Proposal proposal = ChangeBuilder(ws()).write("a", "new").write("b", "new").proposal();
+  put_file(ws(), "b", "OLD");
+  const auto before = picture_of(ws());
+  const Conflict conflict = must_conflict(proposal);
+  ASSERT_EQ(conflict.paths.size(), 1U);
+  EXPECT_EQ(conflict.paths[0].path, rel("b"));
+  EXPECT_EQ(conflict.paths[0].found.content, ContentId::of("OLD"));
+  EXPECT_EQ(picture_of(ws()), before);
+}
+
+TEST_P(PublisherFacts, ATouchOrTheSameBytesAgainAreNoConflict) {
+  put_file(ws(), "a", "old");
+  const Proposal proposal = ChangeBuilder(ws()).write("a", "new").proposal();
+  save_file(ws(), "a", "old");
+  must_publish(proposal);
+  EXPECT_EQ(picture_of(ws())["a"], "f 644 new");
+}
+
+TEST_P(PublisherFacts, EveryWayABaseCanChangeIsSeen) {
+  put_file(ws(), "f", "f");
+  put_file(ws(), "d/in", "i");
+  ASSERT_TRUE(ws().make_symlink(rel("l"), "f"));
+  const auto base = picture_of(ws());
+  const Proposal removed_directory = ChangeBuilder(ws()).remove("d").remove("d/in").proposal();
+  const Proposal created = ChangeBuilder(ws()).write("n", "n").proposal();
+  const Proposal deleted = ChangeBuilder(ws()).remove("f").proposal();
+  const Proposal relinked = ChangeBuilder(ws()).link("l", "d").proposal();
+  const Proposal nested = ChangeBuilder(ws()).write("d/new", "x").proposal();
+
+  put_file(ws(), "d/extra", "e");
+  EXPECT_EQ(must_conflict(removed_directory).paths[0].path, rel("d"));
+  ASSERT_TRUE(ws().remove_file(rel("d/extra")));
+  put_file(ws(), "n", "mine");
+  EXPECT_EQ(must_conflict(created).paths[0].path, rel("n"));
+  ASSERT_TRUE(ws().remove_file(rel("n")));
+  ASSERT_TRUE(ws().set_mode(rel("f"), 0600));
+  EXPECT_NE(must_conflict(deleted).paths[0].message.find("mode"), std::string::npos);
+  ASSERT_TRUE(ws().set_mode(rel("f"), 0644));
+  ASSERT_TRUE(ws().remove_file(rel("l")));
+  ASSERT_TRUE(ws().make_symlink(rel("l"), "elsewhere"));
+  EXPECT_EQ(must_conflict(relinked).paths[0].path, rel("l"));
+  ASSERT_TRUE(ws().remove_file(rel("l")));
+  ASSERT_TRUE(ws().make_symlink(rel("l"), "f"));
+  ASSERT_TRUE(remove_tree(ws(), rel("d")));
+  EXPECT_NE(must_conflict(nested).paths[0].message.find("is gone"), std::string::npos);
+  put_file(ws(), "d/in", "i");
+  EXPECT_EQ(picture_of(ws()), base);
+}
+
+TEST_P(PublisherFacts, ASymlinkPlantedInAParentIsRefused) {
+  put_file(ws(), "d/f", "f");
+  const Proposal proposal = ChangeBuilder(ws()).write("d/f", "new").proposal();
+  ASSERT_TRUE(ws().rename(rel("d"), ws(), rel("real"), RenameMode::kNoReplace));
+  ASSERT_TRUE(ws().make_symlink(rel("d"), "real"));
+  const auto outcome = publish(ws(), proposal);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().reason, "path.through_symlink");
+  EXPECT_EQ(picture_of(ws())["real/f"], "f 644 f");
+}
+
+TEST_P(PublisherFacts, ProtectedPathsAndEmptyProposalsAreRefusedWithoutATrace) {
+  put_file(ws(), "a", "a");
+  const auto empty = publish(ws(), ChangeBuilder(ws()).proposal());
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().reason, "commit.empty");
+  const auto hook = publish(ws(), ChangeBuilder(ws()).write(".git/hooks/x", "evil").proposal());
+  ASSERT_FALSE(hook);
+  EXPECT_EQ(hook.error().reason, "path.protected");
+  EXPECT_EQ(ws().stat(rel(".galley"))->kind, FileKind::kAbsent);
+}
+
+TEST_P(PublisherFacts, AttributesOfAChangedFileAreKept) {
+  put_file(ws(), "a", "old", 0640);
+  ASSERT_TRUE(ws().set_attribute(rel("a"), {"user.note", "kept"}));
+  must_publish(ChangeBuilder(ws()).write("a", "new", 0640).proposal());
+  const auto attributes = ws().attributes(rel("a"));
+  ASSERT_TRUE(attributes);
+  EXPECT_EQ(
+      std::count(attributes->begin(), attributes->end(), ExtendedAttribute{"user.note", "kept"}),
+      1);
+  EXPECT_EQ(picture_of(ws())["a"], "f 640 new");
+}
+
+TEST_P(PublisherFacts, ARenameKeepsTheInode) {
+  put_file(ws(), "a", "same");
+  const uint64_t inode = ws().stat(rel("a"))->inode;
+  must_publish(ChangeBuilder(ws()).rename("a", "b").proposal());
+  EXPECT_EQ(ws().stat(rel("b"))->inode, inode);
+}
+
+TEST_P(PublisherFacts, UntouchedFilesKeepTheirTimestampsAndChangedOnesAreNew) {
+  put_file(ws(), "a", "old");
+  put_file(ws(), "b", "b");
+  const FileStat a = *ws().stat(rel("a"));
+  const FileStat b = *ws().stat(rel("b"));
+  must_publish(ChangeBuilder(ws()).write("a", "new").proposal());
+  EXPECT_EQ(*ws().stat(rel("b")), b);
+  EXPECT_GT(ws().stat(rel("a"))->mtime_ns, a.mtime_ns);
+}
+
+TEST_P(PublisherFacts, HardLinksAreBrokenWithAWordOrRefused) {
+  put_file(ws(), "a", "old");
+  ASSERT_TRUE(ws().make_hard_link(rel("a"), ws(), rel("b")));
+  const Proposal proposal = ChangeBuilder(ws()).write("a", "new").proposal();
+  PublisherOptions refuse = test_options();
+  refuse.hard_links = HardLinkRule::kRefuse;
+  const auto refused = publish(ws(), proposal, refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "commit.hard_link");
+  EXPECT_EQ(picture_of(ws())["a"], "f 644 old");
+  const Receipt receipt = must_publish(proposal);
+  ASSERT_EQ(receipt.warnings.size(), 1U);
+  EXPECT_NE(receipt.warnings[0].find("hard links"), std::string::npos);
+  EXPECT_EQ(picture_of(ws())["a"], "f 644 new");
+  EXPECT_EQ(picture_of(ws())["b"], "f 644 old");
+}
+
+TEST_P(PublisherFacts, ContentsOverAMegabyteGoToBlobs) {
+  const std::string large(kMaxImageBytes + 1, 'x');
+  put_file(ws(), "a", large);
+  must_publish(ChangeBuilder(ws()).write("a", large + "y").proposal());
+  EXPECT_EQ(ws().stat(rel("a"))->size, large.size() + 1);
+  const auto state = StateDirectory::open(ws());
+  const auto loaded = load_committed(**state, TxId{1});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(loaded->journal.images.empty());
+  EXPECT_EQ(**loaded->store->get(loaded->changes[0].before.content), large);
+}
+
+TEST_P(PublisherFacts, TheHooksFrameTheSwaps) {
+  put_file(ws(), "a", "old");
+  std::vector<std::string> seen;
+  PublisherOptions options = test_options();
+  options.before_apply = [&] { seen.push_back(picture_of(ws())["a"]); };
+  options.after_apply = [&] { seen.push_back(picture_of(ws())["a"]); };
+  ASSERT_TRUE(publish(ws(), ChangeBuilder(ws()).write("a", "new").proposal(), options));
+  EXPECT_EQ(seen, (std::vector<std::string>{"f 644 old", "f 644 new"}));
+}
+
+TEST_P(PublisherFacts, ASaveInTheLastInstantIsCaughtAndPutBack) {
+  put_file(ws(), "a", "old a");
+  put_file(ws(), "b", "old b");
+  PublisherOptions options = test_options();
+  options.before_apply = [&] { save_file(ws(), "b", "user's save"); };
+  const auto outcome = publish(
+      ws(), ChangeBuilder(ws()).write("a", "new").write("b", "new").write("c", "new").proposal(),
+      options);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  const TreePicture want = {{"a", "f 644 old a"}, {"b", "f 644 user's save"}};
+  EXPECT_EQ(picture_of(ws()), want);
+  const auto state = StateDirectory::open(ws());
+  EXPECT_TRUE((*state)->journals().list()->empty());
+  EXPECT_TRUE((*state)->slots().list()->empty());
+}
+
+TEST_P(PublisherFacts, AnotherHolderOfTheLockIsNamed) {
+  const auto state = StateDirectory::open_or_create(ws());
+  ASSERT_TRUE(state);
+  const SystemClock clock;
+  const auto lock = WriterLock::take(*state, clock, std::chrono::milliseconds(0));
+  ASSERT_TRUE(lock);
+  PublisherOptions options = test_options();
+  options.lock_timeout = std::chrono::milliseconds(20);
+  const auto outcome = publish(ws(), ChangeBuilder(ws()).write("a", "a").proposal(), options);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().reason, "commit.locked");
+  EXPECT_NE(outcome.error().message.find("process " + std::to_string(getpid())), std::string::npos)
+      << outcome.error().message;
+}
+
+}  // namespace
+}  // namespace galley
