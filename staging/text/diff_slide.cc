@@ -1,6 +1,7 @@
 #include "staging/text/diff_slide.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 
@@ -115,9 +116,23 @@ class RunCursor {
 
   bool next() {
     if (end == side_->size()) return false;
-    begin = end + 1;
-    end = run_end(begin);
+    move_past(1);
     return true;
+  }
+  // Over `unchanged` unchanged lines, which is that many runs.
+  void move_past(size_t unchanged) {
+    while (unchanged > 0) {
+      const size_t clear = std::min(next_changed(end) - end, unchanged);
+      begin = end + clear;
+      end = run_end(begin);
+      unchanged -= clear;
+    }
+  }
+  [[nodiscard]] size_t next_changed(size_t at) const {
+    const auto* found = std::memchr(side_->changed.data() + at, 1, side_->size() - at);
+    return found == nullptr
+               ? side_->size()
+               : static_cast<size_t>(static_cast<const uint8_t*>(found) - side_->changed.data());
   }
   void previous() {
     GALLEY_CHECK(begin > 0);
@@ -147,20 +162,17 @@ class Slider {
         indent_heuristic_(indent_heuristic && side.lines != nullptr) {}
 
   void slide_all() {
-    do {
+    while (true) {
       if (!run_.empty()) slide_one();
-      // run_ may have swallowed its neighbours; other_ was moved along with it.
-    } while (step());
+      const size_t next = run_.next_changed(run_.end);
+      if (next == side_.size()) return;
+      const size_t unchanged = next - run_.end;
+      run_.move_past(unchanged);
+      other_.move_past(unchanged);
+    }
   }
 
  private:
-  bool step() {
-    const bool more = run_.next();
-    const bool other_more = other_.next();
-    GALLEY_CHECK(more == other_more);
-    return more;
-  }
-
   bool slide_up() {
     if (run_.begin == 0 || !side_.same(run_.begin - 1, run_.end - 1)) return false;
     side_.changed[--run_.begin] = 1;

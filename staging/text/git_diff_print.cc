@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace galley {
@@ -14,6 +15,7 @@ constexpr std::string_view kMeta = "\033[1m";
 constexpr std::string_view kFragment = "\033[36m";
 constexpr std::string_view kOld = "\033[31m";
 constexpr std::string_view kNew = "\033[32m";
+constexpr size_t kHunkHeaderBytes = 128;
 constexpr std::string_view kNoNewline = "\\ No newline at end of file";
 
 void append_range(uint32_t begin, uint32_t end, std::string& out) {
@@ -83,7 +85,23 @@ void DiffPrinter::added_lines(const Lines& lines, uint32_t begin, uint32_t end) 
   for (uint32_t i = begin; i < end; ++i) line('+', kNew, lines[i]);
 }
 
+void DiffPrinter::make_room(const FileDiff& diff, const Lines& before, const Lines& after) {
+  size_t bytes = out_.size();
+  for (const auto& hunk : diff.hunks) {
+    const auto& span = hunk.span;
+    bytes += kHunkHeaderBytes + after.span(span.new_begin, span.new_end).size() +
+             (span.new_end - span.new_begin);
+    for (size_t i = span.first_change; i < span.last_change; ++i) {
+      const auto& range = diff.script[i];
+      bytes += before.span(range.old_begin, range.old_end).size() + range.removed();
+    }
+  }
+  // At least doubled: a caller may append ten thousand files to one string.
+  if (bytes > out_.capacity()) out_.reserve(std::max(bytes, 2 * out_.capacity()));
+}
+
 void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& after) {
+  make_room(diff, before, after);
   for (const auto& hunk : diff.hunks) {
     hunk_header(hunk);
     // Unchanged lines come from the new side: they differ when white space was ignored.

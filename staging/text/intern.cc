@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace galley {
@@ -10,6 +11,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kMinSlots = 64;
+constexpr size_t kAhead = 8;
 
 // git's own isspace (its sane_ctype table), not the locale's.
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -81,13 +83,17 @@ LineId LineTable::find(std::string_view line) const {
 }
 
 LineId LineTable::intern(std::string_view line) {
+  if (white_space_ == WhiteSpace::kExact) return intern_key(line, hash_of(line), nullptr);
   std::string storage;
-  auto key =
-      white_space_ == WhiteSpace::kExact ? line : reduce_white_space(line, white_space_, storage);
-  const uint32_t hash = hash_of(key);
+  const auto key = reduce_white_space(line, white_space_, storage);
+  return intern_key(key, hash_of(key), &storage);
+}
+
+LineId LineTable::intern_key(std::string_view key, uint32_t hash, const std::string* storage) {
   const size_t at = probe(key, hash);
   if (slots_[at].id != kNone) return slots_[at].id;
-  if (!key.empty() && key.data() == storage.data()) key = reduced_.emplace_back(key);
+  // Reduced text lives in its caller's buffer: keep it.
+  if (storage != nullptr && key.data() == storage->data()) key = reduced_.emplace_back(key);
   const auto id = static_cast<LineId>(entries_.size());
   entries_.push_back(key);
   slots_[at] = {hash, id};
@@ -107,20 +113,45 @@ void LineTable::grow() {
   }
 }
 
-std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size_t end,
-                                          const Lines* like, size_t like_begin,
-                                          const std::vector<LineId>* like_ids) {
+std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size_t end) {
+  std::vector<LineId> ids(end - begin);
+  if (white_space_ != WhiteSpace::kExact) {
+    for (size_t i = begin; i < end; ++i) ids[i - begin] = intern(lines[i]);
+    return ids;
+  }
+  // Hashes run ahead of the probes, so that the slots are on their way from memory in time.
+  std::array<uint32_t, kAhead> hashes{};
+  for (size_t i = begin; i < end + kAhead; ++i) {
+    uint32_t& hash = hashes[i % kAhead];
+    if (i >= begin + kAhead) ids[i - kAhead - begin] = intern_key(lines[i - kAhead], hash, nullptr);
+    if (i >= end) continue;
+    hash = hash_of(lines[i]);
+    __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  }
+  return ids;
+}
+
+std::vector<LineId> LineTable::intern_like(const Lines& lines, size_t begin, size_t end,
+                                           const Likeness& like) {
+  // Where each line of the model first stands: ids count up in order of first sight.
+  std::vector<uint32_t> first;
+  const LineId old_ids = static_cast<LineId>(size());
+  for (size_t i = 0; i < like.ids.size(); ++i) {
+    if (like.ids[i] == first.size()) first.push_back(static_cast<uint32_t>(i));
+  }
   std::vector<LineId> ids;
   ids.reserve(end - begin);
-  size_t guess = 0;  // the index in like_ids that the next line probably repeats
+  size_t guess = 0;  // the line of the model that the next one probably repeats
   for (size_t i = begin; i < end; ++i) {
     const auto line = lines[i];
-    if (like_ids != nullptr && guess < like_ids->size() && (*like)[like_begin + guess] == line) {
-      ids.push_back((*like_ids)[guess++]);
+    if (guess < like.ids.size() && like.lines[like.begin + guess] == line) {
+      ids.push_back(like.ids[guess++]);
       continue;
     }
-    ids.push_back(intern(line));
-    ++guess;
+    const LineId id = intern(line);
+    ids.push_back(id);
+    // A line that first stands further on tells where the texts run together again.
+    if (id < old_ids && id < first.size() && first[id] >= guess) guess = size_t{first[id]} + 1;
   }
   return ids;
 }

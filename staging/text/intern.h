@@ -39,11 +39,19 @@ class LineTable {
   LineId intern(std::string_view line);
   /// The id of `line`, or kNone when it was never seen.
   [[nodiscard]] LineId find(std::string_view line) const;
-  /// Ids of lines [begin, end). `like` and `like_ids` may name lines already interned that these
-  /// probably repeat in order: hits then cost one comparison instead of a hash and a probe.
-  std::vector<LineId> intern_all(const Lines& lines, size_t begin, size_t end,
-                                 const Lines* like = nullptr, size_t like_begin = 0,
-                                 const std::vector<LineId>* like_ids = nullptr);
+  /// Ids of lines [begin, end).
+  std::vector<LineId> intern_all(const Lines& lines, size_t begin, size_t end);
+
+  /// Lines that were the first to be interned here, and the ids they got.
+  struct Likeness {
+    const Lines& lines;
+    size_t begin;
+    const std::vector<LineId>& ids;
+  };
+  /// As intern_all, for lines that mostly repeat those of `like` in order: a line that does costs
+  /// one comparison with the next of them instead of a hash and a probe.
+  std::vector<LineId> intern_like(const Lines& lines, size_t begin, size_t end,
+                                  const Likeness& like);
 
   /// How many distinct lines there are.
   [[nodiscard]] size_t size() const { return entries_.size(); }
@@ -56,6 +64,7 @@ class LineTable {
     LineId id = kNone;
   };
   size_t probe(std::string_view key, uint32_t hash) const;
+  LineId intern_key(std::string_view key, uint32_t hash, const std::string* storage);
   void grow();
 
   WhiteSpace white_space_;

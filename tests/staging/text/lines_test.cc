@@ -80,7 +80,7 @@ TEST(LineTable, AHintChangesNoId) {
   const Lines after("a\nx\nb\nc\nd\na\n");
   LineTable table;
   const auto old_ids = table.intern_all(before, 0, before.size());
-  const auto hinted = table.intern_all(after, 0, after.size(), &before, 0, &old_ids);
+  const auto hinted = table.intern_like(after, 0, after.size(), {before, 0, old_ids});
   EXPECT_EQ(hinted, table.intern_all(after, 0, after.size()));
 }
 
