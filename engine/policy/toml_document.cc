@@ -14,7 +14,7 @@ void convert_table(const toml::table& table, TomlNode& out) {
     TomlNode entry = converted(value);
     entry.key_line = key.source().begin.line;
     entry.key_column = key.source().begin.column;
-    out.entries.emplace_back(std::string(key.str()), std::move(entry));
+    out.entries.push_back({std::string(key.str()), std::move(entry)});
   }
 }
 

@@ -3,12 +3,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace galley {
+
+struct TomlEntry;
 
 /// One value of a TOML document, with the place it stands at. A value; knows no library.
 struct TomlNode {
@@ -23,12 +24,18 @@ struct TomlNode {
   uint32_t column = 0;    ///< 1-based, in characters
   uint32_t key_line = 0;  ///< where its key stands; 0 for elements and the document
   uint32_t key_column = 0;
-  std::vector<TomlNode> elements;                         ///< of kArray
-  std::vector<std::pair<std::string, TomlNode>> entries;  ///< of kTable, sorted by key
+  std::vector<TomlNode> elements;  ///< of kArray
+  std::vector<TomlEntry> entries;  ///< of kTable, sorted by key
 
   [[nodiscard]] const TomlNode* find(std::string_view key) const;
   /// "an integer", "a table", for messages.
   [[nodiscard]] std::string_view kind_name() const;
+};
+
+/// One key of a table with its value.
+struct TomlEntry {
+  std::string key;
+  TomlNode value;
 };
 
 /// Parses TOML 1.0 (toml++ 3.3).
