@@ -76,6 +76,7 @@ class RebaseRun {
   Result<Look> look(const RelPath& path) {
     Look found;
     auto node = view_.node(path);
+    if (!node && is_behind_leaving_link(path, node.error())) return found;
     if (!node && node.error().kind == ErrorKind::kRefused) {
       found.problem = node.error().message;
       return found;
@@ -85,6 +86,19 @@ class RebaseRun {
     const auto entry = view_.entries().find(path);
     if (entry != view_.entries().end()) found.stamp = entry->second.base;
     return found;
+  }
+
+  /// A link above the path that this very change takes away hides nothing of it.
+  [[nodiscard]] bool is_behind_leaving_link(const RelPath& path, const Error& error) const {
+    if (error.reason != "path.through_symlink") return false;
+    for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+      const auto change = by_path_.find(above);
+      const bool is_leaving = change != by_path_.end() &&
+                              change->second->before.kind == FileKind::kSymlink &&
+                              change->second->after.kind != FileKind::kSymlink;
+      if (is_leaving) return true;
+    }
+    return false;
   }
 
   /// What the path will hold: as planned, else as it is.

@@ -87,6 +87,16 @@ TEST_F(UndoTest, TakesBackRenamesSwapsAndMovedDirectories) {
   });
 }
 
+TEST_F(UndoTest, TakesBackALinkThatReplacedADirectory) {
+  workspace_.write("d/sub/a.txt", "a\n");
+  workspace_.write("other/sub/a.txt", "theirs\n");
+  expect_round_trip([](Overlay& o) {
+    OK(o.remove_tree(rel("d")));
+    OK(o.make_symlink(rel("d"), "other"));
+  });
+  EXPECT_EQ(workspace_.read("other/sub/a.txt"), "theirs\n");
+}
+
 TEST_F(UndoTest, OlderTransactionIsTakenBackWhileNewerOnesOnOtherPathsStay) {
   workspace_.write("a.txt", "a\n");
   const TxId first = workspace_.commit_file("a.txt", "A\n");

@@ -1,0 +1,184 @@
+#include "engine/history/blame.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/commit/history_reader.h"
+#include "staging/text/diff.h"
+#include "staging/text/git_diff.h"
+
+namespace galley {
+namespace {
+
+const Change* change_of(const ChangeSet& changes, const RelPath& path) {
+  const auto found =
+      std::lower_bound(changes.begin(), changes.end(), path,
+                       [](const Change& change, const RelPath& p) { return change.path < p; });
+  return found != changes.end() && found->path == path ? &*found : nullptr;
+}
+
+/// A file going back in time: which of its lines now is which line of the text then.
+///
+/// Invariant: open_ has one entry a line of text_: the lines of the file as it is now that come
+///            from it and have no origin yet.
+class LinesBack {
+ public:
+  LinesBack(Content text, RelPath path) : text_(std::move(text)), path_(std::move(path)) {
+    const Lines lines(*text_);
+    blame_.lines.resize(lines.size());
+    open_.resize(lines.size());
+    for (size_t i = 0; i < lines.size(); ++i) {
+      blame_.lines[i].text = std::string(lines[i]);
+      blame_.lines[i].path = path_;
+      open_[i] = {i};
+    }
+    left_ = lines.size();
+  }
+
+  [[nodiscard]] const RelPath& path() const { return path_; }
+  [[nodiscard]] const Content& text() const { return text_; }
+  [[nodiscard]] bool is_done() const { return left_ == 0; }
+  void rename(RelPath path) { path_ = std::move(path); }
+
+  /// Goes back to `older`; lines that it has not come from `origin` and `tx`.
+  void go_back(const Content& older, LineOrigin origin, TxId tx) {
+    const Lines before(*older);
+    const Lines after(*text_);
+    std::vector<std::vector<size_t>> open(before.size());
+    size_t old_line = 0;
+    size_t new_line = 0;
+    const auto keep_until = [&](size_t end) {
+      while (new_line < end) open[old_line++] = std::move(open_[new_line++]);
+    };
+    for (const ChangedRange& range : diff_lines(before, after)) {
+      keep_until(range.new_begin);
+      for (; new_line < range.new_end; ++new_line) settle(new_line, origin, tx);
+      old_line = range.old_end;
+    }
+    keep_until(after.size());
+    open_ = std::move(open);
+    text_ = older;
+  }
+
+  /// Every line that is left comes from there.
+  void settle_all(LineOrigin origin, TxId tx) {
+    for (size_t line = 0; line < open_.size(); ++line) settle(line, origin, tx);
+  }
+
+  Blame finish() && {
+    settle_all(LineOrigin::kOlder, {});
+    return std::move(blame_);
+  }
+
+ private:
+  void settle(size_t line, LineOrigin origin, TxId tx) {
+    for (const size_t now : open_[line]) {
+      BlamedLine& blamed = blame_.lines[now];
+      blamed.origin = origin;
+      blamed.tx = tx;
+      blamed.path = path_;
+      if (origin != LineOrigin::kOlder) blamed.line_then = static_cast<uint32_t>(line + 1);
+      --left_;
+    }
+    open_[line].clear();
+  }
+
+  Content text_;
+  RelPath path_;
+  std::vector<std::vector<size_t>> open_;
+  size_t left_ = 0;
+  Blame blame_;
+};
+
+/// The walk through the transactions that touched one file, newest first.
+class BlameWalk {
+ public:
+  explicit BlameWalk(LinesBack lines) : lines_(std::move(lines)) {}
+
+  /// Goes back over one transaction; false when nothing older can say more.
+  Result<bool> step(const CommittedTransaction& transaction) {
+    const Change* change = change_of(transaction.changes, lines_.path());
+    if (change == nullptr) return !lines_.is_done();
+    const TxId id = transaction.journal.id;
+    GALLEY_TRY(meet(transaction, *change));
+    if (lines_.is_done()) return false;
+    const Change* older = change;
+    if (change->renamed_from) older = change_of(transaction.changes, *change->renamed_from);
+    if (change->copied_from) {
+      // What the copy was made of is not in the journal when it did not change: the next
+      // transaction that knows the source tells which lines the copy had of its own.
+      lines_.rename(*change->copied_from);
+      unknown_since_ = id;
+      origin_of_unknown_ = LineOrigin::kTransaction;
+      return true;
+    }
+    if (older == nullptr || older->before.kind != FileKind::kRegular) {
+      lines_.settle_all(LineOrigin::kTransaction, id);
+      return false;
+    }
+    GALLEY_ASSIGN(const Content before, transaction.store->get(older->before.content));
+    if (looks_binary(*before)) {
+      lines_.settle_all(LineOrigin::kTransaction, id);
+      return false;
+    }
+    lines_.go_back(before, LineOrigin::kTransaction, id);
+    lines_.rename(older->path);
+    unknown_since_ = {};
+    origin_of_unknown_ = LineOrigin::kOutside;
+    return !lines_.is_done();
+  }
+
+  Blame finish() && { return std::move(lines_).finish(); }
+
+ private:
+  /// Where the text is not what the transaction left, something else wrote the difference.
+  Result<void> meet(const CommittedTransaction& transaction, const Change& change) {
+    const bool is_copy_pending = origin_of_unknown_ == LineOrigin::kTransaction;
+    const TxId writer = is_copy_pending ? unknown_since_ : transaction.journal.id;
+    if (change.after.kind != FileKind::kRegular) {
+      lines_.settle_all(origin_of_unknown_, writer);
+      return {};
+    }
+    if (ContentId::of(*lines_.text()) == change.after.content) return {};
+    GALLEY_ASSIGN(const Content left, transaction.store->get(change.after.content));
+    if (looks_binary(*left)) {
+      lines_.settle_all(origin_of_unknown_, writer);
+      return {};
+    }
+    lines_.go_back(left, origin_of_unknown_, writer);
+    return {};
+  }
+
+  LinesBack lines_;
+  TxId unknown_since_;
+  LineOrigin origin_of_unknown_ = LineOrigin::kOutside;
+};
+
+}  // namespace
+
+Result<Blame> blame(const History& history, const Directory& workspace, const RelPath& path) {
+  GALLEY_ASSIGN(std::string bytes, read_file(workspace, path, limits::kMaxFileBytes));
+  if (looks_binary(bytes)) {
+    return fail(ErrorKind::kRefused, "blame.binary",
+                "'" + path.str() + "' is binary: it has no lines to name the writers of",
+                path.str());
+  }
+  BlameWalk walk(LinesBack(std::make_shared<const std::string>(std::move(bytes)), path));
+  GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    GALLEY_ASSIGN(const auto transaction, history.journal(*id));
+    GALLEY_ASSIGN(const bool goes_on, walk.step(*transaction));
+    if (!goes_on) break;
+  }
+  Blame result = std::move(walk).finish();
+  for (const BlamedLine& line : result.lines) {
+    if (line.tx.value == 0 || result.transactions.contains(line.tx)) continue;
+    GALLEY_ASSIGN(const auto transaction, history.journal(line.tx));
+    GALLEY_ASSIGN(TxSummary summary, summarize(*transaction, false));
+    result.transactions.emplace(line.tx, std::move(summary));
+  }
+  return result;
+}
+
+}  // namespace galley

@@ -1,0 +1,231 @@
+#include "engine/history/retention.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "engine/commit/state_directory.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+namespace {
+
+constexpr int64_t kDayNs = int64_t{86400} * 1'000'000'000;
+constexpr int kMaxDepth = 256;
+
+struct Retired {
+  TxId id;
+  uint64_t bytes = 0;
+  int64_t time_ns = 0;
+  std::set<ContentId> blobs;
+  bool is_readable = false;
+};
+
+/// Bytes on disk of a file: what it holds, in whole blocks of this size.
+constexpr uint64_t kBlockBytes = 4096;
+uint64_t on_disk(uint64_t size) { return (size + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
+
+Result<Retired> look_at(const StateDirectory& state, const Directory& directory, TxId id) {
+  Retired retired;
+  retired.id = id;
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(journal_name(id)));
+  retired.bytes = on_disk(stat.size);
+  retired.time_ns = stat.mtime_ns;
+  GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, directory, id));
+  if (verdict.state != JournalState::kCommitted) return retired;
+  retired.is_readable = true;
+  retired.time_ns = verdict.journal.time_ns;
+  for (const auto& [blob, size] : verdict.journal.blobs) retired.blobs.insert(blob);
+  return retired;
+}
+
+Result<std::map<ContentId, uint64_t>> blobs_on_disk(const Directory& root) {
+  std::map<ContentId, uint64_t> blobs;
+  GALLEY_ASSIGN(const RelPath top, RelPath::parse("blob"));
+  GALLEY_ASSIGN(const FileStat there, root.stat(top));
+  if (there.kind != FileKind::kDirectory) return blobs;
+  GALLEY_ASSIGN(const auto directory, root.open_directory(top));
+  GALLEY_ASSIGN(const auto shards, directory->list());
+  for (const DirectoryEntry& shard : shards) {
+    const auto name = RelPath::parse(shard.name);
+    if (!name || shard.kind != FileKind::kDirectory) continue;
+    GALLEY_ASSIGN(const auto opened, directory->open_directory(*name));
+    GALLEY_ASSIGN(const auto files, opened->list());
+    for (const DirectoryEntry& file : files) {
+      const auto id = ContentId::from_hex(file.name);
+      if (!id || file.name.substr(0, 2) != shard.name) continue;
+      GALLEY_ASSIGN(const RelPath path, RelPath::parse(file.name));
+      GALLEY_ASSIGN(const FileStat stat, opened->stat(path));
+      blobs.emplace(*id, on_disk(stat.size));
+    }
+  }
+  return blobs;
+}
+
+/// Which limit the transaction is beyond; null when it stays.
+const char* limit_passed(const HistoryConfig& limits, const Retired& one, uint64_t newer,
+                         uint64_t newer_bytes, int64_t now_ns) {
+  if (limits.keep_transactions > 0 && newer >= limits.keep_transactions) return "count";
+  const bool is_old = limits.keep_days > 0 &&
+                      limits.keep_days < static_cast<uint64_t>(INT64_MAX / kDayNs) &&
+                      now_ns - one.time_ns > static_cast<int64_t>(limits.keep_days) * kDayNs;
+  if (is_old) return "age";
+  if (limits.keep_bytes > 0 && newer_bytes + one.bytes > limits.keep_bytes) return "bytes";
+  return nullptr;
+}
+
+class Pruning {
+ public:
+  Pruning(const StateDirectory& state, const HistoryConfig& limits, int64_t now_ns)
+      : state_(&state), limits_(&limits), now_ns_(now_ns) {}
+
+  /// Chooses what goes: once one goes, all older ones go with it, so that no gap is left.
+  Result<void> choose() {
+    GALLEY_ASSIGN(const auto pending, journal_ids(state_->journals()));
+    for (const TxId id : pending) {
+      auto one = look_at(*state_, state_->journals(), id);
+      if (!one && one.error().kind == ErrorKind::kNotFound) continue;
+      if (!one) return fail(one.error());
+      if (!one->is_readable) may_drop_blobs_ = false;
+      keep(*one);
+    }
+    GALLEY_ASSIGN(blobs_, blobs_on_disk(state_->root()));
+    GALLEY_ASSIGN(const auto retired, journal_ids(state_->undo()));
+    const char* why = nullptr;
+    for (auto id = retired.rbegin(); id != retired.rend(); ++id) {
+      GALLEY_ASSIGN(const Retired one, look_at(*state_, state_->undo(), *id));
+      if (why == nullptr && kept_ > 0) {
+        why = limit_passed(*limits_, one, kept_, kept_bytes_ + blob_bytes(one), now_ns_);
+      }
+      if (why == nullptr) {
+        if (!one.is_readable) may_drop_blobs_ = false;
+        kept_bytes_ += blob_bytes(one);
+        keep(one);
+        continue;
+      }
+      // A damaged journal is evidence: `galley doctor` decides about it.
+      if (!one.is_readable) {
+        may_drop_blobs_ = false;
+        continue;
+      }
+      report_.transactions.insert(report_.transactions.begin(), {one.id, one.bytes, why});
+      report_.bytes += one.bytes;
+    }
+    for (const auto& [blob, size] : blobs_) {
+      if (!may_drop_blobs_ || needed_.contains(blob)) continue;
+      dropped_blobs_.push_back(blob);
+      report_.bytes += size;
+    }
+    report_.blobs = dropped_blobs_.size();
+    return {};
+  }
+
+  /// Journals first, durably: no journal may be left without a blob that it names.
+  Result<void> carry_out() {
+    for (const auto& pruned : report_.transactions) {
+      GALLEY_TRY(state_->undo().remove_file(journal_name(pruned.id)));
+    }
+    if (dropped_blobs_.empty()) return {};
+    GALLEY_TRY(state_->undo().sync());
+    for (const ContentId& blob : dropped_blobs_) {
+      const std::string hex = blob.hex();
+      GALLEY_ASSIGN(const RelPath path, RelPath::parse("blob/" + hex.substr(0, 2) + "/" + hex));
+      GALLEY_TRY(state_->root().remove_file(path));
+    }
+    return {};
+  }
+
+  PruneReport report() && { return std::move(report_); }
+
+ private:
+  void keep(const Retired& one) {
+    ++kept_;
+    kept_bytes_ += one.bytes;
+    needed_.insert(one.blobs.begin(), one.blobs.end());
+  }
+  /// Bytes of the blobs that this one is the first to need.
+  uint64_t blob_bytes(const Retired& one) const {
+    uint64_t bytes = 0;
+    for (const ContentId& blob : one.blobs) {
+      const auto found = blobs_.find(blob);
+      if (found != blobs_.end() && !needed_.contains(blob)) bytes += found->second;
+    }
+    return bytes;
+  }
+
+  const StateDirectory* state_;
+  const HistoryConfig* limits_;
+  int64_t now_ns_;
+  uint64_t kept_ = 0;
+  uint64_t kept_bytes_ = 0;
+  bool may_drop_blobs_ = true;
+  std::set<ContentId> needed_;
+  std::map<ContentId, uint64_t> blobs_;
+  std::vector<ContentId> dropped_blobs_;
+  PruneReport report_;
+};
+
+Result<void> measure(const Directory& directory, int depth, DiskUse::Part& part) {
+  if (depth > kMaxDepth) return {};
+  GALLEY_ASSIGN(const auto entries, directory.list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name) continue;
+    if (entry.kind == FileKind::kDirectory) {
+      const auto below = directory.open_directory(*name);
+      if (!below && below.error().kind == ErrorKind::kNotFound) continue;
+      if (!below) return fail(below.error());
+      GALLEY_TRY(measure(**below, depth + 1, part));
+      continue;
+    }
+    GALLEY_ASSIGN(const FileStat stat, directory.stat(*name));
+    if (stat.kind == FileKind::kAbsent) continue;
+    ++part.files;
+    part.bytes += on_disk(stat.size);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PruneReport> prune_history(const StateDirectory& state, const HistoryConfig& limits,
+                                  const Clock& clock, bool dry_run) {
+  Pruning pruning(state, limits, clock.wall_ns());
+  GALLEY_TRY(pruning.choose());
+  if (!dry_run) GALLEY_TRY(pruning.carry_out());
+  return std::move(pruning).report();
+}
+
+Result<DiskUse> disk_use(const StateDirectory& state) {
+  DiskUse use;
+  DiskUse::Part other{"other", 0, 0};
+  GALLEY_ASSIGN(const auto entries, state.root().list());
+  static const std::set<std::string> kNamed = {"j",     "undo",   "blob",      "slot",
+                                               "stage", "rescue", "quarantine"};
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name) continue;
+    if (entry.kind != FileKind::kDirectory) {
+      GALLEY_ASSIGN(const FileStat stat, state.root().stat(*name));
+      ++other.files;
+      other.bytes += on_disk(stat.size);
+      continue;
+    }
+    GALLEY_ASSIGN(const auto below, state.root().open_directory(*name));
+    if (!kNamed.contains(entry.name)) {
+      GALLEY_TRY(measure(*below, 0, other));
+      continue;
+    }
+    DiskUse::Part part{entry.name, 0, 0};
+    GALLEY_TRY(measure(*below, 0, part));
+    use.parts.push_back(std::move(part));
+  }
+  use.parts.push_back(std::move(other));
+  for (const DiskUse::Part& part : use.parts) use.bytes += part.bytes;
+  GALLEY_ASSIGN(const auto retired, journal_ids(state.undo()));
+  GALLEY_ASSIGN(const auto pending, journal_ids(state.journals()));
+  use.transactions = retired.size() + pending.size();
+  return use;
+}
+
+}  // namespace galley
