@@ -1,15 +1,27 @@
 #include "engine/validators/command_validator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "engine/policy/policy.h"
+#include "engine/validators/command_run.h"
+#include "engine/validators/file_validator.h"
+#include "engine/validators/output_parsers.h"
+#include "engine/validators/output_paths.h"
+#include "engine/validators/printable.h"
+#include "engine/validators/visible_inputs.h"
 
 namespace galley {
 namespace {
 
 class CommandValidator final : public Validator {
  public:
-  explicit CommandValidator(const ValidatorConfig& config) : config_(config) {}
+  CommandValidator(const ValidatorConfig& config, const CommandValidatorParts& parts,
+                   OutputReader reader, VisibleInputs visible)
+      : config_(config), parts_(parts), reader_(std::move(reader)), visible_(std::move(visible)) {}
 
   [[nodiscard]] const std::string& name() const override { return config_.name; }
   [[nodiscard]] bool concerns(const ChangeSet& changes, const std::string& agent) const override {
@@ -18,19 +30,212 @@ class CommandValidator final : public Validator {
              return !config_.has_paths || config_.paths.selects(change.path);
            });
   }
-  [[nodiscard]] Result<ValidatorReport> validate(const ValidatorContext&) override {
-    return fail(ErrorKind::kRefused, "sandbox.unavailable", "there is no way to run commands here");
-  }
+  [[nodiscard]] Result<ValidatorReport> validate(const ValidatorContext& context) override;
 
  private:
+  /// What one tree made the command say.
+  using Findings = std::vector<Finding>;
+  Result<Findings> run_on(const ValidatorContext& context);
+  Result<void> run_one(const Command& command, Overlay& overlay, const ProposedTree& tree,
+                       Findings& findings);
+  Result<std::vector<Finding>> read_output(const CommandResult& result) const;
+  void add_unformatted(const Proposal& proposal, const Overlay& overlay, Findings& findings) const;
+  Result<Findings> only_new(const ValidatorContext& context, Findings findings);
+
   ValidatorConfig config_;
+  CommandValidatorParts parts_;
+  OutputReader reader_;
+  VisibleInputs visible_;
 };
+
+Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& context) {
+  if (parts_.runner == nullptr) {
+    return fail(ErrorKind::kRefused, "sandbox.unavailable",
+                "commands cannot be run here; `galley doctor` says why");
+  }
+  std::optional<ContentId> key;
+  if (parts_.cache != nullptr && config_.is_cached) {
+    auto seen = hash_visible(context, visible_);
+    if (!seen && seen.error().kind == ErrorKind::kTimeout) return fail(seen.error());
+    if (seen) {  // too many files to tell: it runs every time
+      std::string files;
+      for (const auto& file : selected_files(config_, context.tree.proposal().changes())) {
+        files += file.str() + '\n';
+      }
+      const ContentId base = config_.only_new ? context.tree.proposal().id() : ContentId();
+      key = ContentId::of(config_fingerprint(config_) + seen->hex() + base.hex() + files);
+      if (auto known = parts_.cache->get(*key)) return ValidatorReport{std::move(*known), true};
+    }
+  }
+  GALLEY_ASSIGN(Findings findings, run_on(context));
+  if (config_.only_new && !findings.empty()) {
+    GALLEY_ASSIGN(findings, only_new(context, std::move(findings)));
+  }
+  if (key) parts_.cache->put(*key, findings);
+  return ValidatorReport{std::move(findings), false};
+}
+
+Result<CommandValidator::Findings> CommandValidator::run_on(const ValidatorContext& context) {
+  const Proposal& proposal = context.tree.proposal();
+  Overlay overlay = overlay_of(proposal, context.tree.workspace(), context.clock);
+  const auto files = selected_files(config_, proposal.changes());
+  Findings findings;
+  for (Command& command : commands_of(config_, files, context)) {
+    if (context.should_stop()) {
+      return fail(ErrorKind::kTimeout, "validator.stopped", "it was stopped before it was done");
+    }
+    if (config_.fix) command.effects = EffectsRule::kStageAlways;
+    GALLEY_TRY(run_one(command, overlay, context.tree, findings));
+  }
+  if (config_.fix) add_unformatted(proposal, overlay, findings);
+  return findings;
+}
+
+Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
+                                       const ProposedTree& tree, Findings& findings) {
+  GALLEY_ASSIGN(const CommandResult result, parts_.runner->run(command, overlay));
+  GALLEY_ASSIGN(const RunEnd end, end_of(config_, result));
+  GALLEY_ASSIGN(auto said, read_output(result));
+  OutputPaths paths(tree);
+  bool has_complaint = false;
+  for (Finding& finding : said) {
+    const std::string shown = printable(finding.path);
+    finding.path = paths.resolve(finding.path);
+    if (finding.path.empty() && !shown.empty()) {
+      finding.message = fmt::format("{}: {}", shown, finding.message);
+      finding.line = finding.column = 0;
+    }
+    finding.rule = finding.rule.empty() ? config_.name : config_.name + "." + finding.rule;
+    finding.severity = std::min(finding.severity, config_.severity);
+    has_complaint = has_complaint || finding.severity == config_.severity;
+    findings.push_back(std::move(finding));
+  }
+  if (end == RunEnd::kNoComplaint || has_complaint) return {};
+  const std::string words = last_words(result);
+  Finding finding;
+  finding.rule = config_.name;
+  finding.severity = config_.severity;
+  finding.message = fmt::format("`{}` ended with status {}{}{}", config_.command.front(),
+                                result.exit_code.value_or(-1), words.empty() ? "" : ": ", words);
+  if (config_.is_per_file && !command.argv.empty()) {
+    for (const RelPath& file : selected_files(config_, tree.proposal().changes())) {
+      if (command.argv.back() == file.str()) finding.path = file.str();
+    }
+  }
+  findings.push_back(std::move(finding));
+  return {};
+}
+
+Result<std::vector<Finding>> CommandValidator::read_output(const CommandResult& result) const {
+  if (!config_.parser_file.empty()) {
+    for (const auto& [path, text] : result.collected) {
+      if (path.str() == config_.parser_file) return reader_.read(text);
+    }
+    return fail(ErrorKind::kInvalid, "validator.output",
+                fmt::format("it did not write {}", config_.parser_file));
+  }
+  if (!reader_.needs_whole_output()) {
+    return reader_.read(result.standard_output.text() + "\n" + result.standard_error.text());
+  }
+  if (result.standard_output.omitted_bytes > 0) {
+    return fail(ErrorKind::kQuota, "validator.output",
+                fmt::format("it wrote more than {} bytes; raise max_output_bytes or use "
+                            "parser_file",
+                            config_.max_output_bytes));
+  }
+  return reader_.read(result.standard_output.text());
+}
+
+/// A fixer that would change something is a finding for each file; `galley validate --fix` is what
+/// takes its changes.
+void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& overlay,
+                                       Findings& findings) const {
+  const auto selected = selected_files(config_, proposal.changes());
+  const auto& now = overlay.entries();
+  for (const RelPath& file : selected) {
+    const auto entry = now.find(file);
+    const auto change = std::find_if(proposal.changes().begin(), proposal.changes().end(),
+                                     [&](const Change& one) { return one.path == file; });
+    if (entry == now.end() || entry->second.now == change->after) continue;
+    Finding finding;
+    finding.rule = config_.name + ".would_change";
+    finding.severity = config_.severity;
+    finding.path = file.str();
+    finding.message = fmt::format("{} would change this file", config_.command.front());
+    finding.remedy = "run `galley validate --fix`, or the program itself";
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// Takes out what the same command says about the unchanged tree: findings are compared by rule,
+/// file and message, not by line, for lines move.
+Result<CommandValidator::Findings> CommandValidator::only_new(const ValidatorContext& context,
+                                                              Findings findings) {
+  ChangeSet base_changes;  // the same files, as they are: what `{files}` is made from
+  std::map<std::string, std::string> new_names;
+  for (const Change& change : context.tree.proposal().changes()) {
+    if (change.renamed_from) new_names[change.renamed_from->str()] = change.path.str();
+    if (change.before.kind == FileKind::kRegular) {
+      base_changes.push_back({change.path, change.before, change.before, change.base, {}, {}});
+    }
+  }
+  const Proposal base = Proposal::from(std::move(base_changes), context.tree.proposal().store());
+  const ProposedTree tree(base, context.tree.workspace());
+  const ValidatorContext base_context{tree, context.clock, context.deadline, context.stop};
+  GALLEY_ASSIGN(const Findings known, run_on(base_context));
+
+  const auto key = [](const Finding& finding, const std::string& path) {
+    return std::make_tuple(finding.rule, path, finding.message);
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> counts;
+  for (const Finding& finding : known) {
+    const auto renamed = new_names.find(finding.path);
+    ++counts[key(finding, renamed == new_names.end() ? finding.path : renamed->second)];
+  }
+  Findings fresh;
+  for (Finding& finding : findings) {
+    const auto count = counts.find(key(finding, finding.path));
+    if (count != counts.end() && count->second > 0) {
+      --count->second;
+      continue;
+    }
+    fresh.push_back(std::move(finding));
+  }
+  return fresh;
+}
+
+Result<VisibleInputs> visible_of(const ValidatorConfig& config) {
+  VisibleInputs visible;
+  GALLEY_ASSIGN(visible.inputs, GlobList::parse(config.inputs));
+  std::vector<std::string> kept;
+  for (const auto& path : config.keep) {
+    GALLEY_ASSIGN(const RelPath parsed, RelPath::parse(path));
+    kept.push_back("/" + parsed.str());
+  }
+  GALLEY_ASSIGN(visible.ignored, GlobList::parse(kept));
+  return visible;
+}
+
+bool mentions(const std::vector<std::string>& arguments, std::string_view word) {
+  return std::any_of(arguments.begin(), arguments.end(), [word](const std::string& argument) {
+    return argument.find(word) != argument.npos;
+  });
+}
 
 }  // namespace
 
 Result<ValidatorPtr> make_command_validator(const ValidatorConfig& config,
-                                            const CommandValidatorParts&) {
-  return std::make_unique<CommandValidator>(config);
+                                            const CommandValidatorParts& parts) {
+  if (config.is_per_file != mentions(config.command, "{file}")) {
+    return fail(ErrorKind::kInvalid, "config.value",
+                "per_file = true and `{file}` in the command belong together");
+  }
+  if (config.is_per_file && mentions(config.command, "{files}")) {
+    return fail(ErrorKind::kInvalid, "config.value", "a per-file command takes no `{files}`");
+  }
+  GALLEY_ASSIGN(OutputReader reader, OutputReader::make(config));
+  GALLEY_ASSIGN(VisibleInputs visible, visible_of(config));
+  return std::make_unique<CommandValidator>(config, parts, std::move(reader), std::move(visible));
 }
 
 }  // namespace galley

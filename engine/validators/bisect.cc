@@ -1,0 +1,177 @@
+#include "engine/validators/bisect.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+namespace galley {
+namespace {
+
+PieceSet without(const PieceSet& all, const PieceSet& some) {
+  PieceSet out;
+  std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(out));
+  return out;
+}
+
+PieceSet together(const PieceSet& a, const PieceSet& b) {
+  PieceSet out;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+
+std::vector<PieceSet> split(const PieceSet& set, size_t parts) {
+  std::vector<PieceSet> out;
+  for (size_t i = 0; i < parts; ++i) {
+    const size_t begin = i * set.size() / parts;
+    const size_t end = (i + 1) * set.size() / parts;
+    if (begin < end) {
+      out.emplace_back(set.begin() + static_cast<ptrdiff_t>(begin),
+                       set.begin() + static_cast<ptrdiff_t>(end));
+    }
+  }
+  return out;
+}
+
+/// Asks the judge, several subsets at once, and remembers every answer.
+class Questions {
+ public:
+  Questions(const BisectRequest& request, const Clock& clock) : request_(request), clock_(clock) {}
+
+  /// The first of `sets` that is answered by `wanted`; they are asked `parallel` at a time.
+  std::optional<size_t> first(const std::vector<PieceSet>& sets, SubsetAnswer wanted) {
+    const size_t step = std::max<size_t>(1, request_.parallel);
+    for (size_t begin = 0; begin < sets.size(); begin += step) {
+      const size_t end = std::min(sets.size(), begin + step);
+      ask(sets, begin, end);
+      for (size_t i = begin; i < end; ++i) {
+        const auto answer = answers_.find(sets[i]);
+        if (answer != answers_.end() && answer->second == wanted) return i;
+      }
+      if (has_ended()) return {};
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool has_ended() const { return is_over_ || error_.has_value(); }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+  [[nodiscard]] size_t count() const { return count_; }
+  [[nodiscard]] const std::map<PieceSet, SubsetAnswer>& answers() const { return answers_; }
+
+ private:
+  void ask(const std::vector<PieceSet>& sets, size_t begin, size_t end) {
+    std::vector<const PieceSet*> open;
+    for (size_t i = begin; i < end; ++i) {
+      const bool is_known = answers_.contains(sets[i]) ||
+                            std::any_of(open.begin(), open.end(),
+                                        [&](const PieceSet* one) { return *one == sets[i]; });
+      if (!is_known) open.push_back(&sets[i]);
+    }
+    if (open.empty()) return;
+    if (request_.deadline.has_passed(clock_) || count_ + open.size() > request_.max_questions) {
+      is_over_ = true;
+      return;
+    }
+    count_ += open.size();
+    std::vector<std::optional<Result<SubsetAnswer>>> results(open.size());
+    if (open.size() == 1) {
+      results[0] = request_.judge(*open[0]);
+    } else {
+      std::vector<std::jthread> workers;
+      for (size_t i = 0; i < open.size(); ++i) {
+        workers.emplace_back([&, i] { results[i] = request_.judge(*open[i]); });
+      }
+    }
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (!*results[i]) {
+        if (!error_) error_ = results[i]->error();
+        continue;
+      }
+      answers_.emplace(*open[i], **results[i]);
+    }
+  }
+
+  const BisectRequest& request_;
+  const Clock& clock_;
+  std::map<PieceSet, SubsetAnswer> answers_;
+  std::optional<Error> error_;
+  size_t count_ = 0;
+  bool is_over_ = false;
+};
+
+/// ddmin: a failing set of which every piece is needed.
+PieceSet minimise_failing(Questions& questions, PieceSet failing) {
+  size_t parts = 2;
+  while (failing.size() >= 2 && !questions.has_ended()) {
+    const auto pieces = split(failing, parts);
+    std::vector<PieceSet> rests;
+    for (const PieceSet& piece : pieces) rests.push_back(without(failing, piece));
+    if (const auto hit = questions.first(pieces, SubsetAnswer::kFails)) {
+      failing = pieces[*hit];
+      parts = 2;
+    } else if (const auto rest = questions.first(rests, SubsetAnswer::kFails)) {
+      failing = rests[*rest];
+      parts = std::max<size_t>(2, parts - 1);
+    } else if (parts >= failing.size()) {
+      break;
+    } else {
+      parts = std::min(failing.size(), parts * 2);
+    }
+  }
+  return failing;
+}
+
+/// The counterpart: a passing set to which no piece can be added.
+PieceSet maximise_passing(Questions& questions, const PieceSet& all, PieceSet passing) {
+  size_t parts = 1;
+  while (!questions.has_ended()) {
+    const PieceSet missing = without(all, passing);
+    if (missing.empty()) break;
+    const auto pieces = split(missing, std::min(parts, missing.size()));
+    std::vector<PieceSet> larger;
+    for (const PieceSet& piece : pieces) larger.push_back(together(passing, piece));
+    if (const auto hit = questions.first(larger, SubsetAnswer::kPasses)) {
+      passing = larger[*hit];
+      parts = std::max<size_t>(1, parts - 1);
+    } else if (parts >= missing.size()) {
+      break;
+    } else {
+      parts = std::min(missing.size(), parts * 2);
+    }
+  }
+  return passing;
+}
+
+/// The best passing set that minimising happened to judge: a head start for maximising.
+PieceSet largest_known_passing(const Questions& questions) {
+  PieceSet best;
+  for (const auto& [set, answer] : questions.answers()) {
+    if (answer == SubsetAnswer::kPasses && set.size() > best.size()) best = set;
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<BisectResult> bisect(const BisectRequest& request, const Clock& clock) {
+  PieceSet all(request.pieces);
+  std::iota(all.begin(), all.end(), size_t{0});
+  Questions questions(request, clock);
+  const auto whole = questions.first({all}, SubsetAnswer::kFails);
+  if (questions.error()) return fail(*questions.error());
+  if (!whole && !questions.has_ended()) {
+    return fail(ErrorKind::kInvalid, "bisect.nothing_fails",
+                "the whole proposal is not refused by a validator; there is nothing to split");
+  }
+  BisectResult result;
+  result.smallest_failing = minimise_failing(questions, all);
+  result.largest_passing = maximise_passing(questions, all, largest_known_passing(questions));
+  if (questions.error()) return fail(*questions.error());
+  result.questions = questions.count();
+  result.is_complete = !questions.has_ended();
+  return result;
+}
+
+}  // namespace galley

@@ -1,0 +1,74 @@
+#include "engine/validators/fix.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/policy/policy.h"
+#include "engine/policy/proposed_tree.h"
+#include "engine/policy/validator.h"
+#include "engine/validators/command_run.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+namespace {
+
+/// What a fixer left on its own overlay, sorted into what it may change and what not.
+Result<void> take_over(const Overlay& fixed, const std::vector<RelPath>& selected, Overlay& overlay,
+                       FixRun& run) {
+  const Overlay::Entries before = overlay.entries();
+  for (const auto& [path, entry] : fixed.entries()) {
+    const auto known = before.find(path);
+    const Node& was = known == before.end() ? entry.before : known->second.now;
+    if (entry.now == was) continue;
+    const bool may = std::binary_search(selected.begin(), selected.end(), path) &&
+                     entry.now.kind == FileKind::kRegular;
+    if (!may) {
+      run.left_out.push_back(path);
+      continue;
+    }
+    GALLEY_TRY(overlay.put(path, entry.now));
+    run.changed.push_back(path);
+  }
+  return {};
+}
+
+Result<FixRun> run_fixer(const ValidatorConfig& config, Overlay& overlay,
+                         const FixRequest& request) {
+  FixRun run;
+  run.validator = config.name;
+  const Proposal proposal = Proposal::freeze(overlay);
+  const auto selected = selected_files(config, proposal.changes());
+  if (selected.empty()) return run;
+  const Directory& workspace = overlay.workspace();
+  const ProposedTree tree(proposal, workspace);
+  const ValidatorContext context{tree, request.clock, request.deadline, request.stop};
+  Overlay fixed = overlay_of(proposal, workspace, request.clock);
+  for (Command& command : commands_of(config, selected, context)) {
+    command.effects = EffectsRule::kStageAlways;
+    GALLEY_ASSIGN(const CommandResult result, request.runner.run(command, fixed));
+    // A formatter that found something to do may say so by its status; one that broke is an Error.
+    GALLEY_ASSIGN(const RunEnd end, end_of(config, result));
+    if (end == RunEnd::kComplaint && fixed.entries() == overlay.entries()) {
+      return fail(ErrorKind::kRefused, "validator.fix_failed",
+                  fmt::format("`{}` could not fix anything: {}", config.name, last_words(result)));
+    }
+  }
+  GALLEY_TRY(take_over(fixed, selected, overlay, run));
+  return run;
+}
+
+}  // namespace
+
+Result<std::vector<FixRun>> run_fixers(const Config& config, Overlay& overlay,
+                                       const FixRequest& request) {
+  std::vector<FixRun> runs;
+  for (const ValidatorConfig& validator : config.validators) {
+    if (!validator.fix || !names_agent(validator.agents, request.agent)) continue;
+    GALLEY_ASSIGN(FixRun run, run_fixer(validator, overlay, request));
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace galley

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/policy/config.h"
+#include "staging/overlay/overlay.h"
+#include "staging/sandbox/command_runner.h"
+
+namespace galley {
+
+/// What one fixer did.
+struct FixRun {
+  std::string validator;
+  std::vector<RelPath> changed;  ///< staged in the overlay
+  std::vector<RelPath>
+      left_out;  ///< it changed these too, but may not: not selected, or not a file
+};
+
+/// Who asks, what runs the programs, and within which bounds.
+struct FixRequest {
+  CommandRunner& runner;
+  const Clock& clock;
+  std::string agent;
+  Deadline deadline;
+  std::stop_token stop;
+};
+
+/// Runs every validator with `fix = true`, in order, on what the overlay proposes, and stages what
+/// each makes of the files it selects. Other files stay as they are.
+///
+/// Errors: as the runner's; the fixes of the validators before the one that failed stay staged.
+[[nodiscard]] Result<std::vector<FixRun>> run_fixers(const Config& config, Overlay& overlay,
+                                                     const FixRequest& request);
+
+}  // namespace galley

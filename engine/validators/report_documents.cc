@@ -1,0 +1,162 @@
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "base/limits.h"
+#include "engine/validators/output_parsers.h"
+#include "engine/validators/printable.h"
+
+// The two document formats that test and lint programs write: SARIF 2.1.0 (OASIS) and the JUnit XML
+// that Ant's junitreport task made common.
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMaxSuiteDepth = 32;
+
+tl::unexpected<Error> not_a(std::string_view format, std::string_view why) {
+  return fail(ErrorKind::kInvalid, "validator.output",
+              fmt::format("its output is not {}: {}", format, printable(why, 200)));
+}
+
+const json& at(const json& node, const char* key) {
+  static const json kNothing;
+  if (!node.is_object()) return kNothing;
+  const auto found = node.find(key);
+  return found == node.end() ? kNothing : *found;
+}
+
+std::string text_of(const json& node) {
+  return node.is_string() ? node.get<std::string>() : std::string();
+}
+
+uint32_t number_of(const json& node) {
+  if (!node.is_number_unsigned() || node.get<uint64_t>() > UINT32_MAX) return 0;
+  return node.get<uint32_t>();
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// RFC 3986: drops `file://` and decodes percent signs.
+std::string path_of_uri(std::string_view uri) {
+  if (uri.starts_with("file://")) uri.remove_prefix(7);
+  std::string path;
+  for (size_t i = 0; i < uri.size(); ++i) {
+    const int high = uri[i] == '%' && i + 2 < uri.size() ? hex_digit(uri[i + 1]) : -1;
+    const int low = high >= 0 ? hex_digit(uri[i + 2]) : -1;
+    if (low < 0) {
+      path += uri[i];
+      continue;
+    }
+    path += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return path;
+}
+
+Severity severity_of_level(const std::string& level) {
+  if (level == "error") return Severity::kError;
+  return level == "note" || level == "none" ? Severity::kNote : Severity::kWarning;
+}
+
+Finding finding_of(const json& result) {
+  Finding finding;
+  finding.rule = printable(text_of(at(result, "ruleId")));
+  finding.severity = severity_of_level(text_of(at(result, "level")));
+  finding.message = printable(text_of(at(at(result, "message"), "text")));
+  const json& locations = at(result, "locations");
+  if (!locations.is_array() || locations.empty()) return finding;
+  const json& physical = at(locations.front(), "physicalLocation");
+  finding.path = path_of_uri(text_of(at(at(physical, "artifactLocation"), "uri")));
+  const json& region = at(physical, "region");
+  finding.line = number_of(at(region, "startLine"));
+  finding.column = number_of(at(region, "startColumn"));
+  return finding;
+}
+
+bool is_settled(const json& result) {
+  const std::string state = text_of(at(result, "baselineState"));
+  const json& suppressions = at(result, "suppressions");
+  return state == "unchanged" || state == "absent" ||
+         (suppressions.is_array() && !suppressions.empty()) ||
+         text_of(at(result, "kind")) == "pass";
+}
+
+void read_case(const pugi::xml_node& test, std::vector<Finding>& findings) {
+  for (const char* outcome : {"failure", "error"}) {
+    const pugi::xml_node node = test.child(outcome);
+    if (!node) continue;
+    Finding finding;
+    finding.rule = std::string("test_") + outcome;
+    finding.path = test.attribute("file").as_string();
+    finding.line = test.attribute("line").as_uint();
+    const std::string_view why = node.attribute("message").as_string();
+    const std::string_view body = node.text().as_string();
+    finding.message =
+        printable(fmt::format("{}{}{}: {}", test.attribute("classname").as_string(),
+                              test.attribute("classname").empty() ? "" : ".",
+                              test.attribute("name").as_string(), why.empty() ? body : why));
+    findings.push_back(std::move(finding));
+  }
+}
+
+void read_suite(const pugi::xml_node& suite, int depth, std::vector<Finding>& findings) {
+  for (const pugi::xml_node& child : suite.children()) {
+    if (findings.size() > limits::kMaxFindings) return;
+    const std::string_view name = child.name();
+    if (name == "testcase") read_case(child, findings);
+    if (name == "testsuite" && depth < kMaxSuiteDepth) read_suite(child, depth + 1, findings);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Finding>> read_sarif(std::string_view text) {
+  bool is_too_deep = false;
+  json document;
+  try {
+    document = json::parse(text, [&](int depth, json::parse_event_t, json&) {
+      is_too_deep = is_too_deep || depth > limits::kMaxJsonDepth;
+      return !is_too_deep;
+    });
+  } catch (const json::exception& error) {
+    return not_a("SARIF", error.what());
+  }
+  if (is_too_deep) return not_a("SARIF", "it is nested too deeply");
+  const json& runs = at(document, "runs");
+  if (!runs.is_array()) return not_a("SARIF", "it has no `runs`");
+  std::vector<Finding> findings;
+  for (const json& run : runs) {
+    const json& results = at(run, "results");
+    if (!results.is_array()) continue;
+    for (const json& result : results) {
+      if (findings.size() > limits::kMaxFindings) return findings;
+      if (!is_settled(result)) findings.push_back(finding_of(result));
+    }
+  }
+  return findings;
+}
+
+Result<std::vector<Finding>> read_junit(std::string_view text) {
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(text.data(), text.size());
+  if (!parsed) return not_a("JUnit XML", parsed.description());
+  const pugi::xml_node root = document.document_element();
+  const std::string_view name = root.name();
+  if (name != "testsuites" && name != "testsuite") {
+    return not_a("JUnit XML", "its root is not <testsuites>");
+  }
+  std::vector<Finding> findings;
+  read_suite(root, 0, findings);
+  return findings;
+}
+
+}  // namespace galley

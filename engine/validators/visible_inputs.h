@@ -1,0 +1,28 @@
+#pragma once
+
+#include <stop_token>
+
+#include "base/clock.h"
+#include "base/content_id.h"
+#include "base/glob.h"
+#include "base/result.h"
+#include "engine/policy/validator.h"
+
+namespace galley {
+
+/// Which part of the tree a command's answer depends on.
+struct VisibleInputs {
+  GlobList inputs;   ///< empty: every file
+  GlobList ignored;  ///< directories that persist between runs
+};
+
+/// A hash of every path of the proposed tree that `inputs` selects: kind, mode, target, and
+/// content (its id where the proposal changes it; its bytes while they are small; else size, inode
+/// and times as on disk).
+///
+/// Errors: kQuota `limit.validator_inputs` over kMaxInputs paths; kTimeout when stopped.
+inline constexpr size_t kMaxInputs = 200'000;
+[[nodiscard]] Result<ContentId> hash_visible(const ValidatorContext& context,
+                                             const VisibleInputs& visible);
+
+}  // namespace galley

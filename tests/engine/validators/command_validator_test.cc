@@ -1,0 +1,372 @@
+#include "engine/validators/command_validator.h"
+
+#include "engine/validators/fix.h"
+#include "engine/validators/output_parsers.h"
+#include "staging/sandbox/fake_command_runner.h"
+#include "validator_fixture.h"
+
+namespace galley {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+CommandResult ended(int code, std::string out = "", std::string err = "") {
+  CommandResult result;
+  result.exit_code = code;
+  result.standard_output.head = std::move(out);
+  result.standard_error.head = std::move(err);
+  return result;
+}
+
+class CommandValidators : public ValidatorFixture {
+ protected:
+  CommandValidators() {
+    runner_ = &fake_;
+    base("src/a.c", "int a;\n");
+    base("src/b.c", "int b;\n");
+  }
+  void command(const std::string& more, const std::string& arguments = "\"lint\"") {
+    configure("[[validator]]\nname = \"lint\"\ncommand = [" + arguments + "]\n" + more);
+  }
+  void answer(FakeCommandRunner::Answer answer) { fake_ = FakeCommandRunner(std::move(answer)); }
+  std::string error() {
+    const auto report = try_run();
+    return report ? "passed" : report.error().message;
+  }
+
+  FakeCommandRunner fake_;
+};
+
+TEST_F(CommandValidators, WithoutARunnerItCannotJudge) {
+  runner_ = nullptr;
+  command("");
+  propose("src/a.c", "int x;\n");
+  EXPECT_THAT(error(), HasSubstr("commands cannot be run here"));
+}
+
+TEST_F(CommandValidators, ChangedSelectedFilesAreFilledIn) {
+  command("paths = [\"*.c\"]\n", "\"lint\", \"-q\", \"{files}\"");
+  propose("src/b.c", "int x;\n");
+  propose("src/a.c", "int x;\n");
+  propose("-rf.c", "int x;\n");
+  propose("README", "x\n");
+  EXPECT_THAT(findings(), IsEmpty());
+  ASSERT_EQ(fake_.commands().size(), 1U);
+  EXPECT_THAT(fake_.commands()[0].argv, ElementsAre("lint", "-q", "./-rf.c", "src/a.c", "src/b.c"));
+  EXPECT_EQ(fake_.commands()[0].effects, EffectsRule::kDrop);
+  EXPECT_EQ(fake_.commands()[0].network, NetworkAccess::kNone);
+  EXPECT_EQ(fake_.commands()[0].limits.wall, std::chrono::milliseconds(60'000));
+}
+
+TEST_F(CommandValidators, NothingToFillInRunsNothing) {
+  command("paths = [\"*.c\"]\n", "\"lint\", \"{files}\"");
+  ASSERT_TRUE(overlay_.remove(rel("src/a.c")));
+  EXPECT_THAT(findings(), IsEmpty());
+  EXPECT_THAT(fake_.commands(), IsEmpty());
+}
+
+TEST_F(CommandValidators, PerFileRunsOnceForEach) {
+  command("per_file = true\npaths = [\"*.c\"]\n", "\"lint\", \"--in={file}\"");
+  propose("src/a.c", "int x;\n");
+  propose("src/b.c", "int x;\n");
+  run();
+  ASSERT_EQ(fake_.commands().size(), 2U);
+  EXPECT_THAT(fake_.commands()[1].argv, ElementsAre("lint", "--in=src/b.c"));
+}
+
+TEST_F(CommandValidators, ManyFilesAreSplitOverSeveralCommands) {
+  command("", "\"lint\", \"{files}\"");
+  const std::string name(200, 'n');
+  for (int i = 0; i < 4000; ++i) propose("d/" + name + std::to_string(i), "x");
+  run();
+  EXPECT_GT(fake_.commands().size(), 1U);
+  size_t files = 0;
+  for (const auto& one : fake_.commands()) files += one.argv.size() - 1;
+  EXPECT_EQ(files, 4000U);
+}
+
+TEST_F(CommandValidators, BadStatusWithoutAParserIsOneFindingWithTheLastWords) {
+  command("");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    return ended(2, "lots\nof text\n", "it broke\n\x1b[0m");
+  });
+  propose("src/a.c", "int x;\n");
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_THAT(report.findings[0].message, StartsWith("`lint` ended with status 2: it broke"));
+}
+
+TEST_F(CommandValidators, GccDiagnosticsBecomeFindings) {
+  command("parser = \"gcc\"\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    return ended(1, "",
+                 "In file included from src/b.c:1:\n"
+                 "src/a.c:3:7: error: expected ';' before '}' token\n"
+                 "/build/view/src/b.c:9: warning: unused variable 'x' [-Wunused-variable]\n"
+                 "/usr/include/stdio.h:1:1: note: declared here\n");
+  });
+  propose("src/a.c", "int x;\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("lint src/a.c:3:7", "lint.unused-variable src/b.c:9:0", "lint :0:0"));
+  const auto report = run();
+  EXPECT_EQ(report.findings[1].severity, Severity::kWarning);
+  EXPECT_EQ(report.findings[2].severity, Severity::kNote);
+  EXPECT_THAT(report.findings[2].message, StartsWith("/usr/include/stdio.h: declared here"));
+}
+
+TEST_F(CommandValidators, WarningsOfARunThatPassedDoNotBlock) {
+  command("parser = \"gcc\"\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    return ended(0, "src/a.c:1:1: warning: hm\n");
+  });
+  propose("src/a.c", "int x;\n");
+  ASSERT_EQ(run().findings.size(), 1U);
+  EXPECT_EQ(run().findings[0].severity, Severity::kWarning);
+}
+
+TEST_F(CommandValidators, FailedRunWithWarningsOnlyStillBlocks) {
+  command("parser = \"gcc\"\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    return ended(1, "src/a.c:1:1: warning: hm\n");
+  });
+  propose("src/a.c", "int x;\n");
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[1].severity, Severity::kError);
+}
+
+TEST_F(CommandValidators, RegexParserUsesNamedGroups) {
+  command(
+      "parser = \"regex\"\nparser_regex = '^(?P<severity>[EW]): (?P<file>\\S+) line "
+      "(?P<line>\\d+): (?P<message>.*)$'\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    return ended(1, "noise\nE: src/a.c line 12: bad thing\nW: src/b.c line 3: odd\n");
+  });
+  propose("src/a.c", "int x;\n");
+  EXPECT_THAT(findings(), ElementsAre("lint src/a.c:12:0", "lint src/b.c:3:0"));
+  const auto bad = parse_config(
+      "[[validator]]\nname = \"x\"\ncommand = [\"x\"]\n"
+      "parser = \"regex\"\nparser_regex = '(a)'\n",
+      "galley.toml");
+  EXPECT_FALSE(make_validators(*bad, workspace_.directory(), nullptr, nullptr));
+}
+
+TEST_F(CommandValidators, ExitStatusRules) {
+  command("ok_exit = [0, 5]\nfindings_exit = [1]\n");
+  propose("src/a.c", "int x;\n");
+  const auto answer_with = [&](int code) {
+    answer([code](const Command&, Overlay&) -> Result<CommandResult> { return ended(code); });
+  };
+  answer_with(5);
+  EXPECT_THAT(findings(), IsEmpty());
+  answer_with(1);
+  EXPECT_EQ(run().findings.size(), 1U);
+  answer_with(2);
+  EXPECT_THAT(error(), HasSubstr("ended with status 2, which means neither"));
+  command("");
+  answer_with(127);
+  EXPECT_THAT(error(), HasSubstr("status 127"));
+}
+
+TEST_F(CommandValidators, TimeoutSignalAndMissingProgramMeanItCannotJudge) {
+  command("");
+  propose("src/a.c", "int x;\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    CommandResult result;
+    result.breach = LimitBreach{LimitKind::kWall, 60'000, 60'001};
+    return result;
+  });
+  EXPECT_THAT(error(), HasSubstr("60001 ms"));
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    CommandResult result;
+    result.exit_signal = 11;
+    return result;
+  });
+  EXPECT_THAT(error(), HasSubstr("signal 11"));
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    return fail(ErrorKind::kNotFound, "sandbox.program_not_found", "no program `lint`");
+  });
+  EXPECT_THAT(error(), HasSubstr("no program `lint`"));
+}
+
+TEST_F(CommandValidators, OnlyNewLeavesOutWhatTheBaseSaysToo) {
+  command("parser = \"gcc\"\nonly_new = true\n");
+  answer([](const Command&, Overlay& overlay) -> Result<CommandResult> {
+    const bool is_proposed = **overlay.read(rel("src/a.c")) != "int a;\n";
+    std::string output = "src/a.c:1:1: error: old\n";
+    if (is_proposed) {
+      output = "src/a.c:5:1: error: old\nsrc/a.c:6:1: error: old\nsrc/a.c:7:1: error: fresh\n";
+    }
+    return ended(1, output);
+  });
+  propose("src/a.c", "int x;\n");
+  EXPECT_THAT(findings(), ElementsAre("lint src/a.c:6:1", "lint src/a.c:7:1"))
+      << "the same message twice where the base had it once is one new finding";
+}
+
+TEST_F(CommandValidators, OnlyNewFollowsARename) {
+  command("parser = \"gcc\"\nonly_new = true\n");
+  answer([](const Command&, Overlay& overlay) -> Result<CommandResult> {
+    const bool is_proposed = overlay.node(rel("src/a.c"))->kind == FileKind::kAbsent;
+    return ended(1, std::string(is_proposed ? "src/z.c" : "src/a.c") + ":1:1: error: old\n");
+  });
+  ASSERT_TRUE(overlay_.move(rel("src/a.c"), rel("src/z.c")));
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(CommandValidators, AnswerIsCachedByWhatItCanSee) {
+  MemoryValidatorCache cache;
+  cache_ = &cache;
+  command("inputs = [\"*.c\"]\n");
+  propose("src/a.c", "int x;\n");
+  EXPECT_FALSE(run().was_cached);
+  EXPECT_TRUE(run().was_cached);
+  EXPECT_EQ(fake_.commands().size(), 1U);
+  base("notes.txt", "not an input\n");
+  propose("other.txt", "not an input\n");
+  EXPECT_FALSE(run().was_cached) << "the changed files are part of what it is asked about";
+  EXPECT_TRUE(run().was_cached);
+  base("src/b.c", "int changed_on_disk;\n");
+  EXPECT_FALSE(run().was_cached);
+  propose("src/a.c", "int y;\n");
+  EXPECT_FALSE(run().was_cached);
+  command("inputs = [\"*.c\"]\nenvironment = { A = \"1\" }\n");
+  EXPECT_FALSE(run().was_cached);
+}
+
+TEST_F(CommandValidators, WhatCouldNotBeJudgedIsNotCached) {
+  MemoryValidatorCache cache;
+  cache_ = &cache;
+  command("");
+  propose("src/a.c", "int x;\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> { return ended(127); });
+  EXPECT_FALSE(try_run());
+  answer([](const Command&, Overlay&) -> Result<CommandResult> { return ended(0); });
+  EXPECT_FALSE(run().was_cached);
+}
+
+TEST_F(CommandValidators, SarifFromAFile) {
+  command("parser = \"sarif\"\nparser_file = \"out.sarif\"\n");
+  propose("src/a.c", "int x;\n");
+  answer([](const Command& command, Overlay&) -> Result<CommandResult> {
+    EXPECT_THAT(command.collect, ElementsAre(rel("out.sarif")));
+    CommandResult result = ended(0);
+    result.collected[rel("out.sarif")] =
+        R"({"version":"2.1.0","runs":[{"results":[
+            {"ruleId":"R1","level":"error","message":{"text":"bad"},"locations":[{
+              "physicalLocation":{"artifactLocation":{"uri":"src/a%2Ec"},
+              "region":{"startLine":4,"startColumn":2}}}]},
+            {"ruleId":"R2","message":{"text":"hm"}},
+            {"ruleId":"R3","baselineState":"unchanged","message":{"text":"old"}},
+            {"ruleId":"R4","suppressions":[{}],"message":{"text":"ok"}}]}]})";
+    return result;
+  });
+  EXPECT_THAT(findings(), ElementsAre("lint.R1 src/a.c:4:2", "lint.R2 :0:0"));
+  answer([](const Command&, Overlay&) -> Result<CommandResult> { return ended(0); });
+  EXPECT_THAT(error(), HasSubstr("did not write out.sarif"));
+}
+
+TEST_F(CommandValidators, JunitFailuresBecomeFindings) {
+  command("parser = \"junit\"\n");
+  propose("src/a.c", "int x;\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    return ended(1, R"(<testsuites><testsuite name="s">
+      <testcase classname="K" name="ok"/>
+      <testcase classname="K" name="bad" file="src/a.c" line="7"><failure message="1 != 2"/></testcase>
+      <testcase name="worse"><error>boom</error></testcase>
+      </testsuite></testsuites>)");
+  });
+  const auto report = run();
+  ASSERT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[0].message, "K.bad: 1 != 2");
+  EXPECT_EQ(report.findings[0].path, "src/a.c");
+  EXPECT_EQ(report.findings[0].line, 7U);
+  EXPECT_EQ(report.findings[1].rule, "lint.test_error");
+}
+
+TEST_F(CommandValidators, CutOffDocumentMeansItCannotJudge) {
+  command("parser = \"sarif\"\n");
+  propose("src/a.c", "int x;\n");
+  answer([](const Command&, Overlay&) -> Result<CommandResult> {
+    CommandResult result = ended(0, "{\"runs\":[");
+    result.standard_output.omitted_bytes = 10;
+    return result;
+  });
+  EXPECT_THAT(error(), HasSubstr("raise max_output_bytes"));
+}
+
+TEST_F(CommandValidators, SettingsReachTheRunner) {
+  command(
+      "network = true\nkeep = [\"build\"]\ntimeout_ms = 5\nmax_output_bytes = \"1 KiB\"\n"
+      "environment = { CI = \"1\" }\n");
+  propose("src/a.c", "int x;\n");
+  run();
+  const Command& sent = fake_.commands().at(0);
+  EXPECT_EQ(sent.network, NetworkAccess::kHost);
+  EXPECT_THAT(sent.keep, ElementsAre(rel("build")));
+  EXPECT_EQ(sent.keep_name, "lint");
+  EXPECT_EQ(sent.limits.wall, std::chrono::milliseconds(5));
+  EXPECT_EQ(sent.limits.max_stdout_bytes, 1024U);
+  EXPECT_EQ(sent.environment.at("CI"), "1");
+}
+
+class Fixers : public CommandValidators {
+ protected:
+  Fixers() {
+    command("fix = true\npaths = [\"*.c\"]\n", "\"fmt\", \"{files}\"");
+    answer([](const Command& command, Overlay& overlay) -> Result<CommandResult> {
+      for (size_t i = 1; i < command.argv.size(); ++i) {
+        GALLEY_TRY(overlay.write(rel(command.argv[i]), "formatted\n"));
+      }
+      GALLEY_TRY(overlay.write(rel("src/b.c"), "not asked for\n"));
+      return ended(0);
+    });
+    propose("src/a.c", "int   x;\n");
+    propose("README", "hello\n");
+  }
+};
+
+TEST_F(Fixers, InTheGateAChangeItWouldMakeIsAFinding) {
+  EXPECT_THAT(findings(), ElementsAre("lint.would_change src/a.c:0:0"));
+  EXPECT_EQ(**overlay_.read(rel("src/a.c")), "int   x;\n");
+}
+
+TEST_F(Fixers, FormattedFileHasNoFinding) {
+  propose("src/a.c", "formatted\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Fixers, ChangesToSelectedFilesAreStagedAndOthersLeftOut) {
+  const auto runs = run_fixers(config_, overlay_, {fake_, clock_, "", {}, {}});
+  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_EQ(runs->size(), 1U);
+  EXPECT_THAT(runs->front().changed, ElementsAre(rel("src/a.c")));
+  EXPECT_THAT(runs->front().left_out, ElementsAre(rel("src/b.c")));
+  EXPECT_EQ(**overlay_.read(rel("src/a.c")), "formatted\n");
+  EXPECT_EQ(**overlay_.read(rel("src/b.c")), "int b;\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Fixers, BrokenFixerStagesNothing) {
+  answer([](const Command&, Overlay& overlay) -> Result<CommandResult> {
+    GALLEY_TRY(overlay.write(rel("src/a.c"), "half"));
+    return ended(127);
+  });
+  EXPECT_FALSE(run_fixers(config_, overlay_, {fake_, clock_, "", {}, {}}));
+  EXPECT_EQ(**overlay_.read(rel("src/a.c")), "int   x;\n");
+}
+
+TEST(OutputParsers, GarbageIsAnErrorNotACrash) {
+  EXPECT_FALSE(read_sarif("not json"));
+  EXPECT_FALSE(read_sarif("[]"));
+  EXPECT_FALSE(read_sarif(std::string(100'000, '[')));
+  EXPECT_FALSE(read_junit("<html/>"));
+  EXPECT_FALSE(read_junit("x"));
+  EXPECT_TRUE(read_sarif("{\"runs\":[{\"results\":[1,null,{\"locations\":[]}]}]}"));
+}
+
+}  // namespace
+}  // namespace galley
