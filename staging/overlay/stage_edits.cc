@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/git_blob_id.h"
+#include "base/git_oid.h"
 #include "base/limits.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/text/binary_patch.h"
@@ -33,7 +33,7 @@ uint32_t with_git_mode(uint32_t permissions, uint32_t git_mode) {
 }
 
 bool is_blob(std::string_view digits, std::string_view content) {
-  return git_blob_id(content).starts_with(digits);
+  return GitOid::of_blob(content).hex().starts_with(digits);
 }
 
 bool is_zero_blob(std::string_view digits) {
