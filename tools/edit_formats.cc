@@ -1,0 +1,174 @@
+#include "tools/edit_formats.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/limits.h"
+#include "staging/text/read_edits.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kMaxLine = uint64_t{1} << 31U;
+
+tl::unexpected<Error> bad(const std::string& where, const std::string& what) {
+  return fail(ErrorKind::kInvalid, "edit.bad_edits",
+              "at " + (where.empty() ? "/" : where) + ": " + what);
+}
+
+/// Reads one document of edits into a set.
+class EditsReader {
+ public:
+  explicit EditsReader(EditSet& set) : set_(set) {}
+
+  Result<void> read(const json& document) {
+    if (document.is_object()) return read_file(document, "");
+    if (!document.is_array()) return bad("", "an object {path, edits} or an array of such is due");
+    for (size_t i = 0; i < document.size(); ++i) {
+      GALLEY_TRY(read_file(document[i], "/" + std::to_string(i)));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> read_file(const json& item, const std::string& where) {
+    if (!item.is_object()) return bad(where, "an object {path, edits} is due");
+    GALLEY_TRY(check_keys(item, where, {"path", "file_path", "edits", "content"}));
+    if (item.contains("path") == item.contains("file_path")) {
+      return bad(where, "'path' is due, once");
+    }
+    FileEdit file;
+    GALLEY_ASSIGN(file.path, text(item, item.contains("path") ? "path" : "file_path", where));
+    if (item.contains("content") == item.contains("edits")) {
+      return bad(where, "either 'edits' or 'content' is due");
+    }
+    if (item.contains("content")) {
+      GALLEY_ASSIGN(std::string content, text(item, "content", where));
+      file.op = FileOp::kWrite;
+      file.whole = set_.keep(std::move(content));
+      set_.files.push_back(std::move(file));
+      return {};
+    }
+    const json& edits = item["edits"];
+    if (!edits.is_array() || edits.empty()) return bad(where + "/edits", "a list of edits is due");
+    for (size_t i = 0; i < edits.size(); ++i) {
+      GALLEY_TRY(read_edit(edits[i], where + "/edits/" + std::to_string(i), file));
+    }
+    set_.files.push_back(std::move(file));
+    return {};
+  }
+
+  Result<void> read_edit(const json& item, const std::string& where, FileEdit& file) {
+    if (!item.is_object()) return bad(where, "an object is due");
+    if (++count_ > limits::kMaxHunksInPatch) {
+      return fail(ErrorKind::kQuota, "limit.patch_hunks", "the document has over 1,000,000 edits");
+    }
+    TextEdit edit;
+    if (item.contains("oldText")) {
+      GALLEY_TRY(check_keys(item, where, {"oldText", "newText"}));
+      GALLEY_TRY(read_pair(item, where, "oldText", "newText", edit));
+    } else if (item.contains("old_string")) {
+      GALLEY_TRY(check_keys(item, where, {"old_string", "new_string", "replace_all"}));
+      GALLEY_TRY(read_pair(item, where, "old_string", "new_string", edit));
+      GALLEY_ASSIGN(edit.replace_all, flag(item, "replace_all", where));
+    } else if (item.contains("insert_line")) {
+      GALLEY_TRY(check_keys(item, where, {"insert_line", "insert_text"}));
+      edit.kind = TextEdit::Kind::kInsert;
+      GALLEY_ASSIGN(edit.first_line, line(item, "insert_line", where));
+      GALLEY_ASSIGN(std::string lines, text(item, "insert_text", where));
+      if (!lines.empty() && lines.back() != '\n') lines.push_back('\n');
+      edit.new_text = set_.keep(std::move(lines));
+    } else if (item.contains("start_line")) {
+      GALLEY_TRY(check_keys(item, where, {"start_line", "end_line", "new_text", "hash"}));
+      GALLEY_TRY(read_range(item, where, edit));
+    } else {
+      return bad(where, "an edit has old_string, oldText, insert_line or start_line");
+    }
+    file.text_edits.push_back(edit);
+    return {};
+  }
+
+  Result<void> read_pair(const json& item, const std::string& where, const char* old_key,
+                         const char* new_key, TextEdit& edit) {
+    GALLEY_ASSIGN(std::string old_text, text(item, old_key, where));
+    GALLEY_ASSIGN(std::string new_text, text(item, new_key, where));
+    edit.old_text = set_.keep(std::move(old_text));
+    edit.new_text = set_.keep(std::move(new_text));
+    return {};
+  }
+
+  Result<void> read_range(const json& item, const std::string& where, TextEdit& edit) {
+    edit.kind = TextEdit::Kind::kReplaceLines;
+    GALLEY_ASSIGN(edit.first_line, line(item, "start_line", where));
+    GALLEY_ASSIGN(edit.last_line, line(item, "end_line", where));
+    GALLEY_ASSIGN(std::string new_text, text(item, "new_text", where));
+    edit.new_text = set_.keep(std::move(new_text));
+    if (item.contains("hash")) {
+      GALLEY_ASSIGN(std::string hash, text(item, "hash", where));
+      if (hash.size() < 8 || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
+        return bad(where + "/hash", "8 to 64 lower-case hexadecimal digits are due");
+      }
+      edit.anchor_hash = set_.keep(std::move(hash));
+    }
+    return {};
+  }
+
+  static Result<void> check_keys(const json& item, const std::string& where,
+                                 std::initializer_list<std::string_view> known) {
+    for (const auto& [key, value] : item.items()) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      std::string list;
+      for (const std::string_view name : known)
+        list += (list.empty() ? "" : ", ") + std::string(name);
+      return bad(where, "unknown key '" + key + "'; known are " + list);
+    }
+    return {};
+  }
+
+  static Result<std::string> text(const json& item, const char* key, const std::string& where) {
+    const auto field = item.find(key);
+    if (field == item.end() || !field->is_string()) {
+      return bad(where, "'" + std::string(key) + "' is due, a string");
+    }
+    return field->get<std::string>();
+  }
+
+  static Result<bool> flag(const json& item, const char* key, const std::string& where) {
+    const auto field = item.find(key);
+    if (field == item.end()) return false;
+    if (!field->is_boolean()) return bad(where, "'" + std::string(key) + "' is true or false");
+    return field->get<bool>();
+  }
+
+  static Result<uint32_t> line(const json& item, const char* key, const std::string& where) {
+    const auto field = item.find(key);
+    if (field == item.end() || !field->is_number_unsigned() || field->get<uint64_t>() > kMaxLine) {
+      return bad(where, "'" + std::string(key) + "' is due, a line number");
+    }
+    return static_cast<uint32_t>(field->get<uint64_t>());
+  }
+
+  EditSet& set_;
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& options) {
+  GALLEY_ASSIGN(const json document, parse_json(text));
+  EditSet set;
+  set.format = EditFormat::kEdits;
+  GALLEY_TRY(EditsReader(set).read(document));
+  if (set.files.empty() && !options.allow_empty) {
+    return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no edits");
+  }
+  if (options.reverse) {
+    GALLEY_ASSIGN(set, reversed(std::move(set)));
+  }
+  return narrowed(std::move(set), options);
+}
+
+}  // namespace galley

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "staging/text/edit.h"
+
+namespace galley {
+
+/// Reads `--format edits`: one object, or an array of such, each for one file:
+///
+///     {"path": P, "edits": [EDIT...]}    edits one after the other, each on the result of the last
+///     {"path": P, "content": TEXT}       the whole file
+///
+/// EDIT is {"oldText", "newText"} or {"old_string", "new_string", "replace_all"?}, or
+/// {"insert_line", "insert_text"}, or {"start_line", "end_line", "new_text", "hash"?} where `hash`
+/// is the SHA-256 (8 digits or more) of those lines as they were read. `path` may be `file_path`.
+///
+/// Errors: those of parse_json; kInvalid, reason `edit.bad_edits`, with a JSON pointer to the
+/// place.
+Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& options = {});
+
+}  // namespace galley
