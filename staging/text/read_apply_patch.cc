@@ -208,7 +208,7 @@ Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options) {
   set.format = EditFormat::kApplyPatch;
   if (text.find("\r\n") != std::string::npos &&
       text.find("*** Begin Patch\r\n") != std::string::npos) {
-    text.erase(std::remove(text.begin(), text.end(), '\r'), text.end());
+    std::erase(text, '\r');
     set.leniencies.push_back(
         {"crlf_patch", "the patch has CR LF line ends; they were read as LF", "", 0});
   }
