@@ -6,25 +6,18 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "tools/base64.h"
 #include "tools/json_input.h"
 
 namespace galley {
 namespace {
 
-constexpr std::string_view kBase64 =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kHex = "0123456789ABCDEF";
 
 /// The base64 digits that depend on nothing but `value` when it stands `shift` bytes into a triple.
 std::string base64_core(const std::string& value, size_t shift) {
   const std::string padded = std::string(shift, '\0') + value;
-  std::string digits;
-  size_t i = 0;
-  for (; i + 3 <= padded.size(); i += 3) {
-    const auto byte = [&](size_t k) { return static_cast<uint8_t>(padded[i + k]); };
-    const uint32_t triple = byte(0) << 16U | byte(1) << 8U | byte(2);
-    for (const unsigned bits : {18U, 12U, 6U, 0U}) digits += kBase64[triple >> bits & 63U];
-  }
+  const std::string digits = base64(std::string_view(padded).substr(0, padded.size() / 3 * 3));
   constexpr std::array<size_t, 3> kMixedDigits = {0, 2, 3};  // with bytes of before
   return digits.substr(std::min(digits.size(), kMixedDigits[shift]));
 }

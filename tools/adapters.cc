@@ -1,0 +1,290 @@
+#include "tools/adapters.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "tools/edit_adapters.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using Adapter = Result<Operation> (*)(const json& args, const std::string& root);
+
+std::string text_of(const json& args, const char* key) {
+  const auto field = args.find(key);
+  return field != args.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+bool flag_of(const json& args, const char* key, bool otherwise = false) {
+  const auto field = args.find(key);
+  return field != args.end() && field->is_boolean() ? field->get<bool>() : otherwise;
+}
+
+std::optional<uint64_t> count_of(const json& args, const char* key) {
+  const auto field = args.find(key);
+  if (field == args.end() || !field->is_number_unsigned()) return {};
+  return field->get<uint64_t>();
+}
+
+/// The first of these keys that is there.
+std::string first_of(const json& args, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (args.contains(key)) return text_of(args, key);
+  }
+  return {};
+}
+
+Result<RelPath> file_of(const json& args, const std::string& root) {
+  return file_argument(first_of(args, {"file", "file_path", "path"}), root);
+}
+
+Result<Operation> adapt_read(const json& args, const std::string& root) {
+  ReadFile read;
+  GALLEY_ASSIGN(read.path, file_of(args, root));
+  // Claude Code counts `offset` from 1; MCP's `head` and `tail` are counts.
+  read.first_line = std::max<uint64_t>(1, count_of(args, "offset").value_or(1));
+  read.line_count = count_of(args, args.contains("head") ? "head" : "limit");
+  read.last_lines = count_of(args, "tail");
+  if (read.last_lines && args.contains("head")) {
+    return fail(ErrorKind::kInvalid, "args.mixed", "give either 'head' or 'tail', not both");
+  }
+  return Operation(read);
+}
+
+Result<Operation> adapt_write(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+  return Operation(WriteFile{std::move(path), text_of(args, "content")});
+}
+
+Result<Operation> adapt_list(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), root));
+  return Operation(ListDirectory{std::move(path), false});
+}
+
+Result<Operation> adapt_tree(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), root));
+  return Operation(ListDirectory{std::move(path), true});
+}
+
+Result<Operation> adapt_info(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), root));
+  return Operation(FileInfo{std::move(path)});
+}
+
+Result<Operation> adapt_find(const json& args, const std::string& root) {
+  FindFiles find;
+  GALLEY_ASSIGN(find.under, directory_argument(text_of(args, "path"), root));
+  find.pattern = text_of(args, "pattern");
+  find.include_ignored = flag_of(args, "include_ignored");
+  if (args.contains("excludePatterns")) {
+    for (const json& pattern : args["excludePatterns"]) {
+      find.excluded.push_back(pattern.get<std::string>());
+    }
+  }
+  return Operation(std::move(find));
+}
+
+Result<Operation> adapt_search(const json& args, const std::string& root) {
+  SearchText search;
+  GALLEY_ASSIGN(search.under, directory_argument(text_of(args, "path"), root));
+  search.pattern = text_of(args, "pattern");
+  search.glob = text_of(args, "glob");
+  search.type = text_of(args, "type");
+  const std::string mode = text_of(args, "output_mode");
+  search.output = mode == "content" ? SearchText::Output::kContent
+                  : mode == "count" ? SearchText::Output::kCount
+                                    : SearchText::Output::kFiles;
+  const auto lines = [&](const char* key) {
+    constexpr uint64_t kMaxContext = 1000;
+    const uint64_t around = count_of(args, "-C").value_or(0);
+    return static_cast<uint32_t>(std::min(kMaxContext, count_of(args, key).value_or(around)));
+  };
+  search.lines_before = lines("-B");
+  search.lines_after = lines("-A");
+  search.show_numbers = flag_of(args, "-n", true);
+  search.ignore_case = flag_of(args, "-i");
+  search.only_matching = flag_of(args, "-o");
+  search.multiline = flag_of(args, "multiline");
+  search.include_ignored = flag_of(args, "include_ignored");
+  search.head_limit = count_of(args, "head_limit").value_or(0);
+  return Operation(std::move(search));
+}
+
+Result<Operation> adapt_delete(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+  return Operation(RemovePath{std::move(path), flag_of(args, "recursive")});
+}
+
+Result<Operation> adapt_move(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), root));
+  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), root));
+  return Operation(MovePath{std::move(from), std::move(to)});
+}
+
+Result<Operation> adapt_copy(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), root));
+  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), root));
+  return Operation(CopyPath{std::move(from), std::move(to)});
+}
+
+Result<Operation> adapt_chmod(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+  constexpr int kOctal = 8;
+  const auto mode = static_cast<uint32_t>(std::stoul(text_of(args, "mode"), nullptr, kOctal));
+  return Operation(ChangeMode{std::move(path), mode});
+}
+
+Result<Operation> adapt_symlink(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+  return Operation(MakeSymlink{std::move(path), text_of(args, "target")});
+}
+
+Result<Operation> adapt_mkdir(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+  return Operation(MakeDirectory{std::move(path)});
+}
+
+/// The contract's form {command, args} runs one program; without `args`, or with what Claude Code
+/// gives beside it, `command` is a line for the shell.
+Result<Operation> adapt_bash(const json& args, const std::string&) {
+  RunCommand run;
+  const std::string command = text_of(args, "command");
+  if (args.contains("args")) {
+    run.argv.push_back(command);
+    for (const json& argument : args["args"]) run.argv.push_back(argument.get<std::string>());
+  } else {
+    run.argv = {"/bin/sh", "-c", command};
+    run.is_shell = true;
+  }
+  if (const auto timeout = count_of(args, "timeout"))
+    run.timeout = std::chrono::milliseconds(*timeout);
+  return Operation(std::move(run));
+}
+
+const std::map<std::string, Adapter, std::less<>>& adapters() {
+  static const std::map<std::string, Adapter, std::less<>> table = {
+      {"Read", adapt_read},
+      {"Write", adapt_write},
+      {"Edit", adapt_edit},
+      {"MultiEdit", adapt_multi_edit},
+      {"Bash", adapt_bash},
+      {"Glob", adapt_find},
+      {"Grep", adapt_search},
+      {"List", adapt_list},
+      {"Delete", adapt_delete},
+      {"Move", adapt_move},
+      {"Copy", adapt_copy},
+      {"Chmod", adapt_chmod},
+      {"Symlink", adapt_symlink},
+      {"MakeDirectory", adapt_mkdir},
+      {"apply_patch", adapt_apply_patch},
+      {"str_replace_based_edit_tool", adapt_text_editor},
+      {"str_replace_editor", adapt_text_editor},
+      {"replace", adapt_replace},
+      {"edit_file", adapt_edit_file},
+      {"write_file", adapt_write},
+      {"move_file", adapt_move},
+      {"create_directory", adapt_mkdir},
+      {"read_text_file", adapt_read},
+      {"list_directory", adapt_list},
+      {"directory_tree", adapt_tree},
+      {"search_files", adapt_find},
+      {"get_file_info", adapt_info},
+  };
+  return table;
+}
+
+/// Adds every path that an edit of one file may name.
+Result<void> add_paths(const FileEdit& file, Intent& intent) {
+  const bool keeps_source = file.op == FileOp::kCopy;
+  for (const std::string* text :
+       {&file.path, &file.new_path, &file.other_path, &file.other_new_path}) {
+    if (text->empty() || *text == "/dev/null") continue;
+    GALLEY_ASSIGN(RelPath path, RelPath::parse(*text));
+    const bool is_source = text == &file.path || text == &file.other_path;
+    (keeps_source && is_source ? intent.reads : intent.writes).push_back(std::move(path));
+  }
+  return {};
+}
+
+struct IntentOf {
+  Intent intent;
+
+  Result<void> operator()(const ReadFile& op) { return read(op.path); }
+  Result<void> operator()(const ListDirectory& op) { return read(op.path); }
+  Result<void> operator()(const FileInfo& op) { return read(op.path); }
+  Result<void> operator()(const FindFiles& op) { return read(op.under); }
+  Result<void> operator()(const SearchText& op) { return read(op.under); }
+  Result<void> operator()(const WriteFile& op) { return write(op.path); }
+  Result<void> operator()(const RemovePath& op) { return write(op.path); }
+  Result<void> operator()(const ChangeMode& op) { return write(op.path); }
+  Result<void> operator()(const MakeSymlink& op) { return write(op.path); }
+  Result<void> operator()(const MakeDirectory& op) { return write(op.path); }
+  Result<void> operator()(const MovePath& op) {
+    GALLEY_TRY(write(op.from));
+    return write(op.to);
+  }
+  Result<void> operator()(const CopyPath& op) {
+    GALLEY_TRY(read(op.from));
+    return write(op.to);
+  }
+  Result<void> operator()(const EditFiles& op) {
+    for (const FileEdit& file : op.edits.files) GALLEY_TRY(add_paths(file, intent));
+    return {};
+  }
+  Result<void> operator()(const RunCommand& op) {
+    intent.programs.push_back(op.argv.front());
+    intent.is_open_ended = true;
+    return {};
+  }
+
+ private:
+  Result<void> read(const RelPath& path) {
+    if (!path.is_root()) intent.reads.push_back(path);
+    return {};
+  }
+  Result<void> write(const RelPath& path) {
+    intent.writes.push_back(path);
+    return {};
+  }
+};
+
+}  // namespace
+
+Result<Operation> adapt(std::string_view tool, const json& args, const std::string& root) {
+  const auto adapter = adapters().find(tool);
+  if (adapter == adapters().end()) {
+    return fail(ErrorKind::kUsage, "tool.unknown",
+                "there is no standard tool named '" + std::string(tool) + "'");
+  }
+  return adapter->second(args, root);
+}
+
+Result<Intent> intent_of(const Operation& operation) {
+  IntentOf visitor;
+  GALLEY_TRY(std::visit(visitor, operation));
+  return std::move(visitor.intent);
+}
+
+Result<RelPath> file_argument(const std::string& text, const std::string& root) {
+  if (!root.empty()) return RelPath::parse_within(text, root);
+  if (text.empty() || text.front() != '/') return RelPath::parse(text);
+  return fail(ErrorKind::kRefused, "path.outside",
+              "the path '" + text + "' is absolute; name files relative to the workspace root",
+              text);
+}
+
+Result<RelPath> directory_argument(const std::string& text, const std::string& root) {
+  std::string_view rest = text;
+  while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
+  const bool is_root = rest.empty() || rest == "." || rest == "./" ||
+                       (!root.empty() && rest == root) || (root.empty() && rest == "/");
+  if (is_root) return RelPath::root();
+  return file_argument(std::string(rest), root);
+}
+
+}  // namespace galley

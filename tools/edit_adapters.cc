@@ -1,0 +1,230 @@
+#include "tools/edit_adapters.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "staging/text/read_edits.h"
+#include "tools/adapters.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+/// One old/new pair, in whichever words it came.
+struct Pair {
+  std::string old_text;
+  std::string new_text;
+  bool replace_all = false;
+};
+
+Result<TextEdit> text_edit(EditSet& set, Pair pair) {
+  if (pair.old_text == pair.new_text) {
+    return fail(ErrorKind::kInvalid, "args.no_change",
+                "the old and the new text are the same; say what is to change");
+  }
+  TextEdit edit;
+  edit.kind = TextEdit::Kind::kReplace;
+  edit.old_text = set.keep(std::move(pair.old_text));
+  edit.new_text = set.keep(std::move(pair.new_text));
+  edit.replace_all = pair.replace_all;
+  return edit;
+}
+
+/// Edits of one file. An empty old text alone means: this is the whole of a new file.
+Result<Operation> edits_of_file(const RelPath& path, std::vector<Pair> pairs, bool check_only) {
+  EditFiles operation;
+  operation.check_only = check_only;
+  operation.edits.format = EditFormat::kEdits;
+  FileEdit file;
+  file.path = path.str();
+  if (pairs.size() == 1 && pairs[0].old_text.empty()) {
+    file.op = FileOp::kCreate;
+    file.whole = operation.edits.keep(std::move(pairs[0].new_text));
+  } else {
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      if (pairs[i].old_text.empty()) {
+        return fail(ErrorKind::kInvalid, "args.empty_old_text",
+                    "edit " + std::to_string(i + 1) +
+                        " has an empty old text, which names no place; use Write for a new file");
+      }
+      GALLEY_ASSIGN(TextEdit edit, text_edit(operation.edits, std::move(pairs[i])));
+      file.text_edits.push_back(edit);
+    }
+  }
+  operation.edits.files.push_back(std::move(file));
+  return Operation(std::move(operation));
+}
+
+std::string text_of(const json& args, const char* key) {
+  const auto field = args.find(key);
+  return field != args.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+bool flag_of(const json& args, const char* key) {
+  const auto field = args.find(key);
+  return field != args.end() && field->is_boolean() && field->get<bool>();
+}
+
+/// A path in a patch may be absolute inside the workspace as well.
+Result<void> bring_inside(std::string& path, const std::string& root) {
+  if (path.empty() || path.front() != '/' || root.empty()) return {};
+  GALLEY_ASSIGN(const RelPath inside, file_argument(path, root));
+  path = inside.str();
+  return {};
+}
+
+Result<Operation> patch_operation(std::string text, EditFormat format, bool check_only,
+                                  const std::string& root) {
+  EditFiles operation;
+  operation.check_only = check_only;
+  GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, ReadOptions()));
+  for (FileEdit& file : operation.edits.files) {
+    GALLEY_TRY(bring_inside(file.path, root));
+    GALLEY_TRY(bring_inside(file.new_path, root));
+  }
+  return Operation(std::move(operation));
+}
+
+}  // namespace
+
+Result<Operation> adapt_edit(const json& args, const std::string& root) {
+  const bool has_patch = args.contains("patch");
+  if (has_patch && (args.contains("old_string") || args.contains("new_string"))) {
+    return fail(ErrorKind::kInvalid, "args.mixed",
+                "give either 'patch' or 'old_string' and 'new_string', not both");
+  }
+  const bool check_only = text_of(args, "strategy") == "check";
+  const char* path_key = args.contains("file") ? "file" : "file_path";
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, path_key), root));
+  if (!has_patch) {
+    return edits_of_file(
+        path,
+        {{text_of(args, "old_string"), text_of(args, "new_string"), flag_of(args, "replace_all")}},
+        check_only);
+  }
+  GALLEY_ASSIGN(Operation operation,
+                patch_operation(text_of(args, "patch"), EditFormat::kAuto, check_only, root));
+  auto& edits = std::get<EditFiles>(operation).edits;
+  if (edits.files.size() != 1) {
+    return fail(ErrorKind::kInvalid, "args.one_file",
+                "the patch names " + std::to_string(edits.files.size()) +
+                    " files; Edit takes one, apply_patch takes many");
+  }
+  FileEdit& file = edits.files.front();
+  // `file` decides: models often leave prefixes or whole headers of a one-file patch wrong.
+  const bool is_move = file.op == FileOp::kRename || file.op == FileOp::kCopy;
+  if (!is_move) {
+    file.path = path.str();
+    file.other_path.clear();
+  }
+  return operation;
+}
+
+Result<Operation> adapt_multi_edit(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), root));
+  std::vector<Pair> pairs;
+  for (const json& edit : args.at("edits")) {
+    pairs.push_back(
+        {text_of(edit, "old_string"), text_of(edit, "new_string"), flag_of(edit, "replace_all")});
+  }
+  return edits_of_file(path, std::move(pairs), false);
+}
+
+Result<Operation> adapt_apply_patch(const json& args, const std::string& root) {
+  const char* key = args.contains("input") ? "input" : "patch";
+  return patch_operation(text_of(args, key), EditFormat::kAuto, false, root);
+}
+
+Result<Operation> adapt_replace(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), root));
+  return edits_of_file(
+      path,
+      {{text_of(args, "old_string"), text_of(args, "new_string"), flag_of(args, "allow_multiple")}},
+      false);
+}
+
+Result<Operation> adapt_edit_file(const json& args, const std::string& root) {
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), root));
+  std::vector<Pair> pairs;
+  for (const json& edit : args.at("edits")) {
+    pairs.push_back({text_of(edit, "oldText"), text_of(edit, "newText"), false});
+  }
+  return edits_of_file(path, std::move(pairs), flag_of(args, "dryRun"));
+}
+
+namespace {
+
+Result<Operation> adapt_view(const json& args, const RelPath& path) {
+  ReadFile read;
+  read.path = path;
+  read.numbered = true;
+  read.takes_directory = true;
+  if (!args.contains("view_range")) return Operation(read);
+  const json& range = args["view_range"];
+  const auto first = range.at(0).get<int64_t>();
+  const auto last = range.at(1).get<int64_t>();
+  if (first < 1 || (last != -1 && last < first)) {
+    return fail(ErrorKind::kInvalid, "args.view_range",
+                "view_range is [first, last] with 1 <= first <= last; last -1 means to the end");
+  }
+  read.first_line = static_cast<uint64_t>(first);
+  if (last != -1) read.line_count = static_cast<uint64_t>(last - first + 1);
+  return Operation(read);
+}
+
+Result<Operation> adapt_insert(const json& args, const RelPath& path) {
+  const char* key = args.contains("insert_text") ? "insert_text" : "new_str";
+  if (!args.contains("insert_line") || !args.contains(key)) {
+    return fail(ErrorKind::kInvalid, "args.schema",
+                "'insert' needs insert_line and insert_text (or new_str)");
+  }
+  EditFiles operation;
+  operation.edits.format = EditFormat::kEdits;
+  TextEdit edit;
+  edit.kind = TextEdit::Kind::kInsert;
+  std::string text = text_of(args, key);
+  if (!text.empty() && text.back() != '\n') text += '\n';  // lines are inserted, never joined
+  edit.new_text = operation.edits.keep(std::move(text));
+  edit.whole_lines = true;
+  edit.first_line = args["insert_line"].get<uint32_t>();
+  FileEdit file;
+  file.path = path.str();
+  file.text_edits.push_back(edit);
+  operation.edits.files.push_back(std::move(file));
+  return Operation(std::move(operation));
+}
+
+tl::unexpected<Error> missing(const char* command, const char* key) {
+  return fail(ErrorKind::kInvalid, "args.schema", "'" + std::string(command) + "' needs " + key);
+}
+
+}  // namespace
+
+Result<Operation> adapt_text_editor(const json& args, const std::string& root) {
+  const std::string command = text_of(args, "command");
+  if (command == "view") {
+    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), root));
+    return adapt_view(args, path);
+  }
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), root));
+  if (command == "create") {
+    if (!args.contains("file_text")) return missing("create", "file_text");
+    return Operation(WriteFile{path, text_of(args, "file_text")});
+  }
+  if (command == "str_replace") {
+    if (!args.contains("old_str")) return missing("str_replace", "old_str");
+    const std::string old_text = text_of(args, "old_str");
+    if (old_text.empty()) {
+      return fail(ErrorKind::kInvalid, "args.empty_old_text",
+                  "old_str is empty, which names no place; use insert or create");
+    }
+    return edits_of_file(path, {{old_text, text_of(args, "new_str"), false}}, false);
+  }
+  if (command == "insert") return adapt_insert(args, path);
+  return fail(ErrorKind::kInvalid, "args.undo_edit",
+              "undo_edit is not kept here: edit the text back, or roll the transaction back to a "
+              "savepoint");
+}
+
+}  // namespace galley

@@ -1,0 +1,122 @@
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/utf8.h"
+#include "staging/sandbox/command_runner.h"
+#include "tools/call_diff.h"
+#include "tools/perform.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::ordered_json;
+
+ToolResult denied(std::string reason, std::string message) {
+  return ToolResult::failure(
+      {ToolErrorCode::kPermission, std::move(reason), std::move(message), nullptr});
+}
+
+const re2::RE2& placeholder() {
+  static const auto* expression = new re2::RE2(R"(\$ENV\.([A-Za-z_][A-Za-z0-9_]*))");
+  return *expression;
+}
+
+/// Replaces `$ENV.NAME` in a shell line by `${NAME}` and puts the value into the environment: a
+/// secret never stands among arguments, where other processes could read it.
+std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& context,
+                                      Command& command) {
+  for (const std::string& argument : command.argv) {
+    re2::StringPiece rest(argument);
+    std::string name;
+    while (re2::RE2::FindAndConsume(&rest, placeholder(), &name)) {
+      if (!run.is_shell) {
+        return denied("secret.in_argument",
+                      "'$ENV." + name +
+                          "' stands in an argument, where other processes could read "
+                          "it; give one shell line as 'command' without 'args'");
+      }
+      if (!context.secrets) {
+        return denied("secret.unavailable",
+                      "'$ENV." + name + "' asks for a secret, but none are provided here");
+      }
+      const std::optional<std::string> value = context.secrets(name);
+      if (!value) {
+        return denied("secret.unknown", "the secret '" + name + "' is not provided here");
+      }
+      command.environment[name] = *value;
+    }
+  }
+  for (std::string& argument : command.argv) {
+    re2::RE2::GlobalReplace(&argument, placeholder(), "${\\1}");
+  }
+  return {};
+}
+
+Command command_of(const RunCommand& run, ToolContext& context) {
+  Command command;
+  command.argv = run.argv;
+  if (run.timeout) command.limits.wall = *run.timeout;
+  if (!context.deadline.is_never()) {
+    command.limits.wall = std::min(command.limits.wall, context.deadline.left(context.clock));
+  }
+  command.is_deterministic = context.deterministic;
+  const bool has_network = std::any_of(context.capabilities.begin(), context.capabilities.end(),
+                                       [](const std::string& text) { return text == "net:host"; });
+  if (has_network && !context.deterministic) command.network = NetworkAccess::kHost;
+  if (context.logger) {
+    command.on_output = [&context](OutputStream stream, std::string_view text) {
+      context.logger(
+          {stream == OutputStream::kStdout ? ToolLog::Stream::kStdout : ToolLog::Stream::kStderr,
+           text});
+    };
+  }
+  return command;
+}
+
+ordered_json data_of(const CommandResult& result) {
+  ordered_json data;
+  data["stdout"] = result.standard_output.text();
+  data["stderr"] = result.standard_error.text();
+  constexpr int kSignalBase = 128;  // as shells report it
+  data["exitCode"] = result.exit_code.value_or(kSignalBase + result.exit_signal.value_or(0));
+  if (result.exit_signal) data["signal"] = *result.exit_signal;
+  data["staged"] = result.effects_staged;
+  data["stagedPaths"] = result.staged_paths;
+  if (result.ignored_paths > 0) data["ignoredPaths"] = result.ignored_paths;
+  if (result.protected_paths > 0) data["protectedPaths"] = result.protected_paths;
+  for (const RefusedEffect& refused : result.refused) {
+    data["refused"].push_back({{"path", refused.path}, {"why", refused.why}});
+  }
+  data["sandbox"] = sandbox_level_name(result.level);
+  return data;
+}
+
+}  // namespace
+
+ToolResult perform_command(const RunCommand& run, ToolContext& context) {
+  if (context.commands == nullptr) {
+    return denied("sandbox.unavailable",
+                  "commands cannot be run here: no sandbox was set up for this session");
+  }
+  Command command = command_of(run, context);
+  if (auto refusal = put_secrets(run, context, command)) return std::move(*refusal);
+  CallDiff diff = CallDiff::watch_all(context.overlay);
+  const auto result = context.commands->run(command, context.overlay);
+  if (!result) return ToolResult::failure(tool_error_from(result.error()));
+  ordered_json data = data_of(*result);
+  if (result->breach) {
+    ToolError error = tool_error_from(result->breach->error());
+    error.details = std::make_shared<const ordered_json>(std::move(data));
+    return ToolResult::failure(std::move(error));
+  }
+  if (result->effects_staged) {
+    const auto finished = diff.finish(data);
+    if (!finished) return ToolResult::failure(tool_error_from(finished.error()));
+  }
+  return ToolResult::success(std::move(data));
+}
+
+}  // namespace galley

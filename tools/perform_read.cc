@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "staging/text/lines.h"
+#include "tools/base64.h"
+#include "tools/path_filter.h"
+#include "tools/perform.h"
+#include "tools/walk.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxReadBytes = size_t{16} << 20U;  // of one answer
+constexpr size_t kMaxListed = 10'000;                // entries of one answer
+constexpr size_t kNumberWidth = 6;
+
+const char* kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kRegular:
+      return "file";
+    case FileKind::kDirectory:
+      return "directory";
+    case FileKind::kSymlink:
+      return "symlink";
+    case FileKind::kAbsent:
+      return "absent";
+    case FileKind::kOther:
+      return "other";
+  }
+  return "other";
+}
+
+/// The name as JSON can carry it; names that are not UTF-8 are given in base64 besides.
+void put_name(ordered_json& out, const char* key, const std::string& name) {
+  out[key] = name;
+  if (!is_utf8(name)) out[std::string(key) + "Base64"] = base64(name);
+}
+
+std::string numbered(const Lines& lines, size_t begin, size_t end) {
+  std::string out;
+  for (size_t i = begin; i < end; ++i) {
+    const std::string number = std::to_string(i + 1);
+    if (number.size() < kNumberWidth) out.append(kNumberWidth - number.size(), ' ');
+    out.append(number).append("\t").append(lines[i]);
+  }
+  return out;
+}
+
+struct Window {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+Window window_of(const ReadFile& read, size_t lines) {
+  if (read.last_lines) return {lines - std::min<size_t>(lines, *read.last_lines), lines};
+  const size_t begin = std::min<size_t>(lines, read.first_line - 1);
+  const size_t count = std::min<uint64_t>(lines - begin, read.line_count.value_or(lines));
+  return {begin, begin + count};
+}
+
+class TreeBuilder {
+ public:
+  explicit TreeBuilder(ToolContext& context) : context_(context) {}
+
+  Result<ordered_json> children(const RelPath& directory) {
+    if (context_.deadline.has_passed(context_.clock)) {
+      return fail(ErrorKind::kTimeout, "tool.timeout",
+                  "listing the tree took too long; name a smaller directory");
+    }
+    GALLEY_ASSIGN(const auto entries, context_.overlay.list(directory));
+    ordered_json out = ordered_json::array();
+    for (const DirectoryEntry& entry : entries) {
+      if (++count_ > kMaxListed) {
+        return fail(ErrorKind::kQuota, "limit.listed",
+                    "the tree has more than " + std::to_string(kMaxListed) +
+                        " entries; name a smaller directory, or use Glob");
+      }
+      ordered_json item;
+      put_name(item, "name", entry.name);
+      item["type"] = kind_name(entry.kind);
+      const auto name = RelPath::parse(entry.name);
+      if (entry.kind == FileKind::kDirectory && name) {
+        GALLEY_ASSIGN(const RelPath path, directory.join(*name));
+        GALLEY_ASSIGN(item["children"], children(path));
+      }
+      out.push_back(std::move(item));
+    }
+    return out;
+  }
+
+ private:
+  ToolContext& context_;
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+Performed perform_read(const ReadFile& read, ToolContext& context) {
+  if (read.takes_directory) {
+    GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(read.path));
+    if (node.kind == FileKind::kDirectory) return perform_list({read.path, false}, context);
+  }
+  GALLEY_ASSIGN(const Content content, context.overlay.read(read.path));
+  const Lines lines(*content);
+  const Window window = window_of(read, lines.size());
+  std::string_view shown = lines.span(window.begin, window.end);
+  if (shown.size() > kMaxReadBytes) {
+    return fail(ErrorKind::kQuota, "limit.read_bytes",
+                "'" + read.path.str() + "' has " + std::to_string(shown.size()) +
+                    " bytes there, more than the " + std::to_string(kMaxReadBytes) +
+                    " of one answer; ask for fewer lines (offset and limit)",
+                read.path.str());
+  }
+  ordered_json data;
+  if (is_utf8(shown)) {
+    data["content"] =
+        read.numbered ? numbered(lines, window.begin, window.end) : std::string(shown);
+  } else {
+    data["content"] = base64(shown);
+    data["encoding"] = "base64";
+  }
+  data["filePath"] = read.path.str();
+  data["startLine"] = lines.size() == 0 ? 0 : window.begin + 1;
+  data["numLines"] = window.end - window.begin;
+  data["totalLines"] = lines.size();
+  return data;
+}
+
+Performed perform_list(const ListDirectory& list, ToolContext& context) {
+  ordered_json data;
+  if (list.is_tree) {
+    GALLEY_ASSIGN(data["tree"], TreeBuilder(context).children(list.path));
+    return data;
+  }
+  GALLEY_ASSIGN(const auto entries, context.overlay.list(list.path));
+  data["path"] = list.path.is_root() ? "." : list.path.str();
+  ordered_json& out = data["entries"] = ordered_json::array();
+  for (const DirectoryEntry& entry : entries) {
+    if (out.size() == kMaxListed) {
+      data["truncated"] = true;
+      break;
+    }
+    ordered_json item;
+    put_name(item, "name", entry.name);
+    item["type"] = kind_name(entry.kind);
+    out.push_back(std::move(item));
+  }
+  data["numEntries"] = entries.size();
+  return data;
+}
+
+Performed perform_info(const FileInfo& info, ToolContext& context) {
+  GALLEY_ASSIGN(const Node node, context.overlay.node(info.path));
+  if (node.kind == FileKind::kAbsent) {
+    return fail(ErrorKind::kNotFound, "path.not_found",
+                "there is nothing at '" + info.path.str() + "'", info.path.str());
+  }
+  ordered_json data;
+  data["path"] = info.path.is_root() ? "." : info.path.str();
+  data["type"] = kind_name(node.kind);
+  data["size"] = node.size;
+  constexpr uint32_t kDigitBits = 3;
+  std::string mode = "0";
+  for (const uint32_t shift : {2 * kDigitBits, kDigitBits, 0U}) {
+    mode += static_cast<char>('0' + (node.mode >> shift & 7U));
+  }
+  data["mode"] = mode;
+  if (node.kind == FileKind::kRegular) data["sha256"] = node.content.hex();
+  if (node.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(data["target"], context.overlay.read_link(info.path));
+  }
+  return data;
+}
+
+Performed perform_find(const FindFiles& find, ToolContext& context) {
+  GALLEY_ASSIGN(const PathFilter wanted, PathFilter::parse(find.pattern));
+  std::vector<PathFilter> excluded;
+  for (const std::string& pattern : find.excluded) {
+    GALLEY_ASSIGN(PathFilter filter, PathFilter::parse(pattern));
+    excluded.push_back(std::move(filter));
+  }
+  const size_t skip = find.under.is_root() ? 0 : find.under.str().size() + 1;
+  ordered_json names = ordered_json::array();
+  bool is_cut = false;
+  const auto visit = [&](const RelPath& path, FileKind kind) -> Result<WalkStep> {
+    GALLEY_ASSIGN(const RelPath below, RelPath::parse(path.str().substr(skip)));
+    const bool is_directory = kind == FileKind::kDirectory;
+    for (const PathFilter& filter : excluded) {
+      if (filter.selects(below, is_directory)) return WalkStep::kSkipDirectory;
+    }
+    if (is_directory || !wanted.selects(below)) return WalkStep::kGoOn;
+    if (names.size() == kMaxListed) {
+      is_cut = true;
+      return WalkStep::kStop;
+    }
+    names.push_back(path.str());
+    return WalkStep::kGoOn;
+  };
+  GALLEY_TRY(walk(context, find.under, find.include_ignored, visit));
+  ordered_json data;
+  data["numFiles"] = names.size();
+  data["filenames"] = std::move(names);
+  data["truncated"] = is_cut;
+  return data;
+}
+
+}  // namespace galley

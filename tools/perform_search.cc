@@ -1,0 +1,280 @@
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "staging/text/git_diff.h"
+#include "staging/text/lines.h"
+#include "tools/path_filter.h"
+#include "tools/perform.h"
+#include "tools/walk.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxAnswerLines = 10'000;
+constexpr size_t kMaxAnswerBytes = size_t{4} << 20U;
+constexpr uint64_t kMaxSearchedFileBytes = uint64_t{64} << 20U;  // larger files are passed over
+constexpr size_t kMaxShownLineBytes = 2000;
+
+/// Glob of each type name that ripgrep's users know.
+const std::map<std::string, std::string>& file_types() {
+  static const std::map<std::string, std::string> table = {
+      {"c", "*.{c,h}"},
+      {"cpp", "*.{cc,cpp,cxx,h,hh,hpp,hxx,ipp}"},
+      {"css", "*.{css,scss,less}"},
+      {"go", "*.go"},
+      {"html", "*.{html,htm}"},
+      {"java", "*.java"},
+      {"js", "*.{js,jsx,mjs,cjs}"},
+      {"json", "*.json"},
+      {"md", "*.{md,markdown}"},
+      {"php", "*.php"},
+      {"py", "*.{py,pyi}"},
+      {"ruby", "*.rb"},
+      {"rust", "*.rs"},
+      {"sh", "*.{sh,bash,zsh}"},
+      {"sql", "*.sql"},
+      {"toml", "*.toml"},
+      {"ts", "*.{ts,tsx,mts,cts}"},
+      {"txt", "*.txt"},
+      {"xml", "*.xml"},
+      {"yaml", "*.{yaml,yml}"},
+  };
+  return table;
+}
+
+/// The pattern, once for text in UTF-8 and once for bytes of any other kind.
+class Matcher {
+ public:
+  static Result<Matcher> make(const SearchText& search) {
+    Matcher matcher;
+    matcher.utf8_ = compile(search, re2::RE2::Options::EncodingUTF8);
+    matcher.latin1_ = compile(search, re2::RE2::Options::EncodingLatin1);
+    if (matcher.utf8_->ok() && matcher.latin1_->ok()) return matcher;
+    return fail(ErrorKind::kInvalid, "args.pattern",
+                "the pattern '" + search.pattern + "' cannot be used: " + matcher.utf8_->error() +
+                    " (RE2 syntax, without look-around and back-references)");
+  }
+
+  [[nodiscard]] const re2::RE2& for_text(std::string_view text) const {
+    return is_utf8(text) ? *utf8_ : *latin1_;
+  }
+
+ private:
+  static std::shared_ptr<const re2::RE2> compile(const SearchText& search,
+                                                 re2::RE2::Options::Encoding encoding) {
+    re2::RE2::Options options;
+    options.set_encoding(encoding);
+    options.set_log_errors(false);
+    options.set_case_sensitive(!search.ignore_case);
+    options.set_dot_nl(search.multiline);
+    options.set_never_nl(!search.multiline);
+    return std::make_shared<const re2::RE2>("(?m)" + search.pattern, options);
+  }
+
+  std::shared_ptr<const re2::RE2> utf8_;
+  std::shared_ptr<const re2::RE2> latin1_;
+};
+
+/// One match: the bytes [begin, end) of the content.
+struct Match {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+std::vector<Match> matches_in(const re2::RE2& expression, std::string_view text, size_t limit) {
+  std::vector<Match> out;
+  const re2::StringPiece all(text.data(), text.size());
+  re2::StringPiece found;
+  for (size_t at = 0; at <= text.size() && out.size() < limit;) {
+    if (!expression.Match(all, at, text.size(), re2::RE2::UNANCHORED, &found, 1)) break;
+    const auto begin = static_cast<size_t>(found.data() - text.data());
+    if (begin == text.size() && found.empty()) break;  // after the last line is no line
+    out.push_back({begin, begin + found.size()});
+    at = begin + std::max<size_t>(1, found.size());
+  }
+  return out;
+}
+
+/// Collects the answer of one search.
+class Answer {
+ public:
+  Answer(const SearchText& search, size_t limit) : search_(search), limit_(limit) {}
+
+  /// False when no more is wanted.
+  bool take(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
+    ++files_;
+    matches_ += matches.size();
+    switch (search_.output) {
+      case SearchText::Output::kFiles:
+        return names_.size() < limit_ ? (names_.push_back(path.str()), true) : cut();
+      case SearchText::Output::kCount:
+        return put_line(path.str() + ":" + std::to_string(matches.size()));
+      case SearchText::Output::kContent:
+        return search_.only_matching ? put_matches(path, text, matches)
+                                     : put_lines(path, text, matches);
+    }
+    return true;
+  }
+
+  ordered_json finish() {
+    ordered_json data;
+    switch (search_.output) {
+      case SearchText::Output::kFiles:
+        data["mode"] = "files_with_matches";
+        break;
+      case SearchText::Output::kContent:
+        data["mode"] = "content";
+        break;
+      case SearchText::Output::kCount:
+        data["mode"] = "count";
+        break;
+    }
+    data["numFiles"] = files_;
+    data["numMatches"] = matches_;
+    data["filenames"] = std::move(names_);
+    if (search_.output != SearchText::Output::kFiles) {
+      data["content"] = std::move(content_);
+      data["numLines"] = lines_;
+    }
+    data["truncated"] = is_cut_;
+    return data;
+  }
+
+ private:
+  bool cut() {
+    is_cut_ = true;
+    return false;
+  }
+
+  bool put_line(std::string_view line) {
+    if (lines_ >= limit_ || content_.size() > kMaxAnswerBytes) return cut();
+    ++lines_;
+    content_.append(line.substr(0, kMaxShownLineBytes));
+    if (line.size() > kMaxShownLineBytes) content_.append("…");
+    content_ += '\n';
+    return true;
+  }
+
+  bool put_numbered(const RelPath& path, size_t line, char sign, std::string_view text) {
+    std::string out = path.str() + sign;
+    if (search_.show_numbers) out += std::to_string(line + 1) + sign;
+    return put_line(out.append(text));
+  }
+
+  bool put_matches(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
+    const Lines lines(text);
+    for (const Match& match : matches) {
+      const std::string_view found = text.substr(match.begin, match.end - match.begin);
+      if (!put_numbered(path, lines.line_at(match.begin), ':', found)) return false;
+    }
+    return true;
+  }
+
+  bool put_lines(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
+    const Lines lines(text);
+    std::vector<std::pair<size_t, size_t>> spans;  // lines that hold a match
+    for (const Match& match : matches) {
+      const size_t first = lines.line_at(match.begin);
+      const size_t last = lines.line_at(std::max(match.begin, match.end - (match.end > 0 ? 1 : 0)));
+      if (!spans.empty() && first <= spans.back().second) {
+        spans.back().second = std::max(spans.back().second, last);
+      } else {
+        spans.emplace_back(first, last);
+      }
+    }
+    size_t next = 0;  // first line not shown yet
+    for (size_t i = 0; i < spans.size(); ++i) {
+      const auto [first, last] = spans[i];
+      const size_t begin = std::max(next, first - std::min<size_t>(first, search_.lines_before));
+      const size_t end = std::min(lines.size(), last + 1 + search_.lines_after);
+      const bool has_context = search_.lines_before + search_.lines_after > 0;
+      if (has_context && begin > next && lines_ > 0 && !put_line("--")) return false;
+      for (size_t line = begin; line < end; ++line) {
+        if (i + 1 < spans.size() && line >= spans[i + 1].first) break;
+        const bool is_match = line >= first && line <= last;
+        if (!put_numbered(path, line, is_match ? ':' : '-', without_terminator(lines[line]))) {
+          return false;
+        }
+        next = line + 1;
+      }
+    }
+    return true;
+  }
+
+  const SearchText& search_;
+  size_t limit_;
+  uint64_t files_ = 0;
+  uint64_t matches_ = 0;
+  size_t lines_ = 0;
+  std::vector<std::string> names_;
+  std::string content_;
+  bool is_cut_ = false;
+};
+
+Result<PathFilter> type_filter(const std::string& type) {
+  if (type.empty()) return PathFilter::parse("");
+  const auto known = file_types().find(type);
+  if (known != file_types().end()) return PathFilter::parse(known->second);
+  std::string names;
+  for (const auto& [name, glob] : file_types()) names += (names.empty() ? "" : ", ") + name;
+  return fail(ErrorKind::kInvalid, "args.type",
+              "there is no file type '" + type + "'; known are " + names + "; or use 'glob'");
+}
+
+}  // namespace
+
+Performed perform_search(const SearchText& search, ToolContext& context) {
+  GALLEY_ASSIGN(const Matcher matcher, Matcher::make(search));
+  GALLEY_ASSIGN(const PathFilter by_glob, PathFilter::parse(search.glob));
+  GALLEY_ASSIGN(const PathFilter by_type, type_filter(search.type));
+  const size_t limit = search.head_limit == 0
+                           ? kMaxAnswerLines
+                           : std::min<size_t>(kMaxAnswerLines, search.head_limit);
+  Answer answer(search, limit);
+  uint64_t passed_over = 0;
+  const auto look = [&](const RelPath& path) -> Result<WalkStep> {
+    auto content = peek(context.overlay, path, kMaxSearchedFileBytes);
+    if (!content && content.error().kind == ErrorKind::kQuota) {
+      ++passed_over;
+      return WalkStep::kGoOn;
+    }
+    if (!content) return fail(std::move(content.error()));
+    if (looks_binary(**content)) return WalkStep::kGoOn;
+    const auto matches = matches_in(matcher.for_text(**content), **content,
+                                    search.output == SearchText::Output::kFiles ? 1 : SIZE_MAX);
+    if (matches.empty()) return WalkStep::kGoOn;
+    return answer.take(path, **content, matches) ? WalkStep::kGoOn : WalkStep::kStop;
+  };
+  const size_t skip = search.under.is_root() ? 0 : search.under.str().size() + 1;
+  const auto visit = [&](const RelPath& path, FileKind kind) -> Result<WalkStep> {
+    if (kind != FileKind::kRegular) return WalkStep::kGoOn;
+    GALLEY_ASSIGN(const RelPath below, RelPath::parse(path.str().substr(skip)));
+    if (!by_glob.selects(below) || !by_type.selects(below)) return WalkStep::kGoOn;
+    if (context.deadline.has_passed(context.clock)) {
+      return fail(ErrorKind::kTimeout, "tool.timeout",
+                  "the search took too long; name a smaller directory or a glob");
+    }
+    return look(path);
+  };
+  GALLEY_ASSIGN(const Node under, context.overlay.node_without_content(search.under));
+  if (under.kind == FileKind::kRegular) {
+    GALLEY_TRY(look(search.under));
+  } else {
+    GALLEY_TRY(walk(context, search.under, search.include_ignored, visit));
+  }
+  ordered_json data = answer.finish();
+  if (passed_over > 0) data["filesTooLarge"] = passed_over;
+  return data;
+}
+
+}  // namespace galley

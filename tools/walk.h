@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/glob.h"
+#include "base/result.h"
+#include "staging/overlay/overlay.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+/// What a walk does after looking at one path.
+enum class WalkStep : uint8_t { kGoOn, kSkipDirectory, kStop };
+
+/// Visits everything below `under` in the proposed tree, sorted, directories before what they hold.
+/// Protected directories are left out, and, unless `include_ignored`, what the .gitignore files on
+/// the way down ignore. Links are not followed.
+/// Errors: kTimeout, reason `tool.timeout`; kQuota, reason `limit.walk`, beyond kMaxWalkedPaths.
+Result<void> walk(ToolContext& context, const RelPath& under, bool include_ignored,
+                  const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit);
+
+inline constexpr size_t kMaxWalkedPaths = 2'000'000;
+
+/// The bytes of a file of the proposed tree, without making it a base of the transaction when it is
+/// only looked through.
+Result<Content> peek(Overlay& overlay, const RelPath& path, uint64_t max_bytes);
+
+}  // namespace galley
