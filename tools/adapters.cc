@@ -26,8 +26,8 @@ bool flag_of(const json& args, const char* key, bool otherwise = false) {
 
 std::optional<uint64_t> count_of(const json& args, const char* key) {
   const auto field = args.find(key);
-  if (field == args.end() || !field->is_number_unsigned()) return {};
-  return field->get<uint64_t>();
+  if (field == args.end() || !field->is_number_integer()) return {};
+  return static_cast<uint64_t>(std::max<int64_t>(0, field->get<int64_t>()));
 }
 
 /// The first of these keys that is there.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "staging/text/git_diff.h"
 #include "staging/text/read_edits.h"
 #include "tools/adapters.h"
 
@@ -103,8 +104,15 @@ Result<Operation> adapt_edit(const json& args, const std::string& root) {
         {{text_of(args, "old_string"), text_of(args, "new_string"), flag_of(args, "replace_all")}},
         check_only);
   }
-  GALLEY_ASSIGN(Operation operation,
-                patch_operation(text_of(args, "patch"), EditFormat::kAuto, check_only, root));
+  const std::string patch = text_of(args, "patch");
+  auto read = patch_operation(patch, EditFormat::kAuto, check_only, root);
+  if (!read && read.error().reason == "edit.no_file_name") {
+    // Hunks alone are enough here: the file is an argument of its own.
+    const std::string header = "--- " + quote_path("a/" + path.str()) + "\n+++ " +
+                               quote_path("b/" + path.str()) + "\n";
+    read = patch_operation(header + patch, EditFormat::kUnified, check_only, root);
+  }
+  GALLEY_ASSIGN(Operation operation, std::move(read));
   auto& edits = std::get<EditFiles>(operation).edits;
   if (edits.files.size() != 1) {
     return fail(ErrorKind::kInvalid, "args.one_file",

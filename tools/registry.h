@@ -30,6 +30,8 @@ class ToolRegistry {
   /// In kReadOnly mode tools whose annotations do not say read_only are not taken.
   explicit ToolRegistry(Mode mode = Mode::kAll) : mode_(mode) {}
 
+  [[nodiscard]] Mode mode() const { return mode_; }
+
   /// Takes a tool. Errors: kInvalid, reason `tool.exists`, `tool.name`, `tool.schema` (a schema
   /// that cannot be checked faithfully is refused here, not ignored later) or kRefused
   /// `tool.not_read_only`.

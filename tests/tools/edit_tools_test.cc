@@ -1,0 +1,218 @@
+#include "tools/tool_fixture.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+class EditTools : public ToolFixture {};
+
+TEST_F(EditTools, TheNativeEditAppliesAPatchAndReturnsItsDiff) {
+  put("a.txt", "one\ntwo\nthree\n");
+  const auto data = done(
+      "Edit", {{"file", "a.txt"},
+               {"patch", "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"}});
+  EXPECT_EQ(data["applied"], true);
+  EXPECT_EQ(data["staged"], true);
+  EXPECT_NE(data["diff"].get<std::string>().find("\n-two\n+TWO\n"), std::string::npos);
+  EXPECT_EQ(staged("a.txt"), "one\nTWO\nthree\n");
+}
+
+TEST_F(EditTools, StrategyCheckTellsAndStagesNothing) {
+  put("a.txt", "one\n");
+  const auto data = done(
+      "Edit", {{"file", "a.txt"}, {"strategy", "check"}, {"patch", "@@ -1 +1 @@\n-one\n+two\n"}});
+  EXPECT_EQ(data["applied"], false);
+  EXPECT_EQ(data["staged"], false);
+  EXPECT_NE(data["diff"].get<std::string>().find("+two"), std::string::npos);
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(EditTools, ThePatchOfEditIsAboutTheFileNamed) {
+  put("a.txt", "one\n");
+  put("b.txt", "one\n");
+  done("Edit",
+       {{"file", "a.txt"}, {"patch", "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-one\n+two\n"}});
+  EXPECT_EQ(staged("a.txt"), "two\n");
+  EXPECT_EQ(staged("b.txt"), "one\n");
+  EXPECT_EQ(refused("Edit", {{"file", "a.txt"},
+                             {"patch",
+                              "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+x\n"
+                              "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-one\n+x\n"}}),
+            "EVALIDATION args.one_file");
+}
+
+TEST_F(EditTools, OldAndNewStringAnswerAsClaudeCodeKnowsIt) {
+  put("src/a.py", "def f():\n    return 1\n");
+  const auto data =
+      done("Edit",
+           {{"file_path", "/ws/src/a.py"}, {"old_string", "return 1"}, {"new_string", "return 2"}});
+  EXPECT_EQ(data["filePath"], "src/a.py");
+  EXPECT_EQ(data["oldString"], "return 1");
+  EXPECT_EQ(data["replaceAll"], false);
+  EXPECT_EQ(data["staged"], true);
+  const auto& hunk = data["structuredPatch"][0];
+  EXPECT_EQ(hunk["oldStart"], 1);
+  EXPECT_EQ(hunk["oldLines"], 2);
+  EXPECT_EQ(hunk["newLines"], 2);
+  EXPECT_EQ(hunk["lines"], (json{" def f():", "-    return 1", "+    return 2"}));
+}
+
+TEST_F(EditTools, TwoPlacesAreAnErrorWithBoth) {
+  put("a.txt", "x\nsame\ny\nsame\n");
+  for (const auto& [tool, args] : std::vector<std::pair<std::string, json>>{
+           {"Edit", {{"file_path", "a.txt"}, {"old_string", "same"}, {"new_string", "z"}}},
+           {"edit_file", {{"path", "a.txt"}, {"edits", {{{"oldText", "same"}, {"newText", "z"}}}}}},
+           {"replace",
+            {{"file_path", "a.txt"},
+             {"instruction", "i"},
+             {"old_string", "same"},
+             {"new_string", "z"}}},
+           {"str_replace_based_edit_tool",
+            {{"command", "str_replace"},
+             {"path", "a.txt"},
+             {"old_str", "same"},
+             {"new_str", "z"}}}}) {
+    const ToolResult result = call(tool, args);
+    ASSERT_FALSE(result.ok) << tool;
+    EXPECT_EQ(result.error->reason, "patch.ambiguous") << tool;
+    EXPECT_EQ((*result.error->details)["failures"][0]["candidates"].size(), 2U) << tool;
+  }
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(EditTools, ReplaceAllReplacesAll) {
+  put("a.txt", "same same\nsame\n");
+  done("Edit", {{"file_path", "a.txt"},
+                {"old_string", "same"},
+                {"new_string", "other"},
+                {"replace_all", true}});
+  EXPECT_EQ(staged("a.txt"), "other other\nother\n");
+}
+
+TEST_F(EditTools, LineEndingsOfAFileStay) {
+  put("a.txt", "one\r\ntwo\r\nthree\r\n");
+  const auto data = done(
+      "edit_file", {{"path", "a.txt"}, {"edits", {{{"oldText", "two"}, {"newText", "2\n2b"}}}}});
+  EXPECT_EQ(staged("a.txt").substr(0, 6), "one\r\n2");
+  EXPECT_EQ(staged("a.txt").substr(staged("a.txt").size() - 7), "three\r\n");
+  EXPECT_EQ(data["diff"].get<std::string>().find("-one"), std::string::npos);
+}
+
+TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
+  put("a.bin", "caf\xe9 one\n\xff\xfe two\n");
+  const auto data =
+      done("Edit", {{"file_path", "a.bin"}, {"old_string", "one"}, {"new_string", "1"}});
+  EXPECT_EQ(staged("a.bin"), "caf\xe9 1\n\xff\xfe two\n");
+  EXPECT_EQ(data["diffIsLossy"], true);
+}
+
+TEST_F(EditTools, MultiEditIsAllOrNothing) {
+  put("a.txt", "one\ntwo\n");
+  EXPECT_EQ(refused("MultiEdit", {{"file_path", "a.txt"},
+                                  {"edits",
+                                   {{{"old_string", "one"}, {"new_string", "1"}},
+                                    {{"old_string", "absent"}, {"new_string", "x"}}}}}),
+            "ERUNTIME patch.context_not_found");
+  EXPECT_EQ(staged("a.txt"), "one\ntwo\n");
+  done("MultiEdit", {{"file_path", "a.txt"},
+                     {"edits",
+                      {{{"old_string", "one"}, {"new_string", "1"}},
+                       {{"old_string", "1\ntwo"}, {"new_string", "done"}}}}});
+  EXPECT_EQ(staged("a.txt"), "done\n");
+}
+
+TEST_F(EditTools, AnEmptyOldTextMakesANewFileOnly) {
+  done("Edit", {{"file_path", "new.txt"}, {"old_string", ""}, {"new_string", "hello\n"}});
+  EXPECT_EQ(staged("new.txt"), "hello\n");
+  EXPECT_NE(refused("Edit", {{"file_path", "new.txt"}, {"old_string", ""}, {"new_string", "x"}})
+                .substr(0, 3),
+            "ok:");
+  EXPECT_EQ(refused("Edit", {{"file_path", "new.txt"}, {"old_string", "a"}, {"new_string", "a"}}),
+            "EVALIDATION args.no_change");
+}
+
+TEST_F(EditTools, ApplyPatchIsAllOrNothingOverFiles) {
+  put("a.txt", "one\n");
+  put("b.txt", "two\n");
+  const std::string bad =
+      "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Update File: b.txt\n@@\n"
+      "-absent\n+2\n*** Add File: c.txt\n+new\n*** End Patch\n";
+  EXPECT_EQ(refused("apply_patch", {{"input", bad}}), "ERUNTIME patch.context_not_found");
+  EXPECT_EQ(staged("a.txt"), "one\n");
+  const std::string good =
+      "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: b.txt\n"
+      "*** Add File: c.txt\n+new\n*** End Patch\n";
+  const auto data = done("apply_patch", {{"input", good}});
+  EXPECT_EQ(staged("a.txt"), "1\n");
+  EXPECT_EQ(staged("c.txt"), "new\n");
+  EXPECT_EQ(data["changes"].size(), 3U);
+}
+
+TEST_F(EditTools, NoDialectLeavesTheWorkspaceOrWritesProtectedPaths) {
+  put("a.txt", "one\n");
+  ASSERT_TRUE(workspace_->make_symlink(rel("link"), "/etc"));
+  const auto patch = [](const std::string& path) {
+    return "*** Begin Patch\n*** Add File: " + path + "\n+x\n*** End Patch\n";
+  };
+  for (const char* path : {"../x", "/etc/passwd", "a/../../x", ".git/hooks/pre-commit", ".GIT/x",
+                           "sub/.git/config", ".galley/x", ".sage/x", "link/x"}) {
+    for (const auto& [tool, args] : std::vector<std::pair<std::string, json>>{
+             {"Write", {{"file", path}, {"content", "x"}}},
+             {"write_file", {{"path", path}, {"content", "x"}}},
+             {"apply_patch", {{"input", patch(path)}}},
+             {"Edit", {{"file_path", path}, {"old_string", ""}, {"new_string", "x"}}},
+             {"str_replace_based_edit_tool",
+              {{"command", "create"}, {"path", path}, {"file_text", "x"}}},
+             {"Move", {{"source", "a.txt"}, {"destination", path}}},
+             {"Symlink", {{"path", path}, {"target", "a.txt"}}}}) {
+      const std::string said = refused(tool, args);
+      const bool is_no = said.starts_with("EPERMISSION") || said.starts_with("EVALIDATION");
+      EXPECT_TRUE(is_no) << tool << " " << path << ": " << said;
+    }
+  }
+}
+
+TEST_F(EditTools, NamesThatOnlyLookLikeEscapesAreTaken) {
+  done("Write", {{"file", "a..b"}, {"content", ""}});
+  EXPECT_EQ(staged("a..b"), "");
+  done("Write", {{"file", "workspace-evil/x"}, {"content", "x"}});
+  EXPECT_EQ(refused("Write", {{"file", "/ws-evil/x"}, {"content", "x"}}),
+            "EPERMISSION path.outside");
+}
+
+TEST_F(EditTools, TheTextEditorsCommands) {
+  const auto editor = [&](json args) { return done("str_replace_based_edit_tool", args); };
+  editor({{"command", "create"}, {"path", "/ws/a.txt"}, {"file_text", "one\ntwo\n"}});
+  EXPECT_EQ(editor({{"command", "view"}, {"path", "a.txt"}})["content"],
+            "     1\tone\n     2\ttwo\n");
+  EXPECT_EQ(editor({{"command", "view"}, {"path", "a.txt"}, {"view_range", {2, -1}}})["content"],
+            "     2\ttwo\n");
+  editor({{"command", "insert"}, {"path", "a.txt"}, {"insert_line", 0}, {"insert_text", "zero"}});
+  editor({{"command", "insert"}, {"path", "a.txt"}, {"insert_line", 3}, {"new_str", "three\n"}});
+  EXPECT_EQ(staged("a.txt"), "zero\none\ntwo\nthree\n");
+  editor({{"command", "str_replace"}, {"path", "a.txt"}, {"old_str", "one\n"}});
+  EXPECT_EQ(staged("a.txt"), "zero\ntwo\nthree\n");
+  EXPECT_EQ(editor({{"command", "view"}, {"path", "/ws"}})["entries"][0]["name"], "a.txt");
+  EXPECT_EQ(refused("str_replace_based_edit_tool", {{"command", "undo_edit"}, {"path", "a.txt"}}),
+            "EVALIDATION args.undo_edit");
+  EXPECT_EQ(refused("str_replace_based_edit_tool", {{"command", "insert"}, {"path", "a.txt"}}),
+            "EVALIDATION args.schema");
+}
+
+TEST_F(EditTools, DryRunOfEditFileStagesNothing) {
+  put("a.txt", "one\n");
+  const auto data = done(
+      "edit_file",
+      {{"path", "a.txt"}, {"edits", {{{"oldText", "one"}, {"newText", "two"}}}}, {"dryRun", true}});
+  EXPECT_NE(data["diff"].get<std::string>().find("+two"), std::string::npos);
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(EditTools, AFileThatIsMissingSaysSo) {
+  EXPECT_EQ(refused("Edit", {{"file_path", "no.txt"}, {"old_string", "a"}, {"new_string", "b"}}),
+            "ERUNTIME patch.file_not_found");
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,242 @@
+#include "staging/sandbox/fake_command_runner.h"
+#include "tools/tool_fixture.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+class TreeTools : public ToolFixture {};
+
+TEST_F(TreeTools, WriteTakesAnEmptyContentAndSaysWhatItDid) {
+  const auto data = done("Write", {{"file", "src/new.txt"}, {"content", ""}});
+  EXPECT_EQ(data["written"], true);
+  EXPECT_EQ(data["type"], "create");
+  put("old.txt", "x\n");
+  const auto again = done("Write", {{"file_path", "old.txt"}, {"content", "y\n"}});
+  EXPECT_EQ(again["type"], "update");
+  EXPECT_NE(again["diff"].get<std::string>().find("-x\n+y\n"), std::string::npos);
+}
+
+TEST_F(TreeTools, ReadReturnsTextOrBase64) {
+  put("a.txt", "one\ntwo\nthree\nfour");
+  EXPECT_EQ(done("Read", {{"file", "a.txt"}})["content"], "one\ntwo\nthree\nfour");
+  const auto part = done("Read", {{"file_path", "a.txt"}, {"offset", 2}, {"limit", 2}});
+  EXPECT_EQ(part["content"], "two\nthree\n");
+  EXPECT_EQ(part["startLine"], 2);
+  EXPECT_EQ(part["totalLines"], 4);
+  EXPECT_EQ(done("read_text_file", {{"path", "a.txt"}, {"tail", 1}})["content"], "four");
+  EXPECT_EQ(done("read_text_file", {{"path", "a.txt"}, {"head", 1}})["content"], "one\n");
+  put("b.bin", std::string("\xff\x00\x01", 3));
+  const auto binary = done("Read", {{"file", "b.bin"}});
+  EXPECT_EQ(binary["content"], "/wAB");
+  EXPECT_EQ(binary["encoding"], "base64");
+  EXPECT_EQ(refused("Read", {{"file", "no"}}), "ERUNTIME path.not_found");
+  EXPECT_EQ(refused("Read", {{"file", ".git/config"}}), "EPERMISSION path.protected");
+}
+
+TEST_F(TreeTools, ReadsSeeWhatIsStaged) {
+  put("a.txt", "disk\n");
+  done("Write", {{"file", "a.txt"}, {"content", "staged\n"}});
+  EXPECT_EQ(done("Read", {{"file", "a.txt"}})["content"], "staged\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "staged"}})["filenames"], json{"a.txt"});
+}
+
+TEST_F(TreeTools, DeleteMoveCopyChmodSymlinkMakeDirectory) {
+  put("a.txt", "a\n");
+  put("d/b.txt", "b\n");
+  put("d/c.txt", "c\n");
+  done("Move", {{"source", "a.txt"}, {"destination", "e/a.txt"}});
+  EXPECT_EQ(staged("e/a.txt"), "a\n");
+  done("Copy", {{"source", "e/a.txt"}, {"destination", "f.txt"}});
+  EXPECT_EQ(staged("f.txt"), "a\n");
+  done("Chmod", {{"path", "f.txt"}, {"mode", "755"}});
+  EXPECT_EQ(overlay_.node(rel("f.txt"))->mode, 0755U);
+  EXPECT_EQ(done("Symlink", {{"path", "l"}, {"target", "f.txt"}})["created"], true);
+  EXPECT_EQ(*overlay_.read_link(rel("l")), "f.txt");
+  EXPECT_EQ(refused("Delete", {{"path", "d"}}), "ERUNTIME path.is_directory");
+  const auto gone = done("Delete", {{"path", "d"}, {"recursive", true}});
+  EXPECT_GE(gone["changes"].size(), 2U);
+  EXPECT_NE(gone["diff"].get<std::string>().find("-b\n"), std::string::npos);
+  EXPECT_EQ(done("MakeDirectory", {{"path", "x/y"}})["created"], true);
+  EXPECT_EQ(done("create_directory", {{"path", "x/y"}})["created"], false);
+  EXPECT_EQ(refused("Move", {{"source", "f.txt"}, {"destination", "e/a.txt"}}),
+            "ERUNTIME path.exists");
+}
+
+TEST_F(TreeTools, ModesAreOctalAndPlain) {
+  put("a.sh", "#!/bin/sh\n");
+  const auto chmod = registry_.get("Chmod");
+  for (const char* mode : {"4755", "9", "rwx", "-1", "99999999999999999999"}) {
+    EXPECT_FALSE((*chmod)->input.check(json{{"path", "a.sh"}, {"mode", mode}}).empty()) << mode;
+  }
+}
+
+TEST_F(TreeTools, ListAndTreeAndInfo) {
+  put("b/x.txt", "x");
+  put("a.txt", "aa");
+  const auto list = done("List", json::object());
+  EXPECT_EQ(list["entries"],
+            (json{{{"name", "a.txt"}, {"type", "file"}}, {{"name", "b"}, {"type", "directory"}}}));
+  const auto tree = done("directory_tree", {{"path", "."}});
+  EXPECT_EQ(tree["tree"][1]["children"][0]["name"], "x.txt");
+  const auto info = done("get_file_info", {{"path", "/ws/a.txt"}});
+  EXPECT_EQ(info["size"], 2);
+  EXPECT_EQ(info["mode"], "0644");
+  EXPECT_EQ(info["sha256"], ContentId::of("aa").hex());
+  EXPECT_EQ(refused("get_file_info", {{"path", "zz"}}), "ERUNTIME path.not_found");
+}
+
+TEST_F(TreeTools, GlobFindsSortedAndHonoursGitignore) {
+  put(".gitignore", "build/\n*.log\n");
+  put("src/.gitignore", "gen.ts\n");
+  put("src/a.ts", "");
+  put("src/gen.ts", "");
+  put("src/deep/b.tsx", "");
+  put("src/deep/c.js", "");
+  put("build/d.ts", "");
+  put("e.log", "");
+  EXPECT_EQ(done("Glob", {{"pattern", "**/*.{ts,tsx}"}})["filenames"],
+            (json{"src/a.ts", "src/deep/b.tsx"}));
+  EXPECT_EQ(done("Glob", {{"pattern", "*.ts"}, {"include_ignored", true}})["filenames"],
+            (json{"build/d.ts", "src/a.ts", "src/gen.ts"}));
+  EXPECT_EQ(done("Glob", {{"pattern", "deep/*"}, {"path", "src"}})["filenames"],
+            (json{"src/deep/b.tsx", "src/deep/c.js"}));
+  EXPECT_EQ(done("Glob", {{"pattern", "*.ts"}, {"path", "src"}})["filenames"], json{"src/a.ts"});
+  EXPECT_EQ(
+      done("search_files",
+           {{"path", "/ws"}, {"pattern", "**/*.*s"}, {"excludePatterns", {"deep"}}})["filenames"],
+      json{"src/a.ts"});
+  EXPECT_EQ(refused("Glob", {{"pattern", "{a,b"}}), "EVALIDATION glob.invalid");
+}
+
+TEST_F(TreeTools, GrepInItsThreeModes) {
+  put("a.py", "import os\nx = 1\nprint(x)\n");
+  put("b.py", "x = 2\n");
+  put("c.txt", "x = 3\n");
+  put("bin.dat", std::string("x = 4\0", 6));
+  EXPECT_EQ(done("Grep", {{"pattern", "x = \\d"}, {"type", "py"}})["filenames"],
+            (json{"a.py", "b.py"}));
+  EXPECT_EQ(
+      done("Grep", {{"pattern", "^x"}, {"output_mode", "content"}, {"glob", "*.py"}})["content"],
+      "a.py:2:x = 1\nb.py:1:x = 2\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "x"}, {"output_mode", "count"}})["content"],
+            "a.py:2\nb.py:1\nc.txt:1\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "X ="},
+                          {"-i", true},
+                          {"output_mode", "content"},
+                          {"-o", true},
+                          {"-n", false},
+                          {"path", "a.py"}})["content"],
+            "a.py:x =\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "x = 1"}, {"output_mode", "content"}, {"-C", 1}})["content"],
+            "a.py-1-import os\na.py:2:x = 1\na.py-3-print(x)\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "os.x"}, {"multiline", true}})["filenames"], json{"a.py"});
+  EXPECT_EQ(done("Grep", {{"pattern", "os.x"}})["numFiles"], 0);
+  const auto cut = done("Grep", {{"pattern", "x"}, {"head_limit", 1}});
+  EXPECT_EQ(cut["filenames"], json{"a.py"});
+  EXPECT_EQ(cut["truncated"], true);
+  EXPECT_EQ(refused("Grep", {{"pattern", "("}}), "EVALIDATION args.pattern");
+  EXPECT_EQ(refused("Grep", {{"pattern", "(?=x)"}}), "EVALIDATION args.pattern");
+  EXPECT_EQ(refused("Grep", {{"pattern", "x"}, {"type", "cobol"}}), "EVALIDATION args.type");
+}
+
+TEST_F(TreeTools, GrepOfEmptyMatchesEnds) {
+  put("a.txt", "ab\n\ncd\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "^$"}, {"output_mode", "content"}})["content"], "a.txt:2:\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "z*"}, {"output_mode", "content"}})["numLines"], 3);
+}
+
+TEST_F(TreeTools, SearchingMakesNoBases) {
+  put("a.txt", "x\n");
+  done("Grep", {{"pattern", "x"}});
+  done("Glob", {{"pattern", "*"}});
+  EXPECT_TRUE(overlay_.entries().empty());
+}
+
+TEST_F(TreeTools, BashWithoutARunnerIsRefusedClearly) {
+  EXPECT_EQ(refused("Bash", {{"command", "true"}}), "EPERMISSION sandbox.unavailable");
+}
+
+TEST_F(TreeTools, BashRunsAProgramOrAShellLine) {
+  FakeCommandRunner runner([&](const Command& command, Overlay& overlay) -> Result<CommandResult> {
+    GALLEY_TRY(overlay.write(rel("made.txt"), "made\n"));
+    CommandResult result;
+    result.exit_code = command.argv[0] == "make" ? 0 : 3;
+    result.standard_output.head = "out";
+    result.effects_staged = true;
+    result.staged_paths = 1;
+    return result;
+  });
+  commands_ = &runner;
+  const auto made = done("Bash", {{"command", "make"}, {"args", {"-j", "2"}}});
+  EXPECT_EQ(runner.commands()[0].argv, (std::vector<std::string>{"make", "-j", "2"}));
+  EXPECT_EQ(made["exitCode"], 0);
+  EXPECT_NE(made["diff"].get<std::string>().find("+made"), std::string::npos);
+  const auto line = done("Bash", {{"command", "exit 3"}, {"timeout", 5000}, {"description", "d"}});
+  EXPECT_EQ(runner.commands()[1].argv, (std::vector<std::string>{"/bin/sh", "-c", "exit 3"}));
+  EXPECT_EQ(runner.commands()[1].limits.wall, std::chrono::milliseconds(5000));
+  EXPECT_EQ(line["exitCode"], 3);
+}
+
+TEST_F(TreeTools, ABreachIsATimeoutWithTheOutputSoFar) {
+  FakeCommandRunner runner([](const Command&, Overlay&) -> Result<CommandResult> {
+    CommandResult result;
+    result.exit_signal = 9;
+    result.standard_output.head = "so far";
+    result.breach = LimitBreach{LimitKind::kWall, 100, 120};
+    return result;
+  });
+  commands_ = &runner;
+  const ToolResult result = call("Bash", {{"command", "sleep 9"}});
+  ASSERT_FALSE(result.ok);
+  EXPECT_EQ(result.error->code, ToolErrorCode::kTimeout);
+  EXPECT_EQ((*result.error->details)["stdout"], "so far");
+}
+
+TEST_F(TreeTools, SecretsGoThroughTheEnvironmentNeverThroughArguments) {
+  FakeCommandRunner runner;
+  commands_ = &runner;
+  secrets_ = [](const std::string& key) -> std::optional<std::string> {
+    if (key == "TOKEN") return "s3cret-value";
+    return {};
+  };
+  done("Bash", {{"command", "curl -H \"x: $ENV.TOKEN\""}});
+  EXPECT_EQ(runner.commands()[0].argv[2], "curl -H \"x: ${TOKEN}\"");
+  EXPECT_EQ(runner.commands()[0].environment.at("TOKEN"), "s3cret-value");
+  EXPECT_EQ(refused("Bash", {{"command", "curl"}, {"args", {"$ENV.TOKEN"}}}),
+            "EPERMISSION secret.in_argument");
+  EXPECT_EQ(refused("Bash", {{"command", "echo $ENV.OTHER"}}), "EPERMISSION secret.unknown");
+}
+
+TEST_F(TreeTools, TheNetworkIsOffUnlessGranted) {
+  FakeCommandRunner runner;
+  commands_ = &runner;
+  done("Bash", {{"command", "true"}});
+  EXPECT_EQ(runner.commands()[0].network, NetworkAccess::kNone);
+  capabilities_ = {"exec", "net:host"};
+  done("Bash", {{"command", "true"}});
+  EXPECT_EQ(runner.commands()[1].network, NetworkAccess::kHost);
+}
+
+TEST(StandardTools, AReadOnlyRegistryHasOnlyReaders) {
+  ToolRegistry registry(ToolRegistry::Mode::kReadOnly);
+  ASSERT_TRUE(add_standard_tools(registry));
+  EXPECT_TRUE(registry.has("Read"));
+  EXPECT_FALSE(registry.has("Write"));
+  EXPECT_FALSE(registry.has("Bash"));
+}
+
+TEST(StandardTools, EverySchemaIsAnObjectAsModelsNeedIt) {
+  ToolRegistry registry;
+  ASSERT_TRUE(add_standard_tools(registry));
+  for (const auto& tool : registry.schemas()) {
+    EXPECT_EQ(tool["inputSchema"]["type"], "object") << tool["name"];
+    EXPECT_EQ(tool["outputSchema"]["type"], "object") << tool["name"];
+    EXPECT_FALSE(tool["description"].get<std::string>().empty());
+    EXPECT_FALSE(tool["title"].get<std::string>().empty());
+  }
+}
+
+}  // namespace
+}  // namespace galley

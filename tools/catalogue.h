@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/tool.h"
+
+namespace galley {
+
+/// The native tools (SAGE's contract and what belongs with it), in the order they are listed.
+[[nodiscard]] std::vector<ToolInfo> native_tools();
+
+/// The names under which other agents know the same operations.
+[[nodiscard]] std::vector<ToolInfo> peer_tools();
+
+/// Output schema of a tool that changes the tree: the fields of CallDiff and `required` ones of its
+/// own, given as `"name":{schema}` members.
+[[nodiscard]] std::string change_output(const std::string& own_members,
+                                        const std::string& required_list);
+/// Output schema of an object with these members.
+[[nodiscard]] std::string object_output(const std::string& members,
+                                        const std::string& required_list);
+
+}  // namespace galley

@@ -1,0 +1,61 @@
+#include "tools/standard_tools.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/adapters.h"
+#include "tools/catalogue.h"
+#include "tools/perform.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+/// Callers of the old/new dialect are answered with what they asked for, as they know it.
+void echo_request(const json& args, nlohmann::ordered_json& data) {
+  if (!args.contains("old_string") || !args.contains("new_string")) return;
+  data["oldString"] = args["old_string"];
+  data["newString"] = args["new_string"];
+  data["replaceAll"] = args.value("replace_all", args.value("allow_multiple", false));
+}
+
+/// A row of the catalogue: its adapter says what a call means, perform() does it.
+class StandardTool final : public Tool {
+ public:
+  explicit StandardTool(ToolInfo info) : info_(std::move(info)) {}
+
+  [[nodiscard]] const ToolInfo& info() const override { return info_; }
+
+  Result<Intent> intent(const json& args, const std::string& root) const override {
+    GALLEY_ASSIGN(const Operation operation, adapt(info_.name, args, root));
+    return intent_of(operation);
+  }
+
+  ToolResult run(const json& args, ToolContext& context) const override {
+    const auto operation = adapt(info_.name, args, context.root);
+    if (!operation) return ToolResult::failure(tool_error_from(operation.error()));
+    ToolResult result = perform(*operation, context);
+    if (!result.ok || !std::holds_alternative<EditFiles>(*operation)) return result;
+    nlohmann::ordered_json data = *result.data;
+    echo_request(args, data);
+    return ToolResult::success(std::move(data));
+  }
+
+ private:
+  ToolInfo info_;
+};
+
+}  // namespace
+
+Result<void> add_standard_tools(ToolRegistry& registry) {
+  std::vector<ToolInfo> all = native_tools();
+  for (ToolInfo& info : peer_tools()) all.push_back(std::move(info));
+  for (ToolInfo& info : all) {
+    if (registry.mode() == ToolRegistry::Mode::kReadOnly && !info.annotations.read_only) continue;
+    GALLEY_TRY(registry.add(std::make_unique<StandardTool>(std::move(info))));
+  }
+  return {};
+}
+
+}  // namespace galley
