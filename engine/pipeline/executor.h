@@ -40,7 +40,7 @@ Result<std::vector<ToolCall>> parse_calls(std::string_view text);
 struct ExecutorOptions {
   std::string root;  ///< absolute path of the workspace; may be empty
   std::string agent;
-  std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec"};
+  std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec:*"};
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   bool dry_run = false;
   bool deterministic = false;
