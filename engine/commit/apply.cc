@@ -83,31 +83,33 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
   GALLEY_ASSIGN(const Location at, view_->locate(here.path));
   GALLEY_ASSIGN(auto conflict, look_before(step, at));
   if (conflict) return conflict;
-  Way way = Way::kPlain;
+  current_ = index;
   switch (step.kind) {
-    case StepKind::kExchange: {
-      GALLEY_ASSIGN(way, exchange(step, at));
+    case StepKind::kExchange:
+      GALLEY_TRY(exchange(step, at));
       break;
-    }
     case StepKind::kPlace:
       GALLEY_TRY(place(Slots::name(step.op), at));
+      mark(Way::kPlain);
       break;
     case StepKind::kMove:
-      GALLEY_TRY(move(plan_->ops[step.source].path, here.path));
+      GALLEY_TRY(move(step));
       break;
     case StepKind::kCatch:
       GALLEY_TRY(take(at, Slots::name(step.op)));
+      mark(Way::kPlain);
       break;
     case StepKind::kMode:
       GALLEY_TRY(set_mode(here, at));
+      mark(Way::kPlain);
       break;
     case StepKind::kRemoveDirectory:
       GALLEY_TRY(at.directory->remove_directory(at.name));
+      mark(Way::kPlain);
       view_->forget();
       break;
   }
-  done_.push_back({index, way});
-  return look(step, way);
+  return look(step, done_.back().way);
 }
 
 Result<void> Applier::place(const RelPath& slot, const Location& at) const {
@@ -121,7 +123,9 @@ Result<void> Applier::place(const RelPath& slot, const Location& at) const {
     return slots.rename(slot, *at.directory, at.name, RenameMode::kReplace);
   }
   GALLEY_TRY(slots.make_hard_link(slot, *at.directory, at.name));
-  return slots.remove_file(slot);
+  // A second name in the slots does no harm and is swept with them.
+  static_cast<void>(slots.remove_file(slot));
+  return {};
 }
 
 Result<void> Applier::take(const Location& at, const RelPath& slot) const {
@@ -132,15 +136,70 @@ Result<void> Applier::take(const Location& at, const RelPath& slot) const {
   return at.directory->rename(at.name, slots, slot, RenameMode::kReplace);
 }
 
-Result<void> Applier::move(const RelPath& from, const RelPath& to) {
-  GALLEY_ASSIGN(const Location source, view_->locate(from));
-  GALLEY_ASSIGN(const auto source_directory, source.directory->open_directory(RelPath::root()));
-  GALLEY_ASSIGN(const Location target, view_->locate(to));
-  return source_directory->rename(source.name, *target.directory, target.name,
-                                  RenameMode::kNoReplace);
+/// Undoes a placing that may not have come to its end.
+Result<void> Applier::take_if_there(const Location& at, const RelPath& slot) const {
+  const Directory& slots = slots_->directory();
+  GALLEY_ASSIGN(const FileStat placed, at.directory->stat(at.name));
+  if (placed.kind == FileKind::kAbsent) return {};
+  GALLEY_ASSIGN(const FileStat ours, slots.stat(slot));
+  if (ours.kind != FileKind::kAbsent) {
+    // Two names of one inode: a rename between them would do nothing.
+    if (ours.inode != placed.inode) return {};
+    GALLEY_TRY(slots.remove_file(slot));
+  }
+  return take(at, slot);
 }
 
-Result<Applier::Way> Applier::exchange(const Step& step, const Location& at) {
+Result<void> Applier::move(const Step& step) {
+  const RelPath& from = plan_->ops[step.source].path;
+  auto moved = rename(from, op(step).path);
+  if (moved) mark(Way::kPlain);
+  if (moved || !is_unsupported(moved.error()) || moved.error().os_error == EXDEV) return moved;
+  // A second name first, so that nothing is replaced and nothing is ever missing.
+  GALLEY_ASSIGN(const auto target, parent_of(op(step).path));
+  GALLEY_ASSIGN(const Location source, view_->locate(from));
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(op(step).path.name()));
+  GALLEY_TRY(source.directory->make_hard_link(source.name, *target, name));
+  mark(Way::kLinked);
+  return take(source, Slots::name(step.op, kOld));
+}
+
+Result<void> Applier::undo_move(const Step& step, Way way) {
+  const RelPath& from = plan_->ops[step.source].path;
+  const RelPath& to = op(step).path;
+  Result<void> undone;
+  if (way == Way::kPlain) {
+    undone = rename(to, from);
+    if (undone || undone.error().os_error != EEXIST) return undone;
+    GALLEY_ASSIGN(const Location at, view_->locate(to));
+    return take(at, Slots::name(step.op, kKeep));
+  }
+  GALLEY_ASSIGN(const Location source, view_->locate(from));
+  undone = place(Slots::name(step.op, kOld), source);
+  if (!undone && undone.error().os_error == ENOENT) undone = {};  // it never left
+  if (!undone && undone.error().os_error == EEXIST) {
+    undone = slots_->directory().rename(Slots::name(step.op, kOld), slots_->directory(),
+                                        Slots::name(step.op, kKeep), RenameMode::kReplace);
+  }
+  GALLEY_TRY(undone);
+  GALLEY_ASSIGN(const Location at, view_->locate(to));
+  return take(at, Slots::name(step.op));
+}
+
+/// The view keeps parents only until its next call; a rename needs two at once.
+Result<std::unique_ptr<Directory>> Applier::parent_of(const RelPath& path) {
+  GALLEY_ASSIGN(const Location at, view_->locate(path));
+  return at.directory->open_directory(RelPath::root());
+}
+
+Result<void> Applier::rename(const RelPath& from, const RelPath& to) {
+  GALLEY_ASSIGN(const auto source, parent_of(from));
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(from.name()));
+  GALLEY_ASSIGN(const Location target, view_->locate(to));
+  return source->rename(name, *target.directory, target.name, RenameMode::kNoReplace);
+}
+
+Result<void> Applier::exchange(const Step& step, const Location& at) {
   const Directory& slots = slots_->directory();
   const RelPath slot = Slots::name(step.op);
   const JournalOp& here = op(step);
@@ -148,25 +207,25 @@ Result<Applier::Way> Applier::exchange(const Step& step, const Location& at) {
   const bool is_directory =
       here.before.node.kind == FileKind::kDirectory || here.after.node.kind == FileKind::kDirectory;
   if (is_directory) view_->forget();
-  if (swapped) return Way::kPlain;
-  if (!is_unsupported(swapped.error())) return swapped.error();
+  if (swapped) mark(Way::kPlain);
+  if (swapped || !is_unsupported(swapped.error())) return swapped;
   GALLEY_ASSIGN(const Location again, view_->locate(here.path));
   if (here.before.node.kind == FileKind::kDirectory) {
     // Its children are gone already; overlayfs lets nobody rename a directory of a lower layer.
     GALLEY_TRY(again.directory->remove_directory(again.name));
-    GALLEY_TRY(place(slot, again));
-    return Way::kRemoved;
+    mark(Way::kRemoved);
+    return place(slot, again);
   }
   const RelPath old = Slots::name(step.op, kOld);
   if (here.after.node.kind == FileKind::kDirectory) {
     GALLEY_TRY(take(again, old));
-    GALLEY_TRY(place(slot, again));
-    return Way::kTaken;
+    mark(Way::kTaken);
+    return place(slot, again);
   }
   // Readers never see it missing; a save between the two calls is the only one that is lost.
   GALLEY_TRY(again.directory->make_hard_link(again.name, slots, old));
-  GALLEY_TRY(slots.rename(slot, *again.directory, again.name, RenameMode::kReplace));
-  return Way::kLinked;
+  mark(Way::kLinked);
+  return slots.rename(slot, *again.directory, again.name, RenameMode::kReplace);
 }
 
 Result<void> Applier::set_mode(const JournalOp& here, const Location& at) const {
@@ -197,19 +256,31 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
     case StepKind::kCatch:
       break;
   }
+  if (step.kind == StepKind::kMove && way == Way::kLinked) {
+    // Its old name was caught after the new one was made: a save in between is in there.
+    const Location old{&slots_->directory(), Slots::name(step.op, kOld)};
+    GALLEY_ASSIGN(auto conflict, look_at(old, here.path, *expected, *base));
+    if (conflict) return conflict;
+  }
+  return look_at(at, here.path, *expected, *base);
+}
+
+Result<std::optional<ConflictPath>> Applier::look_at(const Location& at, const RelPath& path,
+                                                     const JournalSide& expected,
+                                                     const FileStat& base) {
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
-  if (stat.size > kAlwaysHashBytes && is_same_object(stat, *base)) {
+  if (stat.size > kAlwaysHashBytes && is_same_object(stat, base)) {
     return std::optional<ConflictPath>();
   }
   GALLEY_ASSIGN(const Node caught, observe(at, stat));
-  if (caught.kind == FileKind::kDirectory && expected->node.kind == FileKind::kDirectory) {
+  bool is_base = caught == expected.node;
+  if (is_base && caught.kind == FileKind::kDirectory) {
     GALLEY_ASSIGN(const auto directory, at.directory->open_directory(at.name));
     GALLEY_ASSIGN(const auto entries, directory->list());
-    if (entries.empty() && caught == expected->node) return std::optional<ConflictPath>();
-  } else if (caught == expected->node) {
-    return std::optional<ConflictPath>();
+    is_base = entries.empty();
   }
-  return std::optional<ConflictPath>(make_conflict(here.path, expected->node, caught));
+  if (is_base) return std::optional<ConflictPath>();
+  return std::optional<ConflictPath>(make_conflict(path, expected.node, caught));
 }
 
 Result<void> Applier::undo() {
@@ -236,16 +307,12 @@ Result<void> Applier::undo_one(const Done& done) {
       undone = undo_exchange(step, done.way);
       break;
     case StepKind::kPlace:
-      undone = take(at, Slots::name(step.op));
+      undone = take_if_there(at, Slots::name(step.op));
       view_->forget();
       break;
-    case StepKind::kMove: {
-      undone = move(here.path, plan_->ops[step.source].path);
-      if (undone || undone.error().os_error != EEXIST) break;
-      GALLEY_ASSIGN(const Location again, view_->locate(here.path));
-      undone = take(again, Slots::name(step.op, kKeep));
+    case StepKind::kMove:
+      undone = undo_move(step, done.way);
       break;
-    }
     case StepKind::kCatch:
       undone = place(Slots::name(step.op), at);
       break;
@@ -284,14 +351,18 @@ Result<void> Applier::undo_exchange(const Step& step, Way way) {
       if (!back && back.error().os_error == ENOENT) return place(slot, here);
       return back;
     }
-    case Way::kLinked:
-      GALLEY_TRY(here.directory->make_hard_link(here.name, slots, slot));
+    case Way::kLinked: {
+      auto linked = here.directory->make_hard_link(here.name, slots, slot);
+      // Our new inode is still in its slot: nothing was replaced.
+      if (!linked && linked.error().os_error == EEXIST) return {};
+      GALLEY_TRY(linked);
       return slots.rename(old, *here.directory, here.name, RenameMode::kReplace);
+    }
     case Way::kTaken:
-      GALLEY_TRY(take(here, slot));
+      GALLEY_TRY(take_if_there(here, slot));
       return place(old, here);
     case Way::kRemoved:
-      GALLEY_TRY(take(here, slot));
+      GALLEY_TRY(take_if_there(here, slot));
       return undo_remove(op(step), here);
   }
   return {};

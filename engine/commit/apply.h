@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,7 @@ class Applier {
   /// How a step was done, for its inverse.
   enum class Way : uint8_t {
     kPlain,    ///< one rename
-    kLinked,   ///< no RENAME_EXCHANGE: the old object was linked to "<n>.old", then replaced
+    kLinked,   ///< no rename flags: the old object has a second name "<n>.old" in the slots
     kRemoved,  ///< an empty directory was removed, then the path was filled
     kTaken,    ///< the old object was renamed to "<n>.old", then the path was filled
   };
@@ -42,16 +43,25 @@ class Applier {
     Way way = Way::kPlain;
   };
 
-  Result<std::optional<ConflictPath>> apply(size_t step);
-  Result<Way> exchange(const Step& step, const Location& at);
+  Result<std::optional<ConflictPath>> apply(size_t index);
+  /// The current step has had an effect and must be undone from now on, complete or not.
+  void mark(Way way) { done_.push_back({current_, way}); }
+  Result<void> exchange(const Step& step, const Location& at);
   Result<void> place(const RelPath& slot, const Location& at) const;
   Result<void> take(const Location& at, const RelPath& slot) const;
-  Result<void> move(const RelPath& from, const RelPath& to);
+  Result<void> take_if_there(const Location& at, const RelPath& slot) const;
+  Result<void> move(const Step& step);
+  Result<void> rename(const RelPath& from, const RelPath& to);
+  Result<std::unique_ptr<Directory>> parent_of(const RelPath& path);
   Result<void> set_mode(const JournalOp& op, const Location& at) const;
   /// The conflict in what a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);
+  static Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
+                                                     const JournalSide& expected,
+                                                     const FileStat& base);
   Result<std::optional<ConflictPath>> look_before(const Step& step, const Location& at) const;
   Result<void> undo_one(const Done& done);
+  Result<void> undo_move(const Step& step, Way way);
   Result<void> undo_exchange(const Step& step, Way way);
   Result<void> undo_remove(const JournalOp& op, const Location& at) const;
   [[nodiscard]] const JournalOp& op(const Step& step) const { return plan_->ops[step.op]; }
@@ -60,6 +70,7 @@ class Applier {
   const CheckedBases* bases_;
   WorkspaceView* view_;
   const Slots* slots_;
+  size_t current_ = 0;
   std::vector<Done> done_;
 };
 

@@ -58,6 +58,7 @@ class Recoverer {
   Result<void> put(const Fold& fold, const Seen& seen);
   Result<void> swap_in(const Fold& fold, const Seen& seen, const Slots& slots, const RelPath& slot);
   Result<Content> content_of(const Node& node) const;
+  Result<RelPath> write_slot(const Slots& slots, const Fold& fold, const Content& content) const;
   Result<RelPath> free_slot(const Slots& slots, const Fold& fold) const;
   Result<void> finish();
   Result<void> forget_aborted(const JournalVerdict& verdict);
@@ -272,9 +273,7 @@ Result<void> Recoverer::make_missing_directory(const Fold& fold) {
   report(Kind::kMakeDirectory, fold, "made");
   if (options_.dry_run) return {};
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
-  GALLEY_ASSIGN(const RelPath slot, free_slot(slots, fold));
-  std::vector<std::string> unkept;
-  GALLEY_TRY(slots.write(slot, fold.op->path, fold.target, nullptr, unkept));
+  GALLEY_ASSIGN(const RelPath slot, write_slot(slots, fold, nullptr));
   auto at = view_.locate(fold.op->path);
   if (!at && at.error().kind == ErrorKind::kNotFound) {
     keep(fold);
@@ -331,18 +330,29 @@ Result<RelPath> Recoverer::free_slot(const Slots& slots, const Fold& fold) const
                   ".galley/slot");
 }
 
-Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
-  GALLEY_ASSIGN(const Content content, content_of(fold.target.node));
-  GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
-  GALLEY_ASSIGN(const RelPath slot, free_slot(slots, fold));
+/// Under another name until it is whole, so that a later run can tell it from a caught object.
+Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold,
+                                      const Content& content) const {
+  const auto index = static_cast<size_t>(fold.op - fold.journal->ops.data());
+  const RelPath writing = Slots::name(index, Slots::kWritingSuffix);
+  GALLEY_TRY(remove_tree(slots.directory(), writing));
   std::vector<std::string> unkept;
-  GALLEY_TRY(slots.write(slot, fold.op->path, fold.target, content, unkept));
+  GALLEY_TRY(slots.write(writing, fold.op->path, fold.target, content, unkept));
   if (fold.target.node.kind == FileKind::kRegular) {
     // Its bytes must be there before its name is: the next run would not know a torn one as ours,
     // because it is newer than the journal.
-    GALLEY_ASSIGN(const auto file, slots.directory().open_file(slot, OpenMode::kReadWrite));
+    GALLEY_ASSIGN(const auto file, slots.directory().open_file(writing, OpenMode::kReadWrite));
     GALLEY_TRY(file->sync());
   }
+  GALLEY_ASSIGN(RelPath slot, free_slot(slots, fold));
+  GALLEY_TRY(slots.directory().rename(writing, slots.directory(), slot, RenameMode::kReplace));
+  return slot;
+}
+
+Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
+  GALLEY_ASSIGN(const Content content, content_of(fold.target.node));
+  GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
+  GALLEY_ASSIGN(const RelPath slot, write_slot(slots, fold, content));
   return swap_in(fold, seen, slots, slot);
 }
 

@@ -49,6 +49,9 @@ Folds fold_journals(const std::vector<JournalVerdict>& journals, const std::stri
 Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) {
   if (seen.node == fold.target.node) return Standing::kDone;
   if (is_newer(fold, seen)) return Standing::kForeign;
+  if (seen.node.kind == FileKind::kAbsent) {
+    return is_known_kind(fold, FileKind::kAbsent) ? Standing::kKnown : Standing::kForeign;
+  }
   for (const auto& image : fold.known) {
     if (image.node == seen.node) return Standing::kKnown;
   }
@@ -72,6 +75,13 @@ Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) 
 }
 
 bool is_known_kind(const Fold& fold, FileKind kind) {
+  if (kind == FileKind::kAbsent) {
+    const auto is_directory = [](const Fold::Image& image) {
+      return image.node.kind == FileKind::kDirectory;
+    };
+    const auto count = std::count_if(fold.known.begin(), fold.known.end(), is_directory);
+    if (count != 0 && static_cast<size_t>(count) != fold.known.size()) return true;
+  }
   return std::any_of(fold.known.begin(), fold.known.end(),
                      [&](const Fold::Image& image) { return image.node.kind == kind; });
 }

@@ -48,7 +48,8 @@ enum class Standing : uint8_t {
 
 /// Whose bytes these are.
 Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view);
-/// Whether the chain knows the path as this kind of object.
+/// Whether the chain knows the path as this kind of object. A path that turns from a directory into
+/// something else, or back, is also absent for a moment of recovery itself.
 [[nodiscard]] bool is_known_kind(const Fold& fold, FileKind kind);
 /// Whether something has to stand below this path.
 [[nodiscard]] bool has_content_below(const Folds& folds, const RelPath& path);

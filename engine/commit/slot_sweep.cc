@@ -55,6 +55,7 @@ class SlotSweep {
  private:
   Result<void> sweep(const Directory& directory, const DirectoryEntry& entry) {
     const RelPath name = known(entry.name);
+    if (entry.name.ends_with(Slots::kWritingSuffix)) return remove_tree(directory, name);
     const JournalOp* op = op_of(journal_, entry.name);
     bool is_ours = false;
     if (!entry.name.ends_with(Slots::kKeepSuffix)) {

@@ -10,7 +10,6 @@ namespace {
 
 constexpr uint32_t kPrivateDirectory = 0700;
 constexpr uint32_t kPrivateFile = 0600;
-constexpr uint32_t kPermissions = 0777;
 constexpr uint32_t kSetGroupId = 02000;
 constexpr uint32_t kOwnerAll = 0700;
 constexpr uint32_t kKeepOwner = UINT32_MAX;

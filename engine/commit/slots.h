@@ -19,6 +19,9 @@ class Slots {
   /// Marks a caught object that could not be put back: never swept, always rescued.
   static constexpr std::string_view kKeepSuffix = ".keep";
 
+  /// Marks an object that recovery is still writing: it never was in the workspace.
+  static constexpr std::string_view kWritingSuffix = ".writing";
+
   static Result<Slots> create(const StateDirectory& state, TxId id);
   /// Opens what is there, for recovery; makes it when absent.
   static Result<Slots> open_or_create(const StateDirectory& state, TxId id);

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "staging/fs/directory.h"
+#include "staging/fs/fault_directory.h"
+#include "support/commit_fixture.h"
+
+namespace galley {
+
+/// One shape of a transaction: a tree to start from and what to change in it.
+struct CrashCase {
+  std::string name;
+  std::function<void(const Directory&)> prepare;
+  std::function<void(ChangeBuilder&)> change;
+};
+
+inline void PrintTo(const CrashCase& shape, std::ostream* out) { *out << shape.name; }
+
+/// Every kind of change, alone and together; each at most six operations but `rich` and `many`.
+const std::vector<CrashCase>& crash_cases();
+const CrashCase& crash_case(std::string_view name);
+
+/// A workspace with the tree of a case and an empty `.galley` (one commit of something else is in
+/// the history), and the proposal of the case.
+struct CaseWorkspace {
+  std::shared_ptr<struct MemoryTree> tree;
+  std::unique_ptr<Directory> directory;
+  std::unique_ptr<Proposal> proposal;
+  TreePicture before;
+  TreePicture after;
+};
+CaseWorkspace make_case(const CrashCase& shape);
+/// As make_case, on a directory that is given.
+void prepare_case(const CrashCase& shape, const Directory& directory);
+Proposal propose_case(const CrashCase& shape, const Directory& directory);
+TreePicture picture_after(const CrashCase& shape);
+
+/// What is in `.galley` that should not be there once everything is settled.
+std::vector<std::string> litter_of(const Directory& workspace);
+
+/// Counts of one row of the crash table; printed at the end of its life as
+/// `CRASH | operation | calls | cases | old | new | refused | mixed | litter`.
+class CrashRow {
+ public:
+  explicit CrashRow(std::string operation) : operation_(std::move(operation)) {}
+  ~CrashRow();
+  void set_calls(size_t calls) { calls_ = std::max(calls_, calls); }
+  /// Judges a settled workspace; adds a test failure for a mix or litter.
+  void judge(const Directory& workspace, const TreePicture& before, const TreePicture& after,
+             const std::string& where);
+  void add_refused() {
+    ++cases_;
+    ++refused_;
+  }
+  [[nodiscard]] size_t old_trees() const { return old_; }
+  [[nodiscard]] size_t new_trees() const { return new_; }
+
+ private:
+  std::string operation_;
+  size_t calls_ = 0, cases_ = 0, old_ = 0, new_ = 0, refused_ = 0, mixed_ = 0, litter_ = 0;
+};
+
+/// Where two pictures differ, for messages.
+std::string difference(const TreePicture& have, const TreePicture& want);
+
+}  // namespace galley
