@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "engine/commit/history_reader.h"
+#include "engine/history/index.h"
 #include "staging/text/diff.h"
 #include "staging/text/git_diff.h"
 
@@ -129,6 +130,7 @@ class BlameWalk {
     return !lines_.is_done();
   }
 
+  [[nodiscard]] const RelPath& path() const { return lines_.path(); }
   Blame finish() && { return std::move(lines_).finish(); }
 
  private:
@@ -155,6 +157,32 @@ class BlameWalk {
   LineOrigin origin_of_unknown_ = LineOrigin::kOutside;
 };
 
+/// The transactions that may have touched a path, newest first: by the index in a long history,
+/// else all of them.
+class Touches {
+ public:
+  static Result<Touches> of(const History& history) {
+    Touches touches;
+    GALLEY_ASSIGN(touches.ids_, history.ids());
+    if (touches.ids_.size() < HistoryIndex::kWorthwhile) return touches;
+    auto index = HistoryIndex::open(history);
+    if (index) touches.index_ = std::move(*index);
+    return touches;
+  }
+
+  /// The newest before `at`; the newest of all when that is 0.
+  Result<std::optional<TxId>> before(const RelPath& path, TxId at) {
+    if (index_) return index_->newest_touching(path, at);
+    const auto end = at.value == 0 ? ids_.end() : std::lower_bound(ids_.begin(), ids_.end(), at);
+    if (end == ids_.begin()) return std::optional<TxId>();
+    return std::optional<TxId>(*std::prev(end));
+  }
+
+ private:
+  std::vector<TxId> ids_;
+  std::unique_ptr<HistoryIndex> index_;
+};
+
 }  // namespace
 
 Result<Blame> blame(const History& history, const Directory& workspace, const RelPath& path) {
@@ -165,9 +193,12 @@ Result<Blame> blame(const History& history, const Directory& workspace, const Re
                 path.str());
   }
   BlameWalk walk(LinesBack(std::make_shared<const std::string>(std::move(bytes)), path));
-  GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    GALLEY_ASSIGN(const auto transaction, history.journal(*id));
+  GALLEY_ASSIGN(Touches touches, Touches::of(history));
+  for (TxId at;;) {
+    GALLEY_ASSIGN(const std::optional<TxId> older, touches.before(walk.path(), at));
+    if (!older) break;
+    at = *older;
+    GALLEY_ASSIGN(const auto transaction, history.journal(at));
     GALLEY_ASSIGN(const bool goes_on, walk.step(*transaction));
     if (!goes_on) break;
   }

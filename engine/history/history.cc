@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/commit/history_reader.h"
+#include "engine/history/index.h"
 #include "engine/history/undo.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -23,6 +24,11 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
 
 bool is_or_is_below(const RelPath& path, const RelPath& top) {
   return top.is_root() || path == top || path.is_below(top);
+}
+
+bool has_condition(const HistoryFilter& filter) {
+  return !filter.agent.empty() || !filter.tool.empty() || !filter.message.empty() ||
+         !filter.paths.empty() || filter.since_ns || filter.until_ns;
 }
 
 PathSummary summarize_change(const Change& change) {
@@ -176,6 +182,21 @@ Result<std::shared_ptr<const CommittedTransaction>> History::journal(TxId id) co
 }
 
 Result<std::vector<TxSummary>> History::list(const HistoryFilter& filter) const {
+  const bool reads_all =
+      filter.limit == 0 || filter.limit >= HistoryIndex::kWorthwhile || has_condition(filter);
+  if (reads_all) {
+    GALLEY_ASSIGN(const std::vector<TxId> all, ids());
+    if (all.size() >= HistoryIndex::kWorthwhile) {
+      // Without an index the journals say the same, only later.
+      auto index = HistoryIndex::open(*this);
+      auto found = index ? (*index)->list(filter) : fail(index.error());
+      if (found) return found;
+    }
+  }
+  return scan(filter);
+}
+
+Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const {
   std::vector<TxSummary> found;
   Standing standing;
   GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
@@ -183,10 +204,7 @@ Result<std::vector<TxSummary>> History::list(const HistoryFilter& filter) const 
     summary.id = id;
     if (!loaded) {
       summary.problem = loaded.error().message;
-      const bool is_filtered = !filter.agent.empty() || !filter.tool.empty() ||
-                               !filter.message.empty() || !filter.paths.empty() ||
-                               filter.since_ns || filter.until_ns;
-      if (!is_filtered) found.push_back(std::move(summary));
+      if (!has_condition(filter)) found.push_back(std::move(summary));
       return filter.limit == 0 || found.size() < filter.limit;
     }
     const CommittedTransaction& transaction = **loaded;

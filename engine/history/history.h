@@ -93,8 +93,10 @@ class History {
  public:
   explicit History(const StateDirectory& state);
 
-  /// Newest first.
+  /// Newest first. Long histories are listed through the index, which is brought up to date first.
   Result<std::vector<TxSummary>> list(const HistoryFilter& filter = {}) const;
+  /// The same from the journals alone.
+  Result<std::vector<TxSummary>> scan(const HistoryFilter& filter = {}) const;
   Result<TxSummary> summary(TxId id) const;
   Result<TxRecord> load(TxId id) const;
   /// Both sides of what it changed, for render_diff and friends.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,6 +15,7 @@
 namespace galley {
 
 /// A value of a query's answer: NULL, an integer, a real, a text or a blob's bytes in hexadecimal.
+/// Paths are texts of whatever bytes they have, UTF-8 or not.
 using QueryValue = std::variant<std::monostate, int64_t, double, std::string>;
 
 struct QueryResult {
@@ -35,6 +37,9 @@ class HistoryIndex {
   static constexpr size_t kMaxAnswerBytes = size_t{64} << 20U;
   static constexpr size_t kMaxSqlBytes = size_t{64} << 10U;
 
+  /// Histories shorter than this are read from the journals at once.
+  static constexpr size_t kWorthwhile = 32;
+
   /// Opens it and brings it up to date. In memory where the disk does not take it.
   static Result<std::unique_ptr<HistoryIndex>> open(const History& history);
   ~HistoryIndex();
@@ -43,6 +48,9 @@ class HistoryIndex {
 
   /// As History::list.
   Result<std::vector<TxSummary>> list(const HistoryFilter& filter);
+
+  /// The newest transaction before `below` that changed, made, took away or renamed this very path.
+  Result<std::optional<TxId>> newest_touching(const RelPath& path, TxId below);
 
   /// Runs one SELECT; nothing can be written, attached or loaded.
   /// Errors: kUsage `query.sql` with SQLite's message, `query.not_read_only`; kTimeout

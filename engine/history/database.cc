@@ -1,0 +1,279 @@
+#include "engine/history/database.h"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace galley {
+namespace {
+
+constexpr int kBusyTimeoutMs = 5'000;
+constexpr int kStepsBetweenLooks = 10'000;
+constexpr int kMaxValueBytes = 16 << 20;
+constexpr int kMaxExpressionDepth = 100;
+constexpr int kMaxCompound = 50;
+
+Error database_error(sqlite3* connection, int code) {
+  const int primary = code & 0xff;
+  const char* reason = "index.sql";
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) reason = "index.damaged";
+  if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) reason = "index.busy";
+  const char* text = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
+  return Error{
+      ErrorKind::kInternal, reason, "the index of the history: " + std::string(text), {}, 0};
+}
+
+/// Lets a query read, and nothing else.
+int allow_reading(void*, int action, const char*, const char*, const char*, const char*) {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+struct TimeLimit {
+  const Deadline* deadline;
+  const Clock* clock;
+};
+
+int is_over(void* limit) {
+  const auto* time = static_cast<const TimeLimit*>(limit);
+  return time->deadline->has_passed(*time->clock) ? 1 : 0;
+}
+
+/// Puts the connection into the state of a query, and back.
+class QueryMode {
+ public:
+  QueryMode(sqlite3* connection, TimeLimit& limit) : connection_(connection) {
+    sqlite3_set_authorizer(connection, allow_reading, nullptr);
+    sqlite3_progress_handler(connection, kStepsBetweenLooks, is_over, &limit);
+  }
+  ~QueryMode() {
+    sqlite3_set_authorizer(connection_, nullptr, nullptr);
+    sqlite3_progress_handler(connection_, 0, nullptr, nullptr);
+  }
+  QueryMode(const QueryMode&) = delete;
+  QueryMode& operator=(const QueryMode&) = delete;
+
+ private:
+  sqlite3* connection_;
+};
+
+Error query_error(sqlite3* connection, int code) {
+  const std::string text = sqlite3_errmsg(connection);
+  switch (code & 0xff) {
+    case SQLITE_AUTH:
+      return {ErrorKind::kUsage,
+              "query.not_read_only",
+              "the index can only be read, with SELECT: " + text,
+              {},
+              0};
+    case SQLITE_INTERRUPT:
+      return {ErrorKind::kTimeout,
+              "query.timeout",
+              "the query took too long and was stopped; ask for less",
+              {},
+              0};
+    case SQLITE_ERROR:
+    case SQLITE_TOOBIG:
+    case SQLITE_RANGE:
+    case SQLITE_MISMATCH:
+      return {ErrorKind::kUsage,
+              "query.sql",
+              text + "; docs/history.md lists the tables and views",
+              {},
+              0};
+    default:
+      return database_error(connection, code);
+  }
+}
+
+QueryValue value_of(sqlite3_stmt* statement, int column) {
+  const auto text = [&] {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+    const auto size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
+    return bytes != nullptr ? std::string(bytes, size) : std::string();
+  };
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+      return int64_t{sqlite3_column_int64(statement, column)};
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
+    case SQLITE_TEXT:
+      return text();
+    case SQLITE_BLOB: {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      std::string hex;
+      for (const char byte : text()) {
+        hex += kDigits[static_cast<uint8_t>(byte) >> 4U];
+        hex += kDigits[static_cast<uint8_t>(byte) & 15U];
+      }
+      return hex;
+    }
+    default:
+      return std::monostate();
+  }
+}
+
+size_t bytes_of(const QueryValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return sizeof value + (text != nullptr ? text->size() : 0);
+}
+
+Result<void> read_rows(sqlite3* connection, sqlite3_stmt* statement, QueryResult& result) {
+  const int columns = sqlite3_column_count(statement);
+  size_t bytes = 0;
+  for (;;) {
+    const int code = sqlite3_step(statement);
+    if (code == SQLITE_DONE) return {};
+    if (code != SQLITE_ROW) return query_error(connection, code);
+    if (result.rows.size() >= HistoryIndex::kMaxRows || bytes >= HistoryIndex::kMaxAnswerBytes) {
+      result.is_cut = true;
+      return {};
+    }
+    std::vector<QueryValue> row;
+    row.reserve(static_cast<size_t>(columns));
+    for (int column = 0; column < columns; ++column) {
+      row.push_back(value_of(statement, column));
+      bytes += bytes_of(row.back());
+    }
+    result.rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+void Database::Closer::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+void Database::Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+Result<Database> Database::open(const std::string& path) {
+  sqlite3* connection = nullptr;
+  const int code =
+      sqlite3_open_v2(path.empty() ? ":memory:" : path.c_str(), &connection,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(connection);
+  if (code != SQLITE_OK) return database_error(connection, code);
+  sqlite3_extended_result_codes(connection, 1);
+  sqlite3_busy_timeout(connection, kBusyTimeoutMs);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, static_cast<int>(HistoryIndex::kMaxSqlBytes));
+  sqlite3_limit(connection, SQLITE_LIMIT_EXPR_DEPTH, kMaxExpressionDepth);
+  sqlite3_limit(connection, SQLITE_LIMIT_COMPOUND_SELECT, kMaxCompound);
+  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+  int ignored = 0;
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, &ignored);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, &ignored);
+  return database;
+}
+
+Result<void> Database::run(const char* sql) const {
+  const int code = sqlite3_exec(connection_.get(), sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return database_error(connection_.get(), code);
+  return {};
+}
+
+Result<Database::Statement> Database::prepare(std::string_view sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) return database_error(connection_.get(), code);
+  return Statement(connection_.get(), statement);
+}
+
+Result<QueryResult> Database::ask(std::string_view sql, const Deadline& deadline,
+                                  const Clock& clock) const {
+  if (sql.size() > HistoryIndex::kMaxSqlBytes) {
+    return fail(
+        ErrorKind::kUsage, "query.sql",
+        "the query is longer than " + std::to_string(HistoryIndex::kMaxSqlBytes) + " bytes");
+  }
+  sqlite3* connection = connection_.get();
+  TimeLimit limit{&deadline, &clock};
+  const QueryMode mode(connection, limit);
+  sqlite3_stmt* prepared = nullptr;
+  const char* rest = nullptr;
+  const int code =
+      sqlite3_prepare_v2(connection, sql.data(), static_cast<int>(sql.size()), &prepared, &rest);
+  const std::unique_ptr<sqlite3_stmt, Statement::Finalizer> statement(prepared);
+  if (code != SQLITE_OK) return query_error(connection, code);
+  const std::string_view tail(rest, static_cast<size_t>(sql.data() + sql.size() - rest));
+  if (prepared == nullptr || tail.find_first_not_of(" \t\r\n;") != std::string_view::npos) {
+    return fail(ErrorKind::kUsage, "query.sql", "the query must be exactly one SELECT");
+  }
+  if (sqlite3_stmt_readonly(prepared) == 0) {
+    return fail(ErrorKind::kUsage, "query.not_read_only",
+                "the index can only be read, with SELECT");
+  }
+  QueryResult result;
+  for (int column = 0; column < sqlite3_column_count(prepared); ++column) {
+    result.columns.emplace_back(sqlite3_column_name(prepared, column));
+  }
+  GALLEY_TRY(read_rows(connection, prepared, result));
+  return result;
+}
+
+// --- statements -----------------------------------------------------------------------------
+
+Database::Statement& Database::Statement::bind(int64_t value) {
+  const int code = sqlite3_bind_int64(statement_.get(), ++bound_, value);
+  if (code != SQLITE_OK) failure_ = code;
+  return *this;
+}
+
+Database::Statement& Database::Statement::bind(std::string_view text) {
+  const int code = sqlite3_bind_text64(statement_.get(), ++bound_, text.data(), text.size(),
+                                       SQLITE_TRANSIENT, SQLITE_UTF8);
+  if (code != SQLITE_OK) failure_ = code;
+  return *this;
+}
+
+Database::Statement& Database::Statement::bind_null() {
+  const int code = sqlite3_bind_null(statement_.get(), ++bound_);
+  if (code != SQLITE_OK) failure_ = code;
+  return *this;
+}
+
+Result<bool> Database::Statement::step() {
+  if (failure_ != 0) return database_error(connection_, failure_);
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return database_error(connection_, code);
+}
+
+Result<void> Database::Statement::run() {
+  for (;;) {
+    GALLEY_ASSIGN(const bool has_row, step());
+    if (!has_row) break;
+  }
+  reset();
+  return {};
+}
+
+void Database::Statement::reset() {
+  sqlite3_reset(statement_.get());
+  bound_ = 0;
+}
+
+int64_t Database::Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string Database::Statement::text(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  const auto size = static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return bytes != nullptr ? std::string(bytes, size) : std::string();
+}
+
+bool Database::Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+}  // namespace galley

@@ -1,0 +1,299 @@
+#include "engine/history/index_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "engine/history/undo.h"
+
+namespace galley::index_rows {
+
+const char* const kTables = R"sql(
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE transactions (
+  id INTEGER PRIMARY KEY, hex TEXT NOT NULL, time_ns INTEGER NOT NULL, time TEXT NOT NULL,
+  agent TEXT NOT NULL, tool TEXT NOT NULL, message TEXT NOT NULL, proposal TEXT NOT NULL,
+  undoes INTEGER, undone_by INTEGER, problem TEXT NOT NULL);
+CREATE INDEX transactions_undoes ON transactions (undoes) WHERE undoes IS NOT NULL;
+CREATE TABLE changes (
+  tx INTEGER NOT NULL REFERENCES transactions (id), path TEXT NOT NULL, status TEXT NOT NULL,
+  from_path TEXT, added INTEGER NOT NULL, removed INTEGER NOT NULL,
+  is_binary INTEGER NOT NULL, is_directory INTEGER NOT NULL,
+  before_kind TEXT NOT NULL, before_mode INTEGER NOT NULL, before_size INTEGER NOT NULL,
+  before_content TEXT,
+  after_kind TEXT NOT NULL, after_mode INTEGER NOT NULL, after_size INTEGER NOT NULL,
+  after_content TEXT,
+  PRIMARY KEY (tx, path)) WITHOUT ROWID;
+CREATE INDEX changes_path ON changes (path, tx);
+CREATE INDEX changes_from ON changes (from_path, tx) WHERE from_path IS NOT NULL;
+CREATE VIEW log AS
+  SELECT hex AS id, time, agent, tool, message,
+         (SELECT count(*) FROM changes WHERE tx = transactions.id AND NOT is_directory) AS files,
+         (SELECT total(added) FROM changes WHERE tx = transactions.id) AS added,
+         (SELECT total(removed) FROM changes WHERE tx = transactions.id) AS removed,
+         printf('%x', undoes) AS undoes, printf('%x', undone_by) AS undone_by
+  FROM transactions ORDER BY transactions.id DESC;
+CREATE VIEW files AS
+  SELECT path, count(*) AS transactions, sum(added) AS added, sum(removed) AS removed,
+         min(time) AS first_time, max(time) AS last_time
+  FROM changes JOIN transactions ON tx = id WHERE NOT is_directory GROUP BY path;
+CREATE VIEW agents AS
+  SELECT agent, count(DISTINCT id) AS transactions, count(path) AS files,
+         total(added) AS added, total(removed) AS removed,
+         count(DISTINCT CASE WHEN undone_by IS NOT NULL THEN id END) AS undone
+  FROM transactions LEFT JOIN changes ON tx = id AND NOT is_directory GROUP BY agent;
+)sql";
+
+namespace {
+
+std::string_view kind_word(FileKind kind) {
+  switch (kind) {
+    case FileKind::kRegular:
+      return "file";
+    case FileKind::kDirectory:
+      return "directory";
+    case FileKind::kSymlink:
+      return "symlink";
+    case FileKind::kAbsent:
+      return "absent";
+    case FileKind::kOther:
+      break;
+  }
+  return "other";
+}
+
+void bind_node(Database::Statement& statement, const Node& node) {
+  statement.bind(kind_word(node.kind))
+      .bind(int64_t{node.mode})
+      .bind(static_cast<int64_t>(node.size));
+  if (node.content.is_none()) {
+    statement.bind_null();
+  } else {
+    statement.bind(node.content.hex());
+  }
+}
+
+void bind_id(Database::Statement& statement, const std::optional<TxId>& id) {
+  if (id) {
+    statement.bind(static_cast<int64_t>(id->value));
+  } else {
+    statement.bind_null();
+  }
+}
+
+Result<void> insert_changes(const Database& database, const CommittedTransaction& transaction,
+                            const TxSummary& summary) {
+  GALLEY_ASSIGN(auto statement,
+                database.prepare("INSERT INTO changes VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
+  // Both are sorted by path; the summary leaves out the old names of renames.
+  auto change = transaction.changes.begin();
+  for (const PathSummary& path : summary.paths) {
+    while (change->path != path.path) ++change;
+    statement.bind(static_cast<int64_t>(summary.id.value))
+        .bind(path.path.str())
+        .bind(std::string_view(&path.status, 1));
+    if (path.from) {
+      statement.bind(path.from->str());
+    } else {
+      statement.bind_null();
+    }
+    statement.bind(static_cast<int64_t>(path.added))
+        .bind(static_cast<int64_t>(path.removed))
+        .bind(int64_t{path.is_binary})
+        .bind(int64_t{path.is_directory});
+    bind_node(statement, change->before);
+    bind_node(statement, change->after);
+    GALLEY_TRY(statement.run());
+  }
+  return {};
+}
+
+/// The conditions of a filter, and what to bind to them in order.
+struct Conditions {
+  std::string sql;
+  std::vector<std::string> texts;
+  std::vector<int64_t> times;
+};
+
+Conditions conditions_of(const HistoryFilter& filter) {
+  Conditions where;
+  const auto add = [&](const std::string& condition) {
+    where.sql += where.sql.empty() ? " WHERE problem = '' AND " : " AND ";
+    where.sql += condition;
+  };
+  if (filter.since_ns) {
+    add("time_ns >= ?");
+    where.times.push_back(*filter.since_ns);
+  }
+  if (filter.until_ns) {
+    add("time_ns <= ?");
+    where.times.push_back(*filter.until_ns);
+  }
+  const auto add_text = [&](const char* condition, const std::string& text) {
+    if (text.empty()) return;
+    add(condition);
+    where.texts.push_back(text);
+  };
+  add_text("agent = ?", filter.agent);
+  add_text("tool = ?", filter.tool);
+  add_text("instr(lower(message), lower(?)) > 0", filter.message);
+  const bool takes_all = std::any_of(filter.paths.begin(), filter.paths.end(),
+                                     [](const RelPath& path) { return path.is_root(); });
+  std::string paths;
+  for (const RelPath& path : filter.paths) {
+    if (takes_all) break;
+    // Below p: from "p/" to before "p0", as '0' follows '/'.
+    const std::string first = path.str() + "/";
+    const std::string last = path.str() + "0";
+    paths += paths.empty() ? "" : " OR ";
+    paths +=
+        "path = ? OR (path >= ? AND path < ?) OR (status = 'R' AND (from_path = ? OR "
+        "(from_path >= ? AND from_path < ?)))";
+    for (int side = 0; side < 2; ++side) {
+      where.texts.insert(where.texts.end(), {path.str(), first, last});
+    }
+  }
+  if (!paths.empty()) add("id IN (SELECT tx FROM changes WHERE " + paths + ")");
+  return where;
+}
+
+TxSummary summary_of(const Database::Statement& row) {
+  TxSummary summary;
+  summary.id = TxId{static_cast<uint64_t>(row.integer(0))};
+  summary.time_ns = row.integer(1);
+  summary.agent = row.text(2);
+  summary.tool = row.text(3);
+  summary.message = row.text(4);
+  summary.proposal = ContentId::from_hex(row.text(5)).value_or(ContentId());
+  if (!row.is_null(6)) summary.undoes = TxId{static_cast<uint64_t>(row.integer(6))};
+  if (!row.is_null(7)) summary.undone_by = TxId{static_cast<uint64_t>(row.integer(7))};
+  summary.problem = row.text(8);
+  return summary;
+}
+
+Result<void> add_paths(Database::Statement& statement, bool with_lines, TxSummary& summary) {
+  statement.bind(static_cast<int64_t>(summary.id.value));
+  for (;;) {
+    GALLEY_ASSIGN(const bool has_row, statement.step());
+    if (!has_row) break;
+    PathSummary path;
+    GALLEY_ASSIGN(path.path, RelPath::parse(statement.text(0)));
+    const std::string status = statement.text(1);
+    path.status = status.empty() ? 'M' : status[0];
+    if (!statement.is_null(2)) {
+      GALLEY_ASSIGN(path.from, RelPath::parse(statement.text(2)));
+    }
+    path.is_directory = statement.integer(6) != 0;
+    if (with_lines) {
+      path.added = static_cast<uint64_t>(statement.integer(3));
+      path.removed = static_cast<uint64_t>(statement.integer(4));
+      path.is_binary = statement.integer(5) != 0;
+    }
+    summary.paths.push_back(std::move(path));
+  }
+  statement.reset();
+  return {};
+}
+
+Result<void> add_partial_undos(const Database& database, std::vector<TxSummary>& found) {
+  GALLEY_ASSIGN(auto statement,
+                database.prepare("SELECT id FROM transactions WHERE undoes = ? AND tool = ? AND "
+                                 "undone_by IS NULL ORDER BY id DESC"));
+  for (TxSummary& summary : found) {
+    statement.bind(static_cast<int64_t>(summary.id.value)).bind(kPartialUndoTool);
+    for (;;) {
+      GALLEY_ASSIGN(const bool has_row, statement.step());
+      if (!has_row) break;
+      summary.partly_undone_by.push_back(TxId{static_cast<uint64_t>(statement.integer(0))});
+    }
+    statement.reset();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> insert(const Database& database, TxId id, const CommittedTransaction* transaction,
+                    const std::string& problem) {
+  TxSummary summary;
+  summary.id = id;
+  if (transaction != nullptr) {
+    GALLEY_ASSIGN(summary, summarize(*transaction, true));
+  }
+  GALLEY_ASSIGN(auto statement, database.prepare("INSERT OR REPLACE INTO transactions VALUES "
+                                                 "(?,?,?,?,?,?,?,?,?,NULL,?)"));
+  statement.bind(static_cast<int64_t>(id.value))
+      .bind(id.hex())
+      .bind(summary.time_ns)
+      .bind(transaction != nullptr ? rfc3339_utc(summary.time_ns) : "")
+      .bind(summary.agent)
+      .bind(summary.tool)
+      .bind(summary.message)
+      .bind(summary.proposal.hex());
+  bind_id(statement, summary.undoes);
+  statement.bind(problem);
+  GALLEY_TRY(statement.run());
+  if (transaction == nullptr) return {};
+  return insert_changes(database, *transaction, summary);
+}
+
+Result<void> remove(const Database& database, TxId id) {
+  for (const char* sql :
+       {"DELETE FROM changes WHERE tx = ?", "DELETE FROM transactions WHERE id = ?"}) {
+    GALLEY_ASSIGN(auto statement, database.prepare(sql));
+    GALLEY_TRY(statement.bind(static_cast<int64_t>(id.value)).run());
+  }
+  return {};
+}
+
+Result<void> update_standing(const Database& database) {
+  GALLEY_TRY(database.run("UPDATE transactions SET undone_by = NULL WHERE undone_by IS NOT NULL"));
+  Standing standing;
+  std::vector<TxId> undone;
+  GALLEY_ASSIGN(auto rows, database.prepare("SELECT id, undoes, tool FROM transactions WHERE "
+                                            "undoes IS NOT NULL ORDER BY id DESC"));
+  for (;;) {
+    GALLEY_ASSIGN(const bool has_row, rows.step());
+    if (!has_row) break;
+    CommitMeta meta;
+    meta.undoes = TxId{static_cast<uint64_t>(rows.integer(1))};
+    meta.tool = rows.text(2);
+    standing.take(TxId{static_cast<uint64_t>(rows.integer(0))}, meta);
+    undone.push_back(*meta.undoes);
+  }
+  GALLEY_ASSIGN(auto update,
+                database.prepare("UPDATE transactions SET undone_by = ? WHERE id = ?"));
+  for (const TxId id : undone) {
+    const auto by = standing.undone_by(id);
+    if (!by) continue;
+    GALLEY_TRY(
+        update.bind(static_cast<int64_t>(by->value)).bind(static_cast<int64_t>(id.value)).run());
+  }
+  return {};
+}
+
+Result<std::vector<TxSummary>> select(const Database& database, const HistoryFilter& filter) {
+  const Conditions where = conditions_of(filter);
+  std::string sql =
+      "SELECT id, time_ns, agent, tool, message, proposal, undoes, undone_by, problem "
+      "FROM transactions" +
+      where.sql + " ORDER BY id DESC";
+  if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);
+  GALLEY_ASSIGN(auto rows, database.prepare(sql));
+  for (const int64_t time : where.times) rows.bind(time);
+  for (const std::string& text : where.texts) rows.bind(text);
+  std::vector<TxSummary> found;
+  for (;;) {
+    GALLEY_ASSIGN(const bool has_row, rows.step());
+    if (!has_row) break;
+    found.push_back(summary_of(rows));
+  }
+  GALLEY_ASSIGN(auto paths, database.prepare("SELECT path, status, from_path, added, removed, "
+                                             "is_binary, is_directory FROM changes WHERE tx = ? "
+                                             "ORDER BY path"));
+  for (TxSummary& summary : found) GALLEY_TRY(add_paths(paths, filter.with_lines, summary));
+  GALLEY_TRY(add_partial_undos(database, found));
+  return found;
+}
+
+}  // namespace galley::index_rows
