@@ -137,6 +137,60 @@ TEST_F(UndoTest, WhatWasTakenBackIsNoDependency) {
   EXPECT_TRUE(conflict_of(first).dependencies.empty());
 }
 
+TEST_F(UndoTest, MergesWithLaterChangesOfOtherLinesAndReportsThem) {
+  const std::string base = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+  workspace_.write("a.txt", base);
+  const TxId first = workspace_.commit_file("a.txt", "1\nTWO\n3\n4\n5\n6\n7\n8\n9\n");
+  workspace_.commit_file("a.txt", "1\nTWO\n3\n4\n5\n6\n7\nEIGHT\n9\n");
+  const auto outcome =
+      plan_undo(workspace_.history(), workspace_.root(), first, workspace_.clock());
+  ASSERT_TRUE(outcome.has_value() && std::holds_alternative<UndoPlan>(*outcome));
+  const auto& plan = std::get<UndoPlan>(*outcome);
+  EXPECT_EQ(plan.merged.size(), 1U);
+  ASSERT_EQ(plan.dependencies.size(), 1U);
+  EXPECT_FALSE(plan.dependencies[0].same_lines);
+  workspace_.publish_plan(outcome);
+  EXPECT_EQ(workspace_.read("a.txt"), "1\n2\n3\n4\n5\n6\n7\nEIGHT\n9\n");
+}
+
+TEST_F(UndoTest, FollowsAFileThatWasRenamedSince) {
+  workspace_.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  const TxId first = workspace_.commit_file("a.txt", "1\nTWO\n3\n4\n5\n6\n7\n8\n9\n");
+  workspace_.commit([](Overlay& o) {
+    OK(o.move(rel("a.txt"), rel("d/b.txt")));
+    OK(o.write(rel("d/b.txt"), "1\nTWO\n3\n4\n5\n6\n7\n8\nNINE\n"));
+  });
+  workspace_.undo(first);
+  EXPECT_EQ(workspace_.read("d/b.txt"), "1\n2\n3\n4\n5\n6\n7\n8\nNINE\n");
+  EXPECT_FALSE(workspace_.exists("a.txt"));
+}
+
+TEST_F(UndoTest, TakingBackARenameKeepsWhatWasEditedSince) {
+  workspace_.write("a.txt", "1\n2\n3\n");
+  const TxId id = workspace_.commit([](Overlay& o) { OK(o.move(rel("a.txt"), rel("d/b.txt"))); });
+  workspace_.write("d/b.txt", "1\n2\n3\nby hand\n");
+  workspace_.undo(id);
+  EXPECT_EQ(workspace_.read("a.txt"), "1\n2\n3\nby hand\n");
+  EXPECT_FALSE(workspace_.exists("d"));
+}
+
+TEST_F(UndoTest, OneHunkIsTakenBackFromUnderLaterChanges) {
+  std::string before;
+  for (int i = 1; i <= 40; ++i) before += std::to_string(i) + "\n";
+  workspace_.write("a.txt", before);
+  std::string after = before;
+  after.replace(after.find("5\n"), 2, "five\n");
+  after.replace(after.find("30\n"), 3, "thirty\n");
+  const TxId id = workspace_.commit_file("a.txt", after);
+  workspace_.write("a.txt", "0\n" + after);
+  UndoOptions options;
+  options.hunks = {{rel("a.txt"), {2}}};
+  workspace_.undo(id, options);
+  std::string expected = "0\n" + after;
+  expected.replace(expected.find("thirty\n"), 7, "30\n");
+  EXPECT_EQ(workspace_.read("a.txt"), expected);
+}
+
 TEST_F(UndoTest, KeepsADirectoryInWhichSomebodyElsePutAFile) {
   const TxId id = workspace_.commit([](Overlay& o) { OK(o.write(rel("d/mine"), "1\n")); });
   workspace_.write("d/theirs", "2\n");
