@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 9> kSystem = {"/usr", "/etc",   "/opt",  
                                                      "/lib", "/lib32", "/lib64", "/libx32"};
 
 /// Places of the view that a workspace cannot take, nor anything below them.
-constexpr std::array<std::string_view, 6> kTaken = {"/proc", "/dev", "/sys", "/etc", "/bin", "/lib"};
+constexpr std::array<std::string_view, 6> kTaken = {"/proc", "/dev", "/sys",
+                                                    "/etc",  "/bin", "/lib"};
 /// Places that it cannot take itself.
 constexpr std::array<std::string_view, 5> kTakenAlone = {"/", "/usr", "/opt", "/run", "/tmp"};
 
@@ -181,6 +182,12 @@ std::optional<LimitKind> kind_of(HelperBreach breach) {
   return std::nullopt;
 }
 
+/// Also when it was a child of a shell that met the signal: 128 plus its number.
+bool ended_by(const CommandResult& result, int signal_number) {
+  constexpr int kShellBase = 128;
+  return result.exit_signal == signal_number || result.exit_code == kShellBase + signal_number;
+}
+
 Error setup_error(const HelperReport& report) {
   const std::string step(report.step, strnlen(report.step, sizeof report.step));
   return {ErrorKind::kRefused, "sandbox.unavailable",
@@ -253,10 +260,10 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   if (WIFSIGNALED(report.wait_status)) result.exit_signal = WTERMSIG(report.wait_status);
   if (const auto kind = kind_of(report.breach)) {
     result.breach = LimitBreach{*kind, report.limit, report.figure};
-  } else if (result.exit_signal == SIGXFSZ) {
+  } else if (ended_by(result, SIGXFSZ)) {
     result.breach = LimitBreach{LimitKind::kFileSize, command.limits.max_file_bytes,
                                 command.limits.max_file_bytes};
-  } else if (result.exit_signal == SIGXCPU) {
+  } else if (ended_by(result, SIGXCPU)) {
     const auto cpu_s = static_cast<uint64_t>(command.limits.cpu.count());
     result.breach = LimitBreach{LimitKind::kCpu, cpu_s, cpu_s};
   }

@@ -96,10 +96,13 @@ Result<std::shared_ptr<SharedLayer>> Sandbox::staged_layer(const Overlay& overla
   for (const auto& layer : layers_) {
     if (layer->layer.shown() == id) return layer;
   }
-  for (const auto& layer : layers_) {
-    if (layer.use_count() != 1) continue;  // a command runs on it
-    GALLEY_TRY(layer->layer.show(changes, *overlay.store()));
-    return layer;
+  for (auto it = layers_.begin(); it != layers_.end(); ++it) {
+    if (it->use_count() != 1) continue;  // a command runs on it
+    const std::shared_ptr<SharedLayer> layer = *it;
+    const auto shown = layer->layer.show(changes, *overlay.store());
+    if (shown) return layer;
+    layers_.erase(it);  // half brought up to date: never used again
+    return fail(shown.error());
   }
   const RelPath place = numbered("staged", next_number_++);
   GALLEY_TRY(home_.directory().make_directory(place, kPrivateMode));
