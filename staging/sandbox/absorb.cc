@@ -4,6 +4,7 @@
 #include <sys/xattr.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <utility>
 
@@ -38,7 +39,8 @@ class Absorption {
       : scratch_(scratch), overlay_(overlay), rules_(rules) {}
 
   Result<AbsorbReport> run(const Directory& upper) {
-    GALLEY_TRY(absorb_directory(upper, RelPath::root()));
+    for (const RelPath& path : rules_.deleted) GALLEY_TRY(absorb_whiteout(path));
+    GALLEY_TRY(absorb_directory(upper, RelPath::root(), Below::kMerged));
     return std::move(report_);
   }
 
@@ -49,14 +51,18 @@ class Absorption {
     uint64_t ignored = 0;
   };
 
-  Result<Tally> absorb_directory(const Directory& directory, const RelPath& path);
+  /// Below an opaque directory every other one is so too, marked or not.
+  enum class Below : uint8_t { kMerged, kOpaque };
+
+  Result<Tally> absorb_directory(const Directory& directory, const RelPath& path, Below below);
   Result<void> absorb_entry(const Directory& directory, const DirectoryEntry& entry,
-                            const RelPath& path);
+                            const RelPath& path, Below below);
   Result<void> absorb_whiteout(const RelPath& path);
   Result<void> absorb_subdirectory(const Directory& directory, const RelPath& name,
-                                   const RelPath& path);
+                                   const RelPath& path, Below below);
   Result<void> absorb_file(const Directory& directory, const RelPath& name, const RelPath& path);
   Result<void> absorb_symlink(const Directory& directory, const RelPath& name, const RelPath& path);
+  Result<Below> look_for_marks(const Directory& opened, const RelPath& path, Below below);
   Result<void> replace_directory(const Directory& opened, const RelPath& path);
   Result<void> remove(const RelPath& path, const Node& now);
   Result<void> put(const RelPath& path, const Node& node, const Node& now);
@@ -85,7 +91,7 @@ Result<bool> Absorption::is_ignored(const RelPath& path, bool is_directory) cons
 }
 
 Result<Absorption::Tally> Absorption::absorb_directory(const Directory& directory,
-                                                       const RelPath& path) {
+                                                       const RelPath& path, Below below) {
   const Tally before{report_.staged, report_.ignored};
   GALLEY_ASSIGN(const auto entries, directory.list());
   for (const DirectoryEntry& entry : entries) {
@@ -100,17 +106,17 @@ Result<Absorption::Tally> Absorption::absorb_directory(const Directory& director
       continue;
     }
     if (std::find(rules_.keep.begin(), rules_.keep.end(), *child) != rules_.keep.end()) continue;
-    GALLEY_TRY(absorb_entry(directory, entry, *child));
+    GALLEY_TRY(absorb_entry(directory, entry, *child, below));
   }
   return Tally{report_.staged - before.staged, report_.ignored - before.ignored};
 }
 
 Result<void> Absorption::absorb_entry(const Directory& directory, const DirectoryEntry& entry,
-                                      const RelPath& path) {
+                                      const RelPath& path, Below below) {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
   switch (entry.kind) {
     case FileKind::kDirectory:
-      return absorb_subdirectory(directory, name, path);
+      return absorb_subdirectory(directory, name, path, below);
     case FileKind::kRegular:
       return absorb_file(directory, name, path);
     case FileKind::kSymlink:
@@ -138,7 +144,11 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   ++report_.ignored;
   if (now.kind == FileKind::kAbsent) return {};
   GALLEY_TRY(make_scratch_parents(path));
-  return make_whiteout(scratch_, path);
+  auto hidden = make_whiteout(scratch_, path);
+  // Where no whiteout can be made (the copy level on overlayfs) an ignored file that a command
+  // deleted is there again for the next one, as it is in the workspace.
+  if (!hidden && hidden.error().os_error == EPERM) return {};
+  return hidden;
 }
 
 /// Deletes whatever the proposed tree has at a path.
@@ -229,7 +239,7 @@ Result<void> Absorption::absorb_symlink(const Directory& directory, const RelPat
 }
 
 Result<void> Absorption::absorb_subdirectory(const Directory& directory, const RelPath& name,
-                                             const RelPath& path) {
+                                             const RelPath& path, Below below) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, true));
   if (ignored) return stash(directory, name, path);
   GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
@@ -240,36 +250,38 @@ Result<void> Absorption::absorb_subdirectory(const Directory& directory, const R
   }
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   const Node found{FileKind::kDirectory, stat.mode & kPermissionBits, {}, 0};
+  GALLEY_ASSIGN(const Below inner, look_for_marks(**opened, path, below));
   if (now.kind == FileKind::kDirectory) {
-    GALLEY_TRY(replace_directory(**opened, path));
+    if (inner == Below::kOpaque) GALLEY_TRY(replace_directory(**opened, path));
     if (now.mode != found.mode) GALLEY_TRY(put(path, found, now));
-    GALLEY_TRY(absorb_directory(**opened, path));
+    GALLEY_TRY(absorb_directory(**opened, path, inner));
     return {};
   }
   if (now.kind != FileKind::kAbsent) {
     GALLEY_TRY(put(path, found, now));
-    GALLEY_TRY(absorb_directory(**opened, path));
+    GALLEY_TRY(absorb_directory(**opened, path, inner));
     return {};
   }
-  GALLEY_ASSIGN(const Tally inside, absorb_directory(**opened, path));
+  GALLEY_ASSIGN(const Tally inside, absorb_directory(**opened, path, inner));
   // A directory that holds ignored outputs only is no more proposed than they are.
   if (inside.staged == 0 && inside.ignored != 0) return {};
   return put(path, found, now);
 }
 
-/// An opaque directory shows nothing of the one below: what it does not hold is deleted.
-Result<void> Absorption::replace_directory(const Directory& opened, const RelPath& path) {
+Result<Absorption::Below> Absorption::look_for_marks(const Directory& opened, const RelPath& path,
+                                                     Below below) {
   GALLEY_ASSIGN(const auto attributes, opened.attributes(RelPath::root()));
-  const auto is_opaque = [](const ExtendedAttribute& attribute) {
-    return attribute.name == "user.overlay.opaque" && attribute.value == "y";
-  };
   for (const ExtendedAttribute& attribute : attributes) {
+    if (attribute.name == "user.overlay.opaque" && attribute.value == "y") below = Below::kOpaque;
     if (attribute.name == "user.overlay.redirect" || attribute.name == "user.overlay.metacopy") {
       refuse(path.str(), "uses an overlayfs feature that was not asked for");
-      return {};
     }
   }
-  if (std::none_of(attributes.begin(), attributes.end(), is_opaque)) return {};
+  return below;
+}
+
+/// An opaque directory shows nothing of the one below: what it does not hold is deleted.
+Result<void> Absorption::replace_directory(const Directory& opened, const RelPath& path) {
   GALLEY_TRY(erase_layer(scratch_, path));
   GALLEY_ASSIGN(const auto held, opened.list());
   std::set<std::string> names;

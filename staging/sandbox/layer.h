@@ -59,7 +59,8 @@ class StagedLayer {
 struct AbsorbRules {
   IgnoreRule is_ignored;  ///< empty: nothing is
   bool propose_ignored = false;
-  std::vector<RelPath> keep;  ///< left alone
+  std::vector<RelPath> keep;     ///< left alone
+  std::vector<RelPath> deleted;  ///< gone without a whiteout (the copy level)
 };
 
 /// What reading back found.

@@ -55,14 +55,17 @@ std::string why_no_upper_layer(const Directory& directory) {
   return why;
 }
 
-Result<LayerHome> LayerHome::open(const std::string& wanted) {
+Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
+  const auto why_not = [use](const Directory& directory) {
+    return use == LayerUse::kCopy ? std::string() : why_no_upper_layer(directory);
+  };
   if (!wanted.empty()) {
     if (mkdir(wanted.c_str(), kPrivateMode) != 0 && errno != EEXIST) {
       return os_error(errno, "cannot make the layer directory", wanted);
     }
     GALLEY_ASSIGN(auto directory, open_disk_directory(wanted));
     GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateMode));
-    const std::string why = why_no_upper_layer(*directory);
+    const std::string why = why_not(*directory);
     if (!why.empty()) return unavailable(" " + wanted + ": " + why);
     return LayerHome(std::move(directory), wanted, false);
   }
@@ -74,7 +77,7 @@ Result<LayerHome> LayerHome::open(const std::string& wanted) {
       continue;
     }
     GALLEY_ASSIGN(auto directory, open_disk_directory(path));
-    const std::string why = why_no_upper_layer(*directory);
+    const std::string why = why_not(*directory);
     if (why.empty()) return LayerHome(std::move(directory), path, true);
     directory.reset();
     (void)rmdir(path.c_str());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -7,6 +8,11 @@
 #include "staging/fs/directory.h"
 
 namespace galley {
+
+enum class LayerUse : uint8_t {
+  kOverlay,  ///< overlayfs layers: not every file system will do
+  kCopy,     ///< plain files
+};
 
 /// A private directory (0700) on a file system that can hold an overlayfs upper layer.
 ///
@@ -17,7 +23,7 @@ class LayerHome {
   /// Uses `wanted`, making it when it is missing; with an empty `wanted` makes a fresh one below
   /// $TMPDIR, /tmp, /var/tmp or /dev/shm, whichever first can hold an upper layer.
   /// Errors: kRefused `sandbox.unavailable` when there is none, naming what each place lacks.
-  static Result<LayerHome> open(const std::string& wanted);
+  static Result<LayerHome> open(const std::string& wanted, LayerUse use = LayerUse::kOverlay);
 
   LayerHome(LayerHome&&) noexcept = default;
   LayerHome& operator=(LayerHome&&) = delete;

@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/sandbox/copy_run.h"
 #include "staging/sandbox/helper_process.h"
 #include "staging/sandbox/layer.h"
 #include "staging/sandbox/layer_home.h"
@@ -42,24 +43,30 @@ struct SharedLayer {
 class Sandbox final : public CommandRunner {
  public:
   Sandbox(SandboxOptions options, std::unique_ptr<Directory> workspace, LayerHome home,
-          const Clock& clock)
+          bool is_copying, const Clock& clock)
       : options_(std::move(options)),
         workspace_(std::move(workspace)),
         home_(std::move(home)),
-        clock_(&clock) {}
+        clock_(&clock),
+        is_copying_(is_copying) {}
 
   Result<void> prepare();
   Result<CommandResult> run(const Command& command, Overlay& overlay) override;
 
  private:
   Result<CommandResult> run_locked(const Command& command, Overlay& overlay);
+  Result<CommandResult> run_in_namespaces(const Command& command, Overlay& overlay,
+                                          SandboxRequest request);
+  Result<CommandResult> run_on_copy(const Command& command, Overlay& overlay,
+                                    SandboxRequest request);
+  Result<CommandResult> start(const Command& command, const SandboxRequest& request);
   Result<std::shared_ptr<SharedLayer>> staged_layer(const Overlay& overlay);
   Result<void> make_run_directory(const RelPath& place);
   Result<void> make_kept_directories(const Command& command, SandboxRequest& request);
   Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
                        CommandResult& result);
   Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
-                      CommandResult& result);
+                      CommandResult& result, std::vector<RelPath> deleted = {});
   [[nodiscard]] std::string below_home(const RelPath& path) const {
     return home_.path() + "/" + path.str();
   }
@@ -73,6 +80,7 @@ class Sandbox final : public CommandRunner {
   std::mutex layers_mutex_;
   std::vector<std::shared_ptr<SharedLayer>> layers_;  ///< newest last
   std::atomic<uint64_t> next_number_ = 1;
+  std::atomic<bool> is_copying_;
 };
 
 Result<void> Sandbox::prepare() {
@@ -162,12 +170,13 @@ Result<void> Sandbox::collect(const Command& command, const Directory& upper, Ov
 }
 
 Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Overlay& overlay,
-                             CommandResult& result) {
+                             CommandResult& result, std::vector<RelPath> deleted) {
   const bool wanted = command.effects == EffectsRule::kStageAlways ||
                       (command.effects == EffectsRule::kStageOnSuccess && result.succeeded());
   if (!wanted || result.breach) return {};
   GALLEY_ASSIGN(const auto scratch, home_.directory().open_directory(*RelPath::parse("scratch")));
-  const AbsorbRules rules{options_.is_ignored, command.propose_ignored, command.keep};
+  const AbsorbRules rules{options_.is_ignored, command.propose_ignored, command.keep,
+                          std::move(deleted)};
   GALLEY_ASSIGN(AbsorbReport report, absorb_layer(upper, *scratch, overlay, rules));
   result.refused = std::move(report.refused);
   result.effects_staged = result.refused.empty();
@@ -188,29 +197,58 @@ Result<CommandResult> Sandbox::run(const Command& command, Overlay& overlay) {
 
 Result<CommandResult> Sandbox::run_locked(const Command& command, Overlay& overlay) {
   GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
+  if (is_copying_) return run_on_copy(command, overlay, std::move(request));
+  auto result = run_in_namespaces(command, overlay, request);
+  const bool is_unavailable = !result && result.error().reason == "sandbox.unavailable";
+  if (!is_unavailable || !options_.allow_copy) return result;
+  is_copying_ = true;  // what the kernel refused once it will refuse again
+  return run_on_copy(command, overlay, std::move(request));
+}
+
+Result<CommandResult> Sandbox::start(const Command& command, const SandboxRequest& request) {
+  const auto started = clock_->steady();
+  GALLEY_ASSIGN(HelperRun ended, run_helper(options_.helper, request, command));
+  GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
+  result.wall = clock_->steady() - started;
+  return result;
+}
+
+Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay& overlay,
+                                                 SandboxRequest request) {
   GALLEY_ASSIGN(const auto staged, staged_layer(overlay));
   const RelPath place = numbered("run", next_number_++);
   GALLEY_TRY(make_run_directory(place));
   GALLEY_TRY(make_kept_directories(command, request));
   request.lowers = {staged->path, home_.path() + "/scratch"};
   request.upper_home = below_home(place);
-  const auto started = clock_->steady();
-  auto ended = run_helper(options_.helper, request, command);
-  const auto wall = clock_->steady() - started;
-  Result<CommandResult> result =
-      ended ? result_of(request, command, std::move(*ended)) : Result<CommandResult>(ended.error());
-  if (result) {
-    result->wall = wall;
+  const auto run_and_read_back = [&]() -> Result<CommandResult> {
+    GALLEY_ASSIGN(CommandResult result, start(command, request));
     GALLEY_ASSIGN(const RelPath upper_path, place.join(*RelPath::parse("upper")));
     GALLEY_ASSIGN(const auto upper, home_.directory().open_directory(upper_path));
-    if (auto done = collect(command, *upper, overlay, *result); !done) {
-      result = Result<CommandResult>(done.error());
-    } else if (auto staged_now = absorb(command, *upper, overlay, *result); !staged_now) {
-      result = Result<CommandResult>(staged_now.error());
-    }
-  }
+    GALLEY_TRY(collect(command, *upper, overlay, result));
+    GALLEY_TRY(absorb(command, *upper, overlay, result));
+    return result;
+  };
+  auto result = run_and_read_back();
   const auto erased = erase_layer(home_.directory(), place);
   if (result && !erased) return fail(erased.error());
+  return result;
+}
+
+Result<CommandResult> Sandbox::run_on_copy(const Command& command, Overlay& overlay,
+                                           SandboxRequest request) {
+  if (!command.keep.empty()) {
+    return fail(ErrorKind::kRefused, "sandbox.unavailable",
+                "a command that keeps directories between runs needs the namespaces; see galley "
+                "doctor for what this machine lacks, or take `keep` away");
+  }
+  GALLEY_ASSIGN(const auto scratch, home_.directory().open_directory(*RelPath::parse("scratch")));
+  GALLEY_ASSIGN(CopyRun copy, CopyRun::make(overlay, *scratch, options_.workspace));
+  copy.adapt(request);
+  GALLEY_ASSIGN(CommandResult result, start(command, request));
+  GALLEY_ASSIGN(std::vector<RelPath> deleted, copy.extract());
+  GALLEY_TRY(collect(command, copy.upper(), overlay, result));
+  GALLEY_TRY(absorb(command, copy.upper(), overlay, result, std::move(deleted)));
   return result;
 }
 
@@ -228,6 +266,15 @@ std::string find_helper() {
   return {};
 }
 
+/// A place for layers, or where there is none and copies will do, one for those.
+Result<LayerHome> open_home(const SandboxOptions& options, bool& is_copying) {
+  if (is_copying) return LayerHome::open(options.layer_home, LayerUse::kCopy);
+  auto home = LayerHome::open(options.layer_home, LayerUse::kOverlay);
+  if (home || !options.allow_copy) return home;
+  is_copying = true;
+  return LayerHome::open(options.layer_home, LayerUse::kCopy);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
@@ -243,9 +290,10 @@ Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, cons
   }
   options.workspace = canonical;
   GALLEY_ASSIGN(auto workspace, open_disk_directory(options.workspace));
-  GALLEY_ASSIGN(auto home, LayerHome::open(options.layer_home));
-  auto sandbox =
-      std::make_unique<Sandbox>(std::move(options), std::move(workspace), std::move(home), clock);
+  bool is_copying = options.force_copy;
+  GALLEY_ASSIGN(auto home, open_home(options, is_copying));
+  auto sandbox = std::make_unique<Sandbox>(std::move(options), std::move(workspace),
+                                           std::move(home), is_copying, clock);
   GALLEY_TRY(sandbox->prepare());
   return std::unique_ptr<CommandRunner>(std::move(sandbox));
 }

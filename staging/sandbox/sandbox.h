@@ -26,6 +26,7 @@ struct SandboxOptions {
   std::string keep_home;    ///< where Command::keep persists; empty: in the layer home
   std::string helper;       ///< path of galley-sandbox; empty: looked for beside this program
   bool allow_copy = false;  ///< without namespaces, run on a copy of the tree instead of refusing
+  bool force_copy = false;  ///< always run on a copy: for tests and for comparing
   std::vector<std::string> pass_environment;  ///< names taken over from our own environment
   std::vector<std::string> readable;          ///< more of the host's directories, read-only
   IgnoreRule is_ignored;                      ///< empty: nothing is ignored

@@ -1,4 +1,216 @@
 #include "staging/sandbox/helper/copy_level.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+
+#include "staging/sandbox/helper/pid_one.h"
+#include "staging/sandbox/helper/walls.h"
+
+// Without a PID namespace the monitor makes itself the reaper of all descendants, so that none can
+// get away by forking twice, and kills round after round until nobody is left.
+
 namespace galley {
-HelperReport run_on_copy(const SandboxRequest&) { return {}; }
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Parent of each process on the machine.
+std::map<pid_t, pid_t> all_parents() {
+  std::map<pid_t, pid_t> parents;
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return parents;
+  while (const dirent* entry = readdir(proc)) {
+    const auto pid = static_cast<pid_t>(std::atoi(entry->d_name));
+    if (pid <= 0) continue;
+    char text[512];
+    const std::string path = std::string("/proc/") + entry->d_name + "/stat";
+    const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const ssize_t got = read(file.get(), text, sizeof text - 1);
+    if (got <= 0) continue;
+    text[got] = '\0';
+    const char* name_end = std::strrchr(text, ')');
+    if (name_end == nullptr || std::strlen(name_end) < 4) continue;
+    parents[pid] = static_cast<pid_t>(std::atoi(name_end + 4));  // ") S ppid"
+  }
+  closedir(proc);
+  return parents;
+}
+
+/// Threads that this user has already: outside a namespace of its own the limit counts them too.
+uint64_t threads_of(uid_t uid) {
+  uint64_t count = 0;
+  for (const auto& [pid, parent] : all_parents()) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/task";
+    struct stat found {};
+    if (stat(path.c_str(), &found) != 0 || found.st_uid != uid) continue;
+    count += found.st_nlink > 2 ? found.st_nlink - 2 : 1;
+  }
+  return count;
+}
+
+std::set<pid_t> descendants() {
+  const auto parents = all_parents();
+  std::set<pid_t> family = {getpid()};
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const auto& [pid, parent] : parents) {
+      if (family.contains(parent) && family.insert(pid).second) grew = true;
+    }
+  }
+  family.erase(getpid());
+  return family;
+}
+
+void signal_descendants(int number) {
+  for (const pid_t pid : descendants()) (void)kill(pid, number);
+}
+
+class CopyMonitor {
+ public:
+  CopyMonitor(const SandboxRequest& request, pid_t command, Fd notes)
+      : request_(request), command_(command), notes_(std::move(notes)) {}
+
+  HelperReport run() {
+    if (request_.wall_ms != 0) deadline_ = started_ + milliseconds(request_.wall_ms);
+    while (!is_over()) wait_a_little();
+    kill_everybody();
+    return report();
+  }
+
+ private:
+  static constexpr int kLookMs = 5;
+
+  [[nodiscard]] uint64_t ran_ms() const {
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<milliseconds>(SteadyClock::now() - started_).count());
+  }
+
+  void wait_a_little() {
+    pollfd control{kControlFd, POLLIN, 0};
+    if (poll(&control, 1, kLookMs) > 0) breach_ = HelperBreach::kCancelled;
+    if (breach_ == HelperBreach::kNone && SteadyClock::now() >= deadline_) {
+      breach_ = HelperBreach::kWall;
+      figure_ = ran_ms();
+      deadline_ = SteadyClock::now() + milliseconds(request_.grace_ms);
+      if (request_.grace_ms != 0) signal_descendants(SIGTERM);
+    }
+    reap();
+  }
+
+  void reap() {
+    int status = 0;
+    for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (ended != command_) continue;
+      wait_status_ = status;
+      has_ended_ = true;
+    }
+  }
+
+  [[nodiscard]] bool is_over() const {
+    if (has_ended_ || breach_ == HelperBreach::kCancelled) return true;
+    return breach_ == HelperBreach::kWall && SteadyClock::now() >= deadline_;
+  }
+
+  void kill_everybody() {
+    constexpr int kMaxRounds = 10'000;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      reap();
+      const auto left = descendants();
+      if (left.empty()) return;
+      for (const pid_t pid : left) (void)kill(pid, SIGKILL);
+      (void)poll(nullptr, 0, 1);
+    }
+  }
+
+  HelperReport report() {
+    HelperReport report;
+    (void)fcntl(notes_.get(), F_SETFL, O_NONBLOCK);
+    if (read(notes_.get(), &report, sizeof report) == sizeof report) return report;
+    report.outcome = HelperOutcome::kEnded;
+    report.wait_status = has_ended_ ? wait_status_ : SIGKILL;
+    report.breach = breach_;
+    report.limit = breach_ == HelperBreach::kWall ? request_.wall_ms : 0;
+    report.figure = breach_ == HelperBreach::kWall ? figure_ : ran_ms();
+    return report;
+  }
+
+  const SandboxRequest& request_;
+  pid_t command_;
+  Fd notes_;
+  SteadyClock::time_point started_ = SteadyClock::now();
+  SteadyClock::time_point deadline_ = SteadyClock::time_point::max();
+  HelperBreach breach_ = HelperBreach::kNone;
+  uint64_t figure_ = 0;
+  bool has_ended_ = false;
+  int wait_status_ = 0;
+};
+
+HelperReport failure_report(const SetupFailure& failure) {
+  HelperReport report;
+  report.os_error = failure.os_error;
+  failure.step.copy(report.step, sizeof report.step - 1);
+  return report;
+}
+
+[[noreturn]] void child_main(const SandboxRequest& request, int notes) {
+  SetupFailure failure;
+  const auto uid = static_cast<uid_t>(request.uid);
+  const auto gid = static_cast<gid_t>(request.gid);
+  if (geteuid() == 0 && (setgroups(0, nullptr) != 0 || setresgid(gid, gid, gid) != 0 ||
+                         setresuid(uid, uid, uid) != 0)) {
+    (void)failed(failure, "become an unprivileged user");
+    const HelperReport report = failure_report(failure);
+    (void)!write(notes, &report, sizeof report);
+    _exit(1);
+  }
+  SandboxRequest bounded = request;
+  bounded.processes += threads_of(uid);
+  become_command(bounded, notes);
+}
+
+}  // namespace
+
+HelperReport run_on_copy(const SandboxRequest& request) {
+  SetupFailure failure;
+  if (landlock_abi() == 0) {
+    // Nothing else would keep the command from writing to the workspace itself.
+    errno = EOPNOTSUPP;
+    (void)failed(failure, "enter a Landlock domain");
+    return failure_report(failure);
+  }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+    (void)failed(failure, "watch over the command");
+    return failure_report(failure);
+  }
+  Fd notes_read(ends[0]);
+  Fd notes_write(ends[1]);
+  const pid_t command = fork();
+  if (command == 0) child_main(request, notes_write.get());
+  if (command < 0) {
+    (void)failed(failure, "start the command");
+    return failure_report(failure);
+  }
+  notes_write = Fd();
+  return CopyMonitor(request, command, std::move(notes_read)).run();
+}
+
 }  // namespace galley

@@ -225,7 +225,7 @@ void become_command(const SandboxRequest& request, int notes) {
   sigset_t none;
   sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int number = 1; number < NSIG; ++number) (void)signal(number, SIG_DFL);
+  (void)signal(SIGPIPE, SIG_DFL);  // the one that main() ignores
   umask(S_IWGRP | S_IWOTH);
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> environment = pointers(request.environment);

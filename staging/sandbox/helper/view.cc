@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kNewRoot = "/tmp";
 constexpr uint64_t kRootTmpfsBytes = uint64_t{1} << 20U;
+constexpr mode_t kDirectoryMode = 0755;
 constexpr unsigned kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 std::string in_new_root(std::string_view path) { return kNewRoot + std::string(path); }
@@ -43,7 +44,8 @@ bool make_path(const std::string& path) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     struct stat found {};
-    if (stat(part.c_str(), &found) != 0 && mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
+    if (stat(part.c_str(), &found) != 0 && mkdir(part.c_str(), kDirectoryMode) != 0 &&
+        errno != EEXIST) {
       return false;
     }
     if (slash == std::string::npos) return true;
@@ -164,46 +166,46 @@ bool place_dev_links(SetupFailure& failure) {
   return true;
 }
 
-/// Mounts the overlay from layers attached at short paths: the old `lowerdir=a:b` option then needs
+/// Makes the overlay from layers attached at short paths: the old `lowerdir=a:b` option then needs
 /// no escaping and stays under fsconfig's limit of 256 bytes, on kernels without `lowerdir+` too.
-bool place_overlay(const SandboxRequest& request, const LayerTrees& trees, SetupFailure& failure) {
-  const std::string home = in_new_root("/.layers");
-  std::vector<std::string> places;
+/// The places lie in a root that the new one covers and that pivot() lets go of, so that the
+/// command cannot write to the layers themselves.
+Fd make_overlay(const LayerTrees& trees, SetupFailure& failure) {
+  if (!attach_new("tmpfs", {{"size", std::to_string(kRootTmpfsBytes)}}, kSafe, kNewRoot)) {
+    (void)failed(failure, "mount a place for the layers");
+    return {};
+  }
   std::string lowers;
   const auto place = [&](const Fd& tree, const std::string& name) {
-    const std::string target = home + "/" + name;
-    if (!make_path(target) || !attach(tree.get(), target)) return false;
-    places.push_back(target);
-    return true;
+    const std::string target = in_new_root("/" + name);
+    lowers += (lowers.empty() ? "" : ":") + target;
+    return mkdir(target.c_str(), kDirectoryMode) == 0 && attach(tree.get(), target);
   };
+  bool done = true;
   for (size_t i = 0; i < trees.lowers.size(); ++i) {
-    if (!place(trees.lowers[i], std::to_string(i))) return failed(failure, "attach a layer");
-    lowers += places.back() + ":";
+    done = done && place(trees.lowers[i], std::to_string(i));
   }
-  if (!place(trees.workspace, "w")) return failed(failure, "attach the workspace");
-  lowers += places.back();
-  if (!place(trees.upper_home, "u")) return failed(failure, "attach the upper layer");
-  const std::string upper = places.back();
+  done = done && place(trees.workspace, "w");
+  const std::string layers = lowers;
+  if (!done || !place(trees.upper_home, "u")) {
+    (void)failed(failure, "attach the layers");
+    return {};
+  }
+  Fd overlay = make_file_system("overlay",
+                                {{"lowerdir", layers},
+                                 {"upperdir", in_new_root("/u/upper")},
+                                 {"workdir", in_new_root("/u/work")},
+                                 {"userxattr", ""},
+                                 {"volatile", ""}},
+                                kSafe);
+  if (!overlay.is_open()) (void)failed(failure, "mount overlayfs");
+  return overlay;
+}
 
-  const Fd overlay = make_file_system("overlay",
-                                      {{"lowerdir", lowers},
-                                       {"upperdir", upper + "/upper"},
-                                       {"workdir", upper + "/work"},
-                                       {"userxattr", ""},
-                                       {"volatile", ""}},
-                                      kSafe);
-  if (!overlay.is_open()) return failed(failure, "mount overlayfs");
-  // Left attached, the command could write to the layers themselves.
-  for (auto it = places.rbegin(); it != places.rend(); ++it) {
-    if (umount2(it->c_str(), MNT_DETACH) != 0 || rmdir(it->c_str()) != 0) {
-      return failed(failure, "hide a layer");
-    }
-  }
-  if (rmdir(home.c_str()) != 0) return failed(failure, "hide the layers");
+bool place_overlay(const SandboxRequest& request, const Fd& overlay, SetupFailure& failure) {
   const std::string target = in_new_root(request.workspace);
   if (!make_path(target)) return failed(failure, "make " + request.workspace);
-  if (!attach(overlay.get(), target)) return failed(failure, "attach the overlay");
-  return true;
+  return attach(overlay.get(), target) || failed(failure, "attach the overlay");
 }
 
 bool place_kept(const SandboxRequest& request, const LayerTrees& trees, SetupFailure& failure) {
@@ -247,7 +249,9 @@ bool pivot(SetupFailure& failure) {
 }  // namespace
 
 bool open_layers(const SandboxRequest& request, LayerTrees& trees, SetupFailure& failure) {
-  trees.workspace = clone_tree(request.workspace, AT_RECURSIVE);
+  // overlayfs does not look into mounts below the workspace; without privileges the kernel lets us
+  // clone a mount only together with them, and with them root could not map every owner.
+  trees.workspace = clone_tree(request.workspace, geteuid() == 0 ? 0 : AT_RECURSIVE);
   if (!trees.workspace.is_open()) return failed(failure, "clone the workspace");
   struct stat found {};
   if (fstat(trees.workspace.get(), &found) != 0 || found.st_dev != request.workspace_device ||
@@ -287,12 +291,15 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, SetupFailure& f
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return failed(failure, "make the mounts private");
   }
+  const Fd overlay = make_overlay(trees, failure);
+  if (!overlay.is_open()) return false;
   const std::string root_size = std::to_string(kRootTmpfsBytes);
   if (!attach_new("tmpfs", {{"size", root_size}, {"mode", "0755"}}, kSafe, kNewRoot)) {
     return failed(failure, "mount the root");
   }
   for (const char* name : {"/tmp", "/proc", "/dev", "/run"}) {
-    if (mkdir(in_new_root(name).c_str(), 0755) != 0) return failed(failure, "make the root");
+    if (mkdir(in_new_root(name).c_str(), kDirectoryMode) != 0)
+      return failed(failure, "make the root");
   }
   const std::string private_size = std::to_string(request.private_bytes);
   if (!attach_new("tmpfs", {{"size", private_size}, {"mode", "1777"}}, kSafe,
@@ -304,7 +311,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, SetupFailure& f
   if (!attach_new("proc", {}, kSafe | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
   }
-  return place_overlay(request, trees, failure) && place_kept(request, trees, failure) &&
+  return place_overlay(request, overlay, failure) && place_kept(request, trees, failure) &&
          freeze(request, failure) && pivot(failure);
 }
 

@@ -113,7 +113,7 @@ std::string picture_of(const std::string& directory) {
     struct stat found {};
     if (lstat(it->path().c_str(), &found) != 0) continue;
     std::ostringstream line;
-    line << fs::relative(it->path(), directory).string() << ' ' << std::oct << found.st_mode;
+    line << it->path().lexically_relative(directory).string() << ' ' << std::oct << found.st_mode;
     if (S_ISLNK(found.st_mode)) line << " -> " << fs::read_symlink(it->path()).string();
     if (S_ISREG(found.st_mode)) line << ' ' << text_of(it->path());
     lines.push_back(line.str());

@@ -1,0 +1,221 @@
+#include "staging/sandbox/tree_copy.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "staging/sandbox/layer.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kWritableMode = 0700;
+constexpr uint32_t kUpperMode = 0755;
+constexpr int64_t kClockTickNs = 20'000'000;  // of coarse file times, twice over
+constexpr size_t kCopyPieceBytes = size_t{16} << 20U;
+
+/// Copies bytes inside the kernel, which shares the blocks where the file system can.
+Result<void> copy_bytes(File& from, File& to, uint64_t size) {
+  for (uint64_t done = 0; done < size;) {
+    const ssize_t moved =
+        copy_file_range(from.descriptor(), nullptr, to.descriptor(), nullptr, kCopyPieceBytes, 0);
+    if (moved == 0) return {};  // it became shorter: the base check at commit will tell
+    if (moved < 0 && errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP) {
+      return os_error(errno, "cannot copy the tree", "");
+    }
+    if (moved > 0) {
+      done += static_cast<uint64_t>(moved);
+      continue;
+    }
+    GALLEY_ASSIGN(const std::string piece, from.read_at(done, kCopyPieceBytes));
+    if (piece.empty()) return {};
+    GALLEY_TRY(to.write_at(done, piece));
+    done += piece.size();
+  }
+  return {};
+}
+
+/// Nothing that a command can do to a file leaves all of these as they were: ctime is the
+/// kernel's. Link counts change when another name of it goes.
+bool is_same(const FileStat& a, const FileStat& b, int64_t racy_from_ns) {
+  const bool is_directory = a.kind == FileKind::kDirectory;
+  // Made in the clock tick in which the command may have begun: nobody can tell.
+  if (!is_directory && a.ctime_ns >= racy_from_ns) return false;
+  return a.kind == b.kind && a.inode == b.inode && a.mode == b.mode && a.size == b.size &&
+         (is_directory || a.ctime_ns == b.ctime_ns);
+}
+
+}  // namespace
+
+Result<TreeCopy> TreeCopy::make(Overlay& overlay, const std::string& workspace,
+                                const Directory& target, const TreeCopySources& sources) {
+  TreeCopy copy(target);
+  GALLEY_TRY(copy.copy_directory(overlay, RelPath::root(), sources.owner));
+  GALLEY_TRY(copy.copy_scratch(overlay, sources.scratch, RelPath::root(), sources.owner));
+  for (const auto& [path, stat] : copy.made_) {
+    copy.racy_from_ns_ = std::max(copy.racy_from_ns_, stat.ctime_ns - kClockTickNs);
+  }
+  GALLEY_ASSIGN(const RelPath git, RelPath::parse(".git"));
+  GALLEY_ASSIGN(const FileStat has_git, overlay.workspace().stat(git));
+  if (has_git.kind != FileKind::kAbsent) {
+    GALLEY_TRY(target.make_symlink(git, workspace + "/.git"));
+  }
+  return copy;
+}
+
+Result<void> TreeCopy::copy_directory(Overlay& overlay, const RelPath& path,
+                                      const FileStat& owner) {
+  GALLEY_ASSIGN(const auto entries, overlay.list(path));
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name) continue;  // a name that no change could hold either
+    GALLEY_ASSIGN(const RelPath child, path.join(*name));
+    GALLEY_TRY(copy_node(overlay, child, entry.kind));
+    GALLEY_TRY(imitate_owner(*target_, child, owner));
+    if (entry.kind == FileKind::kDirectory) {
+      GALLEY_TRY(copy_directory(overlay, child, owner));
+      GALLEY_ASSIGN(const Node node, overlay.node_without_content(child));
+      GALLEY_TRY(target_->set_mode(child, node.mode));
+    }
+    GALLEY_ASSIGN(made_[child.str()], target_->stat(child));
+  }
+  return {};
+}
+
+Result<void> TreeCopy::copy_node(Overlay& overlay, const RelPath& path, FileKind kind) {
+  if (kind == FileKind::kDirectory) return target_->make_directory(path, kWritableMode);
+  GALLEY_ASSIGN(const Node node, overlay.node_without_content(path));
+  if (node.kind == FileKind::kSymlink) {
+    const auto entry = overlay.entries().find(path);
+    auto link = entry == overlay.entries().end() ? overlay.workspace().read_link(path)
+                                                 : overlay.read_link(path);
+    if (!link) return fail(link.error());
+    return target_->make_symlink(path, *link);
+  }
+  if (node.kind == FileKind::kRegular) return copy_file(overlay, path, node);
+  return {};  // sockets and FIFOs of the workspace are nobody's input
+}
+
+Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const Node& node) {
+  GALLEY_ASSIGN(const auto to, target_->open_file(path, OpenMode::kCreateNew, 0600));
+  const auto entry = overlay.entries().find(path);
+  const bool is_changed =
+      entry != overlay.entries().end() && entry->second.before != entry->second.now;
+  if (is_changed) {
+    GALLEY_ASSIGN(const Content content, overlay.read(path));
+    GALLEY_TRY(to->write_at(0, *content));
+  } else {
+    GALLEY_ASSIGN(const auto from, overlay.workspace().open_file(path, OpenMode::kRead));
+    GALLEY_TRY(copy_bytes(*from, *to, node.size));
+  }
+  return to->set_mode(node.mode);
+}
+
+/// Lays the git-ignored outputs of earlier commands over the copy; what is proposed stays on top.
+Result<void> TreeCopy::copy_scratch(Overlay& overlay, const Directory& scratch, const RelPath& path,
+                                    const FileStat& owner) {
+  GALLEY_ASSIGN(const auto entries, scratch.list());
+  for (const DirectoryEntry& entry : entries) {
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+    GALLEY_ASSIGN(const RelPath child, path.join(name));
+    GALLEY_ASSIGN(const FileStat there, target_->stat(child));
+    if (entry.kind == FileKind::kDirectory) {
+      if (there.kind == FileKind::kAbsent) {
+        GALLEY_TRY(target_->make_directory(child, kUpperMode));
+        GALLEY_TRY(imitate_owner(*target_, child, owner));
+      }
+      GALLEY_ASSIGN(const auto opened, scratch.open_directory(name));
+      GALLEY_TRY(copy_scratch(overlay, *opened, child, owner));
+    } else {
+      const auto known = overlay.entries().find(child);
+      if (known != overlay.entries().end() && known->second.before != known->second.now) continue;
+      if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*target_, child));
+      made_.erase(child.str());
+      GALLEY_TRY(copy_output(scratch, entry, child));
+      GALLEY_ASSIGN(const FileStat now, target_->stat(child));
+      if (now.kind == FileKind::kAbsent) continue;
+      GALLEY_TRY(imitate_owner(*target_, child, owner));
+    }
+    GALLEY_ASSIGN(made_[child.str()], target_->stat(child));
+  }
+  return {};
+}
+
+Result<void> TreeCopy::copy_output(const Directory& scratch, const DirectoryEntry& entry,
+                                   const RelPath& path) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+  if (entry.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(const std::string link, scratch.read_link(name));
+    return target_->make_symlink(path, link);
+  }
+  if (entry.kind != FileKind::kRegular) return {};  // a whiteout: it is gone already
+  GALLEY_ASSIGN(const auto from, scratch.open_file(name, OpenMode::kRead));
+  GALLEY_ASSIGN(const FileStat stat, from->stat());
+  GALLEY_ASSIGN(const auto to, target_->open_file(path, OpenMode::kCreateNew, 0600));
+  GALLEY_TRY(copy_bytes(*from, *to, stat.size));
+  return to->set_mode(stat.mode);
+}
+
+Result<std::vector<RelPath>> TreeCopy::extract_changes(const Directory& upper) {
+  seen_.clear();
+  GALLEY_TRY(extract_directory(*target_, RelPath::root(), upper));
+  std::vector<RelPath> deleted;
+  for (const auto& [text, stat] : made_) {
+    if (seen_.contains(text)) continue;
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(text));
+    const auto parent = seen_.find(path.parent().str());
+    const bool is_highest = path.parent().is_root() ||
+                            (parent != seen_.end() && parent->second.kind == FileKind::kDirectory);
+    if (is_highest) deleted.push_back(path);
+  }
+  // The directories of the layer take over their modes last, when nothing is added any more.
+  for (auto it = seen_.rbegin(); it != seen_.rend(); ++it) {
+    if (it->second.kind != FileKind::kDirectory) continue;
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(it->first));
+    GALLEY_ASSIGN(const FileStat there, upper.stat(path));
+    if (there.kind == FileKind::kDirectory) GALLEY_TRY(upper.set_mode(path, it->second.mode));
+  }
+  return deleted;
+}
+
+Result<void> TreeCopy::extract_directory(const Directory& directory, const RelPath& path,
+                                         const Directory& upper) {
+  GALLEY_ASSIGN(const auto entries, directory.list());
+  for (const DirectoryEntry& entry : entries) {
+    const std::string text = path.is_root() ? entry.name : path.str() + "/" + entry.name;
+    const auto child = RelPath::parse(text);
+    if (!child) {
+      return fail(ErrorKind::kRefused, "sandbox.bad_name",
+                  "the command left a name that Galley cannot hold: " + child.error().message);
+    }
+    if (child->is_protected()) continue;
+    GALLEY_TRY(extract_entry(directory, entry, *child, upper));
+  }
+  return {};
+}
+
+Result<void> TreeCopy::extract_entry(const Directory& directory, const DirectoryEntry& entry,
+                                     const RelPath& path, const Directory& upper) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+  GALLEY_ASSIGN(const FileStat now, directory.stat(name));
+  seen_[path.str()] = now;
+  const auto made = made_.find(path.str());
+  const bool is_known = made != made_.end();
+  const bool was_directory = is_known && made->second.kind == FileKind::kDirectory;
+  const bool is_unchanged = is_known && is_same(made->second, now, racy_from_ns_);
+  if (now.kind == FileKind::kDirectory) {
+    if (!is_unchanged) GALLEY_TRY(make_directories(upper, path, kUpperMode));
+    if ((now.mode & kWritableMode) != kWritableMode) {
+      GALLEY_TRY(directory.set_mode(name, now.mode | kWritableMode));
+    }
+    GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
+    return extract_directory(*opened, path, upper);
+  }
+  if (is_unchanged && !was_directory) return {};
+  GALLEY_TRY(make_directories(upper, path.parent(), kUpperMode));
+  return directory.rename(name, upper, path, RenameMode::kReplace);
+}
+
+}  // namespace galley

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "staging/fs/directory.h"
+#include "staging/overlay/overlay.h"
+
+namespace galley {
+
+/// What a copy needs beside the overlay.
+struct TreeCopySources {
+  const Directory& scratch;  ///< git-ignored outputs of earlier commands
+  FileStat owner;            ///< of what is made, when we are root
+};
+
+/// A whole copy of the proposed tree, for machines where no overlay can be mounted.
+///
+/// `.galley` and `.sage` are left out, `.git` is a link to the workspace's own (which the command
+/// may read only). What git ignores is copied too: a build may need it.
+/// Ownership: borrows the directory it copies into.
+/// Threads:   confined to one thread.
+class TreeCopy {
+ public:
+  /// Copies what `overlay` proposes into the empty directory `target`.
+  static Result<TreeCopy> make(Overlay& overlay, const std::string& workspace,
+                               const Directory& target, const TreeCopySources& sources);
+
+  /// Moves everything that differs by now into `upper`, in the form of an overlayfs layer but for
+  /// the deleted paths, which are returned (a file system without overlayfs may have no whiteouts).
+  Result<std::vector<RelPath>> extract_changes(const Directory& upper);
+
+ private:
+  explicit TreeCopy(const Directory& target) : target_(&target) {}
+  Result<void> copy_directory(Overlay& overlay, const RelPath& path, const FileStat& owner);
+  Result<void> copy_node(Overlay& overlay, const RelPath& path, FileKind kind);
+  Result<void> copy_file(Overlay& overlay, const RelPath& path, const Node& node);
+  Result<void> copy_scratch(Overlay& overlay, const Directory& scratch, const RelPath& path,
+                            const FileStat& owner);
+  Result<void> copy_output(const Directory& scratch, const DirectoryEntry& entry,
+                           const RelPath& path);
+  Result<void> extract_directory(const Directory& directory, const RelPath& path,
+                                 const Directory& upper);
+  Result<void> extract_entry(const Directory& directory, const DirectoryEntry& entry,
+                             const RelPath& path, const Directory& upper);
+
+  const Directory* target_;
+  std::map<std::string, FileStat> made_;  ///< by path, as the copy left it
+  std::map<std::string, FileStat> seen_;
+  int64_t racy_from_ns_ = 0;
+};
+
+}  // namespace galley
