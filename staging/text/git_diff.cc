@@ -71,8 +71,8 @@ void name_functions(FileDiff& diff, const Lines& before, const UserDiff& driver)
     for (size_t i = hunk.span.old_begin; i > searched; --i) {
       auto line = before[i - 1];
       if (line.back() == '\n') line.remove_suffix(1);
-      if (const auto heading = driver.heading(line)) {
-        current = heading->substr(0, kMaxHeadingBytes);
+      if (const auto heading = driver.heading(line, kMaxHeadingBytes)) {
+        current = *heading;
         break;
       }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -20,8 +21,10 @@ class UserDiff {
 
   /// git's name of the driver (gitattributes `diff=<name>`), empty for the plain one.
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// What a hunk header shows of `line` (without its terminator), or nothing when it names nothing.
-  [[nodiscard]] virtual std::optional<std::string_view> heading(std::string_view line) const = 0;
+  /// What a hunk header shows of `line` (without its terminator), at most `limit` bytes of it, or
+  /// nothing when the line names nothing.
+  [[nodiscard]] virtual std::optional<std::string_view> heading(std::string_view line,
+                                                                size_t limit) const = 0;
 };
 
 }  // namespace galley
