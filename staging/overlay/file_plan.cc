@@ -50,6 +50,7 @@ Result<void> FilePlan::stage_moves() {
     moved = false;
     for (auto& [path, file] : files_) {
       if (!file.moved_from) continue;
+      if (path.is_below(*file.moved_from) || file.moved_from->is_below(path)) continue;
       const auto source = files_.find(*file.moved_from);
       const bool source_goes =
           source != files_.end() &&

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/text/binary_patch.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -230,6 +231,8 @@ class Stager {
   Result<void> check_absent(const RelPath& path, const std::string* wanted) {
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
     if (there.kind == FileKind::kAbsent) return {};
+    // A directory that the document empties makes room; the overlay has the last word.
+    if (there.kind == FileKind::kDirectory && empties(path)) return {};
     if (wanted != nullptr && there.content && *there.content == *wanted) {
       return fail(ErrorKind::kRefused, "patch.already_applied",
                   "'" + path.str() + "' is already there with this content; leave it out",
@@ -256,6 +259,13 @@ class Stager {
   /// A path may be created that a later edit of the document takes away (rename swaps).
   Result<void> check_absent_later(const RelPath& path, const std::string& content) {
     return will_go(path) ? Result<void>() : check_absent(path, &content);
+  }
+
+  [[nodiscard]] bool empties(const RelPath& directory) const {
+    return std::any_of(edits_.files.begin(), edits_.files.end(), [&](const FileEdit& edit) {
+      return (edit.op == FileOp::kRename || edit.op == FileOp::kDelete) &&
+             edit.path.starts_with(directory.str() + "/");
+    });
   }
 
   [[nodiscard]] bool will_go(const RelPath& path) const {
@@ -364,8 +374,17 @@ class Stager {
     if (edit.old_blob.size() >= kMinBlobDigits && !is_zero_blob(edit.old_blob)) {
       match.base_is_proven = is_blob(edit.old_blob, base);
     }
-    PlacedEdits placed =
-        edit.hunks.empty() ? place_text_edits(base, edit, match) : place_hunks(base, edit, match);
+    std::vector<std::string> mended;
+    FileEdit without_white_space;
+    const FileEdit* meant = &edit;
+    if (match.white_space != WhiteSpaceFix::kNoWarn) {
+      GALLEY_TRY(judge_white_space(edit, path));
+      if (match.white_space == WhiteSpaceFix::kFix) {
+        without_white_space = with_white_space_fixed(edit, mended);
+        meant = &without_white_space;
+      }
+    }
+    PlacedEdits placed = place_edits(base, *meant, match);
     out.placements = std::move(placed.placements);
     out.failures = std::move(placed.failures);
     for (Leniency& leniency : placed.leniencies) {
@@ -377,6 +396,52 @@ class Stager {
                   "'" + path.str() + "' would grow over 1 GiB", path.str());
     }
     return placed.splices.apply(base);
+  }
+
+  /// Trailing white space in added lines (git's `trailing-space`), as --whitespace asks.
+  Result<void> judge_white_space(const FileEdit& edit, const RelPath& path) {
+    for (const Hunk& hunk : edit.hunks) {
+      for (const HunkLine& line : hunk.lines) {
+        if (line.role != LineRole::kAdded || trailing_blanks(line.text) == 0) continue;
+        if (options_.match.white_space == WhiteSpaceFix::kError) {
+          return fail(ErrorKind::kRefused, "patch.white_space",
+                      "an added line of '" + path.str() + "' ends in white space (hunk of line " +
+                          std::to_string(hunk.document_line) + " of the patch)",
+                      path.str());
+        }
+        const bool is_fix = options_.match.white_space == WhiteSpaceFix::kFix;
+        outcome_.leniencies.push_back({is_fix ? "white_space_fixed" : "white_space",
+                                       is_fix ? "trailing white space of added lines was taken off"
+                                              : "an added line ends in white space",
+                                       path.str(), hunk.document_line});
+        break;
+      }
+    }
+    return {};
+  }
+
+  static size_t trailing_blanks(std::string_view line) {
+    line = without_terminator(line);
+    const size_t last = line.find_last_not_of(" \t");
+    return last == std::string_view::npos ? line.size() : line.size() - last - 1;
+  }
+
+  static FileEdit with_white_space_fixed(const FileEdit& edit, std::vector<std::string>& kept) {
+    FileEdit out = edit;
+    size_t count = 0;
+    for (const Hunk& hunk : edit.hunks) count += hunk.lines.size();
+    kept.reserve(count);  // views into it must stay
+    for (Hunk& hunk : out.hunks) {
+      for (HunkLine& line : hunk.lines) {
+        const size_t blanks = trailing_blanks(line.text);
+        if (line.role != LineRole::kAdded || blanks == 0) continue;
+        const std::string_view text = without_terminator(line.text);
+        kept.push_back(std::string(text.substr(0, text.size() - blanks)) +
+                       std::string(line.text.substr(text.size())));
+        line.text = kept.back();
+      }
+    }
+    return out;
   }
 
   Result<std::string> binary_content(const FileEdit& edit, const RelPath& path,

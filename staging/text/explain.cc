@@ -40,8 +40,8 @@ int64_t already_there(FileIndex& index, const FailedHunk& failed) {
   if (failed.stated >= 0 && index.stands_at(after, failed.stated, Fold::kLineEnds)) {
     return failed.stated;
   }
-  const std::vector<uint32_t> starts = index.find(after, Fold::kLineEnds, 2);
-  return starts.size() == 1 ? static_cast<int64_t>(starts.front()) : -1;
+  const std::vector<uint32_t> starts = index.find(after, Fold::kLineEnds, 1);
+  return starts.empty() ? -1 : static_cast<int64_t>(starts.front());
 }
 
 }  // namespace

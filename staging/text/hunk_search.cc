@@ -98,7 +98,6 @@ void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) const {
 }
 
 void HunkSearch::narrow(std::vector<uint32_t>& starts) const {
-  std::erase_if(starts, [&](uint32_t start) { return !fits_ends(start); });
   if (starts.size() > 1 && !hunk_.anchors.empty()) narrow_by_anchors(starts);
 }
 
@@ -111,7 +110,15 @@ HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
   HunkPlaces places;
   places.fold = fold;
   places.step = step;
-  std::vector<uint32_t> starts = index_.find(pattern_, fold, kMaxPlaces);
+  std::vector<uint32_t> starts;
+  if (must_end_file_) {
+    const auto last = static_cast<int64_t>(index_.lines().size() - pattern_.size());
+    if (pattern_.size() <= index_.lines().size() && index_.stands_at(pattern_, last, fold)) {
+      starts.push_back(static_cast<uint32_t>(last));
+    }
+  } else {
+    starts = index_.find(pattern_, fold, kMaxPlaces);
+  }
   if (fold == Fold::kBlanks || fold == Fold::kTypography) {
     if (!has_tellable_line(0, pattern_.size())) starts.clear();
     std::erase_if(starts, [&](uint32_t start) { return !accepts_indent(start); });
@@ -175,7 +182,8 @@ HunkPlaces HunkSearch::fuzzy() {
     places.starts.assign(starts.begin(), starts.end());
     break;
   }
-  if (places.starts.size() == 1) {
+  // -C says that the caller does without: then only another place counts against it.
+  if (places.starts.size() == 1 && !options_.min_context) {
     const int64_t start = places.starts.front();
     for (size_t i = 0; i < places.drop_leading; ++i) {
       if (!is_explained(i, start + static_cast<int64_t>(i))) places.is_doubtful = true;
@@ -217,9 +225,22 @@ HunkPlaces HunkSearch::find() {
     if (!places.starts.empty()) return places;
   }
   if (options_.last_step >= MatchStep::kFuzz) {
+    // Less context must not put in a second time what is there already.
+    if (is_already_there()) return {};
     places = fuzzy();
-    if (!places.starts.empty()) return places;
+    if (places.starts.size() == 1 && !places.is_doubtful) return places;
   }
+  HunkPlaces later = folded_steps();
+  // All lines but for white space are better evidence than some lines; they must not disagree.
+  const bool agrees =
+      places.starts.empty() ||
+      (later.starts.size() == 1 &&
+       std::binary_search(places.starts.begin(), places.starts.end(), later.starts.front()));
+  return agrees ? later : places;
+}
+
+HunkPlaces HunkSearch::folded_steps() {
+  HunkPlaces places;
   if (options_.last_step >= MatchStep::kWhiteSpace) {
     places = full(Fold::kBlanks, MatchStep::kWhiteSpace);
     if (!places.starts.empty()) return places;
@@ -228,6 +249,13 @@ HunkPlaces HunkSearch::find() {
     places = full(Fold::kTypography, MatchStep::kUnicode);
   }
   return places;
+}
+
+bool HunkSearch::is_already_there() {
+  const std::vector<std::string_view> after = post_image(hunk_);
+  const bool is_telling = std::any_of(after.begin(), after.end(), bears_identity);
+  const bool changes = context_.leading < hunk_.lines.size();
+  return is_telling && changes && !index_.find(after, Fold::kLineEnds, 1).empty();
 }
 
 }  // namespace galley

@@ -43,7 +43,9 @@ class HunkSearch {
  private:
   HunkPlaces full(Fold fold, MatchStep step);
   HunkPlaces fuzzy();
+  HunkPlaces folded_steps();
   HunkPlaces without_pattern() const;
+  bool is_already_there();
   void narrow(std::vector<uint32_t>& starts) const;
   void narrow_by_anchors(std::vector<uint32_t>& starts) const;
   [[nodiscard]] bool fits_ends(int64_t start) const;

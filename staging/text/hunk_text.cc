@@ -35,12 +35,14 @@ class HunkSplicer {
     }
     const size_t offset = file_.offset(first);
     Splice splice{offset, file_.offset(line_) - offset, {}};
+    // New lines end as those that they replace, or as the line that they follow.
+    const size_t like = line_ > first || first == 0 ? first : first - 1;
     const bool is_last = line_ == file_.size();
     // The line before stays; when it lacks a terminator, what is put after it must bring one.
     const bool glues = first > 0 && terminator_of(file_[first - 1]).empty();
-    if (glues && !added.empty()) splice.text += neighbour_terminator(first);
+    if (glues && !added.empty()) splice.text += neighbour_terminator(like);
     for (size_t k = 0; k < added.size(); ++k) {
-      splice.text += new_line(added[k], first, indent, is_last && k + 1 == added.size(), glues);
+      splice.text += new_line(added[k], like, indent, is_last && k + 1 == added.size(), glues);
     }
     out.push_back(std::move(splice));
     return i;

@@ -82,6 +82,11 @@ struct PlacedEdits {
   std::vector<Leniency> leniencies;
 };
 
+/// Places the hunks or text edits of one file, on the file's text where its bytes are in a form
+/// that edits are not written in (UTF-16, a byte order mark, lines that end in CR).
+[[nodiscard]] PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
+                                      const MatchOptions& options);
+
 /// Places every hunk of a file together: order kept, no overlap. Those that fit are in `splices`
 /// even when others fail; the caller decides.
 [[nodiscard]] PlacedEdits place_hunks(std::string_view content, const FileEdit& edit,

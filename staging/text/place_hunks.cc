@@ -58,7 +58,9 @@ class HunkPlacer {
       searches_.push_back({HunkSearch(index_, hunk, options_), {}, {}, -1, false});
       Search& search = searches_.back();
       const int64_t start = search.search.stated();
-      if (!all_fit || start < free_from || !search.search.stands_at_stated()) {
+      // Numbers beside wrong counts are a guess: they may not choose between equal places.
+      if (!all_fit || !hunk.counts_agree || start < free_from ||
+          !search.search.stands_at_stated()) {
         all_fit = false;
         continue;
       }

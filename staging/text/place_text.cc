@@ -146,7 +146,9 @@ class TextPlacer {
     const Lines after(new_text);
     FileEdit by_lines;
     by_lines.path = edit_.path;
-    by_lines.hunks.push_back(hunk_of(before, after, edit));
+    const bool is_elided = edit.whole_lines && add_elided(before, after, edit, by_lines);
+    if (!is_elided)
+      by_lines.hunks.push_back(hunk_of(before, 0, before.size(), after, 0, after.size(), edit));
     MatchOptions options = options_;
     options.min_context = UINT32_MAX;  // every line of a search text must be there
     PlacedEdits placed = place_hunks(current_, by_lines, options);
@@ -173,25 +175,58 @@ class TextPlacer {
     out_.failures.push_back(std::move(out));
   }
 
+  /// SEARCH text with "..." lines: the stretches between them stand in order, each to be placed;
+  /// what the dots stand for stays. False when old and new have not as many of them.
+  static bool add_elided(const Lines& before, const Lines& after, const TextEdit& edit,
+                         FileEdit& out) {
+    const auto dots_in = [](const Lines& lines) {
+      std::vector<size_t> dots;
+      for (size_t i = 0; i < lines.size(); ++i) {
+        std::string storage;
+        if (folded(lines[i], Fold::kBlanks, storage) == "...") dots.push_back(i);
+      }
+      dots.push_back(lines.size());
+      return dots;
+    };
+    const std::vector<size_t> old_dots = dots_in(before);
+    const std::vector<size_t> new_dots = dots_in(after);
+    if (old_dots.size() != new_dots.size() || old_dots.size() == 1) return false;
+    size_t old_at = 0;
+    size_t new_at = 0;
+    for (size_t i = 0; i < old_dots.size(); ++i) {
+      if (old_dots[i] > old_at) {
+        out.hunks.push_back(hunk_of(before, old_at, old_dots[i], after, new_at, new_dots[i], edit));
+      } else if (new_dots[i] > new_at) {
+        return false;  // new lines with nothing to stand beside
+      }
+      old_at = old_dots[i] + 1;
+      new_at = new_dots[i] + 1;
+    }
+    return !out.hunks.empty();
+  }
+
   /// Old against new lines, what they share at both ends as context.
-  static Hunk hunk_of(const Lines& before, const Lines& after, const TextEdit& edit) {
+  static Hunk hunk_of(const Lines& before, size_t old_begin, size_t old_end, const Lines& after,
+                      size_t new_begin, size_t new_end, const TextEdit& edit) {
     Hunk hunk;
     hunk.document_line = edit.document_line;
-    size_t lead = 0;
-    while (lead < before.size() && lead < after.size() && before[lead] == after[lead]) ++lead;
+    while (old_begin < old_end && new_begin < new_end && before[old_begin] == after[new_begin]) {
+      hunk.lines.push_back({LineRole::kContext, before[old_begin]});
+      ++old_begin;
+      ++new_begin;
+    }
     size_t trail = 0;
-    while (trail + lead < before.size() && trail + lead < after.size() &&
-           before[before.size() - 1 - trail] == after[after.size() - 1 - trail]) {
+    while (trail + old_begin < old_end && trail + new_begin < new_end &&
+           before[old_end - 1 - trail] == after[new_end - 1 - trail]) {
       ++trail;
     }
-    for (size_t k = 0; k < lead; ++k) hunk.lines.push_back({LineRole::kContext, before[k]});
-    for (size_t k = lead; k + trail < before.size(); ++k) {
+    for (size_t k = old_begin; k + trail < old_end; ++k) {
       hunk.lines.push_back({LineRole::kRemoved, before[k]});
     }
-    for (size_t k = lead; k + trail < after.size(); ++k) {
+    for (size_t k = new_begin; k + trail < new_end; ++k) {
       hunk.lines.push_back({LineRole::kAdded, after[k]});
     }
-    for (size_t k = before.size() - trail; k < before.size(); ++k) {
+    for (size_t k = old_end - trail; k < old_end; ++k) {
       hunk.lines.push_back({LineRole::kContext, before[k]});
     }
     return hunk;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "staging/overlay/stage_edits.h"
-#include "staging/overlay/tree_state.h"
+#include "support/tree_state.h"
 #include "staging/text/read_edits.h"
 #include "support/temp_directory.h"
 
