@@ -298,7 +298,10 @@ Result<void> Recoverer::put_content(const Fold& fold) {
     keep(fold);
     return {};
   }
-  if (seen.node.kind == wanted && seen.node.content == fold.target.node.content) {
+  // A torn inode may lack its owner and attributes too: that one is made anew.
+  const bool is_whole =
+      fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn;
+  if (is_whole && seen.node.kind == wanted && seen.node.content == fold.target.node.content) {
     report(Kind::kSetMode, fold, "mode set");
     if (options_.dry_run) return {};
     GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));

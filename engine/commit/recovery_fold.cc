@@ -55,6 +55,11 @@ Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) 
   for (const auto& image : fold.known) {
     if (image.node == seen.node) return Standing::kKnown;
   }
+  // After a power cut a new inode may have its content and not yet its mode.
+  const bool is_image =
+      std::any_of(fold.known.begin(), fold.known.end(),
+                  [&](const Fold::Image& image) { return is_same_content(image.node, seen.node); });
+  if (fold.may_be_torn && is_image) return Standing::kKnown;
   // The right content under a mode of the chain's other side, mid-way between the two.
   if (is_same_content(seen.node, fold.target.node)) {
     const bool is_our_mode =

@@ -65,26 +65,37 @@ class SlotSweep {
       const RelPath path = op != nullptr ? op->path : known("slot-" + entry.name);
       return rescue(state_, journal_.id, directory, name, path, notes_);
     }
-    if (entry.kind == FileKind::kDirectory) return directory.remove_directory(name);
-    return directory.remove_file(name);
+    return remove_tree(directory, name);
   }
 
   Result<bool> is_known(const Directory& directory, const RelPath& name, const JournalOp* op) {
     GALLEY_ASSIGN(const Node node, observe(Location{&directory, name}));
-    if (node.kind == FileKind::kDirectory) {
-      GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
-      GALLEY_ASSIGN(const auto entries, opened->list());
-      return entries.empty();
-    }
+    if (node.kind == FileKind::kDirectory) return holds_only_known(directory, name);
     // The slot's own operation first: the search through all of them is for moved inodes.
     if (op != nullptr && (is_side(op->before.node, node) || is_side(op->after.node, node))) {
       return true;
     }
     if (is_image(journal_, node)) return true;
-    if (!may_be_torn_ || node.kind != FileKind::kRegular || op == nullptr) return false;
-    if (node.size > kMaxImageBytes) return false;
+    const bool can_be_torn =
+        may_be_torn_ && node.kind == FileKind::kRegular && node.size <= kMaxImageBytes;
+    if (!can_be_torn) return false;
     GALLEY_ASSIGN(const std::string bytes, read_file(directory, name, kMaxImageBytes));
-    return is_torn_image(bytes, journal_, *op);
+    if (op != nullptr) return is_torn_image(bytes, journal_, *op);
+    return std::any_of(journal_.ops.begin(), journal_.ops.end(),
+                       [&](const JournalOp& any) { return is_torn_image(bytes, journal_, any); });
+  }
+
+  /// A power cut may keep what was placed in a directory and not the placing of the directory.
+  Result<bool> holds_only_known(const Directory& directory, const RelPath& name) {
+    GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
+    GALLEY_ASSIGN(const auto entries, opened->list());
+    for (const auto& entry : entries) {
+      const auto child = RelPath::parse(entry.name);
+      if (!child || !may_be_torn_) return false;
+      GALLEY_ASSIGN(const bool is_ours, is_known(*opened, *child, nullptr));
+      if (!is_ours) return false;
+    }
+    return true;
   }
 
   static bool is_side(const Node& side, const Node& node) {

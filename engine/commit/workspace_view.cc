@@ -1,5 +1,7 @@
 #include "engine/commit/workspace_view.h"
 
+#include <cerrno>
+
 #include "base/check.h"
 
 namespace galley {
@@ -47,6 +49,8 @@ Result<ContentId> hash_file(File& file) {
 }
 
 Result<Node> observe(const Location& at, const FileStat& stat) {
+  // Another kind of object by now: whatever it is, it is not what anybody expects here.
+  static constexpr Node kChanging{FileKind::kOther, 0, ContentId(), 0};
   Node node;
   node.kind = stat.kind;
   switch (stat.kind) {
@@ -57,14 +61,18 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
       node.mode = stat.mode & kPermissions;
       break;
     case FileKind::kSymlink: {
-      GALLEY_ASSIGN(const std::string target, at.directory->read_link(at.name));
-      node.content = ContentId::of(target);
-      node.size = target.size();
+      const auto target = at.directory->read_link(at.name);
+      if (!target && target.error().os_error == EINVAL) return kChanging;
+      if (!target) return target.error();
+      node.content = ContentId::of(*target);
+      node.size = target->size();
       break;
     }
     case FileKind::kRegular: {
-      GALLEY_ASSIGN(const auto file, at.directory->open_file(at.name, OpenMode::kRead));
-      GALLEY_ASSIGN(node.content, hash_file(*file));
+      const auto file = at.directory->open_file(at.name, OpenMode::kRead);
+      if (!file && file.error().kind == ErrorKind::kRefused) return kChanging;
+      if (!file) return file.error();
+      GALLEY_ASSIGN(node.content, hash_file(**file));
       node.mode = stat.mode & kPermissions;
       node.size = stat.size;
       break;

@@ -1,6 +1,7 @@
 #include "crash/cases.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "staging/fs/memory_tree.h"
@@ -89,6 +90,14 @@ std::vector<CrashCase> make_cases() {
          put_file(ws, "d/g", "g");
        },
        [](auto& c) { c.mode("f", 0755).mode("d", 0555).mode("d/g", 0600).write("d/h", "h"); }});
+  cases.push_back({"six operations",
+                   [](const Directory& ws) {
+                     for (const auto* name : {"a", "b", "c", "d"}) put_file(ws, name, name);
+                   },
+                   [](auto& c) {
+                     c.write("a", "new a").write("b", "new b").write("c", "new c");
+                     c.write("n", "new n").write("m", "new m").remove("d");
+                   }});
   cases.push_back({"rich", rich_tree, rich_change});
   return cases;
 }
@@ -106,6 +115,11 @@ const CrashCase& crash_case(std::string_view name) {
   }
   ADD_FAILURE() << "no case " << name;
   return crash_cases().front();
+}
+
+size_t stride_of(const CrashCase& shape, size_t stride) {
+  const bool is_full = std::getenv("GALLEY_CRASH_FULL") != nullptr;
+  return is_full || shape.name != "rich" ? 1 : stride;
 }
 
 void prepare_case(const CrashCase& shape, const Directory& directory) {

@@ -40,6 +40,10 @@ void prepare_case(const CrashCase& shape, const Directory& directory);
 Proposal propose_case(const CrashCase& shape, const Directory& directory);
 TreePicture picture_after(const CrashCase& shape);
 
+/// 1 when GALLEY_CRASH_FULL is set (`make crash`) or the shape is small, else `stride`: how many
+/// calls of the rich shape a quick run goes on by.
+size_t stride_of(const CrashCase& shape, size_t stride);
+
 /// What is in `.galley` that should not be there once everything is settled.
 std::vector<std::string> litter_of(const Directory& workspace);
 

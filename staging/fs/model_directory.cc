@@ -1,0 +1,184 @@
+#include "staging/fs/model_directory.h"
+
+#include <functional>
+
+#include "base/check.h"
+
+namespace galley {
+
+PowerLossModel::PowerLossModel(std::shared_ptr<MemoryTree> tree) : tree_(std::move(tree)) {
+  const std::lock_guard guard(tree_->mutex);
+  GALLEY_CHECK(tree_->observer == nullptr);
+  tree_->observer = this;
+  capture_tree(tree_->root);
+}
+
+PowerLossModel::~PowerLossModel() {
+  const std::lock_guard guard(tree_->mutex);
+  tree_->observer = nullptr;
+}
+
+/// What is on the disk of a node from now on is what is in memory; its entries aside.
+void PowerLossModel::capture(const MemoryNodePtr& node) {
+  Durable& durable = disk_[node->inode];
+  durable.kind = node->kind;
+  durable.mode = node->mode;
+  durable.uid = node->uid;
+  durable.gid = node->gid;
+  durable.mtime_ns = node->mtime_ns;
+  durable.content = node->content;
+  durable.attributes = node->attributes;
+  dirty_.erase(node->inode);
+}
+
+void PowerLossModel::capture_tree(const MemoryNodePtr& node) {
+  capture(node);
+  auto& entries = disk_[node->inode].entries;
+  entries.clear();
+  for (const auto& [name, child] : node->entries) {
+    entries[name] = child->inode;
+    capture_tree(child);
+  }
+}
+
+/// A node made since: its name is an operation of its own, its content is empty so far.
+void PowerLossModel::learn(const MemoryNodePtr& node) {
+  live_[node->inode] = node;
+  if (disk_.count(node->inode) != 0) return;
+  Durable& durable = disk_[node->inode];
+  durable.kind = node->kind;
+  durable.mode = node->mode;
+  durable.mtime_ns = node->mtime_ns;
+  // The target of a link is part of its inode and comes with its name.
+  if (node->kind == FileKind::kSymlink) durable.content = node->content;
+}
+
+void PowerLossModel::on_entries(const std::vector<MemoryEntryChange>& changes) {
+  Operation operation;
+  for (const auto& change : changes) {
+    learn(change.directory);
+    if (change.after != nullptr) learn(change.after);
+    operation.entries.push_back(
+        {change.directory->inode, change.name, change.after == nullptr ? 0 : change.after->inode});
+  }
+  operations_.push_back(std::move(operation));
+}
+
+void PowerLossModel::on_node(const MemoryNodePtr& node) {
+  learn(node);
+  dirty_.insert(node->inode);
+}
+
+void PowerLossModel::on_sync(const MemoryNodePtr& node) {
+  learn(node);
+  capture(node);
+  if (node->kind != FileKind::kDirectory) return;
+  for (auto& operation : operations_) {
+    for (const auto& entry : operation.entries) {
+      if (entry.directory == node->inode) operation.is_kept = true;
+    }
+  }
+}
+
+void PowerLossModel::on_sync_all() {
+  operations_.clear();
+  dirty_.clear();
+  live_.clear();
+  disk_.clear();
+  capture_tree(tree_->root);
+}
+
+std::vector<PowerLossModel::Pending> PowerLossModel::pending() const {
+  std::vector<Pending> result;
+  for (const auto& operation : operations_) {
+    if (operation.is_kept) continue;
+    Pending pending;
+    for (const auto& entry : operation.entries) {
+      pending.directories.insert(entry.directory);
+      if (entry.after != 0) pending.inodes.insert(entry.after);
+    }
+    result.push_back(std::move(pending));
+  }
+  for (const uint64_t inode : dirty_) result.push_back({true, inode, {}, {}});
+  return result;
+}
+
+void PowerLossModel::spoil(Durable& durable, const MemoryNode& live, Fate fate) {
+  if (fate == Fate::kLost) return;
+  durable.mode = live.mode;
+  durable.uid = live.uid;
+  durable.gid = live.gid;
+  durable.mtime_ns = live.mtime_ns;
+  durable.attributes = live.attributes;
+  // What was synced before stays: only what was appended since can suffer.
+  const bool is_appended = live.content.starts_with(durable.content);
+  const size_t kept = is_appended ? durable.content.size() : 0;
+  const std::string fresh = live.content.substr(kept);
+  durable.content.resize(kept);
+  switch (fate) {
+    case Fate::kHalf:
+      durable.content += fresh.substr(0, fresh.size() / 2);
+      break;
+    case Fate::kZeros:
+      durable.content += std::string(fresh.size(), '\0');
+      break;
+    case Fate::kEmpty:
+      break;
+    default:
+      durable.content += fresh;
+      break;
+  }
+}
+
+std::shared_ptr<MemoryTree> PowerLossModel::after_power_loss(const std::vector<Fate>& fates) const {
+  Disk disk = disk_;
+  size_t next = 0;
+  for (const auto& operation : operations_) {
+    if (!operation.is_kept && fates.at(next++) == Fate::kLost) continue;
+    for (const auto& entry : operation.entries) {
+      auto& entries = disk[entry.directory].entries;
+      if (entry.after == 0) {
+        entries.erase(entry.name);
+      } else {
+        entries[entry.name] = entry.after;
+      }
+    }
+  }
+  for (const uint64_t inode : dirty_) spoil(disk[inode], *live_.at(inode), fates.at(next++));
+  return build(disk, tree_->root->inode, tree_->now_ns);
+}
+
+std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk, uint64_t root, int64_t now_ns) {
+  auto tree = std::make_shared<MemoryTree>();
+  tree->now_ns = now_ns;
+  tree->next_inode = disk.rbegin()->first + 1;
+  std::set<uint64_t> seen;
+  bool is_possible = true;
+  const std::function<MemoryNodePtr(uint64_t)> make = [&](uint64_t inode) -> MemoryNodePtr {
+    // No shape of the tests has hard links of its own.
+    if (!seen.insert(inode).second) is_possible = false;
+    if (!is_possible) return nullptr;
+    const Durable& durable = disk.at(inode);
+    auto node = std::make_shared<MemoryNode>();
+    node->kind = durable.kind;
+    node->mode = durable.mode;
+    node->uid = durable.uid;
+    node->gid = durable.gid;
+    node->inode = inode;
+    node->mtime_ns = node->ctime_ns = durable.mtime_ns;
+    node->content = durable.content;
+    tree->used_bytes += node->content.size();
+    node->attributes = durable.attributes;
+    for (const auto& [name, child] : durable.entries) {
+      auto made = make(child);
+      if (made == nullptr) return nullptr;
+      ++made->nlink;
+      node->entries.emplace(name, std::move(made));
+    }
+    return node;
+  };
+  tree->root = make(root);
+  return is_possible ? tree : nullptr;
+}
+
+}  // namespace galley

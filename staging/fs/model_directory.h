@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "staging/fs/directory.h"
+#include "staging/fs/memory_tree.h"
+
+namespace galley {
+
+/// A file tree that knows what is on the disk and what is only in the page cache, and enumerates
+/// what a power cut may leave.
+///
+/// After "All File Systems Are Not Created Equal" (ALICE, OSDI 2014): an unsynced directory
+/// operation survives or not, in any combination that leaves every object at most once; what was
+/// written since the last sync survives whole, in half, as zeros, as nothing, or not at all. An
+/// fsync of a directory keeps the operations on it, of a file its content, a syncfs everything.
+/// That is weaker than what ext4, xfs and btrfs promise, so what holds here holds there.
+///
+/// Ownership: shares the live tree. Threads: confined to one thread.
+class PowerLossModel final : public MemoryObserver {
+ public:
+  /// Everything the tree holds now is on the disk.
+  explicit PowerLossModel(std::shared_ptr<MemoryTree> tree);
+  ~PowerLossModel() override;
+  PowerLossModel(const PowerLossModel&) = delete;
+  PowerLossModel& operator=(const PowerLossModel&) = delete;
+
+  /// What may become of one unsynced thing. Directory operations know kLost and kWhole only.
+  enum class Fate : uint8_t { kLost, kWhole, kHalf, kZeros, kEmpty };
+
+  /// One unsynced thing.
+  struct Pending {
+    bool is_content = false;         ///< else a directory operation
+    uint64_t inode = 0;              ///< of the content
+    std::set<uint64_t> inodes;       ///< that a directory operation gives names to
+    std::set<uint64_t> directories;  ///< that it is on
+  };
+  [[nodiscard]] std::vector<Pending> pending() const;
+
+  /// The tree after a power cut with these fates, one for each of pending(); null when no file
+  /// system could leave that (an object in two places).
+  [[nodiscard]] std::shared_ptr<MemoryTree> after_power_loss(const std::vector<Fate>& fates) const;
+
+  void on_entries(const std::vector<MemoryEntryChange>& changes) override;
+  void on_node(const MemoryNodePtr& node) override;
+  void on_sync(const MemoryNodePtr& node) override;
+  void on_sync_all() override;
+
+ private:
+  struct Durable {
+    FileKind kind = FileKind::kRegular;
+    uint32_t mode = 0, uid = 0, gid = 0;
+    int64_t mtime_ns = 0;
+    std::string content;
+    std::map<std::string, std::string> attributes;
+    std::map<std::string, uint64_t> entries;
+  };
+  struct Operation {
+    struct Entry {
+      uint64_t directory = 0;
+      std::string name;
+      uint64_t after = 0;  ///< 0: the name goes away
+    };
+    std::vector<Entry> entries;
+    bool is_kept = false;  ///< a directory it is on was synced
+  };
+  using Disk = std::map<uint64_t, Durable>;
+
+  void learn(const MemoryNodePtr& node);
+  void capture(const MemoryNodePtr& node);
+  void capture_tree(const MemoryNodePtr& node);
+  static void spoil(Durable& durable, const MemoryNode& live, Fate fate);
+  static std::shared_ptr<MemoryTree> build(const Disk& disk, uint64_t root, int64_t now_ns);
+
+  std::shared_ptr<MemoryTree> tree_;
+  Disk disk_;
+  std::vector<Operation> operations_;
+  std::map<uint64_t, MemoryNodePtr> live_;  ///< every node met since the last syncfs
+  std::set<uint64_t> dirty_;                ///< inodes whose content or mode is not synced
+};
+
+}  // namespace galley

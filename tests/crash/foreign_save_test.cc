@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include "crash/cases.h"
+#include "engine/commit/retire.h"
+#include "staging/fs/memory_tree.h"
+
+namespace galley {
+namespace {
+
+constexpr const char* kToken = "the user's own bytes";
+
+/// The four ways a program saves a file.
+enum class Save { kInPlace, kRename, kCreate, kHeldDescriptor };
+
+const char* name_of(Save save) {
+  switch (save) {
+    case Save::kInPlace:
+      return "in place";
+    case Save::kRename:
+      return "temp + rename";
+    case Save::kCreate:
+      return "create";
+    case Save::kHeldDescriptor:
+      return "held descriptor";
+  }
+  return "";
+}
+
+bool holds_token(const Directory& directory) {
+  const auto entries = directory.list();
+  if (!entries) return false;
+  for (const auto& entry : *entries) {
+    const RelPath name = rel(entry.name);
+    if (entry.kind == FileKind::kDirectory) {
+      // What only a slot, a stage or a journal holds is not within the user's reach.
+      const bool is_hidden = entry.name == "slot" || entry.name == "j" || entry.name == "undo";
+      const auto child = directory.open_directory(name);
+      if (!is_hidden && child && holds_token(**child)) return true;
+    } else if (entry.kind == FileKind::kRegular) {
+      const auto content = read_file(directory, name, 1U << 20U);
+      if (content && content->find(kToken) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+/// Retires everything, which is when the caught inodes are let go.
+void settle(const Directory& workspace) {
+  ASSERT_TRUE(reopen(workspace));
+  static const SystemClock clock;
+  const auto state = StateDirectory::open(workspace);
+  ASSERT_TRUE(state && *state);
+  const auto lock = WriterLock::take(**state, clock, std::chrono::milliseconds(0));
+  ASSERT_TRUE(lock);
+  const auto ids = journal_ids((*state)->journals());
+  ASSERT_TRUE(ids);
+  const auto retired = retire(workspace, **state, *lock, *ids, kBoot);
+  ASSERT_TRUE(retired) << retired.error().message;
+}
+
+class ForeignSaveFacts : public testing::TestWithParam<CrashCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, ForeignSaveFacts, testing::ValuesIn(crash_cases()),
+                         [](const auto& shape) {
+                           std::string name = shape.param.name;
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+/// Runs one commit with one save right before call `at`; false when the commit has fewer calls.
+bool run_with_save(const CrashCase& shape, const RelPath& path, Save save, size_t at, bool kills,
+                   size_t& cases) {
+  const auto workspace = make_case(shape);
+  const Directory& raw = *workspace.directory;
+  std::unique_ptr<File> held;
+  if (save == Save::kHeldDescriptor) {
+    auto opened = raw.open_file(path, OpenMode::kReadWrite);
+    if (!opened) return false;
+    held = std::move(*opened);
+  }
+  bool is_saved = false;
+  const auto plan = std::make_shared<FaultPlan>();
+  plan->at = at;
+  plan->kills = kills;
+  plan->before = [&] {
+    switch (save) {
+      case Save::kInPlace: {
+        const auto file = raw.open_file(path, OpenMode::kReadWrite);
+        is_saved = file && (*file)->write_at((*file)->stat()->size, kToken);
+        break;
+      }
+      case Save::kRename: {
+        const auto file = raw.open_file(rel("editor.tmp"), OpenMode::kCreateNew, 0644);
+        ASSERT_TRUE(file && (*file)->write_at(0, kToken));
+        is_saved = bool(raw.rename(rel("editor.tmp"), raw, path, RenameMode::kReplace));
+        if (!is_saved) {
+          ASSERT_TRUE(raw.remove_file(rel("editor.tmp")));
+        }
+        break;
+      }
+      case Save::kCreate: {
+        const auto file = raw.open_file(path, OpenMode::kCreateNew, 0644);
+        is_saved = file && (*file)->write_at(0, kToken);
+        break;
+      }
+      case Save::kHeldDescriptor:
+        is_saved = bool(held->write_at(held->stat()->size, kToken));
+        break;
+    }
+  };
+  const auto spoiled = make_fault_directory(open_memory_tree(workspace.tree), plan);
+  const auto outcome = publish(*spoiled, *workspace.proposal);
+  if (plan->calls.size() < at) return false;
+  if (!kills) {
+    EXPECT_TRUE(outcome) << shape.name << ": " << outcome.error().message;
+  }
+  settle(raw);
+  if (!is_saved) return true;
+  ++cases;
+  EXPECT_TRUE(holds_token(raw)) << shape.name << ": a save " << name_of(save) << " of "
+                                << path.str() << " before call " << at << " ("
+                                << plan->calls[at - 1].name << " " << plan->calls[at - 1].path
+                                << ")" << (kills ? " and a kill" : "") << " is gone";
+  return true;
+}
+
+TEST_P(ForeignSaveFacts, BeforeEveryCallIsNeverLost) {
+  const CrashCase& shape = GetParam();
+  const auto workspace = make_case(shape);
+  size_t cases = 0;
+  for (const bool kills : {false, true}) {
+    for (const auto& change : workspace.proposal->changes()) {
+      for (const Save save :
+           {Save::kInPlace, Save::kRename, Save::kCreate, Save::kHeldDescriptor}) {
+        for (size_t at = 1; run_with_save(shape, change.path, save, at, kills, cases);
+             at += stride_of(shape, 7)) {
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  std::printf("CRASH | foreign saves: %-19s |       | %6zu |        |        |         |       |\n",
+              shape.name.c_str(), cases);
+  EXPECT_GT(cases, 0U);
+}
+
+TEST_P(ForeignSaveFacts, AFileMadeInADirectoryThatGoesIsNeverLost) {
+  const CrashCase& shape = GetParam();
+  const auto workspace = make_case(shape);
+  size_t cases = 0;
+  for (const auto& change : workspace.proposal->changes()) {
+    const bool is_directory =
+        change.before.kind == FileKind::kDirectory || change.after.kind == FileKind::kDirectory;
+    if (!is_directory) continue;
+    const RelPath inside = *change.path.join(rel("made by the user"));
+    for (const bool kills : {false, true}) {
+      for (size_t at = 1; run_with_save(shape, inside, Save::kCreate, at, kills, cases);
+           at += stride_of(shape, 7)) {
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace galley
