@@ -1,0 +1,140 @@
+#include "engine/commit/leftovers.h"
+
+#include <cerrno>
+
+#include "base/check.h"
+#include "engine/commit/retire.h"
+#include "engine/commit/stage.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateDirectory = 0700;
+constexpr int kMaxPlaces = 1000;
+
+RelPath known(std::string_view text) {
+  auto path = RelPath::parse(text);
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
+}
+
+class Clearing {
+ public:
+  Clearing(const StateDirectory& state, const Clock& clock, bool dry_run)
+      : state_(state), clock_(clock), dry_run_(dry_run) {}
+
+  Result<LeftoverReport> run(std::chrono::hours max_stage_age) {
+    GALLEY_TRY(drop_stages(max_stage_age));
+    GALLEY_TRY(drop_temporaries());
+    GALLEY_TRY(drop_tickets());
+    return std::move(report_);
+  }
+
+ private:
+  Result<void> drop_stages(std::chrono::hours max_age);
+  Result<void> drop_temporaries();
+  Result<void> drop_tickets();
+  Result<void> drop(const Directory& directory, const std::string& prefix,
+                    const std::string& name) {
+    if (!dry_run_) GALLEY_TRY(directory.remove_file(known(name)));
+    report_.files.push_back(prefix + name);
+    return {};
+  }
+
+  const StateDirectory& state_;
+  const Clock& clock_;
+  bool dry_run_;
+  LeftoverReport report_;
+};
+
+Result<void> Clearing::drop_stages(std::chrono::hours max_age) {
+  GALLEY_ASSIGN(const auto stages, list_stages(state_));
+  const int64_t oldest = clock_.wall_ns() - std::chrono::nanoseconds(max_age).count();
+  for (const auto& info : stages) {
+    if (info.is_held || info.mtime_ns >= oldest) continue;
+    if (!dry_run_) {
+      auto stage = Stage::adopt(state_, info.id);
+      if (!stage) continue;  // somebody came back to it
+      GALLEY_TRY(Stage::remove(state_, std::move(*stage)));
+    }
+    report_.stages.push_back(info.id);
+    report_.bytes += info.bytes;
+  }
+  return {};
+}
+
+/// Of a creation of `.galley` that was killed.
+Result<void> Clearing::drop_temporaries() {
+  GALLEY_ASSIGN(const auto entries, state_.root().list());
+  for (const auto& entry : entries) {
+    const bool is_temporary =
+        entry.name.starts_with("format.") || entry.name.starts_with(".gitignore.");
+    if (is_temporary && entry.kind == FileKind::kRegular) {
+      GALLEY_TRY(drop(state_.root(), "", entry.name));
+    }
+  }
+  return {};
+}
+
+Result<void> Clearing::drop_tickets() {
+  const auto queue = state_.root().open_directory(known("wait"));
+  if (!queue && queue.error().kind == ErrorKind::kNotFound) return {};
+  if (!queue) return queue.error();
+  GALLEY_ASSIGN(const auto tickets, (*queue)->list());
+  for (const auto& ticket : tickets) {
+    const auto file = (*queue)->open_file(known(ticket.name), OpenMode::kReadWrite);
+    if (!file) continue;  // its waiter gave it up
+    GALLEY_ASSIGN(const bool is_dead, (*file)->try_lock(LockMode::kExclusive));
+    if (is_dead) GALLEY_TRY(drop(**queue, "wait/", ticket.name));
+  }
+  return {};
+}
+
+/// A fresh `quarantine/<tx>[.n]`: an id may be used again after its journal was set aside.
+Result<RelPath> free_place(const StateDirectory& state, TxId id) {
+  GALLEY_TRY(make_directories(state.root(), known("quarantine"), kPrivateDirectory));
+  for (int attempt = 0; attempt < kMaxPlaces; ++attempt) {
+    const std::string suffix = attempt == 0 ? "" : "." + std::to_string(attempt);
+    RelPath place = known("quarantine/" + id.hex() + suffix);
+    auto made = state.root().make_directory(place, kPrivateDirectory);
+    if (made) return place;
+    if (made.error().os_error != EEXIST) return made.error();
+  }
+  return fail(ErrorKind::kQuota, "limit.quarantine", "there are too many journals in quarantine");
+}
+
+}  // namespace
+
+Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
+                                       const WriterLock& lock, const Clock& clock,
+                                       std::chrono::hours max_stage_age, bool dry_run) {
+  if (!dry_run) GALLEY_TRY(retire_due(workspace, state, lock, clock, current_boot_id()));
+  return Clearing(state, clock, dry_run).run(max_stage_age);
+}
+
+Result<std::vector<TxId>> quarantine_damaged(const StateDirectory& state, const WriterLock& lock) {
+  static_cast<void>(lock);
+  std::vector<TxId> moved;
+  GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
+  for (const TxId id : ids) {
+    GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, state.journals(), id));
+    if (verdict.state != JournalState::kDamaged) continue;
+    GALLEY_ASSIGN(const RelPath place, free_place(state, id));
+    const RelPath slots = known(id.hex());
+    GALLEY_ASSIGN(const FileStat there, state.slots().stat(slots));
+    if (there.kind == FileKind::kDirectory) {
+      GALLEY_TRY(state.slots().rename(slots, state.root(), known(place.str() + "/slots"),
+                                      RenameMode::kNoReplace));
+    }
+    GALLEY_TRY(state.journals().rename(journal_name(id), state.root(),
+                                       known(place.str() + "/" + journal_name(id).str()),
+                                       RenameMode::kNoReplace));
+    moved.push_back(id);
+  }
+  if (!moved.empty()) {
+    GALLEY_TRY(state.journals().sync());
+  }
+  return moved;
+}
+
+}  // namespace galley

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/tx_id.h"
+#include "engine/commit/state_directory.h"
+#include "engine/commit/writer_lock.h"
+
+namespace galley {
+
+/// What clear_leftovers removed, or would remove.
+struct LeftoverReport {
+  std::vector<std::string> stages;  ///< ids of transactions that were never committed
+  std::vector<std::string> files;   ///< left over by killed processes, below `.galley`
+  uint64_t bytes = 0;               ///< freed in all
+};
+
+/// Clears what killed processes left: stages that nobody holds and that did not change for
+/// `max_stage_age`, temporary names, tickets of dead waiters. Finished journals that are due are
+/// retired. Never touches the history (engine/history prunes it), rescue/ or quarantine/.
+Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
+                                       const WriterLock& lock, const Clock& clock,
+                                       std::chrono::hours max_stage_age, bool dry_run);
+
+/// Moves journals of `j/` that cannot be believed to quarantine/, with what is in their slots, so
+/// that the workspace can be used again. Their transactions may be half applied: `doctor` says so.
+Result<std::vector<TxId>> quarantine_damaged(const StateDirectory& state, const WriterLock& lock);
+
+}  // namespace galley

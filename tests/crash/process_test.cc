@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "crash/cases.h"
+#include "staging/fs/disk_directory.h"
+#include "support/scratch_directory.h"
+
+namespace galley {
+namespace {
+
+/// Runs `body` in a child process; its exit status, or minus the signal that ended it.
+int in_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+class ProcessFacts : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, ProcessFacts, testing::Values("change three", "rich"),
+                         [](const auto& name) {
+                           return name.param == "rich" ? "rich" : "change_three";
+                         });
+
+TEST_P(ProcessFacts, SigkillBeforeEveryChangingCallOnTheRealDisk) {
+  const CrashCase& shape = crash_case(GetParam());
+  const TreePicture after = picture_after(shape);
+  CrashRow row("SIGKILL on disk: " + shape.name);
+  for (size_t at = 1;; at += stride_of(shape, 3)) {
+    const ScratchDirectory scratch;
+    auto directory = open_disk_directory(scratch.path());
+    ASSERT_TRUE(directory);
+    prepare_case(shape, **directory);
+    const TreePicture before = picture_of(**directory);
+    const int status = in_child([&] {
+      auto mine = open_disk_directory(scratch.path());
+      if (!mine) return 2;
+      const auto plan = std::make_shared<FaultPlan>();
+      plan->at = at;
+      plan->before = [] { raise(SIGKILL); };
+      const auto spoiled = make_fault_directory(std::move(*mine), plan);
+      const auto outcome = publish(*spoiled, propose_case(shape, *spoiled));
+      return outcome && std::holds_alternative<Receipt>(*outcome) ? 0 : 1;
+    });
+    if (status == 0) break;
+    ASSERT_EQ(status, -SIGKILL);
+    row.set_calls(at);
+    const std::string where = "SIGKILL before call " + std::to_string(at);
+    const auto report = reopen(**directory);
+    ASSERT_TRUE(report) << where << ": " << report.error().message;
+    row.judge(**directory, before, after, where);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(row.new_trees(), 0U);
+}
+
+/// A tmpfs of its own in a mount namespace of its own; 77 where that is not allowed.
+constexpr int kSkipped = 77;
+
+int enter_tmpfs(const std::string& path, const char* options) {
+  if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kSkipped;
+  if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kSkipped;
+  if (mount("galley-test", path.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, options) != 0) {
+    return kSkipped;
+  }
+  return 0;
+}
+
+int commit_on_full_disk(const std::string& path) {
+  constexpr size_t kKiB = 1024;
+  constexpr size_t kDiskKiB = 1024;
+  size_t failures = 0;
+  size_t successes = 0;
+  for (size_t free_kib = 0; free_kib <= 128; free_kib += 4) {
+    auto directory = open_disk_directory(path);
+    if (!directory) return 10;
+    for (int i = 0; i < 6; ++i) {
+      put_file(**directory, "f" + std::to_string(i), std::string(4 * kKiB, 'o'));
+    }
+    const std::string first = "before " + std::to_string(free_kib);
+    if (!publish(**directory, ChangeBuilder(**directory).write("first", first).proposal())) {
+      return 11;
+    }
+    ChangeBuilder change(**directory);
+    for (int i = 0; i < 6; ++i) {
+      change.write("f" + std::to_string(i), std::string(4 * kKiB, 'n'));
+    }
+    const Proposal proposal = change.proposal();
+    const auto before = picture_of(**directory);
+    {
+      std::ofstream filler(path + "/.git-filler", std::ios::binary);
+      filler << std::string(kDiskKiB * kKiB, 'x') << std::flush;
+    }
+    std::error_code ignored;
+    const auto full = std::filesystem::file_size(path + "/.git-filler", ignored);
+    std::filesystem::resize_file(path + "/.git-filler",
+                                 full - std::min<uint64_t>(full, free_kib * kKiB), ignored);
+    const auto outcome = publish(**directory, proposal);
+    std::filesystem::remove(path + "/.git-filler", ignored);
+    const bool is_new = outcome && std::holds_alternative<Receipt>(*outcome);
+    if (!reopen(**directory)) return 12;
+    auto now = picture_of(**directory);
+    if (!is_new && outcome.error().kind != ErrorKind::kUndecided && now != before) return 13;
+    if (!is_new && outcome.error().os_error != ENOSPC) return 14;
+    if (is_new && now["f5"] != "f 644 " + std::string(4 * kKiB, 'n')) return 15;
+    if (!litter_of(**directory).empty()) return 16;
+    ++(is_new ? successes : failures);
+    if (!remove_tree(**directory, rel(".galley"))) return 17;
+  }
+  return failures > 0 && successes > 0 ? 0 : 18;
+}
+
+TEST(FullDisk, ACommitFitsOrLeavesTheTreeAsItWas) {
+  const ScratchDirectory scratch;
+  const int status = in_child([&] {
+    if (const int code = enter_tmpfs(scratch.path(), "size=1m"); code != 0) return code;
+    return commit_on_full_disk(scratch.path());
+  });
+  if (status == kSkipped) GTEST_SKIP() << "no mount namespace may be made here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Mounts, AFileOnAnotherMountIsRefusedAndNothingMoves) {
+  const ScratchDirectory scratch;
+  const int status = in_child([&] {
+    std::filesystem::create_directory(scratch.path() + "/mounted");
+    if (const int code = enter_tmpfs(scratch.path() + "/mounted", "size=1m"); code != 0) {
+      return code;
+    }
+    auto directory = open_disk_directory(scratch.path());
+    if (!directory) return 10;
+    put_file(**directory, "mounted/f", "old");
+    put_file(**directory, "plain", "old");
+    const Proposal proposal = ChangeBuilder(**directory).write("plain", "new").proposal();
+    ChangeSet changes = proposal.changes();
+    Change other = changes[0];
+    other.path = rel("mounted/f");
+    changes.insert(changes.begin(), other);
+    const auto outcome = publish(**directory, Proposal::from(changes, proposal.store()));
+    if (outcome) return 11;
+    if (outcome.error().reason != "commit.crosses_mount") return 12;
+    return picture_of(**directory)["plain"] == "f 644 old" ? 0 : 13;
+  });
+  if (status == kSkipped) GTEST_SKIP() << "no mount namespace may be made here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Mounts, EveryKindOfChangeLandsOnOverlayfs) {
+  const ScratchDirectory scratch;
+  const CrashCase& shape = crash_case("rich");
+  const TreePicture want = picture_after(shape);
+  const int status = in_child([&] {
+    const std::string base = scratch.path();
+    std::filesystem::create_directory(base + "/tmp");
+    if (const int code = enter_tmpfs(base + "/tmp", "size=8m"); code != 0) return code;
+    for (const auto* name : {"/lower", "/upper", "/work", "/merged"}) {
+      std::filesystem::create_directory(base + "/tmp" + name);
+    }
+    {
+      auto lower = open_disk_directory(base + "/tmp/lower");
+      if (!lower) return 10;
+      shape.prepare(**lower);
+    }
+    const std::string options = "lowerdir=" + base + "/tmp/lower,upperdir=" + base +
+                                "/tmp/upper,workdir=" + base + "/tmp/work,userxattr";
+    if (mount("overlay", (base + "/tmp/merged").c_str(), "overlay", 0, options.c_str()) != 0) {
+      return kSkipped;
+    }
+    auto merged = open_disk_directory(base + "/tmp/merged");
+    if (!merged) return 11;
+    if (!publish(**merged, ChangeBuilder(**merged).write("first", "1").proposal())) return 12;
+    const auto outcome = publish(**merged, propose_case(shape, **merged));
+    if (!outcome) {
+      std::fprintf(stderr, "%s\n", outcome.error().message.c_str());
+      return 13;
+    }
+    if (!std::holds_alternative<Receipt>(*outcome)) return 14;
+    if (picture_of(**merged) != want) return 15;
+    return reopen(**merged) ? 0 : 16;
+  });
+  if (status == kSkipped) GTEST_SKIP() << "no overlay may be mounted here";
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace galley
