@@ -4,18 +4,16 @@
 #include <cstring>
 
 namespace galley {
-namespace {
 
-constexpr uint64_t kHighBits = 0x8080808080808080U;
-
-/// Length of the sequence at `at`, 0 when it is malformed. Table 3-7 of the Unicode standard.
-size_t sequence_length(std::string_view bytes, size_t at) {
+/// Table 3-7 of the Unicode standard.
+size_t utf8_sequence_length(std::string_view bytes, size_t at) {
   const auto byte = [&](size_t i) -> uint8_t {
     return at + i < bytes.size() ? static_cast<uint8_t>(bytes[at + i]) : 0;
   };
   const auto in = [](uint8_t value, uint8_t low, uint8_t high) {
     return value >= low && value <= high;
   };
+  if (at >= bytes.size()) return 0;
   const uint8_t first = byte(0);
   if (first < 0x80) return 1;
   if (in(first, 0xc2, 0xdf)) return in(byte(1), 0x80, 0xbf) ? 2 : 0;
@@ -32,9 +30,8 @@ size_t sequence_length(std::string_view bytes, size_t at) {
   return 0;
 }
 
-}  // namespace
-
-bool is_utf8(std::string_view bytes) {
+std::optional<size_t> first_invalid_utf8(std::string_view bytes) {
+  constexpr uint64_t kHighBits = 0x8080808080808080U;
   for (size_t at = 0; at < bytes.size();) {
     uint64_t eight = 0;
     if (at + sizeof eight <= bytes.size()) {
@@ -44,11 +41,11 @@ bool is_utf8(std::string_view bytes) {
         continue;
       }
     }
-    const size_t length = sequence_length(bytes, at);
-    if (length == 0) return false;
+    const size_t length = utf8_sequence_length(bytes, at);
+    if (length == 0) return at;
     at += length;
   }
-  return true;
+  return {};
 }
 
 }  // namespace galley

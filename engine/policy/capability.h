@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "engine/policy/glob.h"
+#include "base/glob.h"
 
 namespace galley {
 

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "engine/policy/capability.h"
 #include "engine/policy/finding.h"
-#include "engine/policy/glob.h"
+#include "base/glob.h"
 #include "staging/fs/directory.h"
 
 namespace galley {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "engine/policy/config.h"
-#include "engine/policy/glob.h"
+#include "base/glob.h"
 #include "engine/policy/toml_document.h"
 
 namespace galley {

@@ -5,7 +5,7 @@
 #include "engine/validators/added_lines.h"
 #include "engine/validators/builtin_validators.h"
 #include "engine/validators/file_validator.h"
-#include "engine/validators/printable.h"
+#include "base/utf8.h"
 
 namespace galley {
 namespace {

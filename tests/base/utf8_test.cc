@@ -27,5 +27,14 @@ TEST(Utf8, RefusesWhatRfc3629Refuses) {
   }
 }
 
+TEST(Utf8, TellsWhereItBreaks) {
+  EXPECT_FALSE(first_invalid_utf8(""));
+  EXPECT_EQ(first_invalid_utf8("plain text of many bytes \xff"), 25U);
+  EXPECT_EQ(first_invalid_utf8("ab\xE2\x82"), 2U);
+  EXPECT_EQ(utf8_sequence_length("\xE2\x82\xAC", 0), 3U);
+  EXPECT_EQ(utf8_sequence_length("\xE2\x82\xAC", 1), 0U);
+  EXPECT_EQ(utf8_sequence_length("a", 1), 0U);
+}
+
 }  // namespace
 }  // namespace galley

@@ -1,4 +1,4 @@
-#include "engine/policy/glob.h"
+#include "base/glob.h"
 
 #include <gtest/gtest.h>
 

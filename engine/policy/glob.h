@@ -1,3 +1,0 @@
-#pragma once
-
-#include "base/glob.h"  // IWYU pragma: export
