@@ -157,7 +157,7 @@ Result<Operation> adapt_bash(const json& args, const std::string&) {
     run.argv.push_back(command);
     for (const json& argument : args["args"]) run.argv.push_back(argument.get<std::string>());
   } else {
-    run.argv = {"/bin/sh", "-c", command};
+    run.argv = {"sh", "-c", command};
     run.is_shell = true;
   }
   if (const auto timeout = count_of(args, "timeout"))

@@ -245,8 +245,7 @@ std::string change_output(const std::string& own_members, const std::string& req
     "changes":{"type":"array","items":{"type":"object","required":["path","change"],
       "properties":{"path":{"type":"string"},
       "change":{"enum":["create","modify","delete","mode","type"]}}}},
-    "placements":{"type":"array","items":{"type":"object"}},
-    "leniencies":{"type":"array","items":{"type":"object"}},
+    "report":{"type":"object"},
     "structuredPatch":{"type":"array","items":{"type":"object",
       "required":["oldStart","oldLines","newStart","newLines","lines"],"properties":{
       "oldStart":{"type":"integer"},"oldLines":{"type":"integer"},"newStart":{"type":"integer"},

@@ -108,8 +108,8 @@ Result<Operation> adapt_edit(const json& args, const std::string& root) {
   auto read = patch_operation(patch, EditFormat::kAuto, check_only, root);
   if (!read && read.error().reason == "edit.no_file_name") {
     // Hunks alone are enough here: the file is an argument of its own.
-    const std::string header = "--- " + quote_path("a/" + path.str()) + "\n+++ " +
-                               quote_path("b/" + path.str()) + "\n";
+    const std::string header =
+        "--- " + quote_path("a/" + path.str()) + "\n+++ " + quote_path("b/" + path.str()) + "\n";
     read = patch_operation(header + patch, EditFormat::kUnified, check_only, root);
   }
   GALLEY_ASSIGN(Operation operation, std::move(read));

@@ -97,7 +97,7 @@ struct MakeDirectory {
 
 struct RunCommand {
   std::vector<std::string> argv;
-  bool is_shell = false;  ///< argv is {"/bin/sh", "-c", text}
+  bool is_shell = false;  ///< argv is {"sh", "-c", text}
   std::optional<std::chrono::milliseconds> timeout;
 };
 

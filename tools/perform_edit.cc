@@ -4,6 +4,7 @@
 #include "staging/overlay/stage_edits.h"
 #include "tools/adapters.h"
 #include "tools/call_diff.h"
+#include "tools/edit_report_json.h"
 #include "tools/perform.h"
 
 namespace galley {
@@ -11,72 +12,21 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json placement_json(const Placement& placement) {
-  ordered_json out;
-  out["id"] = placement.id;
-  out["step"] = match_step_name(placement.step);
-  out["line"] = placement.line;
-  if (placement.offset != 0) out["offset"] = placement.offset;
-  if (placement.fuzz != 0) out["fuzz"] = placement.fuzz;
-  if (!placement.indent.empty()) out["indent"] = placement.indent;
-  return out;
-}
-
-ordered_json placements_json(const EditOutcome& outcome) {
-  ordered_json out = ordered_json::array();
-  constexpr size_t kMaxListed = 1000;
-  for (const FileOutcome& file : outcome.files) {
-    for (const Placement& placement : file.placements) {
-      if (out.size() == kMaxListed) return out;
-      ordered_json item = placement_json(placement);
-      item["path"] = file.path;
-      out.push_back(std::move(item));
-    }
-  }
-  return out;
-}
-
-ordered_json failure_json(const EditFailure& failure, const std::string& path) {
-  ordered_json out;
-  out["path"] = path;
-  out["edit"] = failure.edit + 1;
-  out["id"] = failure.id;
-  out["reason"] = failure.reason;
-  out["message"] = failure.message;
-  if (failure.nearest_line > 0) {
-    out["nearestLine"] = failure.nearest_line;
-    out["expected"] = failure.expected;
-    out["found"] = failure.found;
-  }
-  for (const Candidate& candidate : failure.candidates) {
-    out["candidates"].push_back(
-        {{"id", candidate.id}, {"line", candidate.line}, {"excerpt", candidate.excerpt}});
-  }
-  if (!failure.rebased.empty()) out["rebased"] = failure.rebased;
-  return out;
-}
-
-/// The error of an edit that does not fit: the first reason as its own, all of them in the details.
+/// The error of an edit that does not fit: the first reason as its own, the whole report as
+/// details.
 ToolError error_of(const EditOutcome& outcome) {
-  ToolError error{ToolErrorCode::kRuntime, "", describe(outcome), nullptr};
-  ordered_json details;
+  ToolError error{ToolErrorCode::kRuntime, "patch.failed", {}, nullptr};
   for (const FileOutcome& file : outcome.files) {
+    if (file.fits()) continue;
     if (file.refusal) {
-      if (error.reason.empty()) {
-        error = tool_error_from(*file.refusal);
-        error.message = describe(outcome);
-      }
-      details["failures"].push_back({{"path", file.path},
-                                     {"reason", file.refusal->reason},
-                                     {"message", file.refusal->message}});
+      error = tool_error_from(*file.refusal);
+    } else {
+      error.reason = file.failures.front().reason;
     }
-    for (const EditFailure& failure : file.failures) {
-      if (error.reason.empty()) error.reason = failure.reason;
-      details["failures"].push_back(failure_json(failure, file.path));
-    }
+    break;
   }
-  if (error.reason.empty()) error.reason = "patch.failed";
-  error.details = std::make_shared<const ordered_json>(std::move(details));
+  error.message = describe(outcome);
+  error.details = std::make_shared<const ordered_json>(edit_report_json(outcome));
   return error;
 }
 
@@ -87,10 +37,7 @@ Performed data_of(const EditFiles& edit, const EditOutcome& outcome, CallDiff& d
     const FileOutcome& file = outcome.files.front();
     data["filePath"] = file.new_path.empty() ? file.path : file.new_path;
   }
-  data["placements"] = placements_json(outcome);
-  for (const Leniency& leniency : outcome.leniencies) {
-    data["leniencies"].push_back({{"rule", leniency.rule}, {"message", leniency.message}});
-  }
+  data["report"] = edit_report_json(outcome);
   GALLEY_TRY(diff.finish(data));
   return data;
 }

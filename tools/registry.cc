@@ -81,7 +81,9 @@ std::vector<const ToolInfo*> ToolRegistry::list() const {
 }
 
 nlohmann::ordered_json ToolRegistry::schemas() const {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  nlohmann::ordered_json out;
+  out["schema"] = "galley.tools/1";
+  out["tools"] = nlohmann::ordered_json::array();
   for (const ToolInfo* info : list()) {
     nlohmann::ordered_json tool;
     tool["name"] = info->name;
@@ -96,7 +98,7 @@ nlohmann::ordered_json ToolRegistry::schemas() const {
     annotations["idempotentHint"] = info->annotations.idempotent;
     annotations["openWorldHint"] = info->annotations.open_world;
     tool["capabilities"] = info->capabilities;
-    out.push_back(std::move(tool));
+    out["tools"].push_back(std::move(tool));
   }
   return out;
 }

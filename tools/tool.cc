@@ -75,6 +75,7 @@ ToolResult ToolResult::failure(ToolError error) {
 
 nlohmann::ordered_json to_json(const ToolResult& result) {
   nlohmann::ordered_json out;
+  out["schema"] = "galley.tool-result/1";
   out["ok"] = result.ok;
   if (result.data) out["data"] = *result.data;
   if (result.error) {

@@ -82,7 +82,7 @@ json error_of(const ToolError& error) {
 
 std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   json record = json::object();
-  record["schema"] = "galley.audit/1";
+  record["schema"] = "galley.audit-record/1";
   record["timestamp"] = rfc3339_utc(wall_ns);
   put_text(record, "kind", event.kind);
   put_text(record, "execution_id", event.execution_id);

@@ -22,11 +22,6 @@ bool speaks_of(const Capability& capability, std::string_view action) {
          capability.action == "delete";
 }
 
-std::string_view program_name(std::string_view program) {
-  const size_t slash = program.rfind('/');
-  return slash == std::string_view::npos ? program : program.substr(slash + 1);
-}
-
 }  // namespace
 
 Result<Grants> Grants::parse(const std::vector<std::string>& texts) {
@@ -58,8 +53,11 @@ bool Grants::may_run(std::string_view program) const {
   bool allowed = false;
   for (const Capability& each : capabilities_) {
     if (each.domain != "exec") continue;
-    const bool covers = each.action.empty() || each.action == "*" || each.action == program ||
-                        each.action == program_name(program);
+    // A path is granted as it is written only: `./git` of the tree is not the `git` of the system.
+    const auto name = RelPath::parse(program);
+    const bool is_plain_name = name && program.find('/') == std::string_view::npos;
+    const bool covers = each.action == "*" || each.action == program ||
+                        (is_plain_name && each.paths.selects(*name));
     if (covers) allowed = !each.is_denial;
   }
   return allowed;

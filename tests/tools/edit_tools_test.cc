@@ -76,7 +76,7 @@ TEST_F(EditTools, TwoPlacesAreAnErrorWithBoth) {
     const ToolResult result = call(tool, args);
     ASSERT_FALSE(result.ok) << tool;
     EXPECT_EQ(result.error->reason, "patch.ambiguous") << tool;
-    EXPECT_EQ((*result.error->details)["failures"][0]["candidates"].size(), 2U) << tool;
+    EXPECT_EQ((*result.error->details)["files"][0]["failed"][0]["candidates"].size(), 2U) << tool;
   }
   EXPECT_TRUE(overlay_.changes().empty());
 }

@@ -36,7 +36,7 @@ TEST(ToolRegistry, KeepsTheOrderOfRegistration) {
   std::vector<std::string> names;
   for (const ToolInfo* info : registry.list()) names.push_back(info->name);
   EXPECT_EQ(names, (std::vector<std::string>{"Write", "Read", "Apply"}));
-  EXPECT_EQ(registry.schemas().at(1).at("name"), "Read");
+  EXPECT_EQ(registry.schemas().at("tools").at(1).at("name"), "Read");
 }
 
 TEST(ToolRegistry, AnUnknownToolIsAnsweredWithTheNearest) {

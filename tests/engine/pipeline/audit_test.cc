@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/limits.h"
 #include "staging/fs/memory_directory.h"
+#include "tools/schema.h"
 
 namespace galley {
 namespace {
@@ -89,7 +92,7 @@ TEST_F(AuditTest, EachRecordNamesTheOneBefore) {
   ASSERT_EQ(all.size(), 3U);
   const auto first = nlohmann::json::parse(all[0]);
   const auto second = nlohmann::json::parse(all[1]);
-  EXPECT_EQ(first["schema"], "galley.audit/1");
+  EXPECT_EQ(first["schema"], "galley.audit-record/1");
   EXPECT_EQ(first["seq"], 1);
   EXPECT_EQ(first["prev"], std::string(64, '0'));
   EXPECT_EQ(first["timestamp"], "2026-11-18T11:06:40.123Z");
@@ -317,6 +320,27 @@ TEST(AuditRecord, WithoutAnIdItGetsOneFromItsContent) {
   const auto again = nlohmann::json::parse(audit_record(call, kNow));
   EXPECT_EQ(first["execution_id"], again["execution_id"]);
   EXPECT_EQ(first["execution_id"].get<std::string>().size(), 21U);
+}
+
+TEST_F(AuditTest, RecordsConformToTheirSchema) {
+  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/json/audit-record.schema.json");
+  std::ostringstream text_of_schema;
+  text_of_schema << file.rdbuf();
+  const auto schema = JsonSchema::compile(text_of_schema.str());
+  ASSERT_TRUE(schema) << schema.error().message;
+  AuditEvent failed = event("x");
+  failed.error = ToolError{ToolErrorCode::kPermission, "path.protected", "no", nullptr};
+  failed.risk_level = "high";
+  failed.input = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"content", std::string(5000, 'x')}});
+  append(1);
+  ASSERT_TRUE(log_.append(failed));
+  put(text().substr(0, text().size() - 3));
+  append(1);
+  for (const std::string& line : lines()) {
+    const auto violations = schema->check(nlohmann::json::parse(line));
+    EXPECT_TRUE(violations.empty()) << describe(violations) << line;
+  }
 }
 
 TEST_F(AuditTest, FloatsSurviveTheChain) {

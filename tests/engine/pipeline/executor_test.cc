@@ -160,6 +160,8 @@ TEST_F(ExecutorTest, ProgramsAreGrantedByName) {
             "EPERMISSION sandbox.unavailable");
   EXPECT_EQ(said(call("Bash", {{"command", "make"}, {"args", json::array()}})),
             "EPERMISSION capability.missing");
+  EXPECT_EQ(said(call("Bash", {{"command", "./git"}, {"args", json::array()}})),
+            "EPERMISSION capability.missing");
   EXPECT_EQ(said(call("Bash", {{"command", "git status"}})), "EPERMISSION capability.missing")
       << "a shell line is run by the shell, not by git";
 }
