@@ -17,6 +17,7 @@ std::string file_text(const std::string& path) {
 JsonSchema document_schema(const std::string& name) {
   auto schema = JsonSchema::compile(file_text("docs/json/" + name));
   EXPECT_TRUE(schema) << name << ": " << (schema ? "" : schema.error().message);
+  if (!schema) schema = JsonSchema::compile("false");
   return std::move(*schema);
 }
 

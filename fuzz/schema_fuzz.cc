@@ -1,0 +1,20 @@
+// A schema, a NUL byte, a document: compiling ends, judging ends, and twice the same.
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/check.h"
+#include "tools/json_input.h"
+#include "tools/schema.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const size_t nul = input.find('\0');
+  const auto schema = galley::JsonSchema::compile(input.substr(0, nul));
+  if (!schema || nul == input.npos) return 0;
+  const auto document = galley::parse_json(input.substr(nul + 1));
+  if (!document) return 0;
+  const auto violations = schema->check(*document);
+  GALLEY_CHECK(violations == schema->check(*document));
+  for (const auto& violation : violations) GALLEY_CHECK(!violation.message.empty());
+  return 0;
+}
