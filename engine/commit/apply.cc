@@ -32,6 +32,14 @@ bool is_interference(const Error& error) {
   }
 }
 
+/// The system names a slot; people want to hear of the path.
+Error naming(const RelPath& path, Error error) {
+  if (error.os_error == 0) return error;
+  error.message = "cannot change '" + path.str() + "': " + error.message;
+  error.path = path.str();
+  return error;
+}
+
 bool is_same_object(const FileStat& a, const FileStat& b) {
   return a.kind == b.kind && a.inode == b.inode && a.size == b.size && a.mtime_ns == b.mtime_ns &&
          (a.mode & kPermissions) == (b.mode & kPermissions);
@@ -50,8 +58,8 @@ Result<std::optional<ConflictPath>> Applier::run() {
     auto conflict = apply(i);
     if (conflict && !*conflict) continue;
     if (conflict) return conflict;
-    if (!is_interference(conflict.error())) return conflict;
     const JournalOp& here = op(plan_->steps[i]);
+    if (!is_interference(conflict.error())) return fail(naming(here.path, conflict.error()));
     GALLEY_ASSIGN(const Location at, view_->locate(here.path));
     auto found = observe(at);
     ConflictPath path = make_conflict(here.path, here.before.node, found ? *found : Node());

@@ -33,7 +33,8 @@
 //
 // Invariants, each with a test in tests/crash that fails without it:
 //   I1  No path of the workspace changes before the journal and its directory are synced.
-//   I2  The journal holds both images of every path whose object is displaced.
+//   I2  The journal holds both images of every path, also of one whose content stays: the history
+//       is judged and shown without a look at the tree.
 //   I3  Nothing is displaced without being kept: exchange, then look at what was caught.
 //   I4  From a durable ABORT record on, recovery goes backward; without one, forward.
 //   I5  A file whose sync failed is taken away, never synced again.
@@ -45,11 +46,6 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kPrivateFile = 0600;
-
-bool displaces_content(const JournalOp& op) {
-  return op.before.node.kind != op.after.node.kind ||
-         op.before.node.content != op.after.node.content;
-}
 
 bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
@@ -189,7 +185,6 @@ Result<void> Publisher::Attempt::write_slots() {
 Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
   std::set<ContentId> done;
   for (const auto& op : journal_.ops) {
-    if (!displaces_content(op)) continue;
     for (const Node* node : {&op.before.node, &op.after.node}) {
       if (!has_content(*node) || !done.insert(node->content).second) continue;
       if (node->size > kMaxImageBytes) {
@@ -213,7 +208,6 @@ Result<void> Publisher::Attempt::write_journal(const CommitMeta& meta) {
   const auto prepare = [&]() -> Result<void> {
     // Blobs first: the journal may only name what is durable.
     for (const auto& op : journal_.ops) {
-      if (!displaces_content(op)) continue;
       for (const Node* node : {&op.before.node, &op.after.node}) {
         if (!has_content(*node) || node->size <= kMaxImageBytes) continue;
         GALLEY_ASSIGN(const Content content, proposal_.content(*node));

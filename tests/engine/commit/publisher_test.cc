@@ -119,6 +119,20 @@ TEST_P(PublisherFacts, TheHistoryHoldsBothImagesAndTheReason) {
   EXPECT_EQ(load_committed(**state, TxId{2}).error().reason, "history.not_found");
 }
 
+TEST_P(PublisherFacts, TheHistoryHoldsTheContentOfAFileWhoseModeChanged) {
+  put_file(ws(), "script", "#!/bin/sh\n");
+  ChangeBuilder change(ws());
+  change.mode("script", 0755);
+  const Receipt receipt = must_publish(change.proposal());
+  const auto state = StateDirectory::open(ws());
+  ASSERT_TRUE(state && *state);
+  const auto loaded = load_committed(**state, receipt.id);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto content = loaded->store->get(ContentId::of("#!/bin/sh\n"));
+  ASSERT_TRUE(content) << content.error().message;
+  EXPECT_EQ(**content, "#!/bin/sh\n");
+}
+
 TEST_P(PublisherFacts, IdsFollowEachOtherAcrossPublishers) {
   for (uint64_t i = 1; i <= 3; ++i) {
     const auto receipt = must_publish(ChangeBuilder(ws()).write("a", std::to_string(i)).proposal());
