@@ -141,10 +141,13 @@ Result<LoadedPair> load_pair(const Proposal& proposal, const PairPlan& plan) {
   static const Content kEmpty = std::make_shared<const std::string>();
   LoadedPair loaded;
   loaded.before = loaded.after = kEmpty;
-  if (is_file(*plan.before)) {
+  // A content that stayed prints nothing, and the history keeps no image of it.
+  const bool stayed =
+      same_type(*plan.before, *plan.after) && plan.before->content == plan.after->content;
+  if (is_file(*plan.before) && !stayed) {
     GALLEY_ASSIGN(loaded.before, proposal.content(*plan.before));
   }
-  if (is_file(*plan.after)) {
+  if (is_file(*plan.after) && !stayed) {
     GALLEY_ASSIGN(loaded.after, proposal.content(*plan.after));
   }
   loaded.pair = {plan.old_path,

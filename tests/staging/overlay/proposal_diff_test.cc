@@ -129,6 +129,16 @@ TEST_F(ProposalDiffTest, AChangeOfBitsThatGitDoesNotRecordIsNotShown) {
   EXPECT_EQ(*render_diff(Proposal::freeze(overlay_)), "");
 }
 
+TEST_F(ProposalDiffTest, AContentThatStayedIsNotAskedFor) {
+  ASSERT_TRUE(overlay_.set_mode(rel("a.txt"), 0755));
+  ASSERT_TRUE(overlay_.move(rel("bin"), rel("moved")));
+  const auto kept_nowhere = Proposal::from(overlay_.changes(), make_memory_store());
+  const auto text = render_diff(kept_nowhere);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, *render_diff(Proposal::freeze(overlay_)));
+  EXPECT_NE(text->find("similarity index 100%"), std::string::npos);
+}
+
 TEST_F(ProposalDiffTest, AFileInPlaceOfADirectoryIsTakenByGit) {
   ASSERT_TRUE(overlay_.remove_tree(rel("src")));
   ASSERT_TRUE(overlay_.write(rel("src"), "no directory any more\n"));
