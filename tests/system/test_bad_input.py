@@ -1,10 +1,10 @@
 """Bad input: one clear message, the right exit status, and a tree that was not touched."""
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -35,11 +35,17 @@ def one_line_patch(path, before=b"", after=b"owned\n"):
 
 class BadInput(SystemCase):
     def assert_refused(self, *arguments, expect, **options):
-        before = snapshot(self.scratch, with_times=True)
+        before = self.everything()
         result = self.galley(*arguments, expect=expect, **options)
         self.assert_one_clear_message(result)
-        self.assertEqual(snapshot(self.scratch, with_times=True), before)
+        self.assertEqual(self.everything(), before)
         return result
+
+    def everything(self):
+        """All of the scratch folder; the root's own time may change, as a refusal goes on record in .galley."""
+        found = snapshot(self.scratch, with_times=True)
+        found["work"] = found["work"][:2]
+        return found
 
     def test_every_hostile_patch_is_listed(self):
         self.assertEqual(set(HOSTILE), {path.name for path in (PATCHES / "hostile").iterdir()})
@@ -123,7 +129,6 @@ class BadInput(SystemCase):
         self.galley("undo", expect=0)
 
     def test_json_errors_are_one_document(self):
-        import json
         for name in ("no-patch.patch", "parent-directory.patch", "second-file-fails.patch"):
             with self.subTest(patch=name):
                 result = self.galley("--json", "apply", PATCHES / "hostile" / name, expect=(1, 2))
@@ -131,7 +136,7 @@ class BadInput(SystemCase):
                 self.assertIn("reason", document.get("error", document))
 
     def test_call_with_bad_json_or_unknown_tool(self):
-        for arguments in (("call", "write", "{"), ("call", "no_such_tool", "{}"), ("call", "write", "[]")):
+        for arguments in (("call", "Write", "{"), ("call", "no_such_tool", "{}"), ("call", "Write", "[]")):
             with self.subTest(arguments=arguments):
                 self.galley("begin", expect=0)
                 before = snapshot(self.work, with_times=True)

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -18,7 +19,6 @@ class KillNine(SystemCase):
             if path.is_symlink() or path.is_file():
                 path.unlink()
             else:
-                import shutil
                 shutil.rmtree(path)
         patch = []
         for i in range(FILES):
@@ -61,18 +61,27 @@ class KillNine(SystemCase):
             if tree == new:
                 self.galley("undo", expect=0)
                 self.assertEqual(snapshot(self.work), old, f"seed {seed}, round {number}: undo")
+        # What a commit caught is kept for some seconds for late writers; nothing else may lie about.
         self.galley("gc", expect=0)
-        leftover = [str(p.relative_to(self.work)) for p in (self.work / ".galley" / "slot").rglob("*")
-                    if p.is_file()] if (self.work / ".galley" / "slot").exists() else []
-        self.assertEqual(leftover, [], f"seed {seed}")
+        state = self.work / ".galley"
+        kept = {path.stem for path in (state / "j").iterdir()}
+        slots = {path.name for path in (state / "slot").iterdir()} if (state / "slot").exists() else set()
+        self.assertLessEqual(slots, kept, f"seed {seed}")
 
-    def test_a_killed_stager_leaves_nothing_that_gc_does_not_clear(self):
-        self.galley("begin", expect=0)
-        self.galley("call", "write", '{"path": "README.md", "content": "staged\\n"}', expect=0)
+    def test_a_killed_stager_leaves_nothing_but_what_gc_clears(self):
         before = snapshot(self.work)
+        self.galley("begin", expect=0)
+        stages = self.work / ".galley" / "stage"
+        process = subprocess.Popen(
+            [GALLEY, "-C", str(self.work), "call", "Write", "-"], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.stdin.write(b'{"file_path": "README.md",')
+        process.stdin.flush()
+        process.kill()
+        process.wait()
+        process.stdin.close()
         self.galley("rollback", expect=0)
         self.assertEqual(snapshot(self.work), before)
-        stages = self.work / ".galley" / "stage"
         self.assertEqual(list(stages.iterdir()) if stages.exists() else [], [])
 
 

@@ -47,8 +47,11 @@ class Patches(SystemCase):
                 options = PATCH_OPTIONS.get(patch.name, [])
                 work = self.fresh("ours")
                 self.galley("apply", *options, patch, work=work, expect=0)
-                self.galley("apply", "-R", *options, patch, work=work, expect=0)
-                self.assertEqual(snapshot(work), snapshot(PROJECT))
+                changed = snapshot(work)
+                # As for git, a copy has no reverse: the patch does not name all that it would delete.
+                is_copy = patch.name == "07-copy.patch"
+                self.galley("apply", "-R", *options, patch, work=work, expect=1 if is_copy else 0)
+                self.assertEqual(snapshot(work), changed if is_copy else snapshot(PROJECT))
 
     def test_printed_diff_applied_by_git_gives_the_committed_tree(self):
         for patch in good_patches():

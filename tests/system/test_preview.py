@@ -1,9 +1,10 @@
 """Preview: exactly what apply would do, and not a trace on the disk."""
 
 import json
+import subprocess
 import unittest
 
-from support import PATCH_OPTIONS, PATCHES, SystemCase, good_patches, snapshot
+from support import GALLEY, PATCH_OPTIONS, PATCHES, SystemCase, good_patches, snapshot
 
 
 class Preview(SystemCase):
@@ -22,18 +23,19 @@ class Preview(SystemCase):
         for patch in good_patches():
             with self.subTest(patch=patch.name):
                 options = PATCH_OPTIONS.get(patch.name, [])
-                shown = self.galley("preview", *options, patch, expect=0).stdout
-                applied = self.galley("apply", *options, patch, expect=0).stdout
-                committed = self.galley("--json", "show", expect=0).stdout
-                self.assertEqual(json.loads(committed)["diff"], shown.decode())
-                self.assertIn(shown, applied)
+                shown = self.galley("preview", *options, patch, expect=0).stdout.decode()
+                asked = json.loads(self.galley("--json", "preview", *options, patch, expect=0).stdout)
+                applied = json.loads(self.galley("--json", "apply", *options, patch, expect=0).stdout)
+                shown_later = self.galley("show", applied["receipt"]["id"], expect=0).stdout
                 self.galley("undo", expect=0)
+                self.assertEqual(asked["diff"], shown)
+                self.assertEqual(applied["diff"], shown)
+                self.assertEqual(applied["proposal"], asked["proposal"])
+                self.assertIn(shown, shown_later.decode())
 
     def test_works_in_a_tree_that_cannot_be_written(self):
         # Root may write anywhere, so ask the kernel for a read-only view instead of mode bits.
         script = f"mount --bind {self.work} {self.work} && mount -o remount,ro,bind {self.work} && exec \"$@\""
-        import subprocess
-        from support import GALLEY
         probe = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
         if probe.returncode != 0:
             self.skipTest("no user namespaces here")

@@ -1,9 +1,12 @@
 """Where things are printed: results on stdout, talk on stderr, colours only for eyes."""
 
+import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
+import termios
 import unittest
 
 from support import GALLEY, PATCHES, SystemCase
@@ -17,6 +20,7 @@ class Streams(SystemCase):
     def on_terminal(self, *arguments, env=None):
         """Runs the program with stdout on a pseudo-terminal and returns what was shown."""
         master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         environment = {**os.environ, "TERM": "xterm-256color", "PAGER": "cat", "GALLEY_PAGER": "cat"}
         environment.pop("NO_COLOR", None)
         environment.update(env or {})
@@ -70,7 +74,7 @@ class Streams(SystemCase):
 
     def test_json_is_one_document_and_nothing_else(self):
         for arguments in (("preview", GOOD), ("apply", GOOD), ("log",), ("show",), ("status",), ("undo",),
-                          ("tools", "list"), ("doctor",), ("log",)):
+                          ("tools", "list"), ("tools", "show", "Write"), ("doctor",), ("log",)):
             with self.subTest(arguments=arguments):
                 result = self.galley("--json", *arguments, expect=(0, 1))
                 json.loads(result.stdout)
