@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "staging/sandbox/layer.h"
+#include "staging/sandbox/tree_copy.h"
 
 namespace galley {
 namespace {
@@ -19,6 +20,7 @@ constexpr uint32_t kOwnerRead = 0400;
 constexpr size_t kHashPieceBytes = size_t{1} << 20U;
 constexpr size_t kMaxRefusedKept = 100;
 constexpr uint32_t kMergedDirectoryMode = 0755;
+constexpr uint32_t kOwnerOnly = 0600;
 
 Result<ContentId> hash_file(const Directory& directory, const RelPath& path, uint64_t& size) {
   GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
@@ -67,6 +69,7 @@ class Absorption {
   Result<void> remove(const RelPath& path, const Node& now);
   Result<void> put(const RelPath& path, const Node& node, const Node& now);
   Result<void> stash(const Directory& directory, const RelPath& name, const RelPath& path);
+  Result<void> copy_output(const Directory& directory, const RelPath& name, const RelPath& path);
   Result<void> make_scratch_parents(const RelPath& path);
   Result<bool> is_ignored(const RelPath& path, bool is_directory) const;
   Result<bool> is_same_file(const RelPath& path, const Node& now, const Node& found) const;
@@ -339,7 +342,39 @@ Result<void> Absorption::stash(const Directory& directory, const RelPath& name,
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(scratch_, path));
   GALLEY_TRY(make_scratch_parents(path));
   ++report_.ignored;
-  return directory.rename(name, scratch_, path, RenameMode::kReplace);
+  auto moved = directory.rename(name, scratch_, path, RenameMode::kReplace);
+  if (moved || moved.error().os_error != EXDEV) return moved;
+  return copy_output(directory, name, path);
+}
+
+/// For a scratch layer on another file system than the upper one.
+Result<void> Absorption::copy_output(const Directory& directory, const RelPath& name,
+                                     const RelPath& path) {
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+  if (stat.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(const std::string target, directory.read_link(name));
+    GALLEY_TRY(scratch_.make_symlink(path, target));
+  } else if (stat.kind == FileKind::kRegular) {
+    GALLEY_ASSIGN(const auto from, directory.open_file(name, OpenMode::kRead));
+    GALLEY_ASSIGN(const auto to, scratch_.open_file(path, OpenMode::kCreateNew, kOwnerOnly));
+    GALLEY_TRY(copy_bytes(*from, *to, stat.size));
+    GALLEY_TRY(to->set_mode(stat.mode & kPermissionBits));
+  } else if (stat.kind == FileKind::kDirectory) {
+    GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
+    GALLEY_TRY(scratch_.make_directory(path, kMergedDirectoryMode));
+    GALLEY_ASSIGN(const auto entries, opened->list());
+    for (const DirectoryEntry& entry : entries) {
+      GALLEY_ASSIGN(const RelPath child_name, RelPath::parse(entry.name));
+      GALLEY_ASSIGN(const RelPath child, path.join(child_name));
+      GALLEY_TRY(copy_output(*opened, child_name, child));
+    }
+    GALLEY_TRY(scratch_.set_mode(path, stat.mode & kPermissionBits));
+  } else if (is_whiteout(directory, name)) {
+    return make_whiteout(scratch_, path);
+  } else {
+    return {};  // a socket or FIFO means nothing to the next command
+  }
+  return imitate_owner(scratch_, path, stat);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
@@ -40,13 +41,20 @@ struct SharedLayer {
   std::string path;
 };
 
+/// Where layers lie.
+struct Homes {
+  LayerHome upper;
+  std::optional<LayerHome> outside;
+};
+
 class Sandbox final : public CommandRunner {
  public:
-  Sandbox(SandboxOptions options, std::unique_ptr<Directory> workspace, LayerHome home,
+  Sandbox(SandboxOptions options, std::unique_ptr<Directory> workspace, Homes homes,
           bool is_copying, const Clock& clock)
       : options_(std::move(options)),
         workspace_(std::move(workspace)),
-        home_(std::move(home)),
+        home_(std::move(homes.upper)),
+        outside_(std::move(homes.outside)),
         clock_(&clock),
         is_copying_(is_copying) {}
 
@@ -67,13 +75,18 @@ class Sandbox final : public CommandRunner {
                        CommandResult& result);
   Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
                       CommandResult& result, std::vector<RelPath> deleted = {});
+  [[nodiscard]] const LayerHome& lower_home() const { return outside_ ? *outside_ : home_; }
+  [[nodiscard]] Result<std::unique_ptr<Directory>> scratch() const {
+    return lower_home().directory().open_directory(*RelPath::parse("scratch"));
+  }
   [[nodiscard]] std::string below_home(const RelPath& path) const {
     return home_.path() + "/" + path.str();
   }
 
   SandboxOptions options_;
   std::unique_ptr<Directory> workspace_;
-  LayerHome home_;
+  LayerHome home_;                    ///< of upper layers and kept directories
+  std::optional<LayerHome> outside_;  ///< of lower layers, when home_ is inside the workspace
   const Clock* clock_;
   /// Held shared by commands whose effects are dropped, alone by one that may change the layers.
   std::shared_mutex layers_in_use_;
@@ -84,16 +97,18 @@ class Sandbox final : public CommandRunner {
 };
 
 Result<void> Sandbox::prepare() {
-  for (const char* name : {"staged", "scratch", "run", "keep"}) {
+  const auto make = [](const LayerHome& home, const char* name, bool is_fresh) -> Result<void> {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-    // Staged layers and runs of a process that was killed are of no use; scratch is.
-    if (std::string_view(name) == "staged" || std::string_view(name) == "run") {
-      GALLEY_TRY(erase_layer(home_.directory(), path));
-    }
-    GALLEY_TRY(make_directories(home_.directory(), path, kPrivateMode));
-  }
-  GALLEY_ASSIGN(const auto scratch, home_.directory().open_directory(*RelPath::parse("scratch")));
-  return imitate_root(*scratch, *workspace_);
+    if (is_fresh) GALLEY_TRY(erase_layer(home.directory(), path));
+    return make_directories(home.directory(), path, kPrivateMode);
+  };
+  // Staged layers and runs of a process that was killed are of no use; scratch is.
+  GALLEY_TRY(make(home_, "run", true));
+  GALLEY_TRY(make(home_, "keep", false));
+  GALLEY_TRY(make(lower_home(), "staged", true));
+  GALLEY_TRY(make(lower_home(), "scratch", false));
+  GALLEY_ASSIGN(const auto opened, scratch());
+  return imitate_root(*opened, *workspace_);
 }
 
 /// The layer that shows what the overlay proposes: one that does already, or one brought up to it.
@@ -113,10 +128,11 @@ Result<std::shared_ptr<SharedLayer>> Sandbox::staged_layer(const Overlay& overla
     return fail(shown.error());
   }
   const RelPath place = numbered("staged", next_number_++);
-  GALLEY_TRY(home_.directory().make_directory(place, kPrivateMode));
-  GALLEY_ASSIGN(auto directory, home_.directory().open_directory(place));
+  const LayerHome& home = lower_home();
+  GALLEY_TRY(home.directory().make_directory(place, kPrivateMode));
+  GALLEY_ASSIGN(auto directory, home.directory().open_directory(place));
   auto fresh = std::make_shared<SharedLayer>(
-      SharedLayer{StagedLayer(std::move(directory), *workspace_), below_home(place)});
+      SharedLayer{StagedLayer(std::move(directory), *workspace_), home.path() + "/" + place.str()});
   GALLEY_TRY(fresh->layer.show(changes, *overlay.store()));
   layers_.push_back(fresh);
   return fresh;
@@ -174,10 +190,10 @@ Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Ove
   const bool wanted = command.effects == EffectsRule::kStageAlways ||
                       (command.effects == EffectsRule::kStageOnSuccess && result.succeeded());
   if (!wanted || result.breach) return {};
-  GALLEY_ASSIGN(const auto scratch, home_.directory().open_directory(*RelPath::parse("scratch")));
+  GALLEY_ASSIGN(const auto outputs, scratch());
   const AbsorbRules rules{options_.is_ignored, command.propose_ignored, command.keep,
                           std::move(deleted)};
-  GALLEY_ASSIGN(AbsorbReport report, absorb_layer(upper, *scratch, overlay, rules));
+  GALLEY_ASSIGN(AbsorbReport report, absorb_layer(upper, *outputs, overlay, rules));
   result.refused = std::move(report.refused);
   result.effects_staged = result.refused.empty();
   result.staged_paths = result.effects_staged ? report.staged : 0;
@@ -219,7 +235,7 @@ Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay
   const RelPath place = numbered("run", next_number_++);
   GALLEY_TRY(make_run_directory(place));
   GALLEY_TRY(make_kept_directories(command, request));
-  request.lowers = {staged->path, home_.path() + "/scratch"};
+  request.lowers = {staged->path, lower_home().path() + "/scratch"};
   request.upper_home = below_home(place);
   const auto run_and_read_back = [&]() -> Result<CommandResult> {
     GALLEY_ASSIGN(CommandResult result, start(command, request));
@@ -242,8 +258,8 @@ Result<CommandResult> Sandbox::run_on_copy(const Command& command, Overlay& over
                 "a command that keeps directories between runs needs the namespaces; see galley "
                 "doctor for what this machine lacks, or take `keep` away");
   }
-  GALLEY_ASSIGN(const auto scratch, home_.directory().open_directory(*RelPath::parse("scratch")));
-  GALLEY_ASSIGN(CopyRun copy, CopyRun::make(overlay, *scratch, options_.workspace));
+  GALLEY_ASSIGN(const auto outputs, scratch());
+  GALLEY_ASSIGN(CopyRun copy, CopyRun::make(overlay, *outputs, options_.workspace));
   copy.adapt(request);
   GALLEY_ASSIGN(CommandResult result, start(command, request));
   GALLEY_ASSIGN(std::vector<RelPath> deleted, copy.extract());
@@ -266,13 +282,31 @@ std::string find_helper() {
   return {};
 }
 
-/// A place for layers, or where there is none and copies will do, one for those.
-Result<LayerHome> open_home(const SandboxOptions& options, bool& is_copying) {
-  if (is_copying) return LayerHome::open(options.layer_home, LayerUse::kCopy);
-  auto home = LayerHome::open(options.layer_home, LayerUse::kOverlay);
-  if (home || !options.allow_copy) return home;
+bool is_inside(const std::string& path, const std::string& workspace) {
+  char canonical[PATH_MAX];
+  if (realpath(path.c_str(), canonical) == nullptr) return false;
+  return std::string_view(canonical).starts_with(workspace + "/");
+}
+
+/// Places for layers. A lower layer cannot lie inside another (ELOOP), which the workspace is; an
+/// upper one may.
+Result<Homes> open_homes(const SandboxOptions& options, LayerUse use) {
+  GALLEY_ASSIGN(LayerHome upper, LayerHome::open(options.layer_home, use));
+  Homes homes{std::move(upper), std::nullopt};
+  if (!options.scratch_home.empty() || is_inside(homes.upper.path(), options.workspace)) {
+    GALLEY_ASSIGN(LayerHome outside, LayerHome::open(options.scratch_home, use));
+    homes.outside.emplace(std::move(outside));
+  }
+  return homes;
+}
+
+/// As open_homes; where no overlay can be had and copies will do, for those.
+Result<Homes> open_homes(const SandboxOptions& options, bool& is_copying) {
+  if (is_copying) return open_homes(options, LayerUse::kCopy);
+  auto homes = open_homes(options, LayerUse::kOverlay);
+  if (homes || !options.allow_copy) return homes;
   is_copying = true;
-  return LayerHome::open(options.layer_home, LayerUse::kCopy);
+  return open_homes(options, LayerUse::kCopy);
 }
 
 }  // namespace
@@ -291,9 +325,9 @@ Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, cons
   options.workspace = canonical;
   GALLEY_ASSIGN(auto workspace, open_disk_directory(options.workspace));
   bool is_copying = options.force_copy;
-  GALLEY_ASSIGN(auto home, open_home(options, is_copying));
+  GALLEY_ASSIGN(Homes homes, open_homes(options, is_copying));
   auto sandbox = std::make_unique<Sandbox>(std::move(options), std::move(workspace),
-                                           std::move(home), is_copying, clock);
+                                           std::move(homes), is_copying, clock);
   GALLEY_TRY(sandbox->prepare());
   return std::unique_ptr<CommandRunner>(std::move(sandbox));
 }

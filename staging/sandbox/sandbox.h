@@ -19,10 +19,14 @@ using IgnoreRule = std::function<Result<bool>(const RelPath&, bool)>;
 /// How commands of one workspace are run.
 struct SandboxOptions {
   std::string workspace;  ///< any path of the workspace's root
-  /// Where layers lie: `.galley/stage/<tx>` of a transaction that outlives the process. Empty: a
-  /// private directory below $TMPDIR that goes with the runner, so that nothing is written into
-  /// the workspace.
+  /// Where commands write: `.galley/stage/<tx>` of a transaction that outlives the process, so that
+  /// contents reach its store by rename. Empty: a private directory below $TMPDIR that goes with
+  /// the runner, so that nothing is written into the workspace.
   std::string layer_home;
+  /// Where the layers lie that show the proposed tree and hold git-ignored outputs. overlayfs wants
+  /// them outside the workspace. Empty: beside the others when those are outside, else a private
+  /// directory below $TMPDIR, and ignored outputs go with the runner.
+  std::string scratch_home;
   std::string keep_home;    ///< where Command::keep persists; empty: in the layer home
   std::string helper;       ///< path of galley-sandbox; empty: looked for beside this program
   bool allow_copy = false;  ///< without namespaces, run on a copy of the tree instead of refusing

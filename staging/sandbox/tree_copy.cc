@@ -16,7 +16,18 @@ constexpr uint32_t kUpperMode = 0755;
 constexpr int64_t kClockTickNs = 20'000'000;  // of coarse file times, twice over
 constexpr size_t kCopyPieceBytes = size_t{16} << 20U;
 
-/// Copies bytes inside the kernel, which shares the blocks where the file system can.
+/// Nothing that a command can do to a file leaves all of these as they were: ctime is the
+/// kernel's. Link counts change when another name of it goes.
+bool is_same(const FileStat& a, const FileStat& b, int64_t racy_from_ns) {
+  const bool is_directory = a.kind == FileKind::kDirectory;
+  // Made in the clock tick in which the command may have begun: nobody can tell.
+  if (!is_directory && a.ctime_ns >= racy_from_ns) return false;
+  return a.kind == b.kind && a.inode == b.inode && a.mode == b.mode && a.size == b.size &&
+         (is_directory || a.ctime_ns == b.ctime_ns);
+}
+
+}  // namespace
+
 Result<void> copy_bytes(File& from, File& to, uint64_t size) {
   for (uint64_t done = 0; done < size;) {
     const ssize_t moved =
@@ -36,18 +47,6 @@ Result<void> copy_bytes(File& from, File& to, uint64_t size) {
   }
   return {};
 }
-
-/// Nothing that a command can do to a file leaves all of these as they were: ctime is the
-/// kernel's. Link counts change when another name of it goes.
-bool is_same(const FileStat& a, const FileStat& b, int64_t racy_from_ns) {
-  const bool is_directory = a.kind == FileKind::kDirectory;
-  // Made in the clock tick in which the command may have begun: nobody can tell.
-  if (!is_directory && a.ctime_ns >= racy_from_ns) return false;
-  return a.kind == b.kind && a.inode == b.inode && a.mode == b.mode && a.size == b.size &&
-         (is_directory || a.ctime_ns == b.ctime_ns);
-}
-
-}  // namespace
 
 Result<TreeCopy> TreeCopy::make(Overlay& overlay, const std::string& workspace,
                                 const Directory& target, const TreeCopySources& sources) {

@@ -11,6 +11,9 @@
 
 namespace galley {
 
+/// Copies `size` bytes inside the kernel, which shares the blocks where the file system can.
+[[nodiscard]] Result<void> copy_bytes(File& from, File& to, uint64_t size);
+
 /// What a copy needs beside the overlay.
 struct TreeCopySources {
   const Directory& scratch;  ///< git-ignored outputs of earlier commands

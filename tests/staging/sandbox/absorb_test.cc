@@ -1,0 +1,212 @@
+// Upper layers made by hand: what each object in one means, without a kernel that makes it.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "staging/sandbox/layer.h"
+#include "tests/support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+void put_file(const TempDirectory& directory, const std::string& path, const std::string& text) {
+  ASSERT_TRUE(make_directories(directory.directory(), rel(path).parent(), 0755).has_value());
+  auto file = directory.directory().open_file(rel(path), OpenMode::kCreateNew, 0644);
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  ASSERT_TRUE((*file)->write_at(0, text).has_value());
+}
+
+class AbsorbTest : public testing::Test {
+ protected:
+  AbsorbTest() {
+    put_file(workspace_, "a", "a");
+    put_file(workspace_, "d/b", "b");
+    put_file(workspace_, "d/c", "c");
+    put_file(workspace_, "d/e/f", "f");
+  }
+
+  AbsorbReport absorb(AbsorbRules rules = {}) {
+    auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, rules);
+    EXPECT_TRUE(report.has_value()) << report.error().message;
+    return report ? *std::move(report) : AbsorbReport();
+  }
+
+  void make_opaque(const std::string& path) {
+    ASSERT_TRUE(
+        upper_.directory().set_attribute(rel(path), {"user.overlay.opaque", "y"}).has_value());
+  }
+
+  std::vector<std::string> changes() {
+    std::vector<std::string> out;
+    for (const Change& change : overlay_.changes()) {
+      out.push_back((change.is_create()   ? "A "
+                     : change.is_delete() ? "D "
+                                          : "M ") +
+                    change.path.str());
+    }
+    return out;
+  }
+
+  SystemClock clock_;
+  TempDirectory workspace_;
+  TempDirectory upper_;
+  TempDirectory scratch_;
+  TempDirectory stage_;
+  Overlay overlay_{workspace_.directory(), make_memory_store(), clock_};
+};
+
+TEST_F(AbsorbTest, EmptyLayerIsNoChange) {
+  const AbsorbReport report = absorb();
+  EXPECT_EQ(report.staged, 0U);
+  EXPECT_TRUE(changes().empty());
+  EXPECT_TRUE(overlay_.entries().empty());
+}
+
+TEST_F(AbsorbTest, WhiteoutOfADirectoryDeletesAllBelow) {
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
+  absorb();
+  EXPECT_EQ(changes(), (std::vector<std::string>{"D d", "D d/b", "D d/c", "D d/e", "D d/e/f"}));
+}
+
+TEST_F(AbsorbTest, WhiteoutOfNothingIsNoChange) {
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("never-was")).has_value());
+  absorb();
+  EXPECT_TRUE(changes().empty());
+}
+
+TEST_F(AbsorbTest, OpaqueDirectoryReplacesAtEveryDepth) {
+  put_file(upper_, "d/c", "new c");
+  put_file(upper_, "d/e/g", "g");
+  make_opaque("d");
+  absorb();
+  EXPECT_EQ(changes(), (std::vector<std::string>{"D d/b", "M d/c", "D d/e/f", "A d/e/g"}));
+}
+
+TEST_F(AbsorbTest, MergedDirectoryKeepsTheRest) {
+  put_file(upper_, "d/e/g", "g");
+  absorb();
+  EXPECT_EQ(changes(), (std::vector<std::string>{"A d/e/g"}));
+}
+
+TEST_F(AbsorbTest, SameBytesAndModeAreNoChange) {
+  put_file(upper_, "a", "a");
+  absorb();
+  EXPECT_TRUE(changes().empty());
+  EXPECT_TRUE(overlay_.entries().empty());  // not even a read
+}
+
+TEST_F(AbsorbTest, ComparesWithTheStagedViewNotTheBase) {
+  ASSERT_TRUE(overlay_.write(rel("a"), "staged").has_value());
+  put_file(upper_, "a", "a");  // the command put the base back
+  const AbsorbReport report = absorb();
+  EXPECT_EQ(report.staged, 1U);
+  EXPECT_TRUE(changes().empty());
+}
+
+TEST_F(AbsorbTest, HardLinksAreFilesOfTheirOwn) {
+  put_file(upper_, "one", "same");
+  ASSERT_EQ(link((upper_.path() + "/one").c_str(), (upper_.path() + "/two").c_str()), 0);
+  absorb();
+  EXPECT_EQ(changes(), (std::vector<std::string>{"A one", "A two"}));
+  EXPECT_EQ(overlay_.node(rel("one"))->mode, overlay_.node(rel("two"))->mode);
+}
+
+TEST_F(AbsorbTest, RefusalLeavesTheOverlayAsItWas) {
+  ASSERT_TRUE(overlay_.write(rel("a"), "staged").has_value());
+  const auto before = overlay_.entries();
+  put_file(upper_, "aa", "x");
+  ASSERT_EQ(mkfifo((upper_.path() + "/pipe").c_str(), 0600), 0);
+  const AbsorbReport report = absorb();
+  ASSERT_EQ(report.refused.size(), 1U);
+  EXPECT_EQ(overlay_.entries(), before);
+}
+
+TEST_F(AbsorbTest, UnaskedOverlayFeaturesAreRefused) {
+  ASSERT_TRUE(upper_.directory().make_directory(rel("d"), 0755).has_value());
+  ASSERT_TRUE(upper_.directory()
+                  .set_attribute(rel("d"), {"user.overlay.redirect", "/elsewhere"})
+                  .has_value());
+  EXPECT_EQ(absorb().refused.size(), 1U);
+}
+
+TEST_F(AbsorbTest, ProtectedNamesAreCountedAndDropped) {
+  put_file(upper_, ".git/config", "x");
+  put_file(upper_, "d/.Git/config", "x");
+  put_file(upper_, ".galley/lock", "x");
+  const AbsorbReport report = absorb();
+  EXPECT_EQ(report.protected_paths, 3U);
+  EXPECT_TRUE(changes().empty());
+}
+
+TEST_F(AbsorbTest, DirectoryWithAForeignRepositoryIsNotDeleted) {
+  put_file(workspace_, "d/vendor/.git/HEAD", "x");
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
+  const AbsorbReport report = absorb();
+  ASSERT_EQ(report.refused.size(), 1U);
+  EXPECT_EQ(report.refused[0].path, "d/vendor/.git");
+  EXPECT_TRUE(changes().empty());
+}
+
+TEST_F(AbsorbTest, IgnoredOutputsMoveIntoScratchAndStayMerged) {
+  AbsorbRules rules;
+  rules.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+    return path.str() == "out" || path.is_below(rel("out"));
+  };
+  put_file(scratch_, "out/old", "old");
+  put_file(upper_, "out/new", "new");
+  put_file(upper_, "kept", "k");
+  const AbsorbReport report = absorb(rules);
+  EXPECT_EQ(report.ignored, 1U);
+  EXPECT_EQ(changes(), (std::vector<std::string>{"A kept"}));
+  EXPECT_EQ(*read_file(scratch_.directory(), rel("out/old"), 10), "old");
+  EXPECT_EQ(*read_file(scratch_.directory(), rel("out/new"), 10), "new");
+}
+
+TEST_F(AbsorbTest, IgnoredDeleteIsHiddenInScratch) {
+  AbsorbRules rules;
+  rules.is_ignored = [](const RelPath& path, bool) -> Result<bool> { return path.str() == "a"; };
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("a")).has_value());
+  absorb(rules);
+  EXPECT_TRUE(changes().empty());
+  EXPECT_TRUE(is_whiteout(scratch_.directory(), rel("a")));
+}
+
+TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
+  AbsorbRules rules;
+  rules.is_ignored = [](const RelPath&, bool) -> Result<bool> { return true; };
+  ASSERT_TRUE(overlay_.write(rel("forced"), "1").has_value());
+  put_file(upper_, "forced", "2");
+  absorb(rules);
+  EXPECT_EQ(**overlay_.read(rel("forced")), "2");
+}
+
+TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
+  std::shared_ptr<Directory> stage = *open_disk_directory(stage_.path());
+  Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
+  put_file(upper_, "big", std::string(100'000, 'x'));
+  struct stat before {};
+  ASSERT_EQ(lstat((upper_.path() + "/big").c_str(), &before), 0);
+  const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay, {});
+  ASSERT_TRUE(report.has_value());
+  struct stat after {};
+  const std::string id = overlay.node(rel("big"))->content.hex();
+  ASSERT_EQ(lstat((stage_.path() + "/" + id).c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_EQ((*overlay.read(rel("big")))->size(), 100'000U);
+}
+
+TEST(EraseLayer, RemovesWhatACommandMadeHardToRemove) {
+  TempDirectory place;
+  put_file(place, "victim/a/b/c", "x");
+  ASSERT_EQ(symlink("/etc", (place.path() + "/victim/a/link").c_str()), 0);
+  ASSERT_EQ(chmod((place.path() + "/victim/a/b").c_str(), 0), 0);
+  ASSERT_EQ(chmod((place.path() + "/victim").c_str(), 0), 0);
+  ASSERT_TRUE(erase_layer(place.directory(), rel("victim")).has_value());
+  EXPECT_TRUE(place.directory().list()->empty());
+  EXPECT_TRUE(erase_layer(place.directory(), rel("victim")).has_value());
+}
+
+}  // namespace
+}  // namespace galley

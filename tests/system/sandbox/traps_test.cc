@@ -1,0 +1,229 @@
+// The traps that were met while the sandbox was designed; docs/sandbox.md lists them in order.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "staging/sandbox/layer_home.h"
+#include "tests/system/sandbox/world.h"
+
+namespace galley {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SandboxTraps : public testing::TestWithParam<User> {};
+
+TEST_P(SandboxTraps, RootInsideIsNobodyOutside) {
+  as_user(GetParam(), [] {
+    World world;
+    const CommandResult result = world.sh("cat /proc/self/uid_map | awk '{print $2}'");
+    const std::string mapped = result.standard_output.text();
+    EXPECT_NE(mapped, "0\n");
+    EXPECT_EQ(mapped, geteuid() == 0 ? "1879048192\n" : "65534\n");
+    // Files it makes belong to the workspace's owner all the same.
+    world.defaults().effects = EffectsRule::kStageAlways;
+    EXPECT_EQ(world.sh("touch x; stat -c %u x a.txt").standard_output.text(),
+              geteuid() == 0 ? "0\n0\n" : "65534\n65534\n");
+  });
+}
+
+TEST_P(SandboxTraps, CommandRunsAsTheOwnerOfTheWorkspace) {
+  if (geteuid() != 0) return;  // needs two users
+  as_user(User::kRoot, [] {
+    World world;
+    for (const auto& entry : fs::recursive_directory_iterator(world.root())) {
+      ASSERT_EQ(lchown(entry.path().c_str(), 100'123, 100'123), 0);
+    }
+    ASSERT_EQ(lchown(world.root().c_str(), 100'123, 100'123), 0);
+    ASSERT_TRUE(world.overlay().write(rel("a.txt"), "proposed\n").has_value());
+    const CommandResult result = world.sh("id -u; stat -c %u a.txt dir; echo more >> a.txt");
+    EXPECT_EQ(result.standard_output.text(), "100123\n100123\n100123\n");
+    EXPECT_EQ(**world.overlay().read(rel("a.txt")), "proposed\nmore\n");
+  });
+}
+
+TEST_P(SandboxTraps, LayersAreClosedToOthers) {
+  as_user(GetParam(), [] {
+    World world;
+    world.sh("cp /bin/true tool; chmod 4755 tool");
+    struct stat found {};
+    ASSERT_EQ(stat(world.home().c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 07777, 0700U);
+  });
+}
+
+TEST_P(SandboxTraps, FifoOfTheWorkspaceIsNotTheHosts) {
+  as_user(GetParam(), [] {
+    World world;
+    ASSERT_EQ(mkfifo((world.root() + "/pipe").c_str(), 0666), 0);
+    // A reader of the host would hang on its own FIFO for ever: inside it is another object.
+    world.defaults().limits.wall = std::chrono::seconds(5);
+    const CommandResult result =
+        world.sh("(echo through > pipe &) ; timeout 2 cat pipe; rm pipe; true");
+    EXPECT_EQ(result.standard_output.text(), "through\n");
+    struct stat found {};
+    EXPECT_EQ(lstat((world.root() + "/pipe").c_str(), &found), 0);
+  });
+}
+
+TEST_P(SandboxTraps, RenamingALowerDirectoryIsACopy) {
+  as_user(GetParam(), [] {
+    World world;
+    const CommandResult result = world.python(
+        "import os\ntry: os.rename('dir', 'moved')\nexcept OSError as e: print(e.errno)");
+    EXPECT_EQ(result.standard_output.text(), "18\n");  // EXDEV
+    world.sh("mv dir moved");
+    EXPECT_EQ(
+        world.changes(),
+        (std::vector<std::string>{"D dir", "D dir/b.txt", "D dir/sub", "D dir/sub/c.txt", "A moved",
+                                  "A moved/b.txt", "A moved/sub", "A moved/sub/c.txt"}));
+  });
+}
+
+TEST_P(SandboxTraps, LayersMayLieInsideTheWorkspaceUnderGalley) {
+  as_user(GetParam(), [] {
+    const TempDirectory workspace;
+    ASSERT_EQ(mkdir((workspace.path() + "/.galley").c_str(), 0700), 0);
+    std::ofstream(workspace.path() + "/f") << "f\n";
+    SystemClock clock;
+    SandboxOptions options;
+    options.workspace = workspace.path();
+    options.layer_home = workspace.path() + "/.galley/stage";
+    options.helper = helper_program();
+    options.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+      return path.str() == "out";
+    };
+    const auto runner = make_sandbox(options, clock);
+    ASSERT_TRUE(runner.has_value()) << runner.error().message;
+    Overlay overlay(workspace.directory(), make_memory_store(), clock);
+    Command command;
+    command.argv = {"sh", "-c", "ls -A; find . | wc -l; echo new > g; mkdir out; echo o > out/o"};
+    const auto result = (*runner)->run(command, overlay);
+    ASSERT_TRUE(result.has_value()) << result.error().message;
+    command.argv = {"sh", "-c", "cat g out/o"};
+    EXPECT_EQ((*runner)->run(command, overlay)->standard_output.text(), "new\no\n");
+    EXPECT_EQ(result->standard_output.text(), "f\n2\n");
+    EXPECT_TRUE(result->effects_staged);
+    EXPECT_EQ(overlay.changes().size(), 1U);
+  });
+}
+
+TEST_P(SandboxTraps, LayersCannotLieOnOverlayfs) {
+  if (geteuid() != 0) return;  // mounts one to show it
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = 1;
+    if (unshare(CLONE_NEWNS) == 0 &&
+        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+      const TempDirectory place;
+      for (const char* name : {"l", "u", "w", "m"}) fs::create_directory(place.path() + "/" + name);
+      const std::string options = "lowerdir=" + place.path() + "/l,upperdir=" + place.path() +
+                                  "/u,workdir=" + place.path() + "/w";
+      const std::string target = place.path() + "/m";
+      if (mount("overlay", target.c_str(), "overlay", 0, options.c_str()) == 0) {
+        const auto home = LayerHome::open(target + "/layers");
+        const bool is_refused = !home && home.error().reason == "sandbox.unavailable" &&
+                                home.error().message.find("overlayfs") != std::string::npos;
+        status = is_refused ? 0 : 2;
+        (void)umount2(target.c_str(), MNT_DETACH);
+      }
+    }
+    _exit(status);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_P(SandboxTraps, FilesOfOtherOwnersCanBeRead) {
+  if (geteuid() != 0) return;  // needs files of another user
+  World world;
+  ASSERT_EQ(lchown((world.root() + "/a.txt").c_str(), 4242, 4242), 0);
+  as_user(User::kRoot, [&] {
+    const CommandResult result = world.sh("cat a.txt; stat -c %u a.txt; echo x >> dir/b.txt");
+    EXPECT_EQ(result.standard_output.text(), "alpha\n4242\n");
+    EXPECT_EQ(world.changes(), (std::vector<std::string>{"M dir/b.txt"}));
+  });
+}
+
+TEST_P(SandboxTraps, WritingOneNameOfAHardLinkLeavesTheOther) {
+  as_user(GetParam(), [] {
+    World world;
+    ASSERT_EQ(link((world.root() + "/a.txt").c_str(), (world.root() + "/twin.txt").c_str()), 0);
+    world.sh("echo more >> a.txt");
+    EXPECT_EQ(world.changes(), (std::vector<std::string>{"M a.txt"}));
+  });
+}
+
+TEST_P(SandboxTraps, ShadowedGitCanBeWrittenAndIsDropped) {
+  as_user(GetParam(), [] {
+    World world;
+    world.defaults().git = GitAccess::kShadow;
+    world.put_file(".git/HEAD", "ref: refs/heads/main\n");
+    world.put_file(".git/config", "[core]\n");
+    const std::string before = world.picture();
+    const CommandResult result =
+        world.sh("echo x > .git/index; echo moved > .git/HEAD; cat .git/HEAD; echo y > y");
+    EXPECT_EQ(result.standard_output.text(), "moved\n");
+    EXPECT_EQ(world.changes(), (std::vector<std::string>{"A y"}));
+    EXPECT_EQ(result.protected_paths, 1U);
+    EXPECT_EQ(world.picture(), before);
+    EXPECT_EQ(world.sh("cat .git/HEAD").standard_output.text(), "ref: refs/heads/main\n");
+  });
+}
+
+TEST_P(SandboxTraps, MovedWorkspaceIsNoticed) {
+  as_user(GetParam(), [] {
+    World world;
+    const std::string aside = world.root() + "-aside";
+    ASSERT_EQ(rename(world.root().c_str(), aside.c_str()), 0);
+    ASSERT_EQ(mkdir(world.root().c_str(), 0755), 0);
+    Command command;
+    command.argv = {"true"};
+    const auto result = world.try_run(command);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().reason, "sandbox.unavailable");
+    ASSERT_EQ(rmdir(world.root().c_str()), 0);
+    ASSERT_EQ(rename(aside.c_str(), world.root().c_str()), 0);
+  });
+}
+
+TEST_P(SandboxTraps, HundredThousandSmallFilesAreAbsorbed) {
+  // Half for each user; the sum is what the name says.
+  as_user(GetParam(), [] {
+    // In memory: this is about names and contents, not about a disk's way to delete.
+    if (fs::exists("/dev/shm")) (void)setenv("TMPDIR", "/dev/shm", 1);
+    const TempDirectory memory;
+    (void)unsetenv("TMPDIR");
+    SandboxOptions options;
+    options.layer_home = memory.path() + "/layers";
+    World world(std::move(options));
+    world.defaults().limits.max_memory_bytes = 0;
+    const CommandResult result = world.python(R"(
+import os
+for d in range(50):
+    os.mkdir('d%d' % d)
+    for f in range(1000):
+        with open('d%d/f%d' % (d, f), 'w') as o: o.write('%d %d' % (d, f))
+)");
+    EXPECT_TRUE(result.effects_staged);
+    EXPECT_EQ(result.staged_paths, 50'050U);
+    EXPECT_EQ(world.overlay().changes().size(), 50'050U);
+    EXPECT_EQ(**world.overlay().read(rel("d49/f999")), "49 999");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Users, SandboxTraps, testing::Values(User::kRoot, User::kNobody),
+                         [](const auto& test) {
+                           return test.param == User::kRoot ? "Root" : "Nobody";
+                         });
+
+}  // namespace
+}  // namespace galley
