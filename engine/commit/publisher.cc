@@ -154,7 +154,7 @@ Result<void> Publisher::Attempt::check_links() {
                         op.before.node.kind == FileKind::kRegular &&
                         bases_.stats[step.op].nlink > 1;
     if (!breaks) continue;
-    if (options().hard_links == HardLinkRule::kRefuse) {
+    if (options().hard_links == HardLinks::kRefuse) {
       return fail(ErrorKind::kRefused, "commit.hard_link",
                   "'" + op.path.str() +
                       "' has other hard links, which would keep the old content; unlink them or "

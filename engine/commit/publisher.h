@@ -11,6 +11,7 @@
 #include "engine/commit/outcome.h"
 #include "engine/commit/state_directory.h"
 #include "engine/policy/approval.h"
+#include "engine/policy/config.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/proposal.h"
 
@@ -18,22 +19,9 @@ namespace galley {
 
 class WriterLock;
 
-/// When a commit may be acknowledged. All three are atomic against a killed process.
-enum class Durability : uint8_t {
-  kFull,   ///< the journal and its directory are synced: two flushes, whatever the number of files
-  kGroup,  ///< one syncfs: the new files are on the disk as well; also flushes other programs' data
-  kNone,   ///< no flush: a power cut may lose the last seconds, and may leave a mix of old and new
-};
-
-/// What to do with a file that has other names, which a swap would leave on the old content.
-enum class HardLinkRule : uint8_t {
-  kBreak,   ///< replace this name only and say so in the receipt
-  kRefuse,  ///< kRefused `commit.hard_link`
-};
-
 struct PublisherOptions {
   Durability durability = Durability::kFull;
-  HardLinkRule hard_links = HardLinkRule::kBreak;
+  HardLinks hard_links = HardLinks::kBreak;
   std::chrono::milliseconds lock_timeout{10'000};
   /// Called right before the first swap and right after the last, also when the swaps were taken
   /// back: for programs that watch the tree.

@@ -252,8 +252,9 @@ void read_edits(ConfigTable& table, EditsConfig& edits) {
   table.choice("max_step", edits.max_step,
                ConfigTable::Choices<MatchStep>{{"exact", MatchStep::kExact},
                                                {"offset", MatchStep::kOffset},
+                                               {"line_ends", MatchStep::kLineEnds},
                                                {"fuzz", MatchStep::kFuzz},
-                                               {"whitespace", MatchStep::kWhitespace},
+                                               {"whitespace", MatchStep::kWhiteSpace},
                                                {"unicode", MatchStep::kUnicode}});
   table.count("max_fuzz", edits.max_fuzz);
   table.count("max_offset", edits.max_offset);

@@ -12,6 +12,7 @@
 #include "engine/policy/finding.h"
 #include "base/glob.h"
 #include "staging/fs/directory.h"
+#include "staging/text/match.h"
 
 namespace galley {
 
@@ -167,12 +168,10 @@ struct SandboxConfig {
   std::vector<std::string> environment;  ///< names passed through
 };
 
-/// The last matching step an edit may need; each includes those before it.
-enum class MatchStep : uint8_t { kExact, kOffset, kFuzz, kWhitespace, kUnicode };
 
 /// `[edits]`.
 struct EditsConfig {
-  MatchStep max_step = MatchStep::kUnicode;
+  MatchStep max_step = MatchStep::kUnicode;  ///< the last one an edit may need
   uint32_t max_fuzz = 2;    ///< context lines that may be dropped at each end
   uint32_t max_offset = 0;  ///< lines; 0: no limit
 };

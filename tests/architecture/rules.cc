@@ -174,7 +174,7 @@ const std::vector<Room>& rooms() {
       {"staging/sandbox/helper", {}},
       {"staging/sandbox", {"base", "staging/fs", "staging/overlay", "staging/sandbox/helper"}},
       {"tools", {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox"}},
-      {"engine/policy", {"base", "staging/fs", "staging/overlay"}},
+      {"engine/policy", {"base", "staging/fs", "staging/text", "staging/overlay"}},
       {"engine/validators",
        {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox",
         "engine/policy"}},
@@ -184,7 +184,9 @@ const std::vector<Room>& rooms() {
       {"engine/pipeline",
        {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox", "staging/git",
         "tools", "engine/policy", "engine/validators", "engine/commit", "engine/history"}},
-      {"cli", {"engine/pipeline"}},
+      {"cli",
+       {"base", "staging/fs", "staging/text", "staging/overlay", "staging/sandbox", "tools",
+        "engine/policy", "engine/commit", "engine/history", "engine/pipeline"}},
   };
   return table;
 }

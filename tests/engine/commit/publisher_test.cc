@@ -248,7 +248,7 @@ TEST_P(PublisherFacts, HardLinksAreBrokenWithAWordOrRefused) {
   ASSERT_TRUE(ws().make_hard_link(rel("a"), ws(), rel("b")));
   const Proposal proposal = ChangeBuilder(ws()).write("a", "new").proposal();
   PublisherOptions refuse = test_options();
-  refuse.hard_links = HardLinkRule::kRefuse;
+  refuse.hard_links = HardLinks::kRefuse;
   const auto refused = publish(ws(), proposal, refuse);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, "commit.hard_link");

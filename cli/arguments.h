@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/terminal.h"
+
+namespace galley {
+
+/// Options that stand before the command.
+struct GlobalArguments {
+  std::string directory = ".";  ///< -C
+  std::string config;           ///< --config
+  std::string agent;            ///< --agent
+  std::string message;          ///< --reason
+  ColorWhen color = ColorWhen::kAuto;
+  bool is_json = false;
+};
+
+/// How a diff is shown: diff, preview, apply, show, undo --dry-run.
+struct DiffArguments {
+  bool stat = false;
+  bool numstat = false;
+  bool name_status = false;
+  bool word_diff = false;
+  bool ignore_all_space = false;
+  bool ignore_space_change = false;
+  bool color_moved = false;
+  std::optional<uint32_t> context;  ///< -U
+};
+
+/// preview and apply; names and meanings of git apply where it has them.
+struct EditArguments {
+  std::string input = "-";
+  std::string format = "auto";
+  bool strict = false;
+  bool check = false;
+  bool reverse = false;
+  bool recount = false;
+  bool unidiff_zero = false;
+  bool ignore_whitespace = false;
+  bool allow_empty = false;
+  bool reject = false;
+  std::optional<uint32_t> strip;                      ///< -p
+  std::optional<uint32_t> context;                    ///< -C: context lines that must match
+  std::string whitespace;                             ///< --whitespace
+  std::string directory;                              ///< --directory
+  std::vector<std::pair<bool, std::string>> filters;  ///< --include (true), --exclude (false)
+  std::vector<std::string> only;                      ///< --only FILE[:HUNK]
+  std::vector<std::string> except;
+  std::vector<std::string> choose;  ///< --at ID: of an ambiguous edit
+};
+
+/// Everything the command line can say. One field group a command; `command` says which counts.
+struct Arguments {
+  GlobalArguments global;
+  std::string command;
+  std::string subcommand;  ///< of tools, audit, policy, hook, rescue
+  DiffArguments diff;
+  EditArguments edit;
+  std::string tx;                  ///< --tx
+  std::string id;                  ///< of show, undo, at
+  std::string name;                ///< a tool, savepoint, path or SQL text
+  std::string input;               ///< a file or text
+  std::string proposal;            ///< commit --proposal
+  std::vector<std::string> words;  ///< after `--`, or several paths
+  std::vector<std::string> paths;  ///< --path
+  std::vector<std::string> hunks;  ///< --hunk
+  std::string to;                  ///< rollback --to
+  std::string since;               ///< log --since
+  uint64_t limit = 0;              ///< log -n
+  bool dry_run = false;
+  bool all = false;
+  bool force = false;
+  bool repair = false;
+  bool merge = false;
+  bool keep_on_failure = false;
+  bool shares_network = false;  ///< exec --network host
+};
+
+/// What parsing ended with: arguments to run, or text to print with an exit status.
+struct ParsedArguments {
+  std::optional<Arguments> arguments;
+  std::string text;
+  int status = 0;
+};
+
+[[nodiscard]] ParsedArguments parse_arguments(int argc, const char* const* argv);
+
+}  // namespace galley

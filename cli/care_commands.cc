@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/limits.h"
+#include "cli/commands.h"
+#include "engine/pipeline/care.h"
+#include "engine/policy/config.h"
+
+namespace galley {
+namespace {
+
+Result<int> init(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const std::string text, recommended_config(workspace->root()));
+  if (!arguments.dry_run) GALLEY_TRY(write_config(workspace->root(), text, arguments.force));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.init/1"},
+                       {"ok", true},
+                       {"file", kConfigFileName},
+                       {"written", !arguments.dry_run},
+                       {"text", text}});
+    return kExitDone;
+  }
+  if (arguments.dry_run) {
+    session.print(text);
+  } else {
+    session.say("wrote " + workspace->root_path() + "/" + std::string(kConfigFileName));
+  }
+  return kExitDone;
+}
+
+Result<int> recover_workspace(Session& session) {
+  const bool dry_run = session.arguments().dry_run;
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const auto actions, recover_now(*workspace, dry_run));
+  if (session.is_json()) {
+    session.print(Json{
+        {"schema", "galley.recover/1"}, {"ok", true}, {"dry_run", dry_run}, {"actions", actions}});
+    return kExitDone;
+  }
+  std::string text;
+  for (const std::string& action : actions) text += printable(action) + "\n";
+  session.print(text);
+  if (actions.empty()) session.say("nothing to recover");
+  return kExitDone;
+}
+
+Result<int> gc(Session& session) {
+  const bool dry_run = session.arguments().dry_run;
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto cleared, clear_garbage(*workspace, dry_run));
+  Json document = {{"schema", "galley.gc/1"}, {"ok", true}, {"dry_run", dry_run}};
+  uint64_t freed = 0;
+  std::string text;
+  document["cleared"] = Json::array();
+  for (const ClearedItem& item : cleared) {
+    freed += item.bytes;
+    document["cleared"].push_back({{"what", item.what}, {"bytes", item.bytes}});
+    text += fmt::format("{:>12}  {}\n", item.bytes, printable(item.what));
+  }
+  document["freed_bytes"] = freed;
+  if (session.is_json()) {
+    session.print(document);
+    return kExitDone;
+  }
+  session.print(text);
+  session.say(fmt::format("{} {} bytes", dry_run ? "would free" : "freed", freed));
+  return kExitDone;
+}
+
+std::string_view status_name(CheckStatus status) {
+  if (status == CheckStatus::kOk) return "ok";
+  return status == CheckStatus::kWarning ? "warning" : "error";
+}
+
+Result<int> doctor(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const auto checks, examine(*workspace, session.arguments().repair));
+  Json document = {{"schema", "galley.doctor/1"}, {"ok", true}, {"checks", Json::array()}};
+  std::string text;
+  bool is_well = true;
+  for (const Check& check : checks) {
+    Json entry = {
+        {"name", check.name}, {"status", status_name(check.status)}, {"message", check.message}};
+    if (!check.remedy.empty()) entry["remedy"] = check.remedy;
+    document["checks"].push_back(std::move(entry));
+    is_well = is_well && check.status != CheckStatus::kError;
+    text += fmt::format("{:<8} {:<20} {}\n", status_name(check.status), check.name,
+                        printable(check.message));
+    if (!check.remedy.empty()) text += fmt::format("{:29} {}\n", "", printable(check.remedy));
+  }
+  document["ok"] = is_well;
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(text);
+  }
+  return is_well ? kExitDone : kExitNo;
+}
+
+Result<int> rescue(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const std::string& verb = session.arguments().subcommand;
+  const std::string& name = session.arguments().name;
+  if (verb == "show") {
+    GALLEY_ASSIGN(const std::string bytes, read_rescued(*workspace, name));
+    session.print(bytes);
+    return kExitDone;
+  }
+  if (verb == "drop") GALLEY_TRY(drop_rescued(*workspace, name));
+  GALLEY_ASSIGN(const auto entries, list_rescued(*workspace));
+  Json document = {{"schema", "galley.rescue/1"}, {"ok", true}, {"entries", Json::array()}};
+  std::string text;
+  for (const RescuedItem& entry : entries) {
+    document["entries"].push_back({{"name", entry.name}, {"bytes", entry.bytes}});
+    text += fmt::format("{:>12}  {}\n", entry.bytes, printable(entry.name));
+  }
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(text);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_init(Session& session) { return session.finish(init(session)); }
+int run_recover(Session& session) { return session.finish(recover_workspace(session)); }
+int run_gc(Session& session) { return session.finish(gc(session)); }
+int run_doctor(Session& session) { return session.finish(doctor(session)); }
+int run_rescue(Session& session) { return session.finish(rescue(session)); }
+
+}  // namespace galley

@@ -1,0 +1,54 @@
+#include "cli/commands.h"
+
+#include <array>
+
+namespace galley {
+namespace {
+
+struct Row {
+  std::string_view command;
+  std::string_view subcommand;
+  CommandFunction run;
+};
+
+constexpr std::array kCommands = {
+    Row{"preview", "", run_preview},
+    Row{"apply", "", run_apply},
+    Row{"begin", "", run_begin},
+    Row{"status", "", run_status},
+    Row{"diff", "", run_diff},
+    Row{"call", "", run_call},
+    Row{"exec", "", run_exec},
+    Row{"validate", "", run_validate},
+    Row{"commit", "", run_commit},
+    Row{"rollback", "", run_rollback},
+    Row{"log", "", run_log},
+    Row{"show", "", run_show},
+    Row{"undo", "", run_undo},
+    Row{"redo", "", run_redo},
+    Row{"blame", "", run_blame},
+    Row{"query", "", run_query},
+    Row{"init", "", run_init},
+    Row{"recover", "", run_recover},
+    Row{"gc", "", run_gc},
+    Row{"doctor", "", run_doctor},
+    Row{"rescue", "list", run_rescue},
+    Row{"rescue", "show", run_rescue},
+    Row{"rescue", "drop", run_rescue},
+    Row{"tools", "list", run_tools_list},
+    Row{"tools", "show", run_tools_show},
+    Row{"audit", "verify", run_audit_verify},
+    Row{"policy", "explain", run_policy_explain},
+    Row{"policy", "test", run_policy_test},
+};
+
+}  // namespace
+
+CommandFunction find_command(std::string_view command, std::string_view subcommand) {
+  for (const Row& row : kCommands) {
+    if (row.command == command && row.subcommand == subcommand) return row.run;
+  }
+  return nullptr;
+}
+
+}  // namespace galley

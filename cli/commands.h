@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string_view>
+
+#include "cli/session.h"
+
+namespace galley {
+
+/// The command of that name (`apply`, `tools list`), or null.
+[[nodiscard]] CommandFunction find_command(std::string_view command, std::string_view subcommand);
+
+int run_preview(Session& session);
+int run_apply(Session& session);
+
+int run_begin(Session& session);
+int run_status(Session& session);
+int run_diff(Session& session);
+int run_call(Session& session);
+int run_validate(Session& session);
+int run_commit(Session& session);
+int run_rollback(Session& session);
+int run_exec(Session& session);
+
+int run_log(Session& session);
+int run_show(Session& session);
+int run_undo(Session& session);
+int run_redo(Session& session);
+int run_blame(Session& session);
+int run_query(Session& session);
+
+int run_init(Session& session);
+int run_recover(Session& session);
+int run_gc(Session& session);
+int run_doctor(Session& session);
+int run_rescue(Session& session);
+
+int run_tools_list(Session& session);
+int run_tools_show(Session& session);
+int run_audit_verify(Session& session);
+int run_policy_explain(Session& session);
+int run_policy_test(Session& session);
+
+}  // namespace galley

@@ -1,0 +1,146 @@
+#include "cli/documents.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+
+namespace galley {
+namespace {
+
+constexpr int kIndent = 2;
+
+std::string_view kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kAbsent:
+      return "absent";
+    case FileKind::kRegular:
+      return "file";
+    case FileKind::kDirectory:
+      return "directory";
+    case FileKind::kSymlink:
+      return "symlink";
+    case FileKind::kOther:
+      return "other";
+  }
+  return "other";
+}
+
+std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "error";
+}
+
+}  // namespace
+
+std::string_view operation_of(const Change& change) {
+  if (change.renamed_from) return "rename";
+  if (change.copied_from) return "copy";
+  if (change.is_create()) return "create";
+  if (change.is_delete()) return "delete";
+  if (change.is_type_change()) return "type";
+  return change.before.content == change.after.content ? "mode" : "modify";
+}
+
+Json error_document(const Error& error) {
+  Json document = {{"schema", "galley.error/1"},
+                   {"ok", false},
+                   {"reason", error.reason},
+                   {"message", error.message}};
+  if (!error.path.empty()) document["path"] = error.path;
+  return document;
+}
+
+Json usage_document(std::string_view message) {
+  return {{"schema", "galley.error/1"},
+          {"ok", false},
+          {"reason", "usage"},
+          {"message", std::string(message)}};
+}
+
+Json node_json(const Node& node) {
+  Json json = {{"kind", kind_name(node.kind)}};
+  if (node.kind == FileKind::kRegular || node.kind == FileKind::kDirectory) {
+    json["mode"] = fmt::format("{:04o}", node.mode);
+  }
+  if (node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink) {
+    json["size"] = node.size;
+    json["sha256"] = node.content.hex();
+  }
+  return json;
+}
+
+Json change_json(const Change& change) {
+  Json json = {{"path", change.path.str()}, {"operation", operation_of(change)}};
+  if (change.renamed_from) json["from"] = change.renamed_from->str();
+  if (change.copied_from) json["from"] = change.copied_from->str();
+  json["before"] = node_json(change.before);
+  json["after"] = node_json(change.after);
+  return json;
+}
+
+Json changes_json(const ChangeSet& changes) {
+  Json list = Json::array();
+  for (const Change& change : changes) list.push_back(change_json(change));
+  return list;
+}
+
+Json finding_json(const Finding& finding) {
+  Json json = {{"rule", finding.rule}, {"severity", severity_name(finding.severity)}};
+  if (!finding.path.empty()) json["path"] = finding.path;
+  if (finding.line != 0) json["line"] = finding.line;
+  if (finding.column != 0) json["column"] = finding.column;
+  json["message"] = finding.message;
+  if (!finding.remedy.empty()) json["remedy"] = finding.remedy;
+  return json;
+}
+
+Json verdict_json(const Verdict& verdict) {
+  Json json = {{"approved", verdict.is_approved()}};
+  if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
+    json["reason"] = refusal->reason;
+    json["message"] = refusal->message;
+  }
+  json["findings"] = Json::array();
+  for (const Finding& finding : verdict.findings) json["findings"].push_back(finding_json(finding));
+  return json;
+}
+
+Json receipt_json(const Receipt& receipt) {
+  return {{"id", receipt.id.hex()},
+          {"proposal", receipt.proposal.hex()},
+          {"time", rfc3339_utc(receipt.time_ns)},
+          {"changes", changes_json(receipt.changes)},
+          {"warnings", receipt.warnings}};
+}
+
+Json conflict_json(const Conflict& conflict) {
+  Json json = {{"reason", conflict.reason}, {"paths", Json::array()}};
+  for (const ConflictPath& path : conflict.paths) {
+    json["paths"].push_back({{"path", path.path.str()},
+                             {"message", path.message},
+                             {"expected", node_json(path.expected)},
+                             {"found", node_json(path.found)}});
+  }
+  return json;
+}
+
+void add_diff(Json& document, const std::string& diff) {
+  document["diff"] = diff;
+  const std::string text = document["diff"].dump(-1, ' ', false, Json::error_handler_t::replace);
+  document["diff_is_exact"] = Json::parse(text).get<std::string>() == diff;
+}
+
+std::string document_text(const Json& document) {
+  return document.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace galley

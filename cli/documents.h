@@ -1,0 +1,38 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "engine/commit/outcome.h"
+#include "engine/policy/approval.h"
+#include "engine/policy/finding.h"
+#include "staging/overlay/change_set.h"
+
+namespace galley {
+
+/// The JSON documents of `--json`; docs/json/ has a schema for each, which tests hold them to.
+/// Bytes that are not UTF-8 appear as U+FFFD.
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] Json error_document(const Error& error);
+[[nodiscard]] Json usage_document(std::string_view message);
+[[nodiscard]] Json node_json(const Node& node);
+[[nodiscard]] Json change_json(const Change& change);
+[[nodiscard]] Json changes_json(const ChangeSet& changes);
+[[nodiscard]] Json finding_json(const Finding& finding);
+[[nodiscard]] Json verdict_json(const Verdict& verdict);
+[[nodiscard]] Json receipt_json(const Receipt& receipt);
+[[nodiscard]] Json conflict_json(const Conflict& conflict);
+
+/// Puts `diff` and `diff_is_exact` (false when bytes had to be replaced) into a document.
+void add_diff(Json& document, const std::string& diff);
+
+/// The text of a document, with a newline at its end.
+[[nodiscard]] std::string document_text(const Json& document);
+
+/// "create", "modify", "delete", "rename", "copy", "mode" or "type".
+[[nodiscard]] std::string_view operation_of(const Change& change);
+
+}  // namespace galley

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/outcome.h"
+#include "staging/sandbox/command_runner.h"
+
+namespace galley {
+namespace {
+
+constexpr int kSignalBase = 128;
+
+Command command_of(Session& session) {
+  const Arguments& arguments = session.arguments();
+  Command command;
+  command.argv = arguments.words;
+  if (arguments.shares_network) command.network = NetworkAccess::kHost;
+  if (arguments.keep_on_failure) command.effects = EffectsRule::kStageAlways;
+  if (!session.is_json()) {
+    command.on_output = [&session](OutputStream stream, std::string_view text) {
+      const std::string shown =
+          session.terminal().is_terminal() ? printable(text) : std::string(text);
+      if (stream == OutputStream::kStdout) {
+        session.print(shown);
+      } else {
+        session.terminal().talk(shown);
+      }
+    };
+  }
+  return command;
+}
+
+Json result_json(const CommandResult& result, const std::string& tx) {
+  Json document = {{"schema", "galley.exec/1"}, {"ok", result.succeeded()}, {"tx", tx}};
+  if (result.exit_code) document["exit_code"] = *result.exit_code;
+  if (result.exit_signal) document["signal"] = *result.exit_signal;
+  document["level"] = sandbox_level_name(result.level);
+  document["walls"] = result.walls;
+  document["staged"] = result.effects_staged;
+  document["staged_paths"] = result.staged_paths;
+  document["ignored_paths"] = result.ignored_paths;
+  document["stdout"] = result.standard_output.text();
+  document["stderr"] = result.standard_error.text();
+  if (result.breach) {
+    const Error error = result.breach->error();
+    document["reason"] = error.reason;
+    document["message"] = error.message;
+  }
+  document["refused"] = Json::array();
+  for (const RefusedEffect& effect : result.refused) {
+    document["refused"].push_back({{"path", effect.path}, {"why", effect.why}});
+  }
+  return document;
+}
+
+void say_result(Session& session, const CommandResult& result) {
+  for (const RefusedEffect& effect : result.refused) {
+    session.say(fmt::format("refused: {} {}", effect.path, effect.why));
+  }
+  if (result.breach) session.say(result.breach->error().message);
+  session.say(fmt::format(
+      "{} in {}; {} paths staged{}",
+      result.exit_code ? fmt::format("exit {}", *result.exit_code)
+                       : fmt::format("signal {}", result.exit_signal.value_or(0)),
+      result.walls, result.staged_paths, result.effects_staged ? "" : ", effects dropped"));
+}
+
+/// The command's own exit status, as a shell would give it; 1 when its effects could not be staged.
+int status_of(const CommandResult& result) {
+  if (result.breach) return kExitFailure;
+  if (result.exit_signal) return kSignalBase + *result.exit_signal;
+  if (!result.refused.empty()) return kExitNo;
+  return result.exit_code.value_or(kExitFailure);
+}
+
+Result<int> exec(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  const Command command = command_of(session);
+  GALLEY_ASSIGN(const CommandResult result,
+                transaction.runner().run(command, transaction.overlay()));
+  if (result.effects_staged) GALLEY_TRY(transaction.save());
+  if (session.is_json()) {
+    session.print(result_json(result, transaction.id()));
+  } else {
+    say_result(session, result);
+  }
+  return status_of(result);
+}
+
+}  // namespace
+
+int run_exec(Session& session) { return session.finish(exec(session)); }
+
+}  // namespace galley

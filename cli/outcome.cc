@@ -1,0 +1,100 @@
+#include "cli/outcome.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/render.h"
+
+namespace galley {
+namespace {
+
+void add_no(Json& document, const std::string& reason, const std::string& message) {
+  document["ok"] = false;
+  document["reason"] = reason;
+  document["message"] = message;
+}
+
+Result<int> finish_receipt(Session& session, const Receipt& receipt, const Proposal& proposal,
+                           Json& document) {
+  if (session.is_json()) {
+    document["receipt"] = receipt_json(receipt);
+    GALLEY_ASSIGN(const std::string diff, exact_diff(proposal));
+    add_diff(document, diff);
+    session.print(document);
+    return kExitDone;
+  }
+  for (const std::string& warning : receipt.warnings) session.say("warning: " + warning);
+  Terminal& terminal = session.terminal();
+  DiffArguments arguments = session.arguments().diff;
+  if (!arguments.numstat && !arguments.name_status) arguments.stat = true;
+  GALLEY_ASSIGN(const std::string text,
+                render_changes(proposal, arguments, {terminal.has_color(), terminal.width()}));
+  session.print(text);
+  session.print(fmt::format("committed {}\n", receipt.id.hex()));
+  session.say(fmt::format("take it back with: galley undo {}", receipt.id.hex()));
+  return kExitDone;
+}
+
+}  // namespace
+
+Result<void> show_preview(Session& session, const Preview& preview, Json& document) {
+  if (session.is_json()) {
+    document["proposal"] = preview.proposal.id().hex();
+    document["verdict"] = verdict_json(preview.verdict);
+    document["changes"] = changes_json(preview.proposal.changes());
+    GALLEY_ASSIGN(const std::string diff, exact_diff(preview.proposal));
+    add_diff(document, diff);
+    return {};
+  }
+  Terminal& terminal = session.terminal();
+  GALLEY_ASSIGN(const std::string text, render_changes(preview.proposal, session.arguments().diff,
+                                                       {terminal.has_color(), terminal.width()}));
+  session.print(text);
+  return {};
+}
+
+Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& document) {
+  if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
+    add_no(document, refusal->reason, refusal->message);
+  }
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.terminal().talk(verdict_text(verdict, session.terminal().has_error_color()));
+  }
+  return verdict.is_approved() ? kExitDone : kExitNo;
+}
+
+Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,
+                          Json& document) {
+  document["proposal"] = proposal.id().hex();
+  if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
+    return finish_receipt(session, *receipt, proposal, document);
+  }
+  if (const auto* refused = std::get_if<Refused>(&outcome)) {
+    document["verdict"] = verdict_json(refused->preview.verdict);
+    return finish_verdict(session, refused->preview.verdict, document);
+  }
+  if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    const std::string text = conflict_text(*conflict);
+    document["conflict"] = conflict_json(*conflict);
+    add_no(document, conflict->reason,
+           conflict->paths.empty() ? text : conflict->paths.front().message);
+    if (session.is_json()) {
+      session.print(document);
+    } else {
+      session.terminal().talk(text);
+    }
+    return kExitNo;
+  }
+  if (session.is_json()) {
+    document["message"] = "nothing differs from the workspace, so nothing was committed";
+    session.print(document);
+  } else {
+    session.say("nothing differs from the workspace, so nothing was committed");
+  }
+  return kExitDone;
+}
+
+}  // namespace galley

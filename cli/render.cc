@@ -1,0 +1,108 @@
+#include "cli/render.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cli/terminal.h"
+#include "staging/overlay/proposal_diff.h"
+#include "staging/text/diff_stat.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kRed = "\033[31m";
+constexpr std::string_view kGreen = "\033[32m";
+constexpr std::string_view kYellow = "\033[33m";
+constexpr std::string_view kReset = "\033[m";
+constexpr size_t kShownFindings = 50;
+constexpr size_t kShortIdDigits = 12;
+
+std::string paint(std::string_view text, std::string_view color, bool has_color) {
+  return has_color ? fmt::format("{}{}{}", color, text, kReset) : std::string(text);
+}
+
+std::string place(const Finding& finding) {
+  if (finding.path.empty()) return {};
+  std::string text = finding.path;
+  if (finding.line != 0) text += fmt::format(":{}", finding.line);
+  if (finding.column != 0) text += fmt::format(":{}", finding.column);
+  return text + ": ";
+}
+
+std::string finding_text(const Finding& finding, bool has_color) {
+  static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
+  const auto level = static_cast<size_t>(finding.severity);
+  const std::string_view color = finding.severity == Severity::kError
+                                     ? kRed
+                                     : (finding.severity == Severity::kWarning ? kYellow : "");
+  std::string text = fmt::format("{}{}: {} [{}]\n", printable(place(finding)),
+                                 paint(kNames.at(level), color, has_color),
+                                 printable(finding.message), finding.rule);
+  if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable(finding.remedy));
+  return text;
+}
+
+DiffOptions file_options(const DiffArguments& arguments, bool has_color) {
+  DiffOptions options;
+  options.color = has_color;
+  if (arguments.context) options.context = *arguments.context;
+  if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
+  if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
+  if (arguments.word_diff) {
+    options.word_diff = has_color ? WordDiff::kColor : WordDiff::kPlain;
+  }
+  if (arguments.color_moved && has_color) options.moved = MovedLines::kZebra;
+  return options;
+}
+
+}  // namespace
+
+Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
+                                   const Paper& paper) {
+  ProposalDiffOptions options;
+  options.file = file_options(arguments, paper.has_color);
+  if (!arguments.stat && !arguments.numstat && !arguments.name_status) {
+    return render_diff(proposal, options);
+  }
+  GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal, options));
+  if (arguments.numstat) return numstat(diffs);
+  if (arguments.name_status) return name_status(diffs);
+  return diffstat(diffs, {static_cast<int>(paper.width), paper.has_color});
+}
+
+Result<std::string> exact_diff(const Proposal& proposal) { return render_diff(proposal); }
+
+Result<std::string> summary_line(const Proposal& proposal) {
+  GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal));
+  return shortstat(diffs);
+}
+
+std::string verdict_text(const Verdict& verdict, bool has_color) {
+  std::string text;
+  size_t shown = 0;
+  for (const Finding& finding : verdict.findings) {
+    if (++shown > kShownFindings) {
+      text += fmt::format("… and {} more findings\n", verdict.findings.size() - kShownFindings);
+      break;
+    }
+    text += finding_text(finding, has_color);
+  }
+  if (const auto* approval = std::get_if<Approval>(&verdict.decision)) {
+    return text + fmt::format("{} proposal {}\n", paint("approved", kGreen, has_color),
+                              approval->proposal().hex().substr(0, kShortIdDigits));
+  }
+  const Refusal& refusal = std::get<Refusal>(verdict.decision);
+  return text + fmt::format("{} {} [{}]\n", paint("refused", kRed, has_color),
+                            printable(refusal.message), refusal.reason);
+}
+
+std::string conflict_text(const Conflict& conflict) {
+  std::string text;
+  for (const ConflictPath& path : conflict.paths) {
+    text += fmt::format("conflict: {}\n", printable(path.message));
+  }
+  return text + fmt::format("nothing was committed [{}]\n", conflict.reason);
+}
+
+}  // namespace galley

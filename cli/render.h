@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+#include "engine/commit/outcome.h"
+#include "engine/policy/approval.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+/// What text is written on.
+struct Paper {
+  bool has_color = false;
+  size_t width = 80;  ///< columns
+};
+
+/// The proposal as the diff options ask: a diff, --stat, --numstat or --name-status.
+Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
+                                   const Paper& paper);
+
+/// The exact diff, never coloured or cut: what `--json` carries.
+Result<std::string> exact_diff(const Proposal& proposal);
+
+/// The verdict for people: findings grouped by path, then one line that says yes or no and why.
+[[nodiscard]] std::string verdict_text(const Verdict& verdict, bool has_color);
+
+[[nodiscard]] std::string conflict_text(const Conflict& conflict);
+
+/// git's line of totals, with its newline; empty when no file differs.
+Result<std::string> summary_line(const Proposal& proposal);
+
+}  // namespace galley

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/limits.h"
+#include "cli/commands.h"
+#include "engine/commit/state_directory.h"
+#include "engine/pipeline/audit.h"
+#include "engine/policy/policy.h"
+#include "staging/fs/host_file.h"
+#include "tools/registry.h"
+
+namespace galley {
+namespace {
+
+// --- tools ----------------------------------------------------------------------------------
+
+Result<int> tools_list(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const ToolRegistry* tools, workspace->tools());
+  if (session.is_json()) {
+    session.print(tools->schemas());
+    return kExitDone;
+  }
+  std::string text;
+  for (const ToolInfo* info : tools->list()) {
+    text += fmt::format("{:<28} {}\n", info->name, info->title);
+  }
+  session.print(text);
+  return kExitDone;
+}
+
+Result<int> tools_show(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const ToolRegistry* tools, workspace->tools());
+  const std::string& name = session.arguments().name;
+  GALLEY_TRY(tools->get(name));
+  const Json all = tools->schemas();
+  for (const Json& tool : all.at("tools")) {
+    if (tool.at("name") == name) session.print(tool);
+  }
+  return kExitDone;
+}
+
+// --- audit ----------------------------------------------------------------------------------
+
+Result<int> audit_verify(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  AuditVerification found;
+  if (workspace->state() != nullptr) {
+    const AuditLog log(workspace->state()->root(), workspace->clock());
+    GALLEY_ASSIGN(found, log.verify());
+  }
+  Json document = {{"schema", "galley.audit/1"},
+                   {"ok", found.is_intact()},
+                   {"records", found.records},
+                   {"defects", Json::array()}};
+  std::string text;
+  for (const AuditDefect& defect : found.defects) {
+    document["defects"].push_back({{"line", defect.line},
+                                   {"seq", defect.seq},
+                                   {"reason", defect.reason},
+                                   {"message", defect.message}});
+    text +=
+        fmt::format("line {}: {} [{}]\n", defect.line, printable(defect.message), defect.reason);
+  }
+  text += fmt::format("{} records, {}\n", found.records,
+                      found.is_intact() ? "the chain is whole" : "the chain is broken");
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(text);
+  }
+  return found.is_intact() ? kExitDone : kExitNo;
+}
+
+// --- policy ---------------------------------------------------------------------------------
+
+Result<int> policy_explain(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const RelPath path,
+                RelPath::parse_within(session.arguments().name, workspace->root_path()));
+  const Policy policy(workspace->config());
+  Json document = {{"schema", "galley.explain/1"}, {"ok", true}, {"path", path.str()}};
+  document["decisions"] = Json::array();
+  std::string text;
+  static constexpr std::array kOperations = {Operation::kCreate, Operation::kModify,
+                                             Operation::kDelete};
+  for (const Operation operation : kOperations) {
+    const Explanation found = policy.explain(path, operation, session.arguments().global.agent);
+    const Judgement& judgement = found.judgement;
+    document["decisions"].push_back({{"operation", operation_name(operation)},
+                                     {"decision", decision_name(judgement.decision)},
+                                     {"rule", judgement.rule},
+                                     {"line", judgement.line},
+                                     {"message", judgement.message},
+                                     {"steps", found.steps}});
+    text += fmt::format("{}: {}  {}\n", operation_name(operation),
+                        decision_name(judgement.decision), judgement.message);
+    for (const std::string& step : found.steps) text += "    " + step + "\n";
+  }
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(printable(text));
+  }
+  return kExitDone;
+}
+
+Result<int> policy_test(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const std::string& file = session.arguments().input;
+  GALLEY_ASSIGN(const std::string toml, read_host_file(file, limits::kMaxConfigBytes));
+  GALLEY_ASSIGN(const PolicyTestResult result, Policy(workspace->config()).test(toml, file));
+  Json document = {{"schema", "galley.policy-test/1"},
+                   {"ok", result.failures.empty()},
+                   {"passed", result.passed},
+                   {"failures", Json::array()}};
+  std::string text;
+  for (const Finding& finding : result.failures) {
+    document["failures"].push_back(finding_json(finding));
+    text += fmt::format("{}:{}: {}\n", finding.path, finding.line, finding.message);
+  }
+  text += fmt::format("{} passed, {} failed\n", result.passed, result.failures.size());
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(printable(text));
+  }
+  return result.failures.empty() ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+int run_tools_list(Session& session) { return session.finish(tools_list(session)); }
+int run_tools_show(Session& session) { return session.finish(tools_show(session)); }
+int run_audit_verify(Session& session) { return session.finish(audit_verify(session)); }
+int run_policy_explain(Session& session) { return session.finish(policy_explain(session)); }
+int run_policy_test(Session& session) { return session.finish(policy_test(session)); }
+
+}  // namespace galley

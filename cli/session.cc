@@ -1,0 +1,75 @@
+#include "cli/session.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "staging/sandbox/command_runner.h"
+
+namespace galley {
+
+Session::Session(const Arguments& arguments, Terminal& terminal)
+    : arguments_(&arguments), terminal_(&terminal) {}
+
+Session::~Session() = default;
+
+Result<Workspace*> Session::open() { return open_workspace(true); }
+Result<Workspace*> Session::open_without_recovery() { return open_workspace(false); }
+
+Result<Workspace*> Session::open_workspace(bool recovers) {
+  if (workspace_ == nullptr) {
+    WorkspaceOptions options;
+    options.config_file = arguments_->global.config;
+    options.approver = approver();
+    options.recovers = recovers;
+    GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
+  }
+  return workspace_.get();
+}
+
+/// Asks on the terminal; with no terminal there is nobody to ask, which the gate takes as a no.
+Approver Session::approver() {
+  if (is_json() || !terminal_->is_error_terminal()) return {};
+  return [](const ApprovalQuestion& question) -> Result<ApprovalAnswer> {
+    for (const Judgement& judgement : question.judgements) {
+      std::cerr << printable(judgement.message) << '\n';
+    }
+    std::cerr << "Commit proposal " << question.proposal.hex().substr(0, 12) << "? [y/N] "
+              << std::flush;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return ApprovalAnswer{question.proposal, answer == "y" || answer == "yes", "terminal"};
+  };
+}
+
+int Session::report(const Error& error) {
+  progress_.reset();
+  if (is_json()) {
+    print(error_document(error));
+  } else {
+    terminal_->complain(printable(error.message));
+  }
+  return exit_status(error.kind);
+}
+
+void Session::print(const Json& document) { terminal_->print(document_text(document)); }
+
+void Session::say(const std::string& line) {
+  if (!is_json()) terminal_->say(printable(line));
+}
+
+std::function<void(const GateProgress&)> Session::gate_progress() {
+  if (is_json() || !terminal_->is_error_terminal()) return {};
+  progress_ = std::make_unique<Progress>(true);
+  return [this](const GateProgress& step) {
+    if (step.done == step.total) {
+      progress_.reset();
+    } else if (progress_ != nullptr) {
+      progress_->show(
+          fmt::format("validators: {} of {} done, {}", step.done, step.total, step.validator));
+    }
+  };
+}
+
+}  // namespace galley

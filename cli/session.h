@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/arguments.h"
+#include "cli/documents.h"
+#include "cli/terminal.h"
+#include "engine/pipeline/workspace.h"
+
+namespace galley {
+
+/// What every command is given: the arguments, the terminal, and the workspace once it is open.
+///
+/// Ownership: borrows arguments and terminal; owns the workspace and the command runner.
+class Session {
+ public:
+  Session(const Arguments& arguments, Terminal& terminal);
+  ~Session();
+
+  /// Opens the workspace of -C; commands that need none never call it.
+  Result<Workspace*> open();
+  /// The same without recovering first, for the commands that tell what recovery would do.
+  Result<Workspace*> open_without_recovery();
+
+  /// Says what went wrong, as text or as the JSON document; returns the exit status.
+  int report(const Error& error);
+  /// The exit status, or what report() says of the error.
+  int finish(const Result<int>& status) { return status ? *status : report(status.error()); }
+  /// Prints a JSON document as the one result.
+  void print(const Json& document);
+  /// Prints text as the result.
+  void print(const std::string& text) { terminal_->print(text); }
+  /// A line for people; nothing with --json.
+  void say(const std::string& line);
+  /// Progress of the gate's validators on stderr.
+  [[nodiscard]] std::function<void(const GateProgress&)> gate_progress();
+
+  [[nodiscard]] const Arguments& arguments() const { return *arguments_; }
+  [[nodiscard]] Terminal& terminal() { return *terminal_; }
+  [[nodiscard]] bool is_json() const { return arguments_->global.is_json; }
+  [[nodiscard]] TransactionOptions transaction_options() const {
+    return {arguments_->global.agent, arguments_->global.message};
+  }
+
+ private:
+  Result<Workspace*> open_workspace(bool recovers);
+  Approver approver();
+
+  const Arguments* arguments_;
+  Terminal* terminal_;
+  std::unique_ptr<CommandRunner> runner_;
+  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<Progress> progress_;
+};
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitNo = 1;
+inline constexpr int kExitMalformed = 2;
+inline constexpr int kExitFailure = 3;
+
+/// A command: runs and returns the exit status.
+using CommandFunction = int (*)(Session& session);
+
+}  // namespace galley

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "staging/sandbox/host_process.h"
+
+namespace galley {
+
+enum class ColorWhen { kAuto, kAlways, kNever };
+
+/// The two streams of the program: results on stdout, talk on stderr.
+///
+/// Ownership: owns the pager, if one was started; finish() waits for it.
+/// Threads:   confined to one thread.
+class Terminal {
+ public:
+  struct Options {
+    ColorWhen color = ColorWhen::kAuto;
+    bool is_json = false;
+  };
+  explicit Terminal(const Options& options);
+
+  /// Whether results are coloured: asked for, or a terminal without NO_COLOR.
+  [[nodiscard]] bool has_color() const { return has_color_; }
+  [[nodiscard]] bool has_error_color() const { return has_error_color_; }
+  [[nodiscard]] bool is_terminal() const { return is_terminal_; }
+  [[nodiscard]] bool is_error_terminal() const { return is_error_terminal_; }
+  [[nodiscard]] bool is_json() const { return options_.is_json; }
+  /// Columns of the terminal; 80 when it is none.
+  [[nodiscard]] size_t width() const;
+
+  /// Writes a result; text of more lines than the terminal has goes through the pager.
+  void print(std::string_view text);
+  /// Writes talk to stderr as it is; whoever made the text has escaped what came from outside.
+  void talk(std::string_view text);
+  /// Writes one line of talk to stderr.
+  void say(std::string_view line);
+  /// As say, coloured for what went wrong, with the program's name in front.
+  void complain(std::string_view line);
+  /// Flushes, closes the pager and waits; false when stdout could not be written.
+  bool finish();
+
+ private:
+  [[nodiscard]] bool is_longer_than_screen(std::string_view text) const;
+
+  Options options_;
+  bool is_terminal_ = false;
+  bool is_error_terminal_ = false;
+  bool has_color_ = false;
+  bool has_error_color_ = false;
+  bool failed_ = false;
+  std::unique_ptr<HostProcess> pager_;
+};
+
+/// A line on stderr that is rewritten in place, for work that takes more than half a second; shows
+/// nothing when stderr is no terminal.
+class Progress {
+ public:
+  explicit Progress(bool is_shown) : is_shown_(is_shown) {}
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(std::string_view text);
+
+ private:
+  bool is_shown_;
+  bool has_line_ = false;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+/// Escapes control characters of text that came from a file or a patch, so that a message cannot
+/// steer the terminal.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace galley

@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/limits.h"
+#include "cli/commands.h"
+#include "cli/outcome.h"
+#include "cli/render.h"
+#include "staging/fs/host_file.h"
+#include "staging/overlay/proposal_diff.h"
+
+namespace galley {
+namespace {
+
+Json stage_json(const StageStatus& stage) {
+  return {{"tx", stage.id},           {"agent", stage.agent},
+          {"message", stage.message}, {"begun", rfc3339_utc(stage.begun_ns)},
+          {"changes", stage.changes}, {"held", stage.is_held}};
+}
+
+std::string stage_text(const StageStatus& stage) {
+  std::string text =
+      fmt::format("transaction {}  begun {}  {} paths{}\n", stage.id, rfc3339_utc(stage.begun_ns),
+                  stage.changes, stage.is_held ? "  (another process has it open)" : "");
+  if (!stage.agent.empty()) text += "    by " + stage.agent + "\n";
+  if (!stage.message.empty()) text += "    " + stage.message + "\n";
+  return printable(text);
+}
+
+Result<int> begin(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
+  GALLEY_TRY(transaction.save());
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.begin/1"}, {"ok", true}, {"tx", transaction.id()}});
+    return kExitDone;
+  }
+  session.print(transaction.id() + "\n");
+  session.say(
+      "stage with: galley call TOOL JSON, galley exec -- CMD; then: galley diff, galley commit");
+  return kExitDone;
+}
+
+Result<int> status(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(auto stages, workspace->stages());
+  const std::string& wanted = session.arguments().tx;
+  if (!session.arguments().all && !stages.empty()) {
+    const auto is_other = [&](const StageStatus& stage) {
+      return wanted.empty() ? &stage != &stages.back() : stage.id != wanted;
+    };
+    std::vector<StageStatus> kept;
+    for (const StageStatus& stage : stages) {
+      if (!is_other(stage)) kept.push_back(stage);
+    }
+    stages = std::move(kept);
+  }
+  Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
+  document["transactions"] = Json::array();
+  std::string text;
+  for (const StageStatus& stage : stages) {
+    document["transactions"].push_back(stage_json(stage));
+    text += stage_text(stage);
+  }
+  if (stages.size() == 1 && !stages.front().is_held) {
+    GALLEY_ASSIGN(Transaction transaction, workspace->resume(stages.front().id));
+    const Proposal proposal = Proposal::freeze(transaction.overlay());
+    document["tx"] = transaction.id();
+    document["changes"] = changes_json(proposal.changes());
+    DiffArguments names;
+    names.name_status = true;
+    GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
+    text += listing;
+  }
+  if (session.is_json()) {
+    session.print(document);
+    return kExitDone;
+  }
+  session.print(text);
+  if (stages.empty()) session.say("no transaction is open in " + workspace->root_path());
+  return kExitDone;
+}
+
+Result<int> diff(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  const Proposal proposal = Proposal::freeze(transaction.overlay());
+  if (!session.is_json()) {
+    Terminal& terminal = session.terminal();
+    GALLEY_ASSIGN(const std::string text, render_changes(proposal, session.arguments().diff,
+                                                         {terminal.has_color(), terminal.width()}));
+    session.print(text);
+    return kExitDone;
+  }
+  Json document = {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}};
+  document["proposal"] = proposal.id().hex();
+  document["changes"] = changes_json(proposal.changes());
+  GALLEY_ASSIGN(const std::string text, exact_diff(proposal));
+  add_diff(document, text);
+  GALLEY_ASSIGN(const auto files, summarize_proposal(proposal));
+  document["files"] = Json::array();
+  for (const FileDiff& file : files) {
+    document["files"].push_back({{"path", file.new_path},
+                                 {"status", std::string(1, file.status)},
+                                 {"added", file.counts.added},
+                                 {"removed", file.counts.removed},
+                                 {"binary", file.is_binary}});
+  }
+  session.print(document);
+  return kExitDone;
+}
+
+Result<int> call(Session& session) {
+  const Arguments& arguments = session.arguments();
+  std::string json = arguments.input;
+  if (json == "-") {
+    GALLEY_ASSIGN(json, read_host_file("-", limits::kMaxJsonBytes));
+  }
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(arguments.tx));
+  const ToolResult result = transaction.call(arguments.name, json);
+  if (result.ok) GALLEY_TRY(transaction.save());
+  const Json document = to_json(result);
+  if (session.is_json() || result.ok) {
+    session.print(document);
+  } else {
+    session.terminal().complain(printable(result.error->message));
+  }
+  if (result.ok) return kExitDone;
+  return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
+}
+
+Result<int> validate(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  Json document = {{"schema", "galley.validate/1"}, {"ok", preview.verdict.is_approved()}};
+  document["tx"] = transaction.id();
+  document["proposal"] = preview.proposal.id().hex();
+  document["verdict"] = verdict_json(preview.verdict);
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(verdict_text(preview.verdict, session.terminal().has_color()));
+  }
+  return preview.verdict.is_approved() ? kExitDone : kExitNo;
+}
+
+/// A proposal's id in full or its first digits, as the verdict shows them.
+Result<void> check_expected(const Proposal& proposal, const std::string& wanted) {
+  constexpr size_t kFewestDigits = 8;
+  if (wanted.size() >= kFewestDigits && proposal.id().hex().starts_with(wanted)) return {};
+  return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
+              "what is proposed now is " + proposal.id().hex() + ", not '" + wanted +
+                  "'; look at the diff again");
+}
+
+Result<int> commit(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  const Proposal proposal = Proposal::freeze(transaction.overlay());
+  const std::string& wanted = session.arguments().proposal;
+  if (!wanted.empty()) GALLEY_TRY(check_expected(proposal, wanted));
+  CommitRequest request;
+  request.expected = proposal.id();
+  request.on_progress = session.gate_progress();
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
+  return finish_commit(session, outcome, proposal, document);
+}
+
+Result<int> rollback(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  const std::string id = transaction.id();
+  GALLEY_TRY(transaction.rollback());
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}});
+  }
+  session.say("rolled back " + id);
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_begin(Session& session) { return session.finish(begin(session)); }
+int run_status(Session& session) { return session.finish(status(session)); }
+int run_diff(Session& session) { return session.finish(diff(session)); }
+int run_call(Session& session) { return session.finish(call(session)); }
+int run_validate(Session& session) { return session.finish(validate(session)); }
+int run_commit(Session& session) { return session.finish(commit(session)); }
+int run_rollback(Session& session) { return session.finish(rollback(session)); }
+
+}  // namespace galley

@@ -1,0 +1,257 @@
+#include "engine/pipeline/care.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "engine/commit/leftovers.h"
+#include "engine/commit/recovery.h"
+#include "engine/commit/writer_lock.h"
+#include "engine/history/retention.h"
+#include "engine/pipeline/audit.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/sandbox/sandbox.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxRescued = 100'000;
+/// A stage that did not change for so long and that nobody holds was forgotten.
+constexpr std::chrono::hours kMaxStageAge{24 * 14};
+
+std::chrono::milliseconds lock_timeout(const Workspace& workspace) {
+  return std::chrono::milliseconds(workspace.config().commit.lock_timeout_ms);
+}
+
+// --- clearing -------------------------------------------------------------------------------
+
+Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<ClearedItem>& cleared) {
+  GALLEY_ASSIGN(
+      const PruneReport report,
+      prune_history(*workspace.state(), workspace.config().history, workspace.clock(), dry_run));
+  for (const PruneReport::Pruned& pruned : report.transactions) {
+    cleared.push_back(
+        {fmt::format("transaction {} ({})", pruned.id.hex(), pruned.why), pruned.bytes});
+  }
+  if (report.blobs > 0) {
+    cleared.push_back({fmt::format("{} contents that no transaction names", report.blobs), 0});
+  }
+  return {};
+}
+
+// --- checks ---------------------------------------------------------------------------------
+
+Check ok(std::string name, std::string message) {
+  return {std::move(name), CheckStatus::kOk, std::move(message), ""};
+}
+
+Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
+  const StateDirectory& state = *workspace.state();
+  std::vector<Check> checks;
+  size_t count = 0;
+  for (const Directory* directory : {&state.journals(), &state.undo()}) {
+    GALLEY_ASSIGN(const auto ids, journal_ids(*directory));
+    for (const TxId id : ids) {
+      ++count;
+      GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, *directory, id));
+      if (verdict.state != JournalState::kDamaged) continue;
+      checks.push_back(
+          {"journals", CheckStatus::kError,
+           fmt::format("the journal of transaction {} is damaged: {}", id.hex(), verdict.problem),
+           "galley doctor --repair moves it to .galley/quarantine; nothing is lost "
+           "but the means to undo it"});
+    }
+  }
+  if (checks.empty()) checks.push_back(ok("journals", fmt::format("{} journals are whole", count)));
+  return checks;
+}
+
+Result<Check> examine_recovery(const Workspace& workspace) {
+  RecoveryOptions options;
+  options.dry_run = true;
+  options.boot_id = current_boot_id();
+  auto report = recover_if_needed(workspace.root(), *workspace.state(), workspace.clock(), options);
+  if (!report) {
+    return Check{"recovery", CheckStatus::kError, report.error().message,
+                 "galley recover --dry-run tells more"};
+  }
+  if (report->is_clean()) return ok("recovery", "nothing is unfinished");
+  return Check{"recovery", CheckStatus::kWarning,
+               fmt::format("{} steps of a transaction are unfinished", report->actions.size()),
+               "the next command finishes them; galley recover --dry-run tells which"};
+}
+
+Result<Check> examine_audit(const Workspace& workspace) {
+  const AuditLog log(workspace.state()->root(), workspace.clock());
+  GALLEY_ASSIGN(const AuditVerification found, log.verify());
+  if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
+  return Check{"audit", CheckStatus::kError, found.defects.front().message,
+               "galley audit verify lists every defect"};
+}
+
+Result<Check> examine_disk(const Workspace& workspace) {
+  GALLEY_ASSIGN(const DiskUse use, disk_use(*workspace.state()));
+  std::string text = fmt::format("{} bytes in {} transactions", use.bytes, use.transactions);
+  for (const DiskUse::Part& part : use.parts) {
+    if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
+  }
+  return ok("disk use", text);
+}
+
+std::vector<Check> examine_machine(const Workspace& workspace) {
+  std::vector<Check> checks;
+  checks.push_back(has_openat2()
+                       ? ok("openat2", "paths are resolved by the kernel")
+                       : Check{"openat2", CheckStatus::kWarning,
+                               "the kernel has no openat2: paths are walked one by one", ""});
+  SandboxOptions options;
+  options.workspace = workspace.root_path();
+  const SandboxProbe probe = probe_sandbox(options, workspace.clock());
+  for (const SandboxProbe::Item& item : probe.items) {
+    checks.push_back(
+        {item.name, item.present ? CheckStatus::kOk : CheckStatus::kWarning, item.detail, ""});
+  }
+  const bool runs = probe.level != SandboxLevel::kNone;
+  checks.push_back({"sandbox", runs ? CheckStatus::kOk : CheckStatus::kWarning, probe.summary, ""});
+  return checks;
+}
+
+}  // namespace
+
+Result<void> write_config(const Directory& root, const std::string& text, bool force) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
+  GALLEY_ASSIGN(const FileStat stat, root.stat(name));
+  if (stat.kind != FileKind::kAbsent && !force) {
+    return fail(ErrorKind::kRefused, "init.exists",
+                "galley.toml exists already; replace it with --force, or see what init would "
+                "write with --dry-run");
+  }
+  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse("galley.toml.new"));
+  GALLEY_ASSIGN(const auto file, root.open_file(scratch, OpenMode::kOpenOrCreate, 0644));
+  GALLEY_TRY(file->truncate(0));
+  GALLEY_TRY(file->write_at(0, text));
+  GALLEY_TRY(file->sync());
+  return root.rename(scratch, root, name, RenameMode::kReplace);
+}
+
+Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run) {
+  std::vector<std::string> lines;
+  if (workspace.state() == nullptr) return lines;
+  RecoveryOptions options;
+  options.dry_run = dry_run;
+  options.boot_id = current_boot_id();
+  GALLEY_ASSIGN(const RecoveryReport report, recover_if_needed(workspace.root(), *workspace.state(),
+                                                               workspace.clock(), options));
+  for (const RecoveryAction& action : report.actions) lines.push_back(action.text);
+  if (dry_run) return lines;
+  GALLEY_ASSIGN(const size_t restored, workspace.restore_audit());
+  if (restored > 0) lines.push_back(fmt::format("put back {} audit records", restored));
+  return lines;
+}
+
+Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run) {
+  std::vector<ClearedItem> cleared;
+  if (workspace.state() == nullptr) return cleared;
+  const StateDirectory& state = *workspace.state();
+  GALLEY_ASSIGN(const WriterLock lock,
+                WriterLock::take(state, workspace.clock(), lock_timeout(workspace)));
+  if (!dry_run) GALLEY_TRY(workspace.restore_audit());
+  GALLEY_ASSIGN(
+      const LeftoverReport leftovers,
+      clear_leftovers(workspace.root(), state, lock, workspace.clock(), kMaxStageAge, dry_run));
+  for (const std::string& id : leftovers.stages) cleared.push_back({"open transaction " + id, 0});
+  for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
+  if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
+  GALLEY_TRY(clear_history(workspace, dry_run, cleared));
+  return cleared;
+}
+
+Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
+  std::vector<Check> checks = {ok("root", workspace.root_path())};
+  checks.push_back(workspace.config().file.empty()
+                       ? ok("configuration", "no galley.toml: the promises hold, nothing else")
+                       : ok("configuration", workspace.config().file + " is well formed"));
+  if (workspace.state() != nullptr) {
+    if (repair) {
+      GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(*workspace.state(), workspace.clock(),
+                                                            lock_timeout(workspace)));
+      GALLEY_TRY(quarantine_damaged(*workspace.state(), lock));
+    }
+    if (repair) {
+      GALLEY_TRY(recover_now(workspace, false));
+    }
+    GALLEY_ASSIGN(const auto journals, examine_journals(workspace));
+    checks.insert(checks.end(), journals.begin(), journals.end());
+    for (const auto examine_part : {examine_recovery, examine_audit, examine_disk}) {
+      GALLEY_ASSIGN(const Check check, examine_part(workspace));
+      checks.push_back(check);
+    }
+    GALLEY_ASSIGN(const auto rescued, list_rescued(workspace));
+    if (!rescued.empty()) {
+      checks.push_back({"rescue", CheckStatus::kWarning,
+                        fmt::format("{} files of others were moved aside", rescued.size()),
+                        "galley rescue list shows them"});
+    }
+  }
+  const auto machine = examine_machine(workspace);
+  checks.insert(checks.end(), machine.begin(), machine.end());
+  return checks;
+}
+
+// --- rescued bytes --------------------------------------------------------------------------
+
+namespace {
+
+Result<void> collect_rescued(const Directory& directory, const std::string& prefix,
+                             std::vector<RescuedItem>& found) {
+  GALLEY_ASSIGN(const auto entries, directory.list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name || found.size() >= kMaxRescued) continue;
+    const std::string path = prefix.empty() ? entry.name : prefix + "/" + entry.name;
+    if (entry.kind == FileKind::kDirectory) {
+      GALLEY_ASSIGN(const auto below, directory.open_directory(*name));
+      GALLEY_TRY(collect_rescued(*below, path, found));
+    } else {
+      GALLEY_ASSIGN(const FileStat stat, directory.stat(*name));
+      found.push_back({path, stat.size});
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Directory>> open_rescue(const Workspace& workspace) {
+  if (workspace.state() == nullptr) {
+    return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
+  }
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse("rescue"));
+  return workspace.state()->root().open_directory(place);
+}
+
+}  // namespace
+
+Result<std::vector<RescuedItem>> list_rescued(const Workspace& workspace) {
+  std::vector<RescuedItem> found;
+  auto directory = open_rescue(workspace);
+  if (!directory) {
+    if (directory.error().kind == ErrorKind::kNotFound) return found;
+    return fail(directory.error());
+  }
+  GALLEY_TRY(collect_rescued(**directory, "", found));
+  return found;
+}
+
+Result<std::string> read_rescued(const Workspace& workspace, const std::string& name) {
+  GALLEY_ASSIGN(const auto directory, open_rescue(workspace));
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+  return read_file(*directory, path, limits::kMaxFileBytes);
+}
+
+Result<void> drop_rescued(const Workspace& workspace, const std::string& name) {
+  GALLEY_ASSIGN(const auto directory, open_rescue(workspace));
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+  return remove_tree(*directory, path);
+}
+
+}  // namespace galley

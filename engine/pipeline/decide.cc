@@ -1,0 +1,143 @@
+#include "engine/pipeline/decide.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/commit/publisher.h"
+#include "engine/pipeline/guarded_runner.h"
+#include "engine/validators/factory.h"
+#include "staging/sandbox/host_process.h"
+
+namespace galley {
+namespace {
+
+JsonDocument summary_of(const Proposal& proposal) {
+  auto summary = std::make_shared<nlohmann::ordered_json>();
+  (*summary)["proposal"] = proposal.id().hex();
+  (*summary)["changes"] = proposal.changes().size();
+  return summary;
+}
+
+/// One happening: a second try of the same proposal is another one.
+AuditEvent event_of(std::string kind, const Proposal& proposal, const TransactionOptions& who,
+                    const CommitRequest& request, const Clock& clock) {
+  AuditEvent event;
+  event.kind = std::move(kind);
+  event.execution_id = proposal.id().hex() + "-" + std::to_string(clock.wall_ns());
+  event.tool = request.tool;
+  event.agent = who.agent;
+  event.reason = who.message;
+  event.proposal = proposal.id().hex();
+  event.input = summary_of(proposal);
+  return event;
+}
+
+/// A watcher's hook cannot change the outcome of a commit: what goes wrong is a warning.
+void run_hook(const std::vector<std::string>& command, std::vector<std::string>& failures) {
+  auto process = HostProcess::start(command);
+  auto status = process ? (*process)->wait() : Result<int>(process.error());
+  if (!status) {
+    failures.push_back("hook: " + status.error().message);
+  } else if (*status != 0) {
+    failures.push_back("the hook " + command[0] + " ended with " + std::to_string(*status));
+  }
+}
+
+Result<void> record_refusal(WorkspaceState& workspace, const Preview& preview,
+                            const TransactionOptions& who, const CommitRequest& request) {
+  const Refusal& refusal = std::get<Refusal>(preview.verdict.decision);
+  AuditEvent event = event_of("refusal", preview.proposal, who, request, workspace.clock());
+  event.error = ToolError{ToolErrorCode::kPermission, refusal.reason, refusal.message, {}};
+  GALLEY_TRY(workspace.need_state());
+  GALLEY_TRY(workspace.audit->append(event));
+  return {};
+}
+
+Result<void> record_conflict(WorkspaceState& workspace, const Proposal& proposal,
+                             const Conflict& conflict, const TransactionOptions& who,
+                             const CommitRequest& request) {
+  AuditEvent event = event_of("conflict", proposal, who, request, workspace.clock());
+  const std::string message = conflict.paths.empty() ? "" : conflict.paths.front().message;
+  event.error = ToolError{ToolErrorCode::kRuntime, conflict.reason, message, {}};
+  GALLEY_TRY(workspace.audit->append(event));
+  return {};
+}
+
+Result<PublishOutcome> publish(WorkspaceState& workspace, const Proposal& proposal,
+                               const Approval& approval, const CommitMeta& meta) {
+  const CommitConfig& config = workspace.config.commit;
+  PublisherOptions options;
+  options.durability = config.durability;
+  options.hard_links = config.hard_links;
+  options.lock_timeout = std::chrono::milliseconds(config.lock_timeout_ms);
+  std::vector<std::string> hook_failures;
+  const auto hook = [&](const std::vector<std::string>& command) -> std::function<void()> {
+    if (command.empty()) return {};
+    return [&hook_failures, command] { run_hook(command, hook_failures); };
+  };
+  options.before_apply = hook(config.before_apply);
+  options.after_apply = hook(config.after_apply);
+  Publisher publisher(*workspace.root, workspace.clock(), options);
+  GALLEY_ASSIGN(PublishOutcome outcome, publisher.publish(proposal, approval, meta));
+  if (auto* receipt = std::get_if<Receipt>(&outcome)) {
+    receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
+                      const std::function<void(const GateProgress&)>& on_progress) {
+  const auto own_runner = make_guarded_runner(
+      workspace.config, {workspace.root_path, who.agent, "", ""}, workspace.clock());
+  CommandRunner* runner =
+      workspace.options.runner != nullptr ? workspace.options.runner : own_runner.get();
+  GALLEY_ASSIGN(auto validators,
+                make_validators(workspace.config, *workspace.root, runner, nullptr));
+  Gate gate(workspace.config, std::move(validators), workspace.options.approver, workspace.clock());
+  GateRequest request;
+  request.agent = who.agent;
+  request.on_progress = on_progress;
+  const ProposedTree tree(proposal, *workspace.root);
+  GALLEY_ASSIGN(Verdict verdict, gate.judge(tree, request));
+  return Preview{std::move(proposal), std::move(verdict)};
+}
+
+Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal proposal,
+                                         const TransactionOptions& who,
+                                         const CommitRequest& request) {
+  if (request.expected && *request.expected != proposal.id()) {
+    return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
+                "what is proposed now is " + proposal.id().hex() + ", not the reviewed " +
+                    request.expected->hex() + "; look at the diff again");
+  }
+  if (proposal.is_empty()) return CommitOutcome(NothingToCommit{});
+  GALLEY_ASSIGN(Preview preview, judge(workspace, std::move(proposal), who, request.on_progress));
+  const auto* approval = std::get_if<Approval>(&preview.verdict.decision);
+  if (approval == nullptr) {
+    GALLEY_TRY(record_refusal(workspace, preview, who, request));
+    return CommitOutcome(Refused{std::move(preview)});
+  }
+  GALLEY_TRY(workspace.need_state());
+  CommitMeta meta{who.agent, request.tool, who.message, request.undoes, {}};
+  const Clock& clock = workspace.clock();
+  const std::string record =
+      audit_record(event_of("commit", preview.proposal, who, request, clock), clock.wall_ns());
+  meta.audit.push_back(record);
+  GALLEY_ASSIGN(PublishOutcome outcome, publish(workspace, preview.proposal, *approval, meta));
+  if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    GALLEY_TRY(record_conflict(workspace, preview.proposal, *conflict, who, request));
+    return CommitOutcome(*conflict);
+  }
+  Receipt receipt = std::get<Receipt>(std::move(outcome));
+  // The record is durable in the journal already: a failure here is no failure of the commit.
+  const auto appended = workspace.audit->append(record);
+  if (!appended) {
+    receipt.warnings.push_back("the audit log could not be written (" + appended.error().message +
+                               "); the record is in the journal of this transaction");
+  }
+  return CommitOutcome(std::move(receipt));
+}
+
+}  // namespace galley

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "engine/policy/config.h"
+#include "staging/sandbox/command_runner.h"
+
+namespace galley {
+
+/// What a runner for one transaction needs to know.
+struct GuardedRunnerOptions {
+  std::string workspace;   ///< absolute path of the root
+  std::string agent;       ///< whose rules hold
+  std::string layer_home;  ///< as SandboxOptions::layer_home
+  std::string keep_home;   ///< as SandboxOptions::keep_home
+};
+
+/// The sandbox behind the command policy: allow and deny lists, the agent's `exec` and `net`
+/// capabilities, and the limits of `[sandbox]`, which a command can only tighten.
+///
+/// The sandbox itself is made at the first command, so that a transaction without any costs
+/// nothing. Ownership: borrows configuration and clock; owns the sandbox. Errors:    kRefused
+/// `command.denied`, `command.not_allowed`, `command.no_capability`,
+///            `command.network_denied`, and the sandbox's own.
+[[nodiscard]] std::unique_ptr<CommandRunner> make_guarded_runner(const Config& config,
+                                                                 GuardedRunnerOptions options,
+                                                                 const Clock& clock);
+
+}  // namespace galley

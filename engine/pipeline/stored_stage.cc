@@ -1,0 +1,107 @@
+#include "engine/pipeline/stored_stage.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <thread>
+
+#include "base/limits.h"
+#include "staging/overlay/overlay_file.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kAboutMagic = "galley stage 1\n";
+constexpr std::chrono::milliseconds kPollEvery{10};
+constexpr uint64_t kMaxAboutBytes = uint64_t{64} << 10U;
+constexpr uint64_t kMaxOverlayBytes = uint64_t{256} << 20U;
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+Result<void> replace_file(const Directory& directory, std::string_view name,
+                          const std::string& content) {
+  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
+  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(std::string(name) + ".new"));
+  GALLEY_ASSIGN(const auto file, directory.open_file(scratch, OpenMode::kOpenOrCreate, 0600));
+  GALLEY_TRY(file->truncate(0));
+  GALLEY_TRY(file->write_at(0, content));
+  return directory.rename(scratch, directory, target, RenameMode::kReplace);
+}
+
+tl::unexpected<Error> damaged(const std::string& id) {
+  return fail(ErrorKind::kInvalid, "stage.damaged",
+              "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
+}
+
+Result<StageAbout> read_about(const Directory& directory, const std::string& id) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("about"));
+  GALLEY_ASSIGN(const std::string text, read_file(directory, name, kMaxAboutBytes));
+  std::string_view rest = text;
+  if (!rest.starts_with(kAboutMagic)) return damaged(id);
+  rest.remove_prefix(kAboutMagic.size());
+  StageAbout about;
+  const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), about.begun_ns);
+  if (code != std::errc() || end == rest.data() + rest.size() || *end != '\n') return damaged(id);
+  rest.remove_prefix(static_cast<size_t>(end - rest.data()) + 1);
+  const size_t line = rest.find('\n');
+  if (line == std::string_view::npos) return damaged(id);
+  about.agent = rest.substr(0, line);
+  about.message = rest.substr(line + 1);
+  return about;
+}
+
+}  // namespace
+
+Result<StoredStage> StoredStage::create(const StateDirectory& state, const StageAbout& about) {
+  GALLEY_ASSIGN(Stage stage, Stage::create(state));
+  const Directory& directory = stage.directory();
+  GALLEY_ASSIGN(const RelPath contents, RelPath::parse("contents"));
+  GALLEY_TRY(directory.make_directory(contents, 0700));
+  GALLEY_TRY(replace_file(directory, "about",
+                          fmt::format("{}{}\n{}\n{}", kAboutMagic, about.begun_ns,
+                                      one_line(about.agent), about.message)));
+  GALLEY_TRY(replace_file(directory, "overlay", encode_entries({})));
+  return of(std::move(stage));
+}
+
+Result<StoredStage> StoredStage::open(const StateDirectory& state, const std::string& id,
+                                      std::chrono::milliseconds timeout) {
+  for (std::chrono::milliseconds waited{0};; waited += kPollEvery) {
+    auto stage = Stage::adopt(state, id);
+    if (stage) return of(*std::move(stage));
+    if (stage.error().reason != "stage.busy" || waited >= timeout) return fail(stage.error());
+    std::this_thread::sleep_for(kPollEvery);
+  }
+}
+
+Result<StoredStage> StoredStage::of(Stage stage) {
+  StoredStage stored(std::move(stage));
+  GALLEY_ASSIGN(stored.about_, read_about(stored.directory(), stored.id()));
+  GALLEY_ASSIGN(const RelPath contents, RelPath::parse("contents"));
+  GALLEY_ASSIGN(auto directory, stored.directory().open_directory(contents));
+  stored.contents_ = make_disk_store(std::move(directory));
+  return stored;
+}
+
+Result<Overlay::Entries> StoredStage::load() const {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("overlay"));
+  GALLEY_ASSIGN(const std::string text, read_file(directory(), name, kMaxOverlayBytes));
+  auto entries = decode_entries(text);
+  if (!entries) return damaged(id());
+  return entries;
+}
+
+Result<void> StoredStage::save(const Overlay::Entries& entries) const {
+  return replace_file(directory(), "overlay", encode_entries(entries));
+}
+
+Result<void> StoredStage::remove(const StateDirectory& state, StoredStage stage) {
+  return Stage::remove(state, std::move(stage.stage_));
+}
+
+}  // namespace galley

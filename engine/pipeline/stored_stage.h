@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "engine/commit/stage.h"
+#include "staging/overlay/content_store.h"
+#include "staging/overlay/overlay.h"
+
+namespace galley {
+
+/// Who began a stored transaction, and why.
+struct StageAbout {
+  std::string agent;
+  std::string message;
+  int64_t begun_ns = 0;
+};
+
+/// What a transaction that outlives its process keeps in its stage.
+///
+///     about       "galley stage 1", when it began, agent, reason
+///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
+///     contents/   staged contents by id
+///
+/// Nothing here is synced: a power cut may lose what was staged, never a committed byte.
+///
+/// Ownership: owns the stage and so its lock, which dies with the process.
+/// Threads:   confined to one thread.
+/// Errors:    Stage's, and kInvalid `stage.damaged`.
+class StoredStage {
+ public:
+  /// Makes a new one and holds it.
+  static Result<StoredStage> create(const StateDirectory& state, const StageAbout& about);
+  /// Takes an existing one; waits at most `timeout` for another process to let go.
+  static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
+                                  std::chrono::milliseconds timeout);
+
+  [[nodiscard]] const std::string& id() const { return stage_.id(); }
+  [[nodiscard]] const StageAbout& about() const { return about_; }
+  [[nodiscard]] const Directory& directory() const { return stage_.directory(); }
+  [[nodiscard]] const std::shared_ptr<ContentStore>& contents() const { return contents_; }
+
+  /// What was staged when it was last saved; nothing for a new one.
+  Result<Overlay::Entries> load() const;
+  Result<void> save(const Overlay::Entries& entries) const;
+  /// Drops it with everything in it.
+  static Result<void> remove(const StateDirectory& state, StoredStage stage);
+
+ private:
+  explicit StoredStage(Stage stage) : stage_(std::move(stage)) {}
+  static Result<StoredStage> of(Stage stage);
+
+  Stage stage_;
+  StageAbout about_;
+  std::shared_ptr<ContentStore> contents_;
+};
+
+}  // namespace galley

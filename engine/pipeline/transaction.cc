@@ -1,0 +1,269 @@
+#include "engine/pipeline/transaction.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/pipeline/decide.h"
+#include "engine/pipeline/executor.h"
+#include "engine/pipeline/guarded_runner.h"
+#include "engine/pipeline/stored_stage.h"
+#include "engine/pipeline/workspace_state.h"
+#include "staging/text/read_edits.h"
+#include "tools/edit_formats.h"
+
+namespace galley {
+
+struct Transaction::State {
+  State(WorkspaceState& opened, std::shared_ptr<ContentStore> store,
+        TransactionOptions transaction_options)
+      : workspace(&opened),
+        options(std::move(transaction_options)),
+        overlay(*opened.root, std::move(store), opened.clock()) {}
+
+  /// What commands of this transaction run in; its layers live as long as the transaction is open.
+  CommandRunner* runner() {
+    if (workspace->options.runner != nullptr) return workspace->options.runner;
+    if (own_runner == nullptr) {
+      GuardedRunnerOptions runner_options;
+      runner_options.workspace = workspace->root_path;
+      runner_options.agent = options.agent;
+      if (stage) runner_options.layer_home = workspace->stage_path(stage->id());
+      own_runner =
+          make_guarded_runner(workspace->config, std::move(runner_options), workspace->clock());
+    }
+    return own_runner.get();
+  }
+
+  WorkspaceState* workspace;
+  TransactionOptions options;
+  std::optional<StoredStage> stage;  ///< of a stored transaction
+  Overlay overlay;
+  std::unique_ptr<CommandRunner> own_runner;
+  std::string id;
+  bool is_over = false;
+};
+
+Transaction::Transaction(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Transaction::Transaction(Transaction&&) noexcept = default;
+Transaction& Transaction::operator=(Transaction&&) noexcept = default;
+Transaction::~Transaction() = default;
+
+Result<RelPath> Transaction::parse(std::string_view path) const {
+  return RelPath::parse_within(path, state_->workspace->root_path);
+}
+
+// --- staging --------------------------------------------------------------------------------
+
+Result<void> Transaction::write(std::string_view path, std::string content) {
+  GALLEY_ASSIGN(const RelPath target, parse(path));
+  return state_->overlay.write(target, std::move(content));
+}
+
+Result<EditOutcome> Transaction::edit(std::string_view path, std::string_view old_text,
+                                      std::string_view new_text, bool replace_all) {
+  GALLEY_ASSIGN(const RelPath target, parse(path));
+  EditSet set;
+  set.format = EditFormat::kEdits;
+  TextEdit edit;
+  edit.old_text = set.keep(std::string(old_text));
+  edit.new_text = set.keep(std::string(new_text));
+  edit.replace_all = replace_all;
+  FileEdit file;
+  file.path = target.str();
+  file.text_edits.push_back(edit);
+  set.files.push_back(std::move(file));
+  return stage_edits(state_->overlay, set, bounded(StageOptions()));
+}
+
+Result<void> Transaction::remove(std::string_view path) {
+  GALLEY_ASSIGN(const RelPath target, parse(path));
+  return state_->overlay.remove(target);
+}
+
+Result<void> Transaction::move(std::string_view from, std::string_view to) {
+  GALLEY_ASSIGN(const RelPath source, parse(from));
+  GALLEY_ASSIGN(const RelPath target, parse(to));
+  return state_->overlay.move(source, target);
+}
+
+Result<void> Transaction::chmod(std::string_view path, uint32_t mode) {
+  GALLEY_ASSIGN(const RelPath target, parse(path));
+  return state_->overlay.set_mode(target, mode);
+}
+
+Result<void> Transaction::symlink(std::string_view path, const std::string& target) {
+  GALLEY_ASSIGN(const RelPath link, parse(path));
+  return state_->overlay.make_symlink(link, target);
+}
+
+Result<void> Transaction::make_directory(std::string_view path) {
+  GALLEY_ASSIGN(const RelPath target, parse(path));
+  return state_->overlay.make_directory(target);
+}
+
+/// What galley.toml allows the matcher at most.
+StageOptions Transaction::bounded(StageOptions options) const {
+  const EditsConfig& edits = state_->workspace->config.edits;
+  options.match.last_step = std::min(options.match.last_step, edits.max_step);
+  options.root = state_->workspace->root_path;
+  return options;
+}
+
+Result<EditOutcome> Transaction::apply(std::string document, const StageOptions& options,
+                                       const ReadOptions& reading, EditFormat format) {
+  const EditFormat read_as = format == EditFormat::kAuto ? detect_format(document) : format;
+  if (read_as == EditFormat::kEdits) {
+    GALLEY_ASSIGN(const EditSet set, parse_edits_json(document));
+    return stage_edits(state_->overlay, set, bounded(options));
+  }
+  GALLEY_ASSIGN(const EditSet set, read_edits(std::move(document), read_as, reading));
+  return stage_edits(state_->overlay, set, bounded(options));
+}
+
+Result<EditOutcome> Transaction::apply(std::string document) {
+  return apply(std::move(document), StageOptions(), ReadOptions());
+}
+
+ToolResult Transaction::call(const std::string& tool, std::string_view json_arguments) {
+  auto parsed = ToolCall::parse(tool, json_arguments);
+  if (!parsed) return ToolResult::failure(tool_error_from(parsed.error()));
+  auto results = call_all({*std::move(parsed)});
+  return std::move(results.front());
+}
+
+std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls) {
+  auto registry = state_->workspace->need_registry();
+  if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
+  ExecutorOptions options;
+  options.root = state_->workspace->root_path;
+  options.agent = state_->options.agent;
+  options.commands = state_->runner();
+  Executor executor(**registry, state_->workspace->audit.get(), state_->workspace->clock(),
+                    std::move(options));
+  return executor.stage_calls(state_->overlay, calls).results;
+}
+
+// --- reading --------------------------------------------------------------------------------
+
+Result<std::string> Transaction::read(std::string_view path) {
+  GALLEY_ASSIGN(const RelPath source, parse(path));
+  GALLEY_ASSIGN(const Content content, state_->overlay.read(source));
+  return *content;
+}
+
+Overlay& Transaction::overlay() { return state_->overlay; }
+
+// --- deciding -------------------------------------------------------------------------------
+
+Result<Preview> Transaction::preview(const std::function<void(const GateProgress&)>& on_progress) {
+  return judge(*state_->workspace, Proposal::freeze(state_->overlay), state_->options, on_progress);
+}
+
+Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
+  if (state_->is_over) {
+    return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
+  }
+  GALLEY_ASSIGN(CommitOutcome outcome,
+                decide_and_publish(*state_->workspace, Proposal::freeze(state_->overlay),
+                                   state_->options, request));
+  if (std::holds_alternative<Receipt>(outcome)) {
+    state_->is_over = true;
+    GALLEY_TRY(drop_stage());
+  }
+  return outcome;
+}
+
+Result<void> Transaction::rollback() {
+  state_->overlay.restore({});
+  state_->is_over = true;
+  return drop_stage();
+}
+
+Result<void> Transaction::drop_stage() {
+  state_->own_runner.reset();  // its layers lie in the stage
+  if (!state_->stage) return {};
+  StoredStage stage = *std::exchange(state_->stage, std::nullopt);
+  return StoredStage::remove(*state_->workspace->state_directory, std::move(stage));
+}
+
+// --- stored transactions --------------------------------------------------------------------
+
+const std::string& Transaction::id() const { return state_->id; }
+
+Result<void> Transaction::save() {
+  if (!state_->stage || state_->is_over) return {};
+  return state_->stage->save(state_->overlay.entries());
+}
+
+const TransactionOptions& Transaction::options() const { return state_->options; }
+
+CommandRunner& Transaction::runner() { return *state_->runner(); }
+
+Result<Transaction> Workspace::begin(const TransactionOptions& options) {
+  return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
+}
+
+Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
+  GALLEY_TRY(state_->need_state());
+  const StageAbout about{options.agent, options.message, state_->clock().wall_ns()};
+  GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->state_directory, about));
+  return Transaction::of_stage(*state_, std::move(stage));
+}
+
+Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage) {
+  auto state = std::make_unique<State>(
+      workspace, stage.contents(), TransactionOptions{stage.about().agent, stage.about().message});
+  GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
+  state->overlay.restore(std::move(entries));
+  state->id = stage.id();
+  state->stage = std::move(stage);
+  return Transaction(std::move(state));
+}
+
+Result<Transaction> Workspace::resume(const std::string& id) {
+  std::string wanted = id;
+  if (wanted.empty()) {
+    GALLEY_ASSIGN(const auto open, stages());
+    if (!open.empty()) wanted = open.back().id;
+  }
+  if (wanted.empty() || !state_->state_directory) {
+    return fail(ErrorKind::kNotFound, "stage.not_found",
+                "no transaction is open here; begin one with: galley begin");
+  }
+  const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
+  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
+  return Transaction::of_stage(*state_, std::move(stage));
+}
+
+Result<std::vector<StageStatus>> Workspace::stages() const {
+  std::vector<StageStatus> found;
+  if (!state_->state_directory) return found;
+  GALLEY_ASSIGN(const auto infos, list_stages(*state_->state_directory));
+  for (const StageInfo& info : infos) {
+    StageStatus status;
+    status.id = info.id;
+    status.begun_ns = info.mtime_ns;
+    const std::chrono::milliseconds at_once(0);
+    const auto stage = StoredStage::open(*state_->state_directory, info.id, at_once);
+    status.is_held = !stage && stage.error().reason == "stage.busy";
+    if (!stage && !status.is_held) continue;  // committed meanwhile, or cut short: gc clears it
+    if (stage) {
+      status.agent = stage->about().agent;
+      status.message = stage->about().message;
+      status.begun_ns = stage->about().begun_ns;
+      const auto entries = stage->load();
+      if (!entries) continue;
+      for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
+    }
+    found.push_back(std::move(status));
+  }
+  std::sort(found.begin(), found.end(), [](const StageStatus& a, const StageStatus& b) {
+    return std::tie(a.begun_ns, a.id) < std::tie(b.begun_ns, b.id);
+  });
+  return found;
+}
+
+}  // namespace galley

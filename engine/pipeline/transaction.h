@@ -1,0 +1,131 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/commit/outcome.h"
+#include "engine/policy/gate.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/proposal.h"
+#include "staging/overlay/stage_edits.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+class CommandRunner;
+class StoredStage;
+class Workspace;
+struct ToolCall;
+struct WorkspaceState;
+
+/// What a preview shows: the frozen proposal and what the gate says of it.
+struct Preview {
+  Proposal proposal;
+  Verdict verdict;
+};
+
+/// The gate's no to a commit, with the proposal it was about; the transaction stays open.
+struct Refused {
+  Preview preview;
+  [[nodiscard]] const Refusal& refusal() const {
+    return std::get<Refusal>(preview.verdict.decision);
+  }
+};
+
+/// Nothing differs from the workspace, so nothing was committed.
+struct NothingToCommit {};
+
+using CommitOutcome = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
+
+/// How a transaction begins.
+struct TransactionOptions {
+  std::string agent;    ///< who asks; picks the profile in galley.toml; may be empty
+  std::string message;  ///< why; kept with the commit
+};
+
+/// How a commit is asked for.
+struct CommitRequest {
+  std::string tool = "commit";  ///< what is recorded as having asked
+  /// When given, only exactly this proposal is committed: what was reviewed is what lands.
+  std::optional<ContentId> expected;
+  std::optional<TxId> undoes;
+  std::function<void(const GateProgress&)> on_progress;
+};
+
+/// One atomic change to a workspace: many staged edits, then one publish or none.
+///
+///     begin -> stage* -> preview* -> commit    (Receipt | Refused | Conflict | NothingToCommit)
+///                    \-> destructor or rollback: the workspace was never touched
+///
+/// Invariant: nothing under the workspace root is written before Publisher::publish, which only an
+///            Approval from a Gate opens. A staging call that fails changes nothing.
+/// Ownership: owns its Overlay; borrows the Workspace, which must outlive it. A stored transaction
+///            holds the lock of its stage directory as long as it is open.
+/// Threads:   confined to one thread; distinct transactions may run side by side.
+/// Errors:    a refusal or a conflict is an outcome, not an Error. After an Error from commit the
+///            workspace is untouched, or marked for recovery (ErrorKind::kUndecided).
+class Transaction {
+ public:
+  Transaction(Transaction&&) noexcept;
+  Transaction& operator=(Transaction&&) noexcept;
+  ~Transaction();
+
+  // --- staging ------------------------------------------------------------------------------
+  Result<void> write(std::string_view path, std::string content);
+  /// Replaces `old_text`, which must be found exactly once unless `replace_all`.
+  Result<EditOutcome> edit(std::string_view path, std::string_view old_text,
+                           std::string_view new_text, bool replace_all = false);
+  Result<void> remove(std::string_view path);
+  Result<void> move(std::string_view from, std::string_view to);
+  /// Permission bits & 0777.
+  Result<void> chmod(std::string_view path, uint32_t mode);
+  Result<void> symlink(std::string_view path, const std::string& target);
+  Result<void> make_directory(std::string_view path);
+  /// Stages a whole edit document of any format, or nothing of it.
+  Result<EditOutcome> apply(std::string document, const StageOptions& options,
+                            const ReadOptions& reading, EditFormat format = EditFormat::kAuto);
+  Result<EditOutcome> apply(std::string document);
+  /// Runs one tool by name with JSON arguments.
+  ToolResult call(const std::string& tool, std::string_view json_arguments);
+  /// Runs several calls in order; all of them are staged, or none.
+  std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls);
+
+  // --- reading what is proposed -------------------------------------------------------------
+  Result<std::string> read(std::string_view path);
+  Overlay& overlay();
+
+  // --- deciding -----------------------------------------------------------------------------
+  /// Freezes what is staged and asks the gate. Commit is this plus its last step.
+  Result<Preview> preview(const std::function<void(const GateProgress&)>& on_progress = {});
+  /// After a Receipt the transaction is over; after any other outcome it stays open.
+  Result<CommitOutcome> commit(const CommitRequest& request = {});
+  /// Drops everything that was staged, with its stage directory.
+  Result<void> rollback();
+
+  // --- stored transactions --------------------------------------------------------------------
+  /// The id under `.galley/stage/`, or empty for one that lives in memory.
+  [[nodiscard]] const std::string& id() const;
+  /// Writes what is staged to the stage directory; nothing to do in memory.
+  Result<void> save();
+  [[nodiscard]] const TransactionOptions& options() const;
+  /// What commands of this transaction run in.
+  CommandRunner& runner();
+
+ private:
+  friend class Workspace;
+  struct State;
+  explicit Transaction(std::unique_ptr<State> state);
+  static Result<Transaction> of_stage(WorkspaceState& workspace, StoredStage stage);
+  Result<RelPath> parse(std::string_view path) const;
+  [[nodiscard]] StageOptions bounded(StageOptions options) const;
+  Result<void> drop_stage();
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace galley

@@ -1,0 +1,129 @@
+#include "engine/pipeline/workspace.h"
+
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/commit/history_reader.h"
+#include "engine/commit/recovery.h"
+#include "engine/pipeline/decide.h"
+#include "engine/pipeline/workspace_state.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
+#include "tools/standard_tools.h"
+
+namespace galley {
+namespace {
+
+/// The nearest directory upwards that says it is a workspace, else `start` itself.
+Result<std::string> find_root(const std::string& start) {
+  static constexpr std::string_view kMarks[] = {".galley", kConfigFileName, ".git"};
+  for (std::string path = start;;) {
+    GALLEY_ASSIGN(const auto directory, open_disk_directory(path));
+    for (const std::string_view mark : kMarks) {
+      GALLEY_ASSIGN(const RelPath name, RelPath::parse(mark));
+      GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
+      if (stat.kind != FileKind::kAbsent) return path;
+    }
+    const size_t slash = path.rfind('/');
+    if (path == "/" || slash == std::string::npos) return start;
+    path = slash == 0 ? "/" : path.substr(0, slash);
+  }
+}
+
+Result<Config> read_config(const Directory& root, const std::string& file) {
+  if (file.empty()) return load_config(root);
+  GALLEY_ASSIGN(const std::string text, read_host_file(file, limits::kMaxConfigBytes));
+  return parse_config(text, file);
+}
+
+}  // namespace
+
+Result<void> WorkspaceState::need_state() {
+  if (!state_directory) {
+    GALLEY_ASSIGN(state_directory, StateDirectory::open_or_create(*root));
+  }
+  if (audit == nullptr) audit = std::make_unique<AuditLog>(state_directory->root(), clock());
+  return {};
+}
+
+Result<void> WorkspaceState::recover() {
+  RecoveryOptions recovery;
+  recovery.boot_id = current_boot_id();
+  GALLEY_ASSIGN(const RecoveryReport report,
+                recover_if_needed(*root, *state_directory, clock(), recovery));
+  if (!report.is_clean()) GALLEY_TRY(restore_audit());
+  return {};
+}
+
+Result<size_t> WorkspaceState::restore_audit() {
+  std::vector<std::string> records;
+  GALLEY_ASSIGN(const auto ids, journal_ids(state_directory->journals()));
+  for (const TxId id : ids) {
+    const auto found = load_committed(*state_directory, id);
+    if (!found) continue;  // taken back, or damaged, which doctor tells of
+    const auto& own = found->journal.meta.audit;
+    records.insert(records.end(), own.begin(), own.end());
+  }
+  if (records.empty()) return size_t{0};
+  return audit->append_missing(records);
+}
+
+Result<const ToolRegistry*> WorkspaceState::need_registry() {
+  if (registry == nullptr) {
+    auto made = std::make_unique<ToolRegistry>();
+    GALLEY_TRY(add_standard_tools(*made));
+    registry = std::move(made);
+  }
+  return registry.get();
+}
+
+Workspace::Workspace(std::unique_ptr<WorkspaceState> state) : state_(std::move(state)) {}
+Workspace::~Workspace() = default;
+
+Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
+                                                   WorkspaceOptions options) {
+  auto state = std::make_unique<WorkspaceState>();
+  auto start = absolute_path(path);
+  if (!start) {
+    return fail(ErrorKind::kUsage, "workspace.not_found",
+                "there is no directory '" + path + "' to work in", path);
+  }
+  GALLEY_ASSIGN(state->root_path, find_root(*start));
+  GALLEY_ASSIGN(state->root, open_disk_directory(state->root_path));
+  GALLEY_ASSIGN(state->config, read_config(*state->root, options.config_file));
+  state->options = std::move(options);
+  GALLEY_ASSIGN(state->state_directory, StateDirectory::open(*state->root));
+  if (state->state_directory) {
+    GALLEY_TRY(state->need_state());
+    if (state->options.recovers) GALLEY_TRY(state->recover());
+  }
+  return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
+}
+
+Result<Preview> Workspace::judge(Proposal proposal, const TransactionOptions& who,
+                                 const std::function<void(const GateProgress&)>& on_progress) {
+  return galley::judge(*state_, std::move(proposal), who, on_progress);
+}
+
+Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
+                                        const CommitRequest& request) {
+  return decide_and_publish(*state_, std::move(proposal), who, request);
+}
+
+Result<size_t> Workspace::restore_audit() {
+  if (!state_->state_directory) return size_t{0};
+  return state_->restore_audit();
+}
+
+const StateDirectory* Workspace::state() const {
+  return state_->state_directory ? &*state_->state_directory : nullptr;
+}
+
+Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry(); }
+
+const std::string& Workspace::root_path() const { return state_->root_path; }
+const Directory& Workspace::root() const { return *state_->root; }
+const Config& Workspace::config() const { return state_->config; }
+const Clock& Workspace::clock() const { return state_->clock(); }
+
+}  // namespace galley

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/tx_id.h"
+#include "engine/pipeline/transaction.h"
+#include "engine/policy/config.h"
+#include "engine/policy/gate.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+class CommandRunner;
+class StateDirectory;
+class ToolRegistry;
+struct WorkspaceState;
+
+/// How a workspace is opened.
+struct WorkspaceOptions {
+  std::string config_file;          ///< instead of galley.toml at the root; any path
+  Approver approver;                ///< answers `ask`; nobody there means no
+  CommandRunner* runner = nullptr;  ///< for commands and command validators; null: none can run
+  const Clock* clock = nullptr;     ///< null: the machine's
+  bool recovers = true;             ///< false: leave what a crash left, to look at it first
+};
+
+/// One open stored transaction, for `status`.
+struct StageStatus {
+  std::string id;
+  std::string agent;
+  std::string message;
+  int64_t begun_ns = 0;
+  size_t changes = 0;
+  bool is_held = false;  ///< another process has it open now
+};
+
+/// A directory under Galley's care: where transactions begin, and what they are committed to.
+///
+/// Invariant: opening writes nothing. `.galley/` is made by the first stored transaction or commit;
+///            a workspace that has one is recovered when it is opened.
+/// Ownership: owns the root's descriptor, the configuration and the standard tools.
+/// Threads:   one thread at a time; open it once more for another thread.
+/// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, and everything
+///            load_config says.
+class Workspace {
+ public:
+  /// Opens the workspace that `path` lies in: the nearest directory, from `path` upwards, that has
+  /// a `.galley`, a `galley.toml` or a `.git`, else `path` itself.
+  static Result<std::unique_ptr<Workspace>> open(const std::string& path,
+                                                 WorkspaceOptions options = {});
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  /// Begins a transaction in memory: no file is written before it is committed.
+  Result<Transaction> begin(const TransactionOptions& options = {});
+  /// Begins one that outlives the process, under `.galley/stage/`.
+  Result<Transaction> begin_stored(const TransactionOptions& options = {});
+  /// Takes a stored one up again; an empty id means the newest.
+  Result<Transaction> resume(const std::string& id = {});
+  /// Stored transactions, oldest first.
+  Result<std::vector<StageStatus>> stages() const;
+
+  /// Asks the gate about a proposal made elsewhere (an undo).
+  Result<Preview> judge(Proposal proposal, const TransactionOptions& who,
+                        const std::function<void(const GateProgress&)>& on_progress = {});
+  /// Judges and publishes a proposal made elsewhere; its contents must be in its store.
+  Result<CommitOutcome> commit(Proposal proposal, const TransactionOptions& who,
+                               const CommitRequest& request);
+
+  /// Appends audit records of unretired journals that the log lost when a process died between its
+  /// commit and its record; returns how many.
+  Result<size_t> restore_audit();
+
+  /// The `.galley` directory, or null when nothing was ever kept here.
+  [[nodiscard]] const StateDirectory* state() const;
+  /// The tools that can be called here.
+  Result<const ToolRegistry*> tools();
+
+  [[nodiscard]] const std::string& root_path() const;
+  [[nodiscard]] const Directory& root() const;
+  [[nodiscard]] const Config& config() const;
+  [[nodiscard]] const Clock& clock() const;
+
+ private:
+  explicit Workspace(std::unique_ptr<WorkspaceState> state);
+  std::unique_ptr<WorkspaceState> state_;
+};
+
+}  // namespace galley

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "engine/commit/state_directory.h"
+#include "engine/pipeline/audit.h"
+#include "engine/pipeline/workspace.h"
+#include "tools/registry.h"
+
+namespace galley {
+
+/// What a workspace holds; private to this room.
+struct WorkspaceState {
+  std::string root_path;
+  std::unique_ptr<Directory> root;
+  Config config;
+  WorkspaceOptions options;
+  SystemClock system_clock;
+  std::optional<StateDirectory> state_directory;  ///< absent until something must be kept
+  std::unique_ptr<AuditLog> audit;                ///< present with state_directory
+  std::unique_ptr<ToolRegistry> registry;         ///< made at the first call
+
+  [[nodiscard]] const Clock& clock() const {
+    return options.clock != nullptr ? *options.clock : system_clock;
+  }
+  /// Absolute path of a stored transaction's directory.
+  [[nodiscard]] std::string stage_path(const std::string& id) const {
+    return root_path + "/.galley/stage/" + id;
+  }
+  /// Makes `.galley` when there is none.
+  Result<void> need_state();
+  Result<const ToolRegistry*> need_registry();
+  /// Finishes or takes back what a crash left, and puts lost audit records back.
+  Result<void> recover();
+  Result<size_t> restore_audit();
+};
+
+}  // namespace galley

@@ -1,0 +1,60 @@
+#include "staging/fs/host_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <memory>
+
+namespace galley {
+namespace {
+
+constexpr size_t kReadBytes = size_t{256} << 10U;
+
+Result<std::string> read_all(int descriptor, const std::string& name, uint64_t max_bytes) {
+  std::string text;
+  struct stat info {};
+  if (::fstat(descriptor, &info) == 0) {
+    if (S_ISDIR(info.st_mode)) {
+      return fail(ErrorKind::kInvalid, "input.is_directory",
+                  "'" + name + "' is a directory; name a file, or - for standard input");
+    }
+    if (S_ISREG(info.st_mode)) text.reserve(static_cast<size_t>(info.st_size) + 1);
+  }
+  for (;;) {
+    const size_t size = text.size();
+    text.resize(size + kReadBytes);
+    const ssize_t count = ::read(descriptor, text.data() + size, kReadBytes);
+    text.resize(size + static_cast<size_t>(count > 0 ? count : 0));
+    if (count == 0) return text;
+    if (count < 0 && errno != EINTR) return fail(os_error(errno, "reading", name));
+    if (text.size() > max_bytes) {
+      return fail(
+          ErrorKind::kQuota, "limit.input_size",
+          "'" + name + "' is larger than " + std::to_string(max_bytes) + " bytes; split it");
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes) {
+  if (path == "-") return read_all(STDIN_FILENO, "standard input", max_bytes);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return fail(os_error(errno, "opening", path));
+  auto text = read_all(descriptor, path, max_bytes);
+  ::close(descriptor);
+  return text;
+}
+
+Result<std::string> absolute_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  if (real == nullptr) return fail(os_error(errno, "opening", path));
+  return std::string(real.get());
+}
+
+}  // namespace galley

@@ -1,0 +1,85 @@
+#include "staging/sandbox/host_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace galley {
+namespace {
+
+constexpr int kSignalBase = 128;
+
+class SpawnedProcess final : public HostProcess {
+ public:
+  SpawnedProcess(pid_t pid, int input) : pid_(pid), input_(input) {}
+  ~SpawnedProcess() override { (void)finish(); }
+
+  bool write(std::string_view text) override {
+    // A pager that was quit must not end us: EPIPE is the answer we look at instead.
+    struct sigaction ignore {};
+    struct sigaction before {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &before);
+    while (!text.empty()) {
+      const ssize_t count = ::write(input_, text.data(), text.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) break;
+      text.remove_prefix(static_cast<size_t>(count));
+    }
+    ::sigaction(SIGPIPE, &before, nullptr);
+    return text.empty();
+  }
+
+  Result<int> wait() override { return finish(); }
+
+ private:
+  Result<int> finish() {
+    if (input_ >= 0) ::close(input_);
+    input_ = -1;
+    if (pid_ < 0) return status_;
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0) {
+      if (errno != EINTR) return fail(os_error(errno, "waiting for a program", ""));
+    }
+    pid_ = -1;
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
+    return status_;
+  }
+
+  pid_t pid_;
+  int input_;
+  int status_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::string>& argv) {
+  if (argv.empty()) return fail(ErrorKind::kUsage, "host.no_program", "no program was named");
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(os_error(errno, "making a pipe for", argv[0]));
+  std::vector<char*> arguments;
+  arguments.reserve(argv.size() + 1);
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  pid_t pid = -1;
+  const int code =
+      ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[0]);
+  if (code != 0) {
+    ::close(ends[1]);
+    return fail(os_error(code, "starting", argv[0]));
+  }
+  return std::unique_ptr<HostProcess>(std::make_unique<SpawnedProcess>(pid, ends[1]));
+}
+
+}  // namespace galley

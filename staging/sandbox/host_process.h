@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace galley {
+
+/// A program of the user's own choosing that runs outside every sandbox, with the user's rights and
+/// environment: a pager, a hook around the apply step. Never a command that an agent named.
+///
+/// Ownership: the destructor closes its input and waits for it.
+/// Threads:   confined to one thread.
+class HostProcess {
+ public:
+  /// Starts `argv` (found on PATH) with a pipe as its standard input; output goes where ours goes.
+  static Result<std::unique_ptr<HostProcess>> start(const std::vector<std::string>& argv);
+  virtual ~HostProcess() = default;
+
+  /// False when it no longer reads (a pager that was quit): not an error.
+  virtual bool write(std::string_view text) = 0;
+  /// Closes its input and returns its exit status, 128 + n for signal n.
+  virtual Result<int> wait() = 0;
+};
+
+}  // namespace galley
