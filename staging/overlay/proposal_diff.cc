@@ -4,6 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "staging/text/diff_moved.h"
+
 namespace galley {
 
 namespace {
@@ -178,23 +180,45 @@ Result<void> for_each_pair(const Proposal& proposal, const ProposalDiffOptions& 
   return {};
 }
 
+// Lines may have moved from one file to another: all files are compared before one is printed.
+Result<MovedMarks> find_moved(const Proposal& proposal, const ProposalDiffOptions& options) {
+  std::vector<LoadedPair> held;
+  MovedLineFinder finder(options.file.moved);
+  GALLEY_TRY(for_each_pair(proposal, options, [&](const LoadedPair& loaded) {
+    const auto add = [&](const FilePair& pair) {
+      const auto diff = diff_file(pair, options.file);
+      finder.add(diff, Lines(pair.old_content), Lines(pair.new_content));
+    };
+    held.push_back(loaded);
+    if (!loaded.pair.is_type_change()) return add(loaded.pair);
+    const auto [gone, made] = split_type_change(loaded.pair);
+    add(gone);
+    add(made);
+  }));
+  return finder.find();
+}
+
 }  // namespace
 
 Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& options,
                          const DiffSink& sink) {
+  ProposalDiffOptions own = options;
+  MovedMarks marks;
+  if (own.file.color && own.file.moved != MovedLines::kNone && own.file.marks == nullptr) {
+    GALLEY_ASSIGN(marks, find_moved(proposal, options));
+    own.file.marks = &marks;
+  }
   std::string text;
-  return for_each_pair(proposal, options, [&](const LoadedPair& loaded) {
+  return for_each_pair(proposal, own, [&](const LoadedPair& loaded) {
     text.clear();
-    append_git_diff(loaded.pair, options.file, text);
+    append_git_diff(loaded.pair, own.file, text);
     sink(text);
   });
 }
 
 Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options) {
   std::string out;
-  GALLEY_TRY(for_each_pair(proposal, options, [&](const LoadedPair& loaded) {
-    append_git_diff(loaded.pair, options.file, out);
-  }));
+  GALLEY_TRY(render_diff(proposal, options, [&](std::string_view text) { out += text; }));
   return out;
 }
 

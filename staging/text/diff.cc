@@ -316,6 +316,19 @@ EditScript diff_ids(const std::vector<LineId>& before, const std::vector<LineId>
   return script_of(a, b);
 }
 
+EditScript slide_script(const std::vector<LineId>& before, const std::vector<LineId>& after,
+                        const EditScript& script) {
+  DiffSide a{nullptr, WhiteSpace::kExact, before, 0, std::vector<uint8_t>(before.size())};
+  DiffSide b{nullptr, WhiteSpace::kExact, after, 0, std::vector<uint8_t>(after.size())};
+  for (const auto& range : script) {
+    std::fill_n(a.changed.begin() + range.old_begin, range.removed(), uint8_t{1});
+    std::fill_n(b.changed.begin() + range.new_begin, range.added(), uint8_t{1});
+  }
+  slide_changes(a, b, false);
+  slide_changes(b, a, false);
+  return script_of(a, b);
+}
+
 LineCounts count_lines(const EditScript& script) {
   LineCounts counts;
   for (const auto& range : script) {

@@ -51,6 +51,10 @@ struct LineDiffOptions {
 [[nodiscard]] EditScript diff_ids(const std::vector<LineId>& before,
                                   const std::vector<LineId>& after);
 
+/// A script made elsewhere, with every range moved to where diff_ids would put it.
+[[nodiscard]] EditScript slide_script(const std::vector<LineId>& before,
+                                      const std::vector<LineId>& after, const EditScript& script);
+
 /// Lines removed and added by a script.
 struct LineCounts {
   uint64_t removed = 0;

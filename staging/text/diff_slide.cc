@@ -116,22 +116,24 @@ class RunCursor {
 
   bool next() {
     if (end == side_->size()) return false;
-    move_past(1);
+    begin = end + 1;
+    end = run_end(begin);
     return true;
   }
   // Over `unchanged` unchanged lines, which is that many runs.
   void move_past(size_t unchanged) {
     while (unchanged > 0) {
-      const size_t clear = std::min(next_changed(end) - end, unchanged);
+      const size_t clear = next_changed(end, std::min(side_->size(), end + unchanged)) - end;
       begin = end + clear;
       end = run_end(begin);
       unchanged -= clear;
     }
   }
-  [[nodiscard]] size_t next_changed(size_t at) const {
-    const auto* found = std::memchr(side_->changed.data() + at, 1, side_->size() - at);
+  // The next changed line from `at` on, or `limit`: never looks further than it is asked to.
+  [[nodiscard]] size_t next_changed(size_t at, size_t limit) const {
+    const auto* found = std::memchr(side_->changed.data() + at, 1, limit - at);
     return found == nullptr
-               ? side_->size()
+               ? limit
                : static_cast<size_t>(static_cast<const uint8_t*>(found) - side_->changed.data());
   }
   void previous() {
@@ -164,7 +166,7 @@ class Slider {
   void slide_all() {
     while (true) {
       if (!run_.empty()) slide_one();
-      const size_t next = run_.next_changed(run_.end);
+      const size_t next = run_.next_changed(run_.end, side_.size());
       if (next == side_.size()) return;
       const size_t unchanged = next - run_.end;
       run_.move_past(unchanged);

@@ -203,23 +203,26 @@ class PatchWriter {
   std::string new_name_;
 };
 
-// What git shows instead of a type change.
 void append_type_change(const FilePair& pair, const DiffOptions& options, std::string& out) {
-  FilePair gone = pair;
-  gone.new_path = pair.old_path;
-  gone.new_mode = git_mode::kAbsent;
-  gone.new_content = {};
-  gone.kind = PairKind::kSamePath;
+  const auto [gone, made] = split_type_change(pair);
   append_git_diff(gone, options, out);
-  FilePair made = pair;
-  made.old_path = pair.new_path;
-  made.old_mode = git_mode::kAbsent;
-  made.old_content = {};
-  made.kind = PairKind::kSamePath;
   append_git_diff(made, options, out);
 }
 
 }  // namespace
+
+std::pair<FilePair, FilePair> split_type_change(const FilePair& pair) {
+  FilePair gone = pair;
+  gone.new_path = pair.old_path;
+  gone.new_mode = git_mode::kAbsent;
+  gone.new_content = {};
+  FilePair made = pair;
+  made.old_path = pair.new_path;
+  made.old_mode = git_mode::kAbsent;
+  made.old_content = {};
+  gone.kind = made.kind = PairKind::kSamePath;
+  return {gone, made};
+}
 
 bool looks_binary(std::string_view content) {
   return content.size() > kMaxTextBytes ||

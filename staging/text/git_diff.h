@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "staging/text/diff.h"
@@ -50,6 +52,15 @@ struct FilePair {
 enum class WordDiff : uint8_t { kNone, kPlain, kColor };
 enum class MovedLines : uint8_t { kNone, kPlain, kZebra };
 
+enum class MovedMark : uint8_t { kNone, kMoved, kAlternative };
+
+/// Which removed and added lines were moved, in the order in which they are printed
+/// (diff_moved.h); `next` runs along as files are printed.
+struct MovedMarks {
+  std::vector<MovedMark> marks;
+  size_t next = 0;
+};
+
 struct DiffOptions {
   LineDiffOptions lines;
   uint32_t context = 3;        ///< -U
@@ -60,6 +71,7 @@ struct DiffOptions {
   bool binary = true;                 ///< --binary; false prints "Binary files … differ"
   WordDiff word_diff = WordDiff::kNone;
   MovedLines moved = MovedLines::kNone;  ///< --color-moved; needs color
+  MovedMarks* marks = nullptr;           ///< over several files; null: within each file
   std::string old_prefix = "a/";
   std::string new_prefix = "b/";
 };
@@ -91,6 +103,9 @@ struct FileDiff {
 
   bool operator==(const FileDiff&) const = default;
 };
+
+/// The deletion and the creation that stand for a type change.
+[[nodiscard]] std::pair<FilePair, FilePair> split_type_change(const FilePair& pair);
 
 /// git's test: a NUL among the first 8,000 bytes, or too large to be text.
 [[nodiscard]] bool looks_binary(std::string_view content);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "staging/text/diff_moved.h"
+#include "staging/text/word_diff.h"
+
 namespace galley {
 
 namespace {
@@ -15,6 +18,10 @@ constexpr std::string_view kMeta = "\033[1m";
 constexpr std::string_view kFragment = "\033[36m";
 constexpr std::string_view kOld = "\033[31m";
 constexpr std::string_view kNew = "\033[32m";
+constexpr std::string_view kOldMoved = "\033[1;35m";
+constexpr std::string_view kOldMovedAlternative = "\033[1;34m";
+constexpr std::string_view kNewMoved = "\033[1;36m";
+constexpr std::string_view kNewMovedAlternative = "\033[1;33m";
 constexpr size_t kHunkHeaderBytes = 128;
 constexpr std::string_view kNoNewline = "\\ No newline at end of file";
 
@@ -78,11 +85,11 @@ void DiffPrinter::context_lines(const Lines& lines, uint32_t begin, uint32_t end
 }
 
 void DiffPrinter::removed_lines(const Lines& lines, uint32_t begin, uint32_t end) {
-  for (uint32_t i = begin; i < end; ++i) line('-', kOld, lines[i]);
+  for (uint32_t i = begin; i < end; ++i) line('-', color_of(false), lines[i]);
 }
 
 void DiffPrinter::added_lines(const Lines& lines, uint32_t begin, uint32_t end) {
-  for (uint32_t i = begin; i < end; ++i) line('+', kNew, lines[i]);
+  for (uint32_t i = begin; i < end; ++i) line('+', color_of(true), lines[i]);
 }
 
 void DiffPrinter::make_room(const FileDiff& diff, const Lines& before, const Lines& after) {
@@ -100,20 +107,69 @@ void DiffPrinter::make_room(const FileDiff& diff, const Lines& before, const Lin
   if (bytes > out_.capacity()) out_.reserve(std::max(bytes, 2 * out_.capacity()));
 }
 
+std::string_view DiffPrinter::color_of(bool added) {
+  auto mark = MovedMark::kNone;
+  if (marks_ != nullptr && marks_->next < marks_->marks.size())
+    mark = marks_->marks[marks_->next++];
+  if (mark == MovedMark::kMoved) return added ? kNewMoved : kOldMoved;
+  if (mark == MovedMark::kAlternative) return added ? kNewMovedAlternative : kOldMovedAlternative;
+  return added ? kNew : kOld;
+}
+
+void DiffPrinter::context_words(const Lines& lines, uint32_t begin, uint32_t end) {
+  for (uint32_t i = begin; i < end; ++i) {
+    auto text = lines[i];
+    const bool ended = text.back() == '\n';
+    if (ended) text.remove_suffix(1);
+    out_ += text;
+    if (options_.color && !text.empty()) out_ += kReset;
+    out_.push_back('\n');
+  }
+}
+
+void DiffPrinter::changed_words(const ChangedRange& range, const Lines& before,
+                                const Lines& after) {
+  const auto ended = [](std::string_view text) {
+    std::string lines(text);
+    if (!lines.empty() && lines.back() != '\n') lines.push_back('\n');
+    return lines;
+  };
+  append_word_diff(ended(before.span(range.old_begin, range.old_end)),
+                   ended(after.span(range.new_begin, range.new_end)),
+                   {options_.word_diff == WordDiff::kPlain, options_.color}, out_);
+}
+
 void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& after) {
   make_room(diff, before, after);
+  if (options_.color && options_.moved != MovedLines::kNone) {
+    marks_ = options_.marks;
+    if (marks_ == nullptr) {
+      MovedLineFinder finder(options_.moved);
+      finder.add(diff, before, after);
+      own_marks_ = finder.find();
+      marks_ = &own_marks_;
+    }
+  }
+  const bool by_words = options_.word_diff != WordDiff::kNone;
   for (const auto& hunk : diff.hunks) {
     hunk_header(hunk);
     // Unchanged lines come from the new side: they differ when white space was ignored.
     uint32_t at = hunk.span.new_begin;
+    const auto unchanged_until = [&](uint32_t end) {
+      by_words ? context_words(after, at, end) : context_lines(after, at, end);
+    };
     for (size_t i = hunk.span.first_change; i < hunk.span.last_change; ++i) {
       const auto& range = diff.script[i];
-      context_lines(after, at, range.new_begin);
-      removed_lines(before, range.old_begin, range.old_end);
-      added_lines(after, range.new_begin, range.new_end);
+      unchanged_until(range.new_begin);
+      if (by_words) {
+        changed_words(range, before, after);
+      } else {
+        removed_lines(before, range.old_begin, range.old_end);
+        added_lines(after, range.new_begin, range.new_end);
+      }
       at = range.new_end;
     }
-    context_lines(after, at, hunk.span.new_end);
+    unchanged_until(hunk.span.new_end);
   }
 }
 

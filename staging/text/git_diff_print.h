@@ -27,10 +27,15 @@ class DiffPrinter {
   void context_lines(const Lines& lines, uint32_t begin, uint32_t end);
   void removed_lines(const Lines& lines, uint32_t begin, uint32_t end);
   void added_lines(const Lines& lines, uint32_t begin, uint32_t end);
+  void context_words(const Lines& lines, uint32_t begin, uint32_t end);
+  void changed_words(const ChangedRange& range, const Lines& before, const Lines& after);
+  [[nodiscard]] std::string_view color_of(bool added);
   void line(char sign, std::string_view color, std::string_view text);
 
   const DiffOptions& options_;
   std::string& out_;
+  MovedMarks own_marks_;
+  MovedMarks* marks_ = nullptr;  // null when moved lines are not told apart
 };
 
 }  // namespace galley

@@ -148,6 +148,14 @@ TEST(Diff, LargeRewritesStayCorrectBeyondTheSearchBudget) {
   }
 }
 
+// A run that can slide over the whole text once took time with the square of its length.
+TEST(Diff, ABlockThatFitsEverywhereSlidesInLinearTime) {
+  const std::string old_text(1'000'000, '\n');
+  const std::string new_text = std::string(900'000, '\n') + "x\n" + std::string(50'000, '\n');
+  const auto counts = count_lines(diff_lines(Lines(old_text), Lines(new_text)));
+  EXPECT_EQ(counts, (LineCounts{50'000, 1}));
+}
+
 TEST(Diff, IdsAreComparedByNumber) {
   EXPECT_EQ(diff_ids({1, 2, 3}, {1, 3, 4}), (EditScript{{1, 2, 1, 1}, {3, 3, 2, 3}}));
   EXPECT_TRUE(diff_ids({}, {}).empty());

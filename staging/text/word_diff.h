@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace galley {
+
+/// How the pieces of a word diff are told apart.
+struct WordDiffStyle {
+  bool brackets = true;  ///< [-removed-] and {+added+}
+  bool color = false;
+};
+
+/// Appends the difference of two runs of changed lines word by word, as `git diff --word-diff`
+/// does: words are what stands between white space; white space itself is taken from the new text.
+/// A word diff is for people: it cannot be applied.
+void append_word_diff(std::string_view before, std::string_view after, const WordDiffStyle& style,
+                      std::string& out);
+
+}  // namespace galley
