@@ -8,7 +8,10 @@ Result<std::string> libgit2_diff(std::string_view before, std::string_view after
                                  const std::string& path) {
   GALLEY_ASSIGN(const GitLibrary* git, GitLibrary::get());
   git_patch* patch = nullptr;
-  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  git_diff_options options{};
+  options.version = GIT_DIFF_OPTIONS_VERSION;
+  options.ignore_submodules = GIT_SUBMODULE_IGNORE_UNSPECIFIED;
+  options.context_lines = 3;
   options.flags = GIT_DIFF_INDENT_HEURISTIC;  // git's default, and ours
   int code = git->patch_from_buffers(&patch, before.data(), before.size(), path.c_str(),
                                      after.data(), after.size(), path.c_str(), &options);
