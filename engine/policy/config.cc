@@ -196,6 +196,7 @@ void read_validator(ConfigTable& table, ValidatorConfig& validator) {
   read_command_keys(table, validator);
   if (table.is_dry() || table.has_failed()) return;
   check_validator(table, validator);
+  if (table.has_failed()) return;
   if (validator.name.empty()) {
     validator.name = validator.builtin.empty() ? validator.command.front() : validator.builtin;
   }

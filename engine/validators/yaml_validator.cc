@@ -13,7 +13,13 @@ namespace {
 /// Takes events and keeps nothing: no graph is built, so aliases cannot blow up.
 class YamlWalk final : public YAML::EventHandler {
  public:
-  void OnDocumentStart(const YAML::Mark&) override {}
+  /// yaml-cpp 0.7 begins a document at a stray `}` or `]` again and again, and never gets past it.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == last_start_) {
+      throw YAML::ParserException(mark, "stray closing bracket or brace");
+    }
+    last_start_ = mark.pos;
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
@@ -25,6 +31,9 @@ class YamlWalk final : public YAML::EventHandler {
   void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
                   YAML::EmitterStyle::value) override {}
   void OnMapEnd() override {}
+
+ private:
+  int last_start_ = -1;
 };
 
 class YamlValidator final : public FileValidator {

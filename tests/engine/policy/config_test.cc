@@ -153,6 +153,7 @@ TEST(Config, BadValuesSayWhatWouldBeRight) {
   EXPECT_THAT(error_of("[policy]\nprotected = [\"ok\", \"a[b\"]\n"), HasSubstr("pattern `a[b`"));
   EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"jsn\"\n"), HasSubstr("did you mean 'json'?"));
   EXPECT_THAT(error_of("[[validator]]\nname = \"x\"\n"), HasSubstr("`command` is needed"));
+  EXPECT_THAT(error_of("[[validator]]\n"), HasSubstr("`command` is needed"));
   EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"json\"\nfix = true\n"),
               HasSubstr("command validators only"));
   EXPECT_THAT(error_of("[[validator]]\ncommand = [\"a\"]\nkeep = [\"../b\"]\n"),

@@ -101,6 +101,14 @@ TEST_F(SyntaxValidators, Yaml) {
   EXPECT_THAT(files, ElementsAre("bad.yml", "ok.yaml", "tab.yaml")) << "ok.yaml: unknown anchor";
 }
 
+TEST_F(SyntaxValidators, StrayClosingBracketInYamlEndsWithAFinding) {
+  use("yaml");
+  propose("a.yml", "a: 1\n}\n");
+  propose("b.yml", "[1]]\n");
+  propose("c.yml", "- a\n---\n]\n");
+  EXPECT_EQ(run().findings.size(), 3U);
+}
+
 TEST_F(SyntaxValidators, DeepYamlDoesNotCrash) {
   use("yaml");
   propose("deep.yml", std::string(200'000, '['));
