@@ -1,6 +1,7 @@
 #include "staging/overlay/stage_edits.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/git_oid.h"
 #include "base/limits.h"
@@ -59,6 +60,9 @@ class Stager {
     outcome_.leniencies = edits_.leniencies;
     if (edits_.files.size() > limits::kMaxFilesInPatch) {
       return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
+    }
+    for (const FileEdit& edit : edits_.files) {
+      if (edit.op == FileOp::kRename || edit.op == FileOp::kDelete) going_.insert(edit.path);
     }
     for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
     outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),
@@ -262,17 +266,11 @@ class Stager {
   }
 
   [[nodiscard]] bool empties(const RelPath& directory) const {
-    return std::any_of(edits_.files.begin(), edits_.files.end(), [&](const FileEdit& edit) {
-      return (edit.op == FileOp::kRename || edit.op == FileOp::kDelete) &&
-             edit.path.starts_with(directory.str() + "/");
-    });
+    const auto below = going_.lower_bound(directory.str() + "/");
+    return below != going_.end() && below->starts_with(directory.str() + "/");
   }
 
-  [[nodiscard]] bool will_go(const RelPath& path) const {
-    return std::any_of(edits_.files.begin(), edits_.files.end(), [&](const FileEdit& edit) {
-      return (edit.op == FileOp::kRename || edit.op == FileOp::kDelete) && edit.path == path.str();
-    });
-  }
+  [[nodiscard]] bool will_go(const RelPath& path) const { return going_.count(path.str()) > 0; }
 
   Result<void> plan_delete(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
     GALLEY_ASSIGN(const PlannedFile file, plan_.current(path));
@@ -321,14 +319,12 @@ class Stager {
       file.copied_from = from;
     }
     plan_.put(to, std::move(file));
-    produced_.push_back(to);
+    produced_.insert(to);
     return {};
   }
 
   /// True when an earlier edit of the document has put something new at this path.
-  [[nodiscard]] bool is_produced(const RelPath& path) const {
-    return std::find(produced_.begin(), produced_.end(), path) != produced_.end();
-  }
+  [[nodiscard]] bool is_produced(const RelPath& path) const { return produced_.count(path) > 0; }
 
   static void apply_mode(const FileEdit& edit, PlannedFile& file) {
     if (!edit.new_mode || file.kind != FileKind::kRegular) return;
@@ -355,7 +351,7 @@ class Stager {
     file.content = std::make_shared<const std::string>(content);
     apply_mode(edit, file);
     plan_.put(path, std::move(file));
-    produced_.push_back(path);
+    produced_.insert(path);
     return {};
   }
 
@@ -482,7 +478,8 @@ class Stager {
   const StageOptions& options_;
   FilePlan plan_;
   EditOutcome outcome_;
-  std::vector<RelPath> produced_;
+  std::set<RelPath> produced_;
+  std::set<std::string> going_;  ///< paths that the document renames or deletes
 };
 
 }  // namespace

@@ -9,6 +9,8 @@ namespace {
 
 /// Comparisons by the plain way after which the suffix array pays.
 constexpr uint64_t kPlainWork = uint64_t{1} << 24U;
+/// Patterns of so many lines are few in any document: each may cost a walk through the file.
+constexpr size_t kLongPattern = 1024;
 /// Lines that stand more often than this say nothing about a place.
 constexpr uint32_t kCommonLine = 64;
 
@@ -70,6 +72,7 @@ std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& patte
     }
     ids.push_back(id);
   }
+  if (ids.size() >= kLongPattern) return find_long(index, ids, limit);
   if (index.work > kPlainWork) {
     if (index.suffixes.empty()) build_suffixes(index);
     return find_by_suffixes(index, ids, limit);
@@ -77,10 +80,11 @@ std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& patte
   std::vector<uint32_t> starts;
   for (uint32_t at = index.first[ids[rarest]]; at < index.first[ids[rarest] + 1]; ++at) {
     const uint32_t line = index.places[at];
+    ++index.work;
     if (line < rarest || line - rarest + ids.size() > index.ids.size()) continue;
     const auto begin = index.ids.begin() + static_cast<int64_t>(line - rarest);
     const auto mismatch = std::mismatch(ids.begin(), ids.end(), begin).first;
-    index.work += static_cast<uint64_t>(mismatch - ids.begin()) + 1;
+    index.work += static_cast<uint64_t>(mismatch - ids.begin());
     if (mismatch == ids.end()) starts.push_back(static_cast<uint32_t>(line - rarest));
     if (starts.size() >= limit) break;
     if (index.work > kPlainWork) return find(pattern, fold, limit);
@@ -88,12 +92,47 @@ std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& patte
   return starts;
 }
 
-/// Prefix doubling with counting sort (Manber and Myers, 1990): n log n whatever the lines are.
+int64_t FileIndex::next_line(std::string_view line, Fold fold, int64_t from) {
+  Index& index = this->index(fold);
+  std::string storage;
+  const LineId id = index.table.find(folded(line, fold, storage));
+  if (id == LineTable::kNone) return -1;
+  const auto begin = index.places.begin() + index.first[id];
+  const auto end = index.places.begin() + index.first[id + 1];
+  const auto found = std::lower_bound(begin, end, from, [](uint32_t place, int64_t least) {
+    return static_cast<int64_t>(place) < least;
+  });
+  return found == end ? -1 : static_cast<int64_t>(*found);
+}
+
+/// Knuth, Morris and Pratt (1977): linear whatever the lines are.
+std::vector<uint32_t> FileIndex::find_long(const Index& index, const std::vector<uint32_t>& ids,
+                                           size_t limit) {
+  std::vector<uint32_t> border(ids.size(), 0);
+  for (size_t i = 1; i < ids.size(); ++i) {
+    uint32_t length = border[i - 1];
+    while (length > 0 && ids[i] != ids[length]) length = border[length - 1];
+    border[i] = ids[i] == ids[length] ? length + 1 : 0;
+  }
+  std::vector<uint32_t> starts;
+  uint32_t matched = 0;
+  for (size_t i = 0; i < index.ids.size() && starts.size() < limit; ++i) {
+    while (matched > 0 && index.ids[i] != ids[matched]) matched = border[matched - 1];
+    if (index.ids[i] == ids[matched]) ++matched;
+    if (matched < ids.size()) continue;
+    starts.push_back(static_cast<uint32_t>(i + 1 - ids.size()));
+    matched = border[matched - 1];
+  }
+  return starts;
+}
+
+/// Prefix doubling with counting sort (Manber and Myers, 1990), as deep as short patterns need:
+/// n log n whatever the lines are.
 void FileIndex::build_suffixes(Index& index) {
   const size_t n = index.ids.size();
   std::vector<uint32_t>& order = index.suffixes;
   order.resize(n);
-  std::vector<uint32_t> rank(index.ids.begin(), index.ids.end());
+  std::vector<uint32_t> rank = index.ids;
   std::vector<uint32_t> by_second(n);
   std::vector<uint32_t> next_rank(n);
   std::vector<uint32_t> count;
@@ -106,28 +145,17 @@ void FileIndex::build_suffixes(Index& index) {
   };
   std::iota(by_second.begin(), by_second.end(), 0U);
   sort_by_rank();
-  for (size_t width = 1;; width *= 2) {
-    const auto second = [&](uint32_t suffix) {
-      return suffix + width < n ? rank[suffix + width] + 1 : 0U;
-    };
-    next_rank[order[0]] = 0;
-    for (size_t i = 1; i < n; ++i) {
-      const bool differs = rank[order[i]] != rank[order[i - 1]] || (width > 1 && false);
-      next_rank[order[i]] = next_rank[order[i - 1]] + (differs ? 1 : 0);
-    }
-    if (width == 1) {
-      rank = next_rank;
-      classes = rank[order[n - 1]] + 1;
-    }
-    if (classes == n) break;
+  // `rank` orders suffixes by their first `width` lines; ids are the ranks of width 1.
+  for (size_t width = 1; width < kLongPattern && width < n && classes < n; width *= 2) {
     size_t filled = 0;
-    for (size_t i = n >= width ? n - width : 0; i < n; ++i) {
-      by_second[filled++] = static_cast<uint32_t>(i);
-    }
+    for (size_t i = n - width; i < n; ++i) by_second[filled++] = static_cast<uint32_t>(i);
     for (const uint32_t suffix : order) {
       if (suffix >= width) by_second[filled++] = static_cast<uint32_t>(suffix - width);
     }
     sort_by_rank();
+    const auto second = [&](uint32_t suffix) {
+      return suffix + width < n ? rank[suffix + width] + 1 : 0U;
+    };
     next_rank[order[0]] = 0;
     for (size_t i = 1; i < n; ++i) {
       const bool differs =
@@ -136,7 +164,6 @@ void FileIndex::build_suffixes(Index& index) {
     }
     rank.swap(next_rank);
     classes = rank[order[n - 1]] + 1;
-    if (width >= n) break;
   }
 }
 

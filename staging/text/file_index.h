@@ -27,6 +27,8 @@ class FileIndex {
   /// Starts of places (0-based lines) where `pattern` stands, ascending, at most `limit`.
   [[nodiscard]] std::vector<uint32_t> find(const std::vector<std::string_view>& pattern, Fold fold,
                                            size_t limit);
+  /// The first line from `from` on that equals `line`; -1 when there is none.
+  [[nodiscard]] int64_t next_line(std::string_view line, Fold fold, int64_t from);
   /// True when `pattern` stands at line `start`; needs no index.
   [[nodiscard]] bool stands_at(const std::vector<std::string_view>& pattern, int64_t start,
                                Fold fold) const;
@@ -53,6 +55,8 @@ class FileIndex {
   };
   Index& index(Fold fold);
   static void build_suffixes(Index& index);
+  static std::vector<uint32_t> find_long(const Index& index, const std::vector<uint32_t>& ids,
+                                         size_t limit);
   static std::vector<uint32_t> find_by_suffixes(const Index& index,
                                                 const std::vector<uint32_t>& ids, size_t limit);
 

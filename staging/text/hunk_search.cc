@@ -73,19 +73,10 @@ bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
 }
 
 /// Keeps the places after the anchors, where those are found.
-void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) const {
-  const Lines& lines = index_.lines();
+void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) {
   int64_t from = 0;
-  std::string a;
-  std::string b;
   for (const std::string_view anchor : hunk_.anchors) {
-    int64_t found = -1;
-    const std::string_view wanted = folded(anchor, Fold::kBlanks, b);
-    for (size_t i = static_cast<size_t>(from); i < lines.size(); ++i) {
-      if (folded(lines[i], Fold::kBlanks, a) != wanted) continue;
-      found = static_cast<int64_t>(i);
-      break;
-    }
+    const int64_t found = index_.next_line(anchor, Fold::kBlanks, from);
     if (found < 0) return;
     from = found + 1;
   }
@@ -97,7 +88,7 @@ void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) const {
   if (!after.empty()) starts = std::move(after);
 }
 
-void HunkSearch::narrow(std::vector<uint32_t>& starts) const {
+void HunkSearch::narrow(std::vector<uint32_t>& starts) {
   if (starts.size() > 1 && !hunk_.anchors.empty()) narrow_by_anchors(starts);
 }
 
@@ -123,6 +114,7 @@ HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
     if (!has_tellable_line(0, pattern_.size())) starts.clear();
     std::erase_if(starts, [&](uint32_t start) { return !accepts_indent(start); });
   }
+  places.is_cut = starts.size() >= kMaxPlaces;
   narrow(starts);
   places.starts.assign(starts.begin(), starts.end());
   return places;
@@ -167,7 +159,9 @@ HunkPlaces HunkSearch::fuzzy() {
         if (lead >= end || !has_tellable_line(lead, end)) continue;
         const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(lead),
                                                  pattern_.begin() + static_cast<int64_t>(end));
-        for (const uint32_t found : index_.find(core, Fold::kLineEnds, kMaxPlaces)) {
+        const std::vector<uint32_t> found_at = index_.find(core, Fold::kLineEnds, kMaxPlaces);
+        places.is_cut = places.is_cut || found_at.size() >= kMaxPlaces;
+        for (const uint32_t found : found_at) {
           const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
           if (trail == 0 && !fits_ends(start)) continue;
           if (starts.insert(start).second) {

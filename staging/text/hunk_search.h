@@ -21,6 +21,7 @@ struct HunkPlaces {
   uint32_t fuzz = 0;
   size_t drop_leading = 0;  ///< context lines left out, where fuzz > 0
   size_t drop_trailing = 0;
+  bool is_cut = false;       ///< there are more places than were kept
   bool is_doubtful = false;  ///< one place, but the evidence does not single it out
 };
 
@@ -38,7 +39,7 @@ class HunkSearch {
   [[nodiscard]] int64_t stated() const;
   [[nodiscard]] const std::vector<std::string_view>& pattern() const { return pattern_; }
 
-  static constexpr size_t kMaxPlaces = 1000;  ///< kept of one hunk; more are as good as none
+  static constexpr size_t kMaxPlaces = 200;  ///< kept of one hunk; more are as good as none
 
  private:
   HunkPlaces full(Fold fold, MatchStep step);
@@ -46,8 +47,8 @@ class HunkSearch {
   HunkPlaces folded_steps();
   HunkPlaces without_pattern() const;
   bool is_already_there();
-  void narrow(std::vector<uint32_t>& starts) const;
-  void narrow_by_anchors(std::vector<uint32_t>& starts) const;
+  void narrow(std::vector<uint32_t>& starts);
+  void narrow_by_anchors(std::vector<uint32_t>& starts);
   [[nodiscard]] bool fits_ends(int64_t start) const;
   [[nodiscard]] bool has_tellable_line(size_t begin, size_t end) const;
   [[nodiscard]] bool is_explained(size_t pattern_line, int64_t file_line) const;

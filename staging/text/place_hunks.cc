@@ -14,6 +14,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kListedCandidates = 10;
+constexpr int kMaxRounds = 8;
 
 /// One hunk on its way to a place.
 struct Search {
@@ -33,8 +34,8 @@ struct Search {
 ///     -> several left: ambiguous; none: out of order
 class HunkPlacer {
  public:
-  HunkPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options)
-      : edit_(edit), options_(options), index_(content), ids_(edit_ids(edit)) {}
+  HunkPlacer(FileIndex& index, const FileEdit& edit, const MatchOptions& options)
+      : edit_(edit), options_(options), index_(index), ids_(edit_ids(edit)) {}
 
   PlacedEdits run() {
     if (!place_as_stated()) {
@@ -115,11 +116,12 @@ class HunkPlacer {
 
   void decide() {
     take_choices();
-    for (bool changed = true; changed;) {
+    bool changed = true;
+    for (int round = 0; changed && round < kMaxRounds; ++round) {
       changed = false;
       prune();
       for (Search& search : searches_) {
-        if (search.is_decided || search.feasible.size() != 1) continue;
+        if (search.is_decided || search.feasible.size() != 1 || search.places.is_cut) continue;
         settle(search, search.feasible.front());
         changed = true;
       }
@@ -169,7 +171,11 @@ class HunkPlacer {
       const bool is_bracketed = after[i + 1] && *after[i + 1] == before;
       if (has_drift && !is_bracketed) continue;
       const int64_t wanted = search.search.stated() + (has_drift ? before : 0);
-      if (!std::binary_search(search.feasible.begin(), search.feasible.end(), wanted)) continue;
+      const bool stands =
+          std::binary_search(search.feasible.begin(), search.feasible.end(), wanted) ||
+          (search.places.is_cut &&
+           index_.stands_at(search.search.pattern(), wanted, search.places.fold));
+      if (!stands) continue;
       settle(search, wanted);
       changed = true;
     }
@@ -315,7 +321,7 @@ class HunkPlacer {
 
   const FileEdit& edit_;
   const MatchOptions& options_;
-  FileIndex index_;
+  FileIndex& index_;
   std::vector<std::string> ids_;
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
@@ -388,9 +394,14 @@ std::string_view match_step_name(MatchStep step) {
   GALLEY_CHECK(false);
 }
 
+PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit, const MatchOptions& options) {
+  return HunkPlacer(index, edit, options).run();
+}
+
 PlacedEdits place_hunks(std::string_view content, const FileEdit& edit,
                         const MatchOptions& options) {
-  return HunkPlacer(content, edit, options).run();
+  FileIndex index(content);
+  return place_hunks(index, edit, options);
 }
 
 }  // namespace galley

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <memory>
 
 #include "base/check.h"
 #include "base/content_id.h"
@@ -14,17 +16,21 @@ namespace {
 
 constexpr size_t kListedCandidates = 10;
 constexpr size_t kMinHashDigits = 8;
+/// How often the lines of a changed file are indexed anew for edits that do not fit as written.
+constexpr int kMaxIndexings = 200;
 
 /// Places the text edits of one file, each on the result of those before.
 class TextPlacer {
  public:
   TextPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options)
       : edit_(edit), options_(options), ids_(edit_ids(edit)), current_(content) {
-    out_.splices = Splices(content.size());
+    base_ = content;
   }
 
   PlacedEdits run() {
     for (size_t i = 0; i < edit_.text_edits.size(); ++i) place(i, edit_.text_edits[i]);
+    out_.splices = composed(0, steps_.size());
+    GALLEY_CHECK(out_.splices.apply(base_) == current_);
     return std::move(out_);
   }
 
@@ -54,9 +60,9 @@ class TextPlacer {
       out_.failures.push_back(failure(i, "patch.no_change", ": old and new text are the same"));
       return;
     }
-    const std::vector<size_t> places = places_of(edit);
+    const std::vector<size_t> places = places_of(edit.old_text, edit.whole_lines);
     if (places.empty()) {
-      place_by_lines_of_text(i, edit);
+      if (!place_with_crlf(i, edit)) place_by_lines_of_text(i, edit);
     } else if (places.size() > 1 && !edit.replace_all) {
       take_choice_or_fail(i, edit, places);
     } else {
@@ -64,15 +70,56 @@ class TextPlacer {
     }
   }
 
-  [[nodiscard]] std::vector<size_t> places_of(const TextEdit& edit) const {
+  [[nodiscard]] std::vector<size_t> places_of(std::string_view wanted, bool whole_lines) const {
     std::vector<size_t> places;
-    const std::string_view text = current_;
-    for (size_t at = text.find(edit.old_text); at != std::string_view::npos;) {
-      const bool at_line = !edit.whole_lines || at == 0 || text[at - 1] == '\n';
-      if (at_line) places.push_back(at);
-      at = text.find(edit.old_text, at + (at_line ? edit.old_text.size() : 1));
+    const char* const begin = current_.data();
+    const char* const end = begin + current_.size();
+    for (const char* at = begin; at < end;) {
+      const void* found = memmem(at, static_cast<size_t>(end - at), wanted.data(), wanted.size());
+      if (found == nullptr) break;
+      at = static_cast<const char*>(found);
+      const bool is_place = !whole_lines || at == begin || at[-1] == '\n';
+      if (is_place) places.push_back(static_cast<size_t>(at - begin));
+      at += is_place ? wanted.size() : 1;
     }
     return places;
+  }
+
+  /// Text of several lines in a file with CR LF: the same with the file's line ends.
+  bool place_with_crlf(size_t i, const TextEdit& edit) {
+    const bool is_lf = edit.old_text.find('\n') != std::string_view::npos &&
+                       edit.old_text.find('\r') == std::string_view::npos;
+    if (!is_lf || options_.last_step < MatchStep::kLineEnds) return false;
+    const std::string old_text = with_crlf(edit.old_text);
+    const std::vector<size_t> places = places_of(old_text, edit.whole_lines);
+    if (places.empty() || (places.size() > 1 && !edit.replace_all)) return false;
+    const std::string new_text = with_crlf(edit.new_text);
+    TextEdit meant = edit;
+    meant.old_text = old_text;
+    meant.new_text = new_text;
+    take(i, meant, places);
+    out_.placements.back().step = MatchStep::kLineEnds;
+    out_.leniencies.push_back({"line_ends",
+                               "the edit's line ends are not the file's; new lines got the file's",
+                               edit_.path, edit.document_line});
+    return true;
+  }
+
+  static std::string with_crlf(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '\n' && !out.ends_with('\r')) out.push_back('\r');
+      out.push_back(c);
+    }
+    return out;
+  }
+
+  /// The splices of steps [begin, end) as one, in n log n instead of one after the other.
+  [[nodiscard]] Splices composed(size_t begin, size_t end) const {
+    if (begin == end) return Splices(base_.size());
+    if (end - begin == 1) return steps_[begin];
+    const size_t middle = begin + (end - begin) / 2;
+    return composed(begin, middle).then(composed(middle, end));
   }
 
   [[nodiscard]] uint32_t line_of(size_t offset) const {
@@ -101,8 +148,14 @@ class TextPlacer {
   void compose(std::vector<Splice> splices, Placement placement) {
     auto next = Splices::from(current_.size(), std::move(splices));
     GALLEY_CHECK(next.has_value());
-    current_ = next->apply(current_);
-    out_.splices = out_.splices.then(*next);
+    if (next->all().size() == 1) {
+      const Splice& splice = next->all().front();
+      current_.replace(splice.offset, splice.length, splice.text);
+    } else {
+      current_ = next->apply(current_);
+    }
+    steps_.push_back(std::move(*next));
+    index_.reset();
     out_.placements.push_back(std::move(placement));
   }
 
@@ -151,7 +204,16 @@ class TextPlacer {
       by_lines.hunks.push_back(hunk_of(before, 0, before.size(), after, 0, after.size(), edit));
     MatchOptions options = options_;
     options.min_context = UINT32_MAX;  // every line of a search text must be there
-    PlacedEdits placed = place_hunks(current_, by_lines, options);
+    if (!index_) {
+      if (++indexings_ > kMaxIndexings) {
+        out_.failures.push_back(failure(i, "limit.edit_work",
+                                        ": too many edits of this file do not fit as written; send "
+                                        "them in smaller portions"));
+        return;
+      }
+      index_ = std::make_unique<FileIndex>(current_);
+    }
+    PlacedEdits placed = place_hunks(*index_, by_lines, options);
     if (!placed.failures.empty()) {
       fail_by_lines(i, std::move(placed.failures.front()));
       return;
@@ -282,7 +344,11 @@ class TextPlacer {
   const FileEdit& edit_;
   const MatchOptions& options_;
   std::vector<std::string> ids_;
+  std::string_view base_;
   std::string current_;
+  std::vector<Splices> steps_;
+  std::unique_ptr<FileIndex> index_;  // of current_; gone when that changes
+  int indexings_ = 0;
   PlacedEdits out_;
 };
 

@@ -10,20 +10,23 @@ namespace {
 constexpr size_t kMaxAligned = 400;  ///< lines a side; the table is quadratic
 constexpr int64_t kSlack = 8;        ///< lines looked at beyond the pre-image's length
 
+std::vector<std::string> folded_lines(const std::vector<std::string_view>& lines) {
+  std::vector<std::string> out;
+  std::string storage;
+  for (const std::string_view line : lines) out.emplace_back(folded(line, Fold::kBlanks, storage));
+  return out;
+}
+
 /// Length of common subsequences of the suffixes, as a table of (n+1) x (m+1).
-std::vector<uint16_t> lcs_table(const std::vector<std::string_view>& a, const Lines& file,
-                                size_t begin, size_t count) {
-  std::vector<uint16_t> table((a.size() + 1) * (count + 1), 0);
-  std::string sa;
-  std::string sb;
+std::vector<uint16_t> lcs_table(const std::vector<std::string>& a,
+                                const std::vector<std::string>& b) {
+  std::vector<uint16_t> table((a.size() + 1) * (b.size() + 1), 0);
   for (size_t i = a.size(); i-- > 0;) {
-    const std::string_view left = folded(a[i], Fold::kBlanks, sa);
-    for (size_t j = count; j-- > 0;) {
-      const size_t here = i * (count + 1) + j;
-      const size_t down = here + count + 1;
-      table[here] = left == folded(file[begin + j], Fold::kBlanks, sb)
-                        ? static_cast<uint16_t>(table[down + 1] + 1)
-                        : std::max(table[down], table[here + 1]);
+    for (size_t j = b.size(); j-- > 0;) {
+      const size_t here = i * (b.size() + 1) + j;
+      const size_t down = here + b.size() + 1;
+      table[here] = a[i] == b[j] ? static_cast<uint16_t>(table[down + 1] + 1)
+                                 : std::max(table[down], table[here + 1]);
     }
   }
   return table;
@@ -50,12 +53,14 @@ NearPlace align_near(const Lines& file, const std::vector<std::string_view>& pat
   if (pattern.size() > kMaxAligned) return near;
   const auto begin = static_cast<size_t>(low);
   const auto count = static_cast<size_t>(high - low);
-  const std::vector<uint16_t> table = lcs_table(pattern, file, begin, count);
-  std::string sa;
-  std::string sb;
+  std::vector<std::string_view> around;
+  for (size_t i = begin; i < begin + count; ++i) around.push_back(file[i]);
+  const std::vector<std::string> wanted = folded_lines(pattern);
+  const std::vector<std::string> there = folded_lines(around);
+  const std::vector<uint16_t> table = lcs_table(wanted, there);
   for (size_t i = 0, j = 0; i < pattern.size() && j < count;) {
     const size_t here = i * (count + 1) + j;
-    if (folded(pattern[i], Fold::kBlanks, sa) == folded(file[begin + j], Fold::kBlanks, sb)) {
+    if (wanted[i] == there[j]) {
       near.partner[i++] = static_cast<int64_t>(begin + j++);
     } else if (table[here + count + 1] >= table[here + 1]) {
       ++i;
