@@ -127,7 +127,10 @@ class HunkPlacer {
       }
       if (!changed) changed = decide_by_numbers();
     }
-    for (size_t i = 0; i < searches_.size(); ++i) doubt_rival_of_stated(i);
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      doubt_rival_of_stated(i);
+      doubt_near_duplicate(i);
+    }
   }
 
   void take_choices() {
@@ -200,6 +203,25 @@ class HunkPlacer {
     if (resembles(edit_.hunks[i], expected) || resembles(edit_.hunks[i], stated)) {
       search.places.is_doubtful = true;
     }
+  }
+
+  /// In a file that is known to have changed, the only exact place may be a copy of the one that
+  /// was meant, whose lines were changed: no other place may share half of the hunk's telling
+  /// lines, unless the hunks before and after moved by as much.
+  void doubt_near_duplicate(size_t i) {
+    Search& search = searches_[i];
+    if (options_.base_is_proven.value_or(true) || !search.is_decided || is_chosen(i)) return;
+    if (search.places.is_doubtful || is_bracketed(i)) return;
+    const auto nearest = index_.nearest(search.search.pattern(), Fold::kLineEnds, search.start);
+    if (nearest.start != search.start || 2 * nearest.rival_votes >= nearest.votes) {
+      search.places.is_doubtful = true;
+    }
+  }
+
+  [[nodiscard]] bool is_bracketed(size_t i) const {
+    const auto drift = drift_of(i);
+    return drift && i > 0 && i + 1 < searches_.size() && drift_of(i - 1) == drift &&
+           drift_of(i + 1) == drift;
   }
 
   /// True when all removed lines, or all context, of the hunk stand at `start`.
