@@ -13,6 +13,8 @@ constexpr uint64_t kPlainWork = uint64_t{1} << 24U;
 constexpr size_t kLongPattern = 1024;
 /// Lines that stand more often than this say nothing about a place.
 constexpr uint32_t kCommonLine = 64;
+/// How far apart the parts of a torn place may have moved, in lines.
+constexpr int64_t kTorn = 4;
 
 }  // namespace
 
@@ -212,6 +214,19 @@ FileIndex::Nearest FileIndex::nearest(const std::vector<std::string_view>& patte
     } else {
       best.rival_votes = std::max(best.rival_votes, count);
     }
+  }
+  std::vector<std::pair<int64_t, uint32_t>> sorted(votes.begin(), votes.end());
+  std::sort(sorted.begin(), sorted.end());
+  uint32_t sum = 0;
+  size_t low = 0;
+  for (const auto& [start, count] : sorted) {
+    if (std::abs(start - best.start) <= kTorn) continue;
+    sum += count;
+    while (start - sorted[low].first > kTorn || std::abs(sorted[low].first - best.start) <= kTorn) {
+      if (std::abs(sorted[low].first - best.start) > kTorn) sum -= sorted[low].second;
+      ++low;
+    }
+    best.torn_rival_votes = std::max(best.torn_rival_votes, sum);
   }
   return best;
 }

@@ -38,6 +38,8 @@ class FileIndex {
     int64_t start = -1;
     uint32_t votes = 0;
     uint32_t rival_votes = 0;
+    /// The same, of a place that a few lines put in or taken out have torn apart.
+    uint32_t torn_rival_votes = 0;
   };
   [[nodiscard]] Nearest nearest(const std::vector<std::string_view>& pattern, Fold fold,
                                 int64_t expected);

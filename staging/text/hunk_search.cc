@@ -179,6 +179,12 @@ HunkPlaces HunkSearch::fuzzy() {
   // -C says that the caller does without: then only another place counts against it.
   if (places.starts.size() == 1 && !options_.min_context) {
     const int64_t start = places.starts.front();
+    // Lines put in beside context that is gone could belong on either side of what came there.
+    const bool only_adds = context_.leading + context_.trailing == pattern_.size();
+    if (only_adds && ((places.drop_leading > 0 && places.drop_leading == context_.leading) ||
+                      (places.drop_trailing > 0 && places.drop_trailing == context_.trailing))) {
+      places.is_doubtful = true;
+    }
     for (size_t i = 0; i < places.drop_leading; ++i) {
       if (!is_explained(i, start + static_cast<int64_t>(i))) places.is_doubtful = true;
     }

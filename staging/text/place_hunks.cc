@@ -212,10 +212,26 @@ class HunkPlacer {
     Search& search = searches_[i];
     if (options_.base_is_proven.value_or(true) || !search.is_decided || is_chosen(i)) return;
     if (search.places.is_doubtful || is_bracketed(i)) return;
+    if (left_its_end(i)) {
+      search.places.is_doubtful = true;
+      return;
+    }
     const auto nearest = index_.nearest(search.search.pattern(), Fold::kLineEnds, search.start);
-    if (nearest.start != search.start || 2 * nearest.rival_votes >= nearest.votes) {
+    const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
+    if (nearest.start != search.start || 2 * rival >= nearest.votes) {
       search.places.is_doubtful = true;
     }
+  }
+
+  /// A hunk without leading context was at the file's beginning, one without trailing context at
+  /// its end (git holds them to that); elsewhere it says less than it should.
+  [[nodiscard]] bool left_its_end(size_t i) const {
+    const Search& search = searches_[i];
+    const ContextCounts context = context_counts(edit_.hunks[i]);
+    if (search.search.stated() < 0 || edit_.hunks[i].minimal_context) return false;
+    const auto size = static_cast<int64_t>(index_.lines().size());
+    if (context.leading == 0 && search.search.stated() == 0 && search.start != 0) return true;
+    return context.trailing == 0 && context.leading > 0 && search.start + length(i) != size;
   }
 
   [[nodiscard]] bool is_bracketed(size_t i) const {

@@ -1,0 +1,33 @@
+// Any bytes as an edit document: every reader answers, and what it accepts is placed without harm.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "staging/text/match.h"
+#include "staging/text/read_edits.h"
+
+namespace {
+
+constexpr std::string_view kFile = "int f() {\n  a();\n  b();\n}\n\nint g() {\n  a();\n  b();\n}\n";
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace galley;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const EditFormat format :
+       {EditFormat::kUnified, EditFormat::kApplyPatch, EditFormat::kSearchReplace}) {
+    const auto set = read_edits(text, format, {});
+    if (!set) {
+      GALLEY_CHECK(!set.error().message.empty());
+      continue;
+    }
+    for (const FileEdit& edit : set->files) {
+      const PlacedEdits placed = place_edits(kFile, edit, {});
+      const std::string after = placed.splices.apply(kFile);
+      GALLEY_CHECK(placed.splices.inverse(kFile).apply(after) == kFile);
+    }
+  }
+  return 0;
+}
