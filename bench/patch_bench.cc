@@ -1,0 +1,89 @@
+// Placing edits: 2,000 hunks in 20 MB, and the inputs that make naive matchers quadratic.
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "base/check.h"
+#include "staging/text/match.h"
+#include "staging/text/read_edits.h"
+
+namespace galley {
+namespace {
+
+std::string line_of(size_t i) {
+  return "line " + std::to_string(i) + " of a file with some text in it\n";
+}
+
+void place_large(benchmark::State& state, size_t shift) {
+  std::string file;
+  size_t count = 0;
+  for (; file.size() < (20U << 20U); ++count) file += line_of(count);
+  std::string patch = "--- a/f\n+++ b/f\n";
+  const size_t step = count / 2000;
+  for (size_t h = 0; h < 2000; ++h) {
+    const size_t at = h * step + 10;
+    patch += "@@ -" + std::to_string(at + 1 + shift) + ",7 +" + std::to_string(at + 1 + shift) +
+             ",7 @@\n";
+    for (size_t i = 0; i < 7; ++i) {
+      if (i == 3) {
+        patch += "-" + line_of(at + i) + "+changed\n";
+      } else {
+        patch += " " + line_of(at + i);
+      }
+    }
+  }
+  for (auto _ : state) {
+    const auto set = read_unified(patch, {});
+    GALLEY_CHECK(set.has_value());
+    const PlacedEdits placed = place_edits(file, set->files[0], {});
+    GALLEY_CHECK(placed.failures.empty());
+    benchmark::DoNotOptimize(placed.splices.apply(file));
+  }
+}
+
+void place_hostile(benchmark::State& state, const std::string& file, const std::string& patch) {
+  for (auto _ : state) {
+    const auto set = read_unified(patch, {});
+    if (!set) continue;
+    benchmark::DoNotOptimize(place_edits(file, set->files[0], {}));
+  }
+}
+
+std::string hunks(size_t count, const std::string& body) {
+  std::string patch = "--- a/f\n+++ b/f\n";
+  for (size_t i = 0; i < count; ++i) patch += "@@ ... @@\n" + body;
+  return patch;
+}
+
+void register_all() {
+  const auto add = [](const char* name, auto run) {
+    benchmark::RegisterBenchmark(name, run)->Unit(benchmark::kMillisecond);
+  };
+  add("place/20MB-2000-hunks-exact", [](benchmark::State& s) { place_large(s, 0); });
+  add("place/20MB-2000-hunks-offset", [](benchmark::State& s) { place_large(s, 3); });
+  const std::string blank(1U << 20U, '\n');
+  std::string ab;
+  for (size_t i = 0; ab.size() < (1U << 20U); ++i) ab += (i * i / 7) % 3 == 0 ? "a\n" : "b\n";
+  std::string misfit;
+  for (int i = 0; i < 10000; ++i) {
+    misfit += "@@ ... @@\n a\n b\n-nothing like this " + std::to_string(i) + "\n+x\n a\n b\n";
+  }
+  misfit = "--- a/f\n+++ b/f\n" + misfit;
+  add("place/blank-file-10000-hunks", [blank](benchmark::State& s) {
+    place_hostile(s, blank, hunks(10000, " \n \n \n-\n+x\n \n \n"));
+  });
+  add("place/two-lines-repeated-10000-hunks", [ab](benchmark::State& s) {
+    place_hostile(s, ab, hunks(10000, " a\n b\n a\n b\n b\n-a\n+x\n b\n b\n b\n a\n a\n a\n"));
+  });
+  add("place/10000-hunks-that-do-not-fit",
+      [ab, misfit](benchmark::State& s) { place_hostile(s, ab, misfit); });
+}
+
+}  // namespace
+}  // namespace galley
+
+int main(int argc, char** argv) {
+  galley::register_all();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}
