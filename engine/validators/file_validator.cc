@@ -136,10 +136,16 @@ Result<void> FileValidator::check_change(const ProposedTree& tree, const Change&
 }
 
 Result<ValidatorReport> FileValidator::validate(const ValidatorContext& context) {
-  ContentId key;
+  // Two keys for one answer: the proposal's id, which costs nothing, and the files it looks at,
+  // which still match when only others have changed.
+  ContentId whole;
+  ContentId selected;
   if (cache_ != nullptr) {
-    key = key_of(context.tree);
-    if (auto known = cache_->get(key)) return ValidatorReport{std::move(*known), true};
+    whole = ContentId::of(config_fingerprint(config_) + fingerprint() +
+                          context.tree.proposal().id().hex() + std::to_string(options_.version));
+    if (auto known = cache_->get(whole)) return ValidatorReport{std::move(*known), true};
+    selected = key_of(context.tree);
+    if (auto known = cache_->get(selected)) return ValidatorReport{std::move(*known), true};
   }
   ValidatorReport report;
   for (const Change& change : context.tree.proposal().changes()) {
@@ -149,7 +155,10 @@ Result<ValidatorReport> FileValidator::validate(const ValidatorContext& context)
     }
     GALLEY_TRY(check_change(context.tree, change, report.findings));
   }
-  if (cache_ != nullptr) cache_->put(key, report.findings);
+  if (cache_ != nullptr) {
+    cache_->put(whole, report.findings);
+    cache_->put(selected, report.findings);
+  }
   return report;
 }
 
