@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "engine/commit/mutant.h"
 
 namespace galley {
 namespace {
@@ -244,6 +245,7 @@ Result<void> Applier::set_mode(const JournalOp& here, const Location& at) const 
 Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
   const JournalOp& here = op(step);
   Location at{&slots_->directory(), Slots::name(step.op)};
+  if (is_mutant(Mutant::kNoLookAfterSwap)) return std::optional<ConflictPath>();
   const JournalSide* expected = &here.before;
   const FileStat* base = &bases_->stats[step.op];
   switch (step.kind) {
@@ -315,6 +317,9 @@ Result<void> Applier::undo_one(const Done& done) {
       undone = undo_exchange(step, done.way);
       break;
     case StepKind::kPlace:
+      if (is_mutant(Mutant::kRollbackDeletesTree)) {
+        GALLEY_TRY(remove_tree(*at.directory, at.name));
+      }
       undone = take_if_there(at, Slots::name(step.op));
       view_->forget();
       break;

@@ -5,6 +5,7 @@
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal.h"
 #include "engine/commit/journal_format.h"
+#include "engine/commit/mutant.h"
 #include "engine/commit/wire.h"
 
 namespace galley {
@@ -321,6 +322,7 @@ void JournalParser::read_trailers() {
 /// once, and a deletion would make bit rot look like "never happened". Two of its three marks are
 /// enough, so that one flipped bit inside the record itself does not hide it.
 bool JournalParser::is_commit_ahead() const {
+  if (is_mutant(Mutant::kRotIsTorn)) return false;
   constexpr size_t kRecordBytes = kFrameBytes + kCommitPayloadBytes + padding(kCommitPayloadBytes);
   for (size_t offset = at_; offset + kRecordBytes <= bytes_.size(); offset += kAlignment) {
     WireReader in(bytes_.substr(offset, kRecordBytes));

@@ -8,6 +8,7 @@
 #include "engine/commit/base_check.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/journal_writer.h"
+#include "engine/commit/mutant.h"
 #include "engine/commit/plan.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/retire.h"
@@ -231,7 +232,7 @@ Result<void> Publisher::Attempt::write_journal(const CommitMeta& meta) {
     GALLEY_TRY(write_images(writer));
     GALLEY_TRY(writer.finish());
     trailer_.emplace(*journal_file_, writer);
-    return commit_point();
+    return is_mutant(Mutant::kApplyBeforeCommit) ? Result<void>() : commit_point();
   };
   auto written = write();
   if (!written) return take_journal_away(std::move(written.error()));
@@ -241,7 +242,8 @@ Result<void> Publisher::Attempt::write_journal(const CommitMeta& meta) {
 Result<void> Publisher::Attempt::commit_point() {
   switch (options().durability) {
     case Durability::kFull:
-      GALLEY_TRY(journal_file_->sync_data());
+      if (!is_mutant(Mutant::kJournalNotSynced)) GALLEY_TRY(journal_file_->sync_data());
+      if (is_mutant(Mutant::kJournalNameNotSynced)) return {};
       return state_.journals().sync();
     case Durability::kGroup:
       return state_.journals().sync_file_system();
@@ -265,6 +267,7 @@ Error Publisher::Attempt::take_journal_away(Error cause) {
 
 Error Publisher::Attempt::undecided(const Error& cause) const {
   Error error = cause;
+  if (is_mutant(Mutant::kUndecidedIsFailure)) return error;
   error.kind = ErrorKind::kUndecided;
   error.reason = "commit.undecided";
   error.message = "transaction " + journal_.id.hex() +
@@ -306,7 +309,7 @@ Result<void> Publisher::Attempt::roll_back(const std::string& reason) {
   GALLEY_TRY(sweep_slots(state_, journal_, false, notes));
   // The swaps may be on the disk already and their inverses not: without the journal nothing would
   // tell the two apart.
-  if (options().durability != Durability::kNone) {
+  if (options().durability != Durability::kNone && !is_mutant(Mutant::kForgetBeforeSync)) {
     GALLEY_TRY(publisher_.workspace_->sync_file_system());
   }
   GALLEY_TRY(state_.journals().remove_file(journal_name(journal_.id)));

@@ -8,6 +8,7 @@
 #include "engine/commit/apply.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/journal_writer.h"
+#include "engine/commit/mutant.h"
 #include "engine/commit/recovery_fold.h"
 #include "engine/commit/retire.h"
 #include "engine/commit/slots.h"
@@ -111,7 +112,7 @@ Result<void> Recoverer::read_journals() {
   Error damaged;
   for (const TxId id : ids) {
     // Whoever noted this id under the same boot had completed it: what differs now is the user's.
-    if (settled && id <= *settled) continue;
+    if (settled && id <= *settled && !is_mutant(Mutant::kRedoFinished)) continue;
     is_note_stale_ = true;
     GALLEY_ASSIGN(JournalVerdict verdict, read_journal(state_, state_.journals(), id));
     if (verdict.state == JournalState::kNotCommitted) {
@@ -126,7 +127,7 @@ Result<void> Recoverer::read_journals() {
                       ".galley/j/" + journal_name(id).str(), 0};
       report_.actions.push_back({Kind::kDamagedJournal, id, "", verdict.problem});
     } else if (verdict.journal.applied_boot != options_.boot_id || options_.boot_id.empty() ||
-               verdict.journal.is_aborted) {
+               verdict.journal.is_aborted || is_mutant(Mutant::kRedoFinished)) {
       unfinished_.push_back(std::move(verdict));
     }
   }
@@ -156,16 +157,23 @@ Result<void> Recoverer::sync_journals() {
   for (const auto& verdict : unfinished_) {
     GALLEY_ASSIGN(const auto file, state_.journals().open_file(journal_name(verdict.journal.id),
                                                                OpenMode::kReadWrite));
+    if (is_mutant(Mutant::kNoSyncBeforeRecovery)) return {};
     GALLEY_TRY(file->sync());
   }
   return state_.journals().sync();
 }
 
 Result<void> Recoverer::restore_tree() {
+  constexpr bool kLate = is_mutant(Mutant::kRmdirAfterPut);
+  for (auto at = folds_.rbegin(); kLate && at != folds_.rend(); ++at) {
+    GALLEY_TRY(put_content(at->second));
+  }
   for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) GALLEY_TRY(clear_way(at->second));
   view_.forget();
   for (const auto& [path, fold] : folds_) GALLEY_TRY(make_missing_directory(fold));
-  for (const auto& [path, fold] : folds_) GALLEY_TRY(put_content(fold));
+  for (const auto& [path, fold] : folds_) {
+    if (!kLate) GALLEY_TRY(put_content(fold));
+  }
   for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) {
     GALLEY_TRY(set_directory_mode(at->second));
   }
@@ -341,7 +349,7 @@ Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold,
   GALLEY_TRY(remove_tree(slots.directory(), writing));
   std::vector<std::string> unkept;
   GALLEY_TRY(slots.write(writing, fold.op->path, fold.target, content, unkept));
-  if (fold.target.node.kind == FileKind::kRegular) {
+  if (fold.target.node.kind == FileKind::kRegular && !is_mutant(Mutant::kSlotNotSynced)) {
     // Its bytes must be there before its name is: the next run would not know a torn one as ours,
     // because it is newer than the journal.
     GALLEY_ASSIGN(const auto file, slots.directory().open_file(writing, OpenMode::kReadWrite));

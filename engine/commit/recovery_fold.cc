@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
 
 namespace galley {
@@ -16,6 +17,7 @@ bool is_same_content(const Node& a, const Node& b) {
 bool is_newer(const Fold& fold, const Seen& seen) {
   if (seen.node.kind != FileKind::kRegular && seen.node.kind != FileKind::kSymlink) return false;
   if (seen.stat.mtime_ns <= fold.journal->stamp_ns) return false;
+  if (is_mutant(Mutant::kIgnoreTimestamps)) return false;
   return std::none_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
     return image.mtime_ns == seen.stat.mtime_ns && is_same_content(image.node, seen.node);
   });
@@ -31,8 +33,8 @@ Folds fold_journals(const std::vector<JournalVerdict>& journals, const std::stri
       Fold& fold = folds[op.path];
       fold.journal = &journal;
       fold.op = &op;
-      fold.is_backward = journal.is_aborted;
-      fold.target = journal.is_aborted ? op.before : op.after;
+      fold.is_backward = journal.is_aborted && !is_mutant(Mutant::kAbortGoesForward);
+      fold.target = fold.is_backward ? op.before : op.after;
       fold.may_be_torn = fold.may_be_torn || journal.boot != boot || boot.empty();
       fold.known.push_back({op.before.node, op.before.mtime_ns, &journal, &op});
       fold.known.push_back({op.after.node, 0, &journal, &op});

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
 
 namespace galley {
@@ -61,7 +62,7 @@ class SlotSweep {
     if (!entry.name.ends_with(Slots::kKeepSuffix)) {
       GALLEY_ASSIGN(is_ours, is_known(directory, name, op));
     }
-    if (!is_ours) {
+    if (!is_ours && !is_mutant(Mutant::kSweepWithoutLook)) {
       const RelPath path = op != nullptr ? op->path : known("slot-" + entry.name);
       return rescue(state_, journal_.id, directory, name, path, notes_);
     }

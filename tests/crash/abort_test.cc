@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "crash/cases.h"
+#include "staging/fs/memory_tree.h"
+#include "staging/fs/model_directory.h"
+
+namespace galley {
+namespace {
+
+/// A commit that finds the user's save in its way when half of it is applied.
+struct Aborted {
+  CaseWorkspace workspace;
+  std::shared_ptr<FaultPlan> plan;
+  bool is_answered = false;
+};
+
+Aborted run_into_a_save(size_t at, std::unique_ptr<PowerLossModel>* model = nullptr) {
+  Aborted run;
+  run.workspace = make_case(crash_case("six operations"));
+  if (model != nullptr) *model = std::make_unique<PowerLossModel>(run.workspace.tree);
+  run.plan = std::make_shared<FaultPlan>();
+  run.plan->at = at;
+  run.plan->kills = true;
+  PublisherOptions options = test_options();
+  options.before_apply = [&] {
+    if (!run.plan->is_dead) save_file(*run.workspace.directory, "c", "the user's");
+  };
+  const auto outcome =
+      publish(*make_fault_directory(open_memory_tree(run.workspace.tree), run.plan),
+              *run.workspace.proposal, options);
+  run.is_answered = outcome && std::holds_alternative<Conflict>(*outcome);
+  return run;
+}
+
+TreePicture with_save(TreePicture picture) {
+  picture["c"] = "f 644 the user's";
+  return picture;
+}
+
+TEST(Abort, FromItsRecordOnRecoveryGoesBackward) {
+  const auto whole = run_into_a_save(0);
+  ASSERT_TRUE(whole.is_answered);
+  const TreePicture old_tree = with_save(whole.workspace.before);
+  EXPECT_EQ(picture_of(*whole.workspace.directory), old_tree);
+  // The journal's own file takes two writes before APPLIED would be the third.
+  size_t abort_record = 0;
+  const auto& calls = whole.plan->calls;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].name == "write_at" && calls[i].path == "2.j") abort_record = i + 1;
+  }
+  ASSERT_GT(abort_record, 0U);
+  CrashRow row("kill in an abort");
+  row.set_calls(calls.size());
+  for (size_t at = abort_record + 1; at <= calls.size(); ++at) {
+    const auto run = run_into_a_save(at);
+    const auto report = reopen(*run.workspace.directory);
+    ASSERT_TRUE(report) << report.error().message;
+    row.judge(*run.workspace.directory, old_tree, old_tree, "call " + std::to_string(at));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Abort, AnAnsweredConflictStaysSoAfterAPowerCut) {
+  using Fate = PowerLossModel::Fate;
+  std::unique_ptr<PowerLossModel> model;
+  const auto run = run_into_a_save(0, &model);
+  ASSERT_TRUE(run.is_answered);
+  const TreePicture old_tree = with_save(run.workspace.before);
+  CrashRow row("power cut after an abort");
+  std::mt19937 random(3);
+  const size_t pending = model->pending().size();
+  for (int sample = 0; sample < 500; ++sample) {
+    std::vector<Fate> fates;
+    for (size_t i = 0; i < pending; ++i) {
+      fates.push_back(random() % 2 == 0 ? Fate::kLost : Fate::kWhole);
+    }
+    const auto left = model->after_power_loss(fates);
+    if (left == nullptr) continue;
+    const auto directory = open_memory_tree(left);
+    ASSERT_TRUE(reopen(*directory, "boot-2"));
+    row.judge(*directory, old_tree, old_tree, "sample " + std::to_string(sample));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Abort, WhenPuttingBackFailsTooTheNextOpenFinishesIt) {
+  const auto calls = run_into_a_save(0).plan->calls.size();
+  size_t undecided = 0;
+  for (size_t at = 1; at <= calls; ++at) {
+    const auto workspace = make_case(crash_case("six operations"));
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->os_error = EIO;
+    plan->is_lasting = true;
+    PublisherOptions options = test_options();
+    bool is_saved = false;
+    options.before_apply = [&] {
+      save_file(*workspace.directory, "c", "the user's");
+      is_saved = true;
+    };
+    const auto outcome = publish(*make_fault_directory(open_memory_tree(workspace.tree), plan),
+                                 *workspace.proposal, options);
+    const bool is_undecided = !outcome && outcome.error().kind == ErrorKind::kUndecided;
+    undecided += is_undecided ? 1 : 0;
+    const auto now = picture_of(*workspace.directory);
+    if (!is_undecided) {
+      EXPECT_TRUE(now == workspace.before || now == with_save(workspace.before))
+          << "call " << at << difference(now, workspace.before);
+    }
+    ASSERT_TRUE(reopen(*workspace.directory));
+    const auto after = picture_of(*workspace.directory);
+    const auto seen = [&](const TreePicture& tree) { return is_saved ? with_save(tree) : tree; };
+    EXPECT_TRUE(after == seen(workspace.before) || after == seen(workspace.after))
+        << "call " << at << "\n"
+        << difference(after, seen(workspace.before));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(undecided, 0U);
+}
+
+}  // namespace
+}  // namespace galley
