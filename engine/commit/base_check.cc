@@ -108,8 +108,7 @@ Result<void> BaseCheck::check(size_t i) {
     return {};
   }
   if (stat.kind == FileKind::kAbsent) return {};
-  GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
-  if (stat.mount != parent.mount) {
+  if (stat.mount != view_.mount()) {
     return fail(ErrorKind::kRefused, "commit.crosses_mount",
                 "'" + change.path.str() + "' is a mount point; unmount it first",
                 change.path.str());

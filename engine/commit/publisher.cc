@@ -169,8 +169,7 @@ Result<void> Publisher::Attempt::check_links() {
 
 Result<void> Publisher::Attempt::write_slots() {
   GALLEY_ASSIGN(slots_, Slots::create(state_, journal_.id));
-  GALLEY_ASSIGN(const FileStat ours, slots_->directory().stat(RelPath::root()));
-  Inheritance inheritance(plan_, *publisher_.workspace_, ours);
+  Inheritance inheritance(plan_, *publisher_.workspace_, slots_->ours());
   for (auto& op : plan_.ops) GALLEY_TRY(inheritance.fill(op));
   for (const size_t index : plan_.slots()) {
     const JournalOp& op = plan_.ops[index];

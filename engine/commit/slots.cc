@@ -23,10 +23,11 @@ RelPath slot_path(TxId id) {
   return std::move(*path);
 }
 
-Result<void> set_owner(const Directory& directory, const RelPath& name, const JournalSide& side,
-                       const RelPath& path, std::vector<std::string>& warnings) {
-  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
-  if (stat.uid == side.uid && stat.gid == side.gid) return {};
+/// `ours` is the slot directory: what is made in it has its owner and group.
+Result<void> set_owner(const Directory& directory, const FileStat& ours, const RelPath& name,
+                       const JournalSide& side, const RelPath& path,
+                       std::vector<std::string>& warnings) {
+  if (ours.uid == side.uid && ours.gid == side.gid) return {};
   const auto set = directory.set_owner(name, side.uid, side.gid);
   if (set) return {};
   if (set.error().os_error != EPERM) return set.error();
@@ -63,21 +64,23 @@ Result<Slots> Slots::create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(state.slots().make_directory(path, kPrivateDirectory));
   GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
-  return Slots(std::move(directory));
+  GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
+  return Slots(std::move(directory), ours);
 }
 
 Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(make_directories(state.slots(), path, kPrivateDirectory));
   GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
-  return Slots(std::move(directory));
+  GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
+  return Slots(std::move(directory), ours);
 }
 
 Result<void> Slots::write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
                                const Content& content, std::vector<std::string>& warnings) const {
   GALLEY_ASSIGN(const auto file, directory_->open_file(name, OpenMode::kCreateNew, kPrivateFile));
   if (!content->empty()) GALLEY_TRY(file->write_at(0, *content));
-  GALLEY_TRY(set_owner(*directory_, name, side, path, warnings));
+  GALLEY_TRY(set_owner(*directory_, ours_, name, side, path, warnings));
   GALLEY_TRY(set_attributes(*directory_, name, side, path, warnings));
   // Last: an ACL rewrites the group bits, a change of owner clears bits.
   return file->set_mode(side.node.mode);
@@ -90,10 +93,10 @@ Result<void> Slots::write(const RelPath& name, const RelPath& path, const Journa
       return write_file(name, path, side, content, warnings);
     case FileKind::kSymlink:
       GALLEY_TRY(directory_->make_symlink(name, *content));
-      return set_owner(*directory_, name, side, path, warnings);
+      return set_owner(*directory_, ours_, name, side, path, warnings);
     case FileKind::kDirectory: {
       GALLEY_TRY(directory_->make_directory(name, kPrivateDirectory));
-      GALLEY_TRY(set_owner(*directory_, name, side, path, warnings));
+      GALLEY_TRY(set_owner(*directory_, ours_, name, side, path, warnings));
       GALLEY_TRY(set_attributes(*directory_, name, side, path, warnings));
       // Open to us until it is filled; the plan closes it afterwards.
       GALLEY_ASSIGN(const FileStat stat, directory_->stat(name));

@@ -32,13 +32,17 @@ class Slots {
                      const Content& content, std::vector<std::string>& warnings) const;
 
   [[nodiscard]] const Directory& directory() const { return *directory_; }
+  /// Owner and group of what is made here.
+  [[nodiscard]] const FileStat& ours() const { return ours_; }
   [[nodiscard]] static RelPath name(size_t op, std::string_view suffix = "");
 
  private:
-  explicit Slots(std::unique_ptr<Directory> directory) : directory_(std::move(directory)) {}
+  Slots(std::unique_ptr<Directory> directory, const FileStat& ours)
+      : directory_(std::move(directory)), ours_(ours) {}
   Result<void> write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
                           const Content& content, std::vector<std::string>& warnings) const;
   std::unique_ptr<Directory> directory_;
+  FileStat ours_;
 };
 
 /// Decides what a new inode carries: the owner, attributes and ACL of what it replaces or was

@@ -1,5 +1,6 @@
 #include "engine/commit/workspace_view.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/check.h"
@@ -16,15 +17,15 @@ Result<Location> WorkspaceView::locate(const RelPath& path) {
   GALLEY_CHECK(!path.is_root());
   const RelPath parent = path.parent();
   GALLEY_ASSIGN(RelPath name, RelPath::parse(path.name()));
+  if (!mount_) {
+    GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
+    mount_ = root.mount;
+  }
   if (parent.is_root()) return Location{workspace_, std::move(name)};
   auto found = parents_.find(parent);
   if (found == parents_.end()) {
     GALLEY_ASSIGN(auto opened, workspace_->open_directory(parent));
     GALLEY_ASSIGN(const FileStat stat, opened->stat(RelPath::root()));
-    if (!mount_) {
-      GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
-      mount_ = root.mount;
-    }
     if (stat.mount != *mount_) {
       return fail(ErrorKind::kRefused, "commit.crosses_mount",
                   "'" + parent.str() +
@@ -38,13 +39,16 @@ Result<Location> WorkspaceView::locate(const RelPath& path) {
   return Location{found->second.get(), std::move(name)};
 }
 
-Result<ContentId> hash_file(File& file) {
+Result<ContentId> hash_file(File& file, uint64_t size) {
   ContentHasher hasher;
+  // One byte more than expected, so that a file of the expected size is one read.
+  size_t want = static_cast<size_t>(std::min<uint64_t>(size + 1, kChunkBytes));
   for (uint64_t offset = 0;;) {
-    GALLEY_ASSIGN(const std::string chunk, file.read_at(offset, kChunkBytes));
+    GALLEY_ASSIGN(const std::string chunk, file.read_at(offset, want));
     hasher.update(chunk);
     offset += chunk.size();
-    if (chunk.size() < kChunkBytes) return hasher.finish();
+    if (chunk.size() < want) return hasher.finish();
+    want = kChunkBytes;
   }
 }
 
@@ -72,7 +76,7 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
       const auto file = at.directory->open_file(at.name, OpenMode::kRead);
       if (!file && file.error().kind == ErrorKind::kRefused) return kChanging;
       if (!file) return file.error();
-      GALLEY_ASSIGN(node.content, hash_file(**file));
+      GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
       node.mode = stat.mode & kPermissions;
       node.size = stat.size;
       break;

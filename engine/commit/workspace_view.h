@@ -30,6 +30,8 @@ class WorkspaceView {
   /// Forgets the open parents, for when directories were moved or removed.
   void forget() { parents_.clear(); }
   [[nodiscard]] const Directory& root() const { return *workspace_; }
+  /// The mount of everything it located.
+  [[nodiscard]] uint64_t mount() const { return mount_.value_or(0); }
 
  private:
   static constexpr size_t kMaxOpenParents = 64;
@@ -43,7 +45,7 @@ Result<Node> observe(const Location& at, FileStat* stat = nullptr);
 /// As observe(), for something whose stat is known.
 Result<Node> observe(const Location& at, const FileStat& stat);
 
-/// The SHA-256 of a file, read in pieces.
-Result<ContentId> hash_file(File& file);
+/// The SHA-256 of a file, read in pieces; `size` is what it is expected to have.
+Result<ContentId> hash_file(File& file, uint64_t size);
 
 }  // namespace galley

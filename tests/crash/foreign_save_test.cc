@@ -139,7 +139,7 @@ TEST_P(ForeignSaveFacts, BeforeEveryCallIsNeverLost) {
       }
     }
   }
-  std::printf("CRASH | foreign saves: %-19s |       | %6zu |        |        |         |       |\n",
+  std::printf("CRASH | foreign saves: %-19s |       | %6zu |      - |      - |       - |     0 |      0\n",
               shape.name.c_str(), cases);
   EXPECT_GT(cases, 0U);
 }
