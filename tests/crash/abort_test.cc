@@ -120,5 +120,35 @@ TEST(Abort, WhenPuttingBackFailsTooTheNextOpenFinishesIt) {
   EXPECT_GT(undecided, 0U);
 }
 
+TEST(Abort, AFileThatTheUserPutIntoOurNewDirectoryIsKept) {
+  const CrashCase shape = {
+      "a new directory and a change", [](const Directory& ws) { put_file(ws, "c", "old"); },
+      [](ChangeBuilder& change) { change.directory("n").write("n/x", "x").write("c", "new"); }};
+  size_t kept = 0;
+  for (size_t at = 1;; ++at) {
+    const auto workspace = make_case(shape);
+    const Directory& raw = *workspace.directory;
+    bool is_made = false;
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->before = [&] {
+      if (raw.stat(rel("n"))->kind != FileKind::kDirectory) return;
+      is_made = bool(raw.open_file(rel("n/mine"), OpenMode::kCreateNew, 0644));
+      save_file(raw, "c", "the user's");
+    };
+    const auto outcome =
+        publish(*make_fault_directory(open_memory_tree(workspace.tree), plan), *workspace.proposal);
+    if (plan->calls.size() < at) break;
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    if (!is_made || !std::holds_alternative<Conflict>(*outcome)) continue;
+    ++kept;
+    const bool is_in_tree = raw.stat(rel("n/mine"))->kind == FileKind::kRegular;
+    const bool is_rescued = raw.stat(rel(".galley/rescue/2/n/mine"))->kind == FileKind::kRegular;
+    EXPECT_TRUE(is_in_tree || is_rescued) << "call " << at << " " << plan->calls[at - 1].name;
+    EXPECT_EQ(picture_of(raw)["c"], "f 644 the user's") << at;
+  }
+  EXPECT_GT(kept, 0U);
+}
+
 }  // namespace
 }  // namespace galley
