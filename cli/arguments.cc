@@ -1,7 +1,7 @@
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <map>
+#include <algorithm>
 
 #include "base/nearest_name.h"
 
@@ -43,6 +43,9 @@ class CommandLine {
       app_.parse(argc, argv);
       const CLI::App* command = app_.get_subcommands().front();
       args_.command = command->get_name();
+      if (color_ != "auto") {
+        args_.global.color = color_ == "always" ? ColorWhen::kAlways : ColorWhen::kNever;
+      }
       if (!command->get_subcommands().empty()) {
         args_.subcommand = command->get_subcommands().front()->get_name();
       }
@@ -69,14 +72,22 @@ class CommandLine {
     return command;
   }
 
+  /// Like CLI::IsMember, without its braces in the help.
+  static CLI::Validator one_of(const std::vector<std::string>& words) {
+    const auto check = [words](const std::string& word) {
+      if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
+      return "'" + word + "' is none of " + CLI::detail::join(words, ", ") +
+             did_you_mean(word, words);
+    };
+    return {check, ""};
+  }
+
   void add_global() {
     GlobalArguments& global = args_.global;
     app_.add_option("-C", global.directory, "Work as if started in DIR")->type_name("DIR");
     app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
-    static const std::map<std::string, ColorWhen> kWhen = {
-        {"auto", ColorWhen::kAuto}, {"always", ColorWhen::kAlways}, {"never", ColorWhen::kNever}};
-    app_.add_option("--color", global.color, "auto, always or never")
-        ->transform(CLI::CheckedTransformer(kWhen))
+    app_.add_option("--color", color_, "auto, always or never")
+        ->check(one_of({"auto", "always", "never"}))
         ->type_name("WHEN");
     app_.add_option("--config", global.config, "Use this file instead of galley.toml")
         ->type_name("FILE");
@@ -107,7 +118,7 @@ class CommandLine {
         ->add_option("--format", edit.format,
                      "auto, unified, apply_patch, search_replace, edits or calls")
         ->check(
-            CLI::IsMember({"auto", "unified", "apply_patch", "search_replace", "edits", "calls"}))
+            one_of({"auto", "unified", "apply_patch", "search_replace", "edits", "calls"}))
         ->type_name("FORMAT");
     command->add_flag("--strict", edit.strict, "Apply only exactly where the edit says");
     command->add_flag("--check", edit.check, "Only say whether it applies");
@@ -121,7 +132,7 @@ class CommandLine {
     command->add_option("-p", edit.strip, "Components to take off paths")->type_name("N");
     command->add_option("-C", edit.context, "Context lines that must match")->type_name("N");
     command->add_option("--whitespace", edit.whitespace, "nowarn, warn, fix or error")
-        ->check(CLI::IsMember({"nowarn", "warn", "fix", "error", "error-all"}))
+        ->check(one_of({"nowarn", "warn", "fix", "error", "error-all"}))
         ->type_name("ACTION");
     command->add_option("--directory", edit.directory, "Put before every path")->type_name("ROOT");
     add_filter(command, "--include", true);
@@ -307,6 +318,7 @@ class CommandLine {
   }
 
   Arguments args_;
+  std::string color_ = "auto";
   CLI::App app_{"Galley proofs every edit before it is printed: all of a change lands, or none."};
 };
 

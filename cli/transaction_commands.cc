@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "engine/history/history.h"
 #include "staging/fs/host_file.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -166,7 +167,11 @@ Result<int> commit(Session& session) {
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
-  return finish_commit(session, outcome, proposal, document);
+  const auto* receipt = std::get_if<Receipt>(&outcome);
+  if (receipt == nullptr) return finish_commit(session, outcome, proposal, document);
+  // The stage with its contents is gone: the history has them now.
+  GALLEY_ASSIGN(const Proposal committed, History(*workspace->state()).proposal_of(receipt->id));
+  return finish_commit(session, outcome, committed, document);
 }
 
 Result<int> rollback(Session& session) {

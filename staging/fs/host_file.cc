@@ -44,6 +44,9 @@ Result<std::string> read_all(int descriptor, const std::string& name, uint64_t m
 Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes) {
   if (path == "-") return read_all(STDIN_FILENO, "standard input", max_bytes);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) {
+    return fail(ErrorKind::kUsage, "input.not_found", "there is no file '" + path + "'");
+  }
   if (descriptor < 0) return fail(os_error(errno, "opening", path));
   auto text = read_all(descriptor, path, max_bytes);
   ::close(descriptor);
