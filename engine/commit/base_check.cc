@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <map>
+#include <set>
 
 namespace galley {
 namespace {
@@ -28,6 +29,7 @@ class BaseCheck {
  private:
   Result<void> check(size_t i);
   Result<void> check_emptied(const Change& change, const Location& at);
+  Result<void> check_writable(const Change& change, const Location& at);
   Result<Node> node_now(const Change& change, const Location& at, const FileStat& stat) const;
   Result<void> record_before(size_t i, const Location& at, const FileStat& stat);
   [[nodiscard]] bool becomes_directory(const RelPath& path) const;
@@ -40,6 +42,7 @@ class BaseCheck {
   Plan& plan_;
   WorkspaceView& view_;
   std::map<RelPath, const Change*> by_path_;
+  std::set<RelPath> writable_;  ///< parents that were asked already
   CheckedBases result_;
 };
 
@@ -98,6 +101,7 @@ Result<void> BaseCheck::check(size_t i) {
     return {};
   }
   if (!at) return at.error();
+  GALLEY_TRY(check_writable(change, *at));
   GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
   result_.stats[i] = stat;
   auto now = node_now(change, *at, stat);
@@ -115,6 +119,20 @@ Result<void> BaseCheck::check(size_t i) {
   }
   GALLEY_TRY(record_before(i, *at, stat));
   return check_emptied(change, *at);
+}
+
+/// A directory that takes no change is told of before anything is touched, not found out between
+/// the swaps.
+Result<void> BaseCheck::check_writable(const Change& change, const Location& at) {
+  const bool is_mode_only =
+      change.before.kind == change.after.kind && change.before.content == change.after.content;
+  if (is_mode_only || !writable_.insert(change.path.parent()).second) return {};
+  GALLEY_ASSIGN(const bool is_writable, at.directory->is_writable());
+  if (is_writable) return {};
+  const std::string parent = change.path.parent().is_root() ? "." : change.path.parent().str();
+  Error error = os_error(EACCES, "cannot change the directory", parent);
+  error.reason = "commit.read_only_directory";
+  return fail(std::move(error));
 }
 
 Result<void> BaseCheck::record_before(size_t i, const Location& at, const FileStat& stat) {

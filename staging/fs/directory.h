@@ -135,6 +135,10 @@ class Directory {
   /// Removes an extended attribute; one that is not there is fine.
   virtual Result<void> remove_attribute(const RelPath& path, const std::string& name) const = 0;
 
+  /// Whether entries of this directory may be made, replaced and removed (faccessat); the answer
+  /// is advice, the operation itself has the last word.
+  virtual Result<bool> is_writable() const = 0;
+
   virtual Result<void> sync() const = 0;              ///< fsync of this directory
   virtual Result<void> sync_file_system() const = 0;  ///< syncfs
   /// The kernel's descriptor (O_PATH or not) for APIs that need one, or -1 (memory).

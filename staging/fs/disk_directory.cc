@@ -96,6 +96,7 @@ class DiskDirectory final : public Directory {
                              const ExtendedAttribute& attribute) const override;
   Result<void> remove_attribute(const RelPath& path, const std::string& name) const override;
   Result<void> sync() const override;
+  Result<bool> is_writable() const override;
   Result<void> sync_file_system() const override;
   [[nodiscard]] int descriptor() const override { return descriptor_.get(); }
 
@@ -386,6 +387,12 @@ Result<void> DiskDirectory::sync() const {
   GALLEY_ASSIGN(const Descriptor own, reopen("cannot sync directory"));
   if (fsync(own.get()) == 0) return {};
   return path_error("cannot sync directory", RelPath::root());
+}
+
+Result<bool> DiskDirectory::is_writable() const {
+  if (::faccessat(descriptor_.get(), ".", W_OK | X_OK, AT_EACCESS) == 0) return true;
+  if (errno == EACCES || errno == EROFS || errno == EPERM) return false;
+  return fail(os_error(errno, "looking at", "the directory"));
 }
 
 Result<void> DiskDirectory::sync_file_system() const {

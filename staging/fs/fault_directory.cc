@@ -168,6 +168,7 @@ class FaultDirectory final : public Directory {
     return call<void>("remove_attribute", path, true,
                       [&] { return inner_->remove_attribute(path, name); });
   }
+  Result<bool> is_writable() const override { return inner_->is_writable(); }
   Result<void> sync() const override {
     return call<void>("sync", RelPath::root(), true, [&] { return inner_->sync(); });
   }

@@ -37,6 +37,7 @@ class MemoryDirectory final : public Directory {
                              const ExtendedAttribute& attribute) const override;
   Result<void> remove_attribute(const RelPath& path, const std::string& name) const override;
   Result<void> sync() const override;
+  Result<bool> is_writable() const override { return true; }
   Result<void> sync_file_system() const override;
   [[nodiscard]] int descriptor() const override { return -1; }
 
