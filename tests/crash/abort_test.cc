@@ -150,5 +150,34 @@ TEST(Abort, AFileThatTheUserPutIntoOurNewDirectoryIsKept) {
   EXPECT_GT(kept, 0U);
 }
 
+TEST(Abort, ASaveRightBeforeItsSwapIsAConflictAndStaysInPlace) {
+  const CrashCase& shape = crash_case("change three");
+  const auto sample = make_case(shape);
+  const auto count = std::make_shared<FaultPlan>();
+  ASSERT_TRUE(
+      publish(*make_fault_directory(open_memory_tree(sample.tree), count), *sample.proposal));
+  size_t swaps = 0;
+  for (size_t at = 1; at <= count->calls.size(); ++at) {
+    const FaultCall& call = count->calls[at - 1];
+    // A slot is named by the number of its operation; the operations are a, b, c.
+    const size_t index = std::string("012").find(call.path);
+    if (call.name != "rename" || call.path.size() != 1 || index == std::string::npos) continue;
+    ++swaps;
+    const std::string path(1, "abc"[index]);
+    const auto workspace = make_case(shape);
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->before = [&] { save_file(*workspace.directory, path, "the user's"); };
+    const auto outcome =
+        publish(*make_fault_directory(open_memory_tree(workspace.tree), plan), *workspace.proposal);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_TRUE(std::holds_alternative<Conflict>(*outcome)) << path;
+    TreePicture want = workspace.before;
+    want[path] = "f 644 the user's";
+    EXPECT_EQ(picture_of(*workspace.directory), want) << path;
+  }
+  EXPECT_EQ(swaps, 3U);
+}
+
 }  // namespace
 }  // namespace galley
