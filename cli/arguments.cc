@@ -30,6 +30,7 @@ class CommandLine {
     add_global();
     add_edit_commands();
     add_transaction_commands();
+    add_candidate_commands();
     add_exec_commands();
     add_history_commands();
     add_look_back_commands();
@@ -117,8 +118,7 @@ class CommandLine {
     command
         ->add_option("--format", edit.format,
                      "auto, unified, apply_patch, search_replace, edits or calls")
-        ->check(
-            one_of({"auto", "unified", "apply_patch", "search_replace", "edits", "calls"}))
+        ->check(one_of({"auto", "unified", "apply_patch", "search_replace", "edits", "calls"}))
         ->type_name("FORMAT");
     command->add_flag("--strict", edit.strict, "Apply only exactly where the edit says");
     command->add_flag("--check", edit.check, "Only say whether it applies");
@@ -194,6 +194,16 @@ class CommandLine {
     add_tx(rollback);
   }
 
+  void add_candidate_commands() {
+    App* savepoint = add("savepoint", "Name what is staged now", kTransactionGroup);
+    add_tx(savepoint);
+    savepoint->add_option("name", args_.name, "Name of the savepoint")->required();
+    App* fork = add("fork", "Begin a copy of a transaction, to try another way", kTransactionGroup);
+    add_tx(fork);
+    App* pick = add("pick", "Commit one of several forks and drop the others", kTransactionGroup);
+    pick->add_option("id", args_.id, "The transaction to commit")->required();
+  }
+
   void add_exec_commands() {
     App* exec =
         add("exec", "Run a command on the proposed tree; stage what it changes", kTransactionGroup);
@@ -230,6 +240,9 @@ class CommandLine {
     blame->add_option("path", args_.name, "A file")->required();
     App* query = add("query", "Ask the history in SQL (read only)", kHistoryGroup);
     query->add_option("sql", args_.name, "A SELECT statement")->required();
+    App* at = add("at", "Run a command on the tree as it was after a transaction", kHistoryGroup);
+    at->add_option("id", args_.id, "Transaction")->required();
+    at->add_option("words", args_.words, "Program and arguments, after --")->required();
   }
 
   void add_care_commands() {
@@ -264,6 +277,10 @@ class CommandLine {
         ->required();
     App* audit = add_group("audit", "The record of every call and outcome");
     add_member(audit, "verify", "Check the chain of records");
+    add_member(audit, "export", "Print it for other programs, one JSON object a line")
+        ->add_option("format", args_.input, "aios or agent-trace")
+        ->check(one_of({"aios", "agent-trace"}))
+        ->required();
     App* policy = add_group("policy", "Path and effect rules");
     App* explain = add_member(policy, "explain", "Which rules speak about a path");
     explain->add_option("path", args_.name, "A path")->required();

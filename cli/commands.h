@@ -19,7 +19,11 @@ int run_call(Session& session);
 int run_validate(Session& session);
 int run_commit(Session& session);
 int run_rollback(Session& session);
+int run_savepoint(Session& session);
+int run_fork(Session& session);
+int run_pick(Session& session);
 int run_exec(Session& session);
+int run_at(Session& session);
 
 int run_log(Session& session);
 int run_show(Session& session);
@@ -37,6 +41,7 @@ int run_rescue(Session& session);
 int run_tools_list(Session& session);
 int run_tools_show(Session& session);
 int run_audit_verify(Session& session);
+int run_audit_export(Session& session);
 int run_policy_explain(Session& session);
 int run_policy_test(Session& session);
 

@@ -4,6 +4,10 @@
 
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "engine/commit/state_directory.h"
+#include "engine/history/history.h"
+#include "engine/history/past.h"
+#include "engine/history/rebase.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
@@ -89,8 +93,33 @@ Result<int> exec(Session& session) {
   return status_of(result);
 }
 
+/// The tree as it was, on a view of its own that is dropped afterwards.
+Result<int> at(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  if (workspace->state() == nullptr) {
+    return fail(ErrorKind::kNotFound, "history.empty", "nothing was committed here yet");
+  }
+  const History history(*workspace->state());
+  GALLEY_ASSIGN(const TxId id, history.resolve(session.arguments().id));
+  GALLEY_ASSIGN(const Proposal past,
+                proposal_to_past(history, workspace->root(), id, workspace->clock()));
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_TRY(stage_proposal(past, transaction.overlay()));
+  Command command = command_of(session);
+  command.effects = EffectsRule::kDrop;
+  GALLEY_ASSIGN(const CommandResult result,
+                transaction.runner().run(command, transaction.overlay()));
+  if (session.is_json()) {
+    session.print(result_json(result, id.hex()));
+  } else {
+    say_result(session, result);
+  }
+  return status_of(result);
+}
+
 }  // namespace
 
+int run_at(Session& session) { return session.finish(at(session)); }
 int run_exec(Session& session) { return session.finish(exec(session)); }
 
 }  // namespace galley

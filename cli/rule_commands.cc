@@ -6,7 +6,9 @@
 #include "base/limits.h"
 #include "cli/commands.h"
 #include "engine/commit/state_directory.h"
+#include "engine/history/history.h"
 #include "engine/pipeline/audit.h"
+#include "engine/pipeline/export.h"
 #include "engine/policy/policy.h"
 #include "staging/fs/host_file.h"
 #include "tools/registry.h"
@@ -75,6 +77,18 @@ Result<int> audit_verify(Session& session) {
   return found.is_intact() ? kExitDone : kExitNo;
 }
 
+Result<int> audit_export(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  if (workspace->state() == nullptr) return kExitDone;
+  const auto print_line = [&](std::string_view line) { session.print(std::string(line) + "\n"); };
+  if (session.arguments().input == "aios") {
+    GALLEY_TRY(export_aios(workspace->state()->root(), print_line));
+  } else {
+    GALLEY_TRY(export_agent_trace(History(*workspace->state()), GALLEY_VERSION, print_line));
+  }
+  return kExitDone;
+}
+
 // --- policy ---------------------------------------------------------------------------------
 
 Result<int> policy_explain(Session& session) {
@@ -136,6 +150,7 @@ Result<int> policy_test(Session& session) {
 int run_tools_list(Session& session) { return session.finish(tools_list(session)); }
 int run_tools_show(Session& session) { return session.finish(tools_show(session)); }
 int run_audit_verify(Session& session) { return session.finish(audit_verify(session)); }
+int run_audit_export(Session& session) { return session.finish(audit_export(session)); }
 int run_policy_explain(Session& session) { return session.finish(policy_explain(session)); }
 int run_policy_test(Session& session) { return session.finish(policy_test(session)); }
 

@@ -6,7 +6,9 @@
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/savepoints.h"
 #include "staging/fs/host_file.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -156,9 +158,8 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
                   "'; look at the diff again");
 }
 
-Result<int> commit(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+Result<int> commit_transaction(Session& session, Workspace& workspace, const std::string& id) {
+  GALLEY_ASSIGN(Transaction transaction, workspace.resume(id));
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   const std::string& wanted = session.arguments().proposal;
   if (!wanted.empty()) GALLEY_TRY(check_expected(proposal, wanted));
@@ -170,24 +171,92 @@ Result<int> commit(Session& session) {
   const auto* receipt = std::get_if<Receipt>(&outcome);
   if (receipt == nullptr) return finish_commit(session, outcome, proposal, document);
   // The stage with its contents is gone: the history has them now.
-  GALLEY_ASSIGN(const Proposal committed, History(*workspace->state()).proposal_of(receipt->id));
+  GALLEY_ASSIGN(const Proposal committed, History(*workspace.state()).proposal_of(receipt->id));
   return finish_commit(session, outcome, committed, document);
+}
+
+Result<int> commit(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  return commit_transaction(session, *workspace, session.arguments().tx);
 }
 
 Result<int> rollback(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
   const std::string id = transaction.id();
-  GALLEY_TRY(transaction.rollback());
+  const std::string& to = session.arguments().to;
+  GALLEY_TRY(to.empty() ? transaction.rollback() : transaction.rollback_to(to));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}});
   }
-  session.say("rolled back " + id);
+  session.say(to.empty() ? "rolled back " + id : "rolled back " + id + " to " + to);
   return kExitDone;
+}
+
+Result<int> savepoint(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  const std::string& name = session.arguments().name;
+  GALLEY_TRY(transaction.savepoint(name));
+  if (session.is_json()) {
+    session.print(Json{
+        {"schema", "galley.savepoint/1"}, {"ok", true}, {"tx", transaction.id()}, {"name", name}});
+  }
+  session.say("savepoint " + name);
+  return kExitDone;
+}
+
+Result<int> fork(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction parent, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(const Transaction child, parent.fork());
+  if (session.is_json()) {
+    session.print(Json{
+        {"schema", "galley.fork/1"}, {"ok", true}, {"tx", child.id()}, {"parent", parent.id()}});
+  } else {
+    session.print(child.id() + "\n");
+  }
+  return kExitDone;
+}
+
+/// The others that came from the same fork lose: their stages go.
+Result<std::vector<std::string>> drop_rivals(Workspace& workspace,
+                                             const std::vector<std::string>& family,
+                                             const std::string& winner) {
+  std::vector<std::string> dropped;
+  for (const std::string& id : family) {
+    if (id == winner) continue;
+    auto rival = workspace.resume(id);
+    if (!rival && rival.error().kind == ErrorKind::kNotFound) continue;  // over already
+    if (!rival) return fail(rival.error());
+    GALLEY_TRY(rival->rollback());
+    dropped.push_back(id);
+  }
+  return dropped;
+}
+
+Result<int> pick(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const std::string& id = session.arguments().id;
+  std::vector<std::string> family;
+  {
+    GALLEY_ASSIGN(const Transaction transaction, workspace->resume(id));
+    GALLEY_ASSIGN(const RelPath stages, RelPath::parse("stage"));
+    GALLEY_ASSIGN(const auto directory, workspace->state()->root().open_directory(stages));
+    GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
+  }
+  GALLEY_ASSIGN(const int status, commit_transaction(session, *workspace, id));
+  if (status != kExitDone) return status;
+  GALLEY_ASSIGN(const auto dropped, drop_rivals(*workspace, family, id));
+  for (const std::string& rival : dropped) session.say("dropped " + rival);
+  return status;
 }
 
 }  // namespace
 
+int run_savepoint(Session& session) { return session.finish(savepoint(session)); }
+int run_fork(Session& session) { return session.finish(fork(session)); }
+int run_pick(Session& session) { return session.finish(pick(session)); }
 int run_begin(Session& session) { return session.finish(begin(session)); }
 int run_status(Session& session) { return session.finish(status(session)); }
 int run_diff(Session& session) { return session.finish(diff(session)); }

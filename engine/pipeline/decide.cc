@@ -94,7 +94,7 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
   CommandRunner* runner =
       workspace.options.runner != nullptr ? workspace.options.runner : own_runner.get();
   GALLEY_ASSIGN(auto validators,
-                make_validators(workspace.config, *workspace.root, runner, nullptr));
+                make_validators(workspace.config, *workspace.root, runner, workspace.need_cache()));
   Gate gate(workspace.config, std::move(validators), workspace.options.approver, workspace.clock());
   GateRequest request;
   request.agent = who.agent;

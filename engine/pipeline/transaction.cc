@@ -9,6 +9,7 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/executor.h"
 #include "engine/pipeline/guarded_runner.h"
+#include "engine/pipeline/savepoints.h"
 #include "engine/pipeline/stored_stage.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/text/read_edits.h"
@@ -196,6 +197,37 @@ const std::string& Transaction::id() const { return state_->id; }
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
   return state_->stage->save(state_->overlay.entries());
+}
+
+Result<const Directory*> Transaction::stage_directory() const {
+  if (state_->stage && !state_->is_over) return &state_->stage->directory();
+  return fail(ErrorKind::kUsage, "transaction.not_stored",
+              "only a transaction begun with `galley begin` has savepoints and forks");
+}
+
+Result<void> Transaction::savepoint(const std::string& name) {
+  GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  return make_savepoint(*stage, name, state_->overlay.entries(), state_->workspace->clock());
+}
+
+Result<void> Transaction::rollback_to(const std::string& name) {
+  GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, name));
+  state_->overlay.restore(std::move(entries));
+  GALLEY_TRY(save());
+  return drop_savepoints_after(*stage, name);
+}
+
+Result<Transaction> Transaction::fork() {
+  GALLEY_ASSIGN(const Directory* parent, stage_directory());
+  WorkspaceState& workspace = *state_->workspace;
+  const StageAbout about{state_->options.agent, state_->options.message,
+                         workspace.clock().wall_ns()};
+  GALLEY_ASSIGN(StoredStage child, StoredStage::create(*workspace.state_directory, about));
+  const Overlay::Entries& entries = state_->overlay.entries();
+  GALLEY_TRY(fork_stage(*parent, id(), entries, child.directory()));
+  GALLEY_TRY(child.save(entries));
+  return of_stage(workspace, std::move(child));
 }
 
 const TransactionOptions& Transaction::options() const { return state_->options; }

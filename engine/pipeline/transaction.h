@@ -114,6 +114,14 @@ class Transaction {
   /// Writes what is staged to the stage directory; nothing to do in memory.
   Result<void> save();
   [[nodiscard]] const TransactionOptions& options() const;
+  /// Names what is staged now; the newest of a name counts. Only for stored transactions.
+  Result<void> savepoint(const std::string& name);
+  /// Goes back to what was staged then, and saves; later savepoints are dropped.
+  /// Errors: kNotFound `savepoint.not_found`.
+  Result<void> rollback_to(const std::string& name);
+  /// A child with the same things staged, on its own from now on: several candidates can be tried
+  /// side by side and one be picked. Costs what is staged, nothing of the tree.
+  Result<Transaction> fork();
   /// What commands of this transaction run in.
   CommandRunner& runner();
 
@@ -125,6 +133,7 @@ class Transaction {
   Result<RelPath> parse(std::string_view path) const;
   [[nodiscard]] StageOptions bounded(StageOptions options) const;
   Result<void> drop_stage();
+  Result<const Directory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };
 

@@ -46,6 +46,20 @@ Result<void> WorkspaceState::need_state() {
   return {};
 }
 
+ValidatorCache* WorkspaceState::need_cache() {
+  if (cache != nullptr || config.validators.empty()) return cache.get();
+  if (state_directory) {
+    const auto place = RelPath::parse("cache");
+    auto made = make_directories(state_directory->root(), *place, 0700);
+    auto opened = made ? state_directory->root().open_directory(*place)
+                       : Result<std::unique_ptr<Directory>>(made.error());
+    // A cache that cannot be kept is only slower.
+    if (opened) cache = std::make_unique<DiskValidatorCache>(*std::move(opened));
+  }
+  if (cache == nullptr) cache = std::make_unique<MemoryValidatorCache>();
+  return cache.get();
+}
+
 Result<void> WorkspaceState::recover() {
   RecoveryOptions recovery;
   recovery.boot_id = current_boot_id();

@@ -8,6 +8,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/audit.h"
 #include "engine/pipeline/workspace.h"
+#include "engine/validators/validator_cache.h"
 #include "tools/registry.h"
 
 namespace galley {
@@ -22,6 +23,7 @@ struct WorkspaceState {
   std::optional<StateDirectory> state_directory;  ///< absent until something must be kept
   std::unique_ptr<AuditLog> audit;                ///< present with state_directory
   std::unique_ptr<ToolRegistry> registry;         ///< made at the first call
+  std::unique_ptr<ValidatorCache> cache;          ///< made when there are validators
 
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;
@@ -30,6 +32,8 @@ struct WorkspaceState {
   [[nodiscard]] std::string stage_path(const std::string& id) const {
     return root_path + "/.galley/stage/" + id;
   }
+  /// Remembers what validators said: on disk where there is a `.galley`, else for this process.
+  ValidatorCache* need_cache();
   /// Makes `.galley` when there is none.
   Result<void> need_state();
   Result<const ToolRegistry*> need_registry();
