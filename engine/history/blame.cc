@@ -100,7 +100,10 @@ class BlameWalk {
   /// Goes back over one transaction; false when nothing older can say more.
   Result<bool> step(const CommittedTransaction& transaction) {
     const Change* change = change_of(transaction.changes, lines_.path());
-    if (change == nullptr) return !lines_.is_done();
+    // A change of the mode alone wrote no line, and its journal keeps none.
+    if (change == nullptr || change->before.content == change->after.content) {
+      return !lines_.is_done();
+    }
     const TxId id = transaction.journal.id;
     GALLEY_TRY(meet(transaction, *change));
     if (lines_.is_done()) return false;

@@ -30,8 +30,12 @@ class LineMarks {
     }
   }
 
+  /// Marks nothing: the transaction changed a mode alone.
+  LineMarks() : changes_no_line_(true) {}
+
   /// Whether going on to `next` changes a marked line or its neighbour; the marks go along.
   bool follow(const Content& next) {
+    if (changes_no_line_) return false;
     const bool can_compare = has_lines_ && text_ && next && !looks_binary(*next);
     if (!can_compare) {
       has_lines_ = false;
@@ -62,6 +66,7 @@ class LineMarks {
   Content text_;
   std::vector<Mark> marks_;
   bool has_lines_ = false;
+  bool changes_no_line_ = false;
 };
 
 Result<Content> bytes_of(const Proposal& proposal, const Node& node) {
@@ -94,6 +99,10 @@ class Follower {
       const Change* source =
           change.renamed_from ? change_of(*transaction_, *change.renamed_from) : nullptr;
       if (source != nullptr) before = source->before;
+      if (before.content == change.after.content && before.kind == change.after.kind) {
+        followed_.emplace(change.path, Followed{change.path, LineMarks()});
+        continue;
+      }
       GALLEY_ASSIGN(Content old_bytes, bytes_of(*transaction_, before));
       GALLEY_ASSIGN(Content new_bytes, bytes_of(*transaction_, change.after));
       followed_.emplace(change.path, Followed{change.path, LineMarks(std::move(old_bytes),
@@ -117,8 +126,13 @@ class Follower {
       }
       const auto rename = renames.find(path);
       if (change->is_delete() && rename != renames.end()) change = rename->second;
-      GALLEY_ASSIGN(const Content bytes, bytes_of(proposal, change->after));
-      const bool same_lines = file.marks.follow(bytes);
+      bool same_lines = false;
+      const bool is_mode_alone = change->before.content == change->after.content &&
+                                 change->before.kind == change->after.kind;
+      if (!is_mode_alone) {
+        GALLEY_ASSIGN(const Content bytes, bytes_of(proposal, change->after));
+        same_lines = file.marks.follow(bytes);
+      }
       if (is_reported) report_.push_back({later, id_, path, same_lines});
       next.insert_or_assign(change->path, std::move(file));
     }

@@ -25,11 +25,10 @@ Result<EarlierNodes> nodes_after(const History& history, TxId id) {
   for (const TxId later : ids) {
     if (later <= id) continue;
     GALLEY_ASSIGN(const auto transaction, history.journal(later));
-    bool is_first_touch = false;
     for (const Change& change : transaction->changes) {
-      is_first_touch |= earlier.nodes.try_emplace(change.path, change.before).second;
+      earlier.nodes.try_emplace(change.path, change.before);
     }
-    if (is_first_touch) earlier.stores.push_back(transaction->store);
+    earlier.stores.push_back(transaction->store);
   }
   return earlier;
 }
@@ -50,8 +49,14 @@ Result<Proposal> proposal_to_past(const History& history, const Directory& works
   auto store = std::make_shared<LayeredStore>(std::move(earlier.stores));
   Overlay view(workspace, make_memory_store(), clock);
   ChangeSet changes;
-  for (const auto& [path, node] : earlier.nodes) {
+  for (auto& [path, node] : earlier.nodes) {
     GALLEY_ASSIGN(const Node now, node_now(view, path));
+    if (node.kind == FileKind::kRegular && now.kind == FileKind::kRegular &&
+        !store->get(node.content)) {
+      // Only its mode was ever changed by a transaction: the content is as it is now.
+      node.content = now.content;
+      node.size = now.size;
+    }
     if (now == node) continue;
     if (now.kind == FileKind::kRegular) {
       GALLEY_ASSIGN(const Content bytes, view.read(path));

@@ -117,11 +117,15 @@ class RebaseRun {
     return std::make_shared<const std::string>(std::move(target));
   }
 
-  /// Keeps the bytes of what is there, unless the change has them itself.
+  /// Keeps the bytes of what is there, unless the change has them itself. A journal does not have
+  /// what it left as it was.
   Result<void> keep_found(const RelPath& path, const Node& node) {
     if (!has_content(node)) return {};
     const auto change = by_path_.find(path);
-    if (change != by_path_.end() && change->second->before.content == node.content) return {};
+    const bool has_them = change != by_path_.end() &&
+                          change->second->before.content == node.content &&
+                          change->second->after.content != node.content;
+    if (has_them) return {};
     GALLEY_ASSIGN(const Content bytes, found_bytes(path, node));
     GALLEY_TRY(store_->put(*bytes));
     return {};
@@ -227,9 +231,13 @@ class RebaseRun {
   /// Merges one file that is at `path` now; nothing when it was put down as a conflict.
   Result<std::optional<Node>> merge_sides(const Change& change, const RelPath& path,
                                           FileSides& sides) {
-    GALLEY_ASSIGN(sides.base_bytes, change_->store()->get(sides.base.content));
-    GALLEY_ASSIGN(sides.found_bytes, found_bytes(path, sides.found));
-    GALLEY_ASSIGN(sides.wanted_bytes, change_->store()->get(sides.wanted.content));
+    const bool both_changed =
+        sides.base.content != sides.wanted.content && sides.base.content != sides.found.content;
+    if (both_changed) {
+      GALLEY_ASSIGN(sides.base_bytes, change_->store()->get(sides.base.content));
+      GALLEY_ASSIGN(sides.found_bytes, found_bytes(path, sides.found));
+      GALLEY_ASSIGN(sides.wanted_bytes, change_->store()->get(sides.wanted.content));
+    }
     FileMerge merge = merge_file(sides, *options_);
     if (!merge.reason.empty()) {
       Change about = change;
@@ -284,7 +292,10 @@ class RebaseRun {
     entry.expected = change.before;
     entry.found = found;
     entry.wanted = change.after;
-    const bool has_lines = (has_content(found) || has_content(change.before)) &&
+    // Of a change of the mode alone nobody may have the bytes that it was made on.
+    const bool is_base_known = !has_content(change.before) || change.before == found ||
+                               store_->get(change.before.content).has_value();
+    const bool has_lines = (has_content(found) || has_content(change.before)) && is_base_known &&
                            found.kind != FileKind::kOther && found != change.before;
     if (has_lines) {
       if (has_content(found)) {

@@ -14,7 +14,7 @@ struct FileSides {
   Node base;
   Node found;
   Node wanted;
-  Content base_bytes;
+  Content base_bytes;  ///< these three only where both sides changed the content
   Content found_bytes;
   Content wanted_bytes;
 };

@@ -73,6 +73,13 @@ TEST_F(BlameTest, FollowsRenamesAndCopies) {
   EXPECT_EQ(found->lines[0].path, rel("a.txt"));
 }
 
+TEST_F(BlameTest, AChangeOfTheModeWroteNoLine) {
+  workspace_.commit_file("a.txt", "1\n");
+  workspace_.commit([](Overlay& o) { OK(o.set_mode(rel("a.txt"), 0755)); });
+  workspace_.write("a.txt", "1\n2\n");
+  EXPECT_EQ(origins("a.txt"), (Words{"1", "+1"}));
+}
+
 TEST_F(BlameTest, AFileDeletedAndMadeAgainHasNoOlderLines) {
   workspace_.commit_file("a.txt", "1\n");
   workspace_.commit([](Overlay& o) { OK(o.remove(rel("a.txt"))); });

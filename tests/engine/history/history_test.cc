@@ -121,6 +121,7 @@ TEST_F(HistoryTest, DamagedJournalIsListedWithItsProblemAndHidesNoOther) {
   workspace_.commit_file("a.txt", "1\n");
   workspace_.commit_file("a.txt", "2\n");
   workspace_.commit_file("a.txt", "3\n");
+  workspace_.retire_all();
   const auto file =
       workspace_.state().undo().open_file(journal_name(TxId{2}), OpenMode::kReadWrite);
   ASSERT_TRUE(file.has_value());

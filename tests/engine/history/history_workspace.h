@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/commit/journal_writer.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
@@ -51,7 +50,10 @@ class HistoryWorkspace {
         std::move(meta));
   }
 
+  /// Through the gate and the publisher; throws when one of them says no.
   TxId publish(const Proposal& proposal, CommitMeta meta);
+  /// Moves every journal to `undo/`.
+  void retire_all() const;
 
   /// Plans an undo that must fit, and commits it.
   TxId undo(TxId id, const UndoOptions& options = {}) {
@@ -84,7 +86,6 @@ class HistoryWorkspace {
   TempDirectory temp_;
   std::optional<StateDirectory> state_;
   SystemClock clock_;
-  uint64_t last_ = 0;
 };
 
 }  // namespace galley

@@ -87,7 +87,9 @@ TEST_F(IndexTest, EveryFilterGivesWhatTheJournalsGive) {
   filters[7].with_lines = false;
   filters[8].paths = {RelPath::root(), rel("src")};
   filters[8].agent = "writer";
-  filters[9].since_ns = workspace_.history().list()->at(3).time_ns;
+  const auto all = workspace_.history().list();
+  ASSERT_TRUE(all.has_value()) << all.error().message;
+  filters[9].since_ns = all->at(3).time_ns;
   filters[10].until_ns = filters[9].since_ns;
   filters[11].paths = {rel("link")};
   filters[11].tool = "apply";
@@ -102,6 +104,7 @@ TEST_F(IndexTest, FollowsCommitsAndPruning) {
   expect_true_to_journals();
   workspace_.redo();
   expect_true_to_journals();
+  workspace_.retire_all();
   ASSERT_TRUE(workspace_.state().undo().remove_file(journal_name(TxId{1})).has_value());
   expect_true_to_journals();
 }
@@ -130,6 +133,7 @@ TEST_F(IndexTest, WorksInMemoryWhereTheDiskDoesNotTakeIt) {
 }
 
 TEST_F(IndexTest, DamagedJournalIsListedWithItsProblem) {
+  workspace_.retire_all();
   const auto file =
       workspace_.state().undo().open_file(journal_name(TxId{2}), OpenMode::kReadWrite);
   ASSERT_TRUE((*file)->write_at(80, "XXXX").has_value());

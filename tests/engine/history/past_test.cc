@@ -52,6 +52,15 @@ TEST(Past, WhatNoTransactionMadeStays) {
   EXPECT_FALSE(tree.contains("d/b"));
 }
 
+TEST(Past, OfAFileWhoseModeAloneChangedTheContentIsAsItIsNow) {
+  HistoryWorkspace workspace;
+  workspace.write("run", "1\n", 0644);
+  workspace.commit_file("other", "1\n");
+  workspace.commit([](Overlay& o) { OK(o.set_mode(rel("run"), 0755)); });
+  workspace.write("run", "by hand\n", 0755);
+  EXPECT_EQ(tree_at(workspace, TxId{1}).at("run"), "file 420 by hand\n");
+}
+
 TEST(Past, UnknownTransactionIsNotFound) {
   HistoryWorkspace workspace;
   const auto past =

@@ -23,6 +23,7 @@ class RetentionTest : public testing::Test {
  protected:
   RetentionTest() {
     for (int i = 0; i < 5; ++i) workspace_.commit_file("a.txt", std::to_string(i) + "\n");
+    workspace_.retire_all();
   }
   std::vector<uint64_t> left() {
     std::vector<uint64_t> ids;

@@ -61,6 +61,18 @@ TEST_F(UndoTest, TakesBackModes) {
   expect_round_trip([](Overlay& o) { OK(o.set_mode(rel("run.sh"), 0755)); });
 }
 
+TEST_F(UndoTest, AChangeOfTheModeIsTakenBackUnderAChangedContent) {
+  workspace_.write("run.sh", "1\n", 0644);
+  const TxId id = workspace_.commit([](Overlay& o) { OK(o.set_mode(rel("run.sh"), 0755)); });
+  workspace_.commit_file("run.sh", "2\n");
+  workspace_.undo(id);
+  EXPECT_EQ(workspace_.read("run.sh"), "2\n");
+  EXPECT_EQ(workspace_.root().stat(rel("run.sh"))->mode, 0644U);
+  const TxId again = workspace_.commit([](Overlay& o) { OK(o.set_mode(rel("run.sh"), 0755)); });
+  workspace_.write("run.sh", "by hand\n", 0700);
+  EXPECT_EQ(conflict_of(again).paths.at(0).reason, "conflict.mode");
+}
+
 TEST_F(UndoTest, TakesBackLinksAndChangesOfKind) {
   workspace_.write("file", "content\n");
   ASSERT_TRUE(workspace_.root().make_symlink(rel("link"), "file").has_value());
