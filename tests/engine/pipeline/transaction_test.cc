@@ -1,0 +1,236 @@
+#include "engine/pipeline/transaction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/commit/state_directory.h"
+#include "engine/history/history.h"
+#include "engine/history/undo.h"
+#include "engine/pipeline/audit.h"
+#include "engine/pipeline/workspace.h"
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TransactionTest : public ::testing::Test {
+ protected:
+  TransactionTest() {
+    tree_.write("galley.toml",
+                "[policy]\nprotected = [\"secret/**\"]\n"
+                "[[validator]]\nname = \"json\"\nbuiltin = \"json\"\n");
+    tree_.write("a.txt", "one\ntwo\nthree\n");
+    tree_.write("data.json", "{}\n");
+    tree_.write("secret/key", "k\n");
+  }
+
+  std::unique_ptr<Workspace> open() {
+    auto workspace = Workspace::open(tree_.path());
+    EXPECT_TRUE(workspace) << workspace.error().message;
+    return *std::move(workspace);
+  }
+  static Transaction begin(Workspace& workspace) {
+    auto transaction = workspace.begin({"tester", "a reason"});
+    EXPECT_TRUE(transaction);
+    return *std::move(transaction);
+  }
+
+  TempDirectory tree_;
+};
+
+TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoGivesItBack) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO")->is_staged);
+  ASSERT_TRUE(transaction.write("new/file.txt", "fresh\n"));
+  EXPECT_EQ(tree_.read("a.txt"), "one\ntwo\nthree\n");
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  const auto& receipt = std::get<Receipt>(*outcome);
+  EXPECT_EQ(tree_.read("a.txt"), "one\nTWO\nthree\n");
+
+  const History history(*workspace->state());
+  auto plan = plan_undo(history, workspace->root(), receipt.id, workspace->clock());
+  ASSERT_TRUE(plan);
+  CommitRequest request;
+  request.undoes = receipt.id;
+  const auto undone =
+      workspace->commit(std::get<UndoPlan>(*plan).proposal, {"tester", "back"}, request);
+  ASSERT_TRUE(undone) << undone.error().message;
+  EXPECT_EQ(tree_.read("a.txt"), "one\ntwo\nthree\n");
+  EXPECT_FALSE(tree_.exists("new"));
+}
+
+TEST_F(TransactionTest, APreviewMakesNoStateDirectory) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.write("a.txt", "x"));
+  ASSERT_TRUE(transaction.preview());
+  EXPECT_FALSE(tree_.exists(".galley"));
+}
+
+TEST_F(TransactionTest, TheCommittedProposalIsThePreviewedOne) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.write("a.txt", "x\n"));
+  const auto preview = transaction.preview();
+  ASSERT_TRUE(preview);
+  CommitRequest request;
+  request.expected = preview->proposal.id();
+  ASSERT_TRUE(transaction.write("a.txt", "y\n"));
+  const auto stale = transaction.commit(request);
+  ASSERT_FALSE(stale) << "one more staged byte changes the id";
+  EXPECT_EQ(stale.error().reason, "commit.not_what_was_reviewed");
+  ASSERT_TRUE(transaction.write("a.txt", "x\n"));
+  const auto outcome = transaction.commit(request);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(std::get<Receipt>(*outcome).proposal, preview->proposal.id());
+}
+
+TEST_F(TransactionTest, ARefusalTouchesNothingAndIsOnRecord) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.write("a.txt", "innocent\n"));
+  ASSERT_TRUE(transaction.write("secret/key", "stolen\n"));
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(std::get<Refused>(*outcome).refusal().reason, "gate.policy_denied");
+  EXPECT_EQ(tree_.read("a.txt"), "one\ntwo\nthree\n");
+  const std::string log = tree_.read(".galley/audit.jsonl");
+  EXPECT_THAT(log, HasSubstr("gate.policy_denied"));
+  EXPECT_THAT(log, HasSubstr("\"agent\":\"tester\""));
+}
+
+TEST_F(TransactionTest, ABrokenFileIsRefusedByItsValidatorAndCanBeMended) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.write("data.json", "{\"a\": }\n"));
+  const auto refused = transaction.commit();
+  ASSERT_TRUE(refused);
+  ASSERT_TRUE(std::holds_alternative<Refused>(*refused));
+  EXPECT_EQ(std::get<Refused>(*refused).preview.verdict.findings[0].line, 1u);
+  ASSERT_TRUE(transaction.write("data.json", "{\"a\": 1}\n"));
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+}
+
+TEST_F(TransactionTest, AForeignSaveIsAConflict) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO")->is_staged);
+  tree_.write("a.txt", "somebody else\n");
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(std::get<Conflict>(*outcome).paths[0].path, rel("a.txt"));
+  EXPECT_EQ(tree_.read("a.txt"), "somebody else\n");
+}
+
+TEST_F(TransactionTest, ATouchIsNoConflict) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO")->is_staged);
+  tree_.write("a.txt", "one\ntwo\nthree\n");
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+}
+
+TEST_F(TransactionTest, AStoredTransactionOutlivesItsWorkspace) {
+  std::string id;
+  {
+    const auto workspace = open();
+    auto transaction = workspace->begin_stored({"bot", "later"});
+    ASSERT_TRUE(transaction) << transaction.error().message;
+    ASSERT_TRUE(transaction->write("a.txt", "stored\n"));
+    ASSERT_TRUE(transaction->save());
+    id = transaction->id();
+  }
+  const auto workspace = open();
+  const auto stages = workspace->stages();
+  ASSERT_TRUE(stages);
+  ASSERT_EQ(stages->size(), 1u);
+  EXPECT_EQ((*stages)[0].agent, "bot");
+  EXPECT_EQ((*stages)[0].changes, 1u);
+  auto transaction = workspace->resume();
+  ASSERT_TRUE(transaction);
+  EXPECT_EQ(transaction->id(), id);
+  EXPECT_EQ(*transaction->read("a.txt"), "stored\n");
+  const auto outcome = transaction->commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(tree_.read("a.txt"), "stored\n");
+  EXPECT_TRUE(workspace->stages()->empty()) << "nothing is left of it";
+}
+
+TEST_F(TransactionTest, AStageIsOpenInOnePlaceAtATime) {
+  tree_.write("galley.toml", "[commit]\nlock_timeout_ms = 20\n");
+  const auto workspace = open();
+  auto first = workspace->begin_stored();
+  ASSERT_TRUE(first);
+  const auto other = open();
+  const auto second = other->resume(first->id());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().reason, "stage.busy");
+  EXPECT_TRUE((*other->stages())[0].is_held);
+}
+
+TEST_F(TransactionTest, SavepointsAndForksGoTheirOwnWays) {
+  const auto workspace = open();
+  auto parent = workspace->begin_stored();
+  ASSERT_TRUE(parent);
+  ASSERT_TRUE(parent->write("a.txt", "first\n"));
+  ASSERT_TRUE(parent->savepoint("one"));
+  ASSERT_TRUE(parent->write("a.txt", "second\n"));
+  auto child = parent->fork();
+  ASSERT_TRUE(child) << child.error().message;
+  ASSERT_TRUE(child->write("b.txt", "child\n"));
+  ASSERT_TRUE(parent->rollback_to("one"));
+  EXPECT_EQ(*parent->read("a.txt"), "first\n");
+  EXPECT_EQ(*child->read("a.txt"), "second\n");
+  EXPECT_EQ(parent->overlay().node(rel("b.txt"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(parent->rollback_to("none").error().kind, ErrorKind::kNotFound);
+  ASSERT_TRUE(parent->rollback());
+  const auto outcome = child->commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(tree_.read("a.txt"), "second\n");
+}
+
+TEST_F(TransactionTest, ACallIsStagedOrLeavesNothing) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  EXPECT_TRUE(transaction.call("Write", R"({"file":"n.txt","content":"n"})").ok);
+  const ToolResult bad = transaction.call("Edit", R"({"file":"a.txt","patch":"no patch"})");
+  EXPECT_FALSE(bad.ok);
+  const ToolResult unknown = transaction.call("Wirte", "{}");
+  ASSERT_FALSE(unknown.ok);
+  EXPECT_THAT(unknown.error->message, HasSubstr("Write"));
+  EXPECT_EQ(transaction.overlay().changes().size(), 1u);
+}
+
+TEST_F(TransactionTest, AbsolutePathsInsideTheRootAreTaken) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  EXPECT_TRUE(transaction.write(tree_.path() + "/a.txt", "x"));
+  EXPECT_EQ(transaction.write("/etc/passwd", "x").error().reason, "path.outside");
+  EXPECT_EQ(transaction.write(".git/config", "x").error().reason, "path.protected");
+}
+
+TEST(WorkspaceOpen, FindsTheRootUpwardsAndRefusesWhatIsNone) {
+  TempDirectory tree;
+  tree.write("galley.toml", "");
+  tree.write("deep/er/file", "x");
+  const auto workspace = Workspace::open(tree.path() + "/deep/er");
+  ASSERT_TRUE(workspace);
+  EXPECT_EQ((*workspace)->root_path(), tree.path());
+  EXPECT_EQ(Workspace::open(tree.path() + "/none").error().reason, "workspace.not_found");
+  tree.write("galley.toml", "[polcy]\n");
+  const auto broken = Workspace::open(tree.path());
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message, HasSubstr("policy")) << "it suggests the right key";
+}
+
+}  // namespace
+}  // namespace galley

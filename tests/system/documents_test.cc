@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/temp_directory.h"
+#include "tools/schema.h"
+
+namespace galley {
+namespace {
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Every JSON document the program prints is held to docs/json/galley.schema.json.
+class Documents : public ::testing::Test {
+ protected:
+  Documents() {
+    tree_.write("a.txt", "one\ntwo\n");
+    tree_.write("galley.toml", "[policy]\nprotected = [\"secret/**\"]\n");
+    all_ = nlohmann::json::parse(
+        slurp(std::string(GALLEY_SOURCE_DIR) + "/docs/json/galley.schema.json"));
+  }
+
+  /// Runs `galley ARGUMENTS --json` and checks its one document against `#/$defs/NAME`.
+  nlohmann::json run(const std::string& arguments, const std::string& name,
+                     const std::string& input = "") {
+    tree_.write("input", input);
+    const std::string command = std::string(GALLEY_BINARY_DIR) + "/galley -C " + tree_.path() +
+                                " --json " + arguments + " < " + tree_.path() +
+                                "/input 2>/dev/null";
+    FILE* pipe = ::popen(command.c_str(), "r");
+    std::string output;
+    char buffer[4096];
+    for (size_t count = 0; (count = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+      output.append(buffer, count);
+    }
+    status_ = WEXITSTATUS(::pclose(pipe));
+    tree_remove_input();
+    nlohmann::json document = nlohmann::json::parse(output, nullptr, false);
+    EXPECT_FALSE(document.is_discarded()) << command << "\n" << output;
+    if (document.is_discarded()) return {};
+    EXPECT_EQ(document.value("schema", ""), "galley." + name + "/1") << output;
+    nlohmann::json schema = {{"$ref", "#/$defs/" + name}, {"$defs", all_.at("$defs")}};
+    const auto compiled = JsonSchema::compile(schema.dump());
+    EXPECT_TRUE(compiled) << compiled.error().message;
+    if (compiled) {
+      const auto problems = compiled->check(document);
+      EXPECT_TRUE(problems.empty()) << describe(problems) << "\n" << output;
+    }
+    return document;
+  }
+  void tree_remove_input() { ASSERT_TRUE(tree_.directory().remove_file(rel("input"))); }
+
+  TempDirectory tree_;
+  nlohmann::json all_;
+  int status_ = 0;
+};
+
+constexpr const char* kPatch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n";
+
+TEST_F(Documents, OfEditsAndTheHistory) {
+  EXPECT_EQ(run("preview", "preview", kPatch)["ok"], true);
+  EXPECT_EQ(run("preview", "preview", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-nope\n+x\n")["ok"],
+            false);
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(run("apply", "apply", kPatch)["receipt"]["id"], "1");
+  EXPECT_EQ(run("log", "log")["transactions"].size(), 1u);
+  EXPECT_EQ(run("show 1", "show")["transaction"]["id"], "1");
+  EXPECT_EQ(run("blame a.txt", "blame")["lines"].size(), 2u);
+  EXPECT_EQ(run("query 'select count(*) from transactions'", "query")["rows"][0][0], 1);
+  run("undo --dry-run", "undo");
+  EXPECT_EQ(run("undo", "undo")["receipt"]["id"], "2");
+  EXPECT_EQ(run("redo", "redo")["receipt"]["id"], "3");
+  tree_.write("a.txt", "changed since\n");
+  EXPECT_EQ(run("undo", "undo")["reason"], "undo.conflict");
+  EXPECT_EQ(status_, 1);
+}
+
+TEST_F(Documents, OfStoredTransactions) {
+  const std::string tx = run("begin", "begin")["tx"];
+  EXPECT_EQ(run("status", "status")["transactions"][0]["tx"], tx);
+  const auto ran = run("exec -- sh -c 'echo made > made.txt'", "exec");
+  EXPECT_EQ(ran["staged"], true) << ran;
+  run("savepoint here", "savepoint");
+  EXPECT_EQ(run("diff", "diff")["changes"].size(), 1u);
+  EXPECT_EQ(run("validate", "validate")["ok"], true);
+  EXPECT_EQ(run("fork", "fork")["parent"], tx);
+  run("rollback", "rollback");
+  EXPECT_EQ(run("commit", "commit")["receipt"]["id"], "1");
+  EXPECT_TRUE(tree_.exists("made.txt"));
+}
+
+TEST_F(Documents, OfRefusalsAndErrors) {
+  const auto refused =
+      run("apply", "apply", "--- /dev/null\n+++ b/secret/key\n@@ -0,0 +1 @@\n+stolen\n");
+  EXPECT_EQ(refused["reason"], "gate.policy_denied");
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(run("apply", "error", "no patch at all")["ok"], false);
+  EXPECT_EQ(status_, 2);
+  EXPECT_EQ(run("show 77", "error")["ok"], false);
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(run("frobnicate", "error")["reason"], "usage");
+  EXPECT_EQ(status_, 2);
+}
+
+TEST_F(Documents, OfCare) {
+  run("apply", "apply", kPatch);
+  EXPECT_EQ(run("doctor", "doctor")["ok"], true);
+  run("gc --dry-run", "gc");
+  run("recover --dry-run", "recover");
+  EXPECT_EQ(run("audit verify", "audit")["ok"], true);
+  EXPECT_EQ(run("init --dry-run", "init")["written"], false);
+  run("policy explain secret/key", "explain");
+  run("rescue list", "rescue");
+}
+
+}  // namespace
+}  // namespace galley
