@@ -53,7 +53,7 @@ Result<Proposal> proposal_to_past(const History& history, const Directory& works
     GALLEY_ASSIGN(const Node now, node_now(view, path));
     if (node.kind == FileKind::kRegular && now.kind == FileKind::kRegular &&
         !store->get(node.content)) {
-      // Only its mode was ever changed by a transaction: the content is as it is now.
+      // A journal need not keep a content that its transaction left as it was.
       node.content = now.content;
       node.size = now.size;
     }
