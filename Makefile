@@ -57,7 +57,7 @@ tidy:  ## clang-tidy over our own files
 	@scripts/tidy build
 
 format:  ## clang-format every source in place
-	@git ls-files -z -co --exclude-standard '*.cc' '*.h' | xargs -0 clang-format -i
+	@git ls-files -z -co --exclude-standard '*.cc' '*.h' ':!fixtures' | xargs -0 clang-format -i
 
 bench:  ## build and run the benchmarks of bench/
 	@mkdir -p build-bench && $(call configure,build-bench,-DCMAKE_BUILD_TYPE=Release -DGALLEY_BENCH=ON -DGALLEY_TESTS=OFF)
@@ -74,15 +74,15 @@ fuzz:  ## build the fuzz targets with clang and run each for FUZZ_SECONDS
 	@$(call compile,build-fuzz)
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
-crash:  ## the crash tests: kill and power cut at every step of a commit
+crash:  ## kill, error and power cut at every call of a commit; prints the table
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
-	@$(call compile,build)
-	@ctest --test-dir build --output-on-failure -j $(JOBS) -L '^crash$$'
+	@$(call compile,build) --target test_crash
+	@scripts/crash build
 
-stress:  ## crash and system tests again and again (GALLEY_STRESS=1: the long versions)
+stress:  ## many processes, overlapping files, random kills, for a minute
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
-	@$(call compile,build)
-	@GALLEY_STRESS=1 ctest --test-dir build --output-on-failure -j $(JOBS) -L '^(crash|system)$$' --repeat until-fail:3
+	@$(call compile,build) --target test_crash
+	@scripts/stress build 60
 
 install: build  ## install program, library and headers under PREFIX
 	@$(call compile,build)

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "base/glob.h"
+#include "base/result.h"
 
 namespace galley {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/glob.h"
 #include "base/result.h"
 #include "engine/policy/capability.h"
 #include "engine/policy/finding.h"
-#include "base/glob.h"
 #include "staging/fs/directory.h"
 #include "staging/text/match.h"
 
@@ -168,12 +168,11 @@ struct SandboxConfig {
   std::vector<std::string> environment;  ///< names passed through
 };
 
-
 /// `[edits]`.
 struct EditsConfig {
   MatchStep max_step = MatchStep::kUnicode;  ///< the last one an edit may need
-  uint32_t max_fuzz = 2;    ///< context lines that may be dropped at each end
-  uint32_t max_offset = 0;  ///< lines; 0: no limit
+  uint32_t max_fuzz = 2;                     ///< context lines that may be dropped at each end
+  uint32_t max_offset = 0;                   ///< lines; 0: no limit
 };
 
 /// Everything galley.toml says; default-constructed it is what holds without one.

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/policy/config.h"
 #include "base/glob.h"
+#include "engine/policy/config.h"
 #include "engine/policy/toml_document.h"
 
 namespace galley {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "engine/validators/added_lines.h"
 #include "engine/validators/builtin_validators.h"
 #include "engine/validators/file_validator.h"
-#include "base/utf8.h"
 
 namespace galley {
 namespace {

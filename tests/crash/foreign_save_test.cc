@@ -139,8 +139,9 @@ TEST_P(ForeignSaveFacts, BeforeEveryCallIsNeverLost) {
       }
     }
   }
-  std::printf("CRASH | foreign saves: %-19s |       | %6zu |      - |      - |       - |     0 |      0\n",
-              shape.name.c_str(), cases);
+  std::printf(
+      "CRASH | foreign saves: %-19s |       | %6zu |      - |      - |       - |     0 |      0\n",
+      shape.name.c_str(), cases);
   EXPECT_GT(cases, 0U);
 }
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "staging/overlay/stage_edits.h"
-#include "support/tree_state.h"
 #include "staging/text/read_edits.h"
 #include "support/temp_directory.h"
+#include "support/tree_state.h"
 
 namespace galley {
 namespace {

@@ -115,7 +115,8 @@ class Generator {
         break;
       }
       case 1: {  // a whole block copied: a new exact duplicate
-        // Not into the context itself: nothing could tell which of its equal lines are the old ones.
+        // Not into the context itself: nothing could tell which of its equal lines are the old
+        // ones.
         if (is_near) return;
         const size_t from = below(c.now.size());
         const size_t count = std::min<size_t>(c.now.size() - from, 2 + below(9));
