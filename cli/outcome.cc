@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/render.h"
+#include "engine/commit/state_directory.h"
+#include "engine/history/history.h"
 
 namespace galley {
 namespace {
@@ -15,8 +17,14 @@ void add_no(Json& document, const std::string& reason, const std::string& messag
   document["message"] = message;
 }
 
-Result<int> finish_receipt(Session& session, const Receipt& receipt, const Proposal& proposal,
+Result<int> finish_receipt(Session& session, const Receipt& receipt, const Proposal& proposed,
                            Json& document) {
+  // Merged on the way, it is not what was proposed: the history tells what was committed.
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const bool is_merged = receipt.proposal != proposed.id();
+  GALLEY_ASSIGN(const Proposal proposal, is_merged
+                                             ? History(*workspace->state()).proposal_of(receipt.id)
+                                             : Result<Proposal>(proposed));
   if (session.is_json()) {
     document["receipt"] = receipt_json(receipt);
     GALLEY_ASSIGN(const std::string diff, exact_diff(proposal));

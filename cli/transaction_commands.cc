@@ -162,9 +162,11 @@ Result<int> commit_transaction(Session& session, Workspace& workspace, const std
   GALLEY_ASSIGN(Transaction transaction, workspace.resume(id));
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   const std::string& wanted = session.arguments().proposal;
-  if (!wanted.empty()) GALLEY_TRY(check_expected(proposal, wanted));
   CommitRequest request;
-  request.expected = proposal.id();
+  if (!wanted.empty()) {
+    GALLEY_TRY(check_expected(proposal, wanted));
+    request.expected = proposal.id();
+  }
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};

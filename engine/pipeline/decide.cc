@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/commit/publisher.h"
+#include "engine/history/rebase.h"
 #include "engine/pipeline/guarded_runner.h"
 #include "engine/validators/factory.h"
 #include "staging/sandbox/host_process.h"
@@ -104,16 +105,13 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
   return Preview{std::move(proposal), std::move(verdict)};
 }
 
-Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal proposal,
-                                         const TransactionOptions& who,
-                                         const CommitRequest& request) {
-  if (request.expected && *request.expected != proposal.id()) {
-    return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
-                "what is proposed now is " + proposal.id().hex() + ", not the reviewed " +
-                    request.expected->hex() + "; look at the diff again");
-  }
+namespace {
+
+/// One try: judges what is proposed, and publishes it when the gate says yes.
+Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& proposal,
+                               const TransactionOptions& who, const CommitRequest& request) {
   if (proposal.is_empty()) return CommitOutcome(NothingToCommit{});
-  GALLEY_ASSIGN(Preview preview, judge(workspace, std::move(proposal), who, request.on_progress));
+  GALLEY_ASSIGN(Preview preview, judge(workspace, proposal, who, request.on_progress));
   const auto* approval = std::get_if<Approval>(&preview.verdict.decision);
   if (approval == nullptr) {
     GALLEY_TRY(record_refusal(workspace, preview, who, request));
@@ -138,6 +136,40 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal pro
                                "); the record is in the journal of this transaction");
   }
   return CommitOutcome(std::move(receipt));
+}
+
+/// A reviewed proposal is committed as it is or not at all; any other may be merged.
+bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
+  return !request.expected && workspace.config.commit.on_conflict == OnConflict::kMerge;
+}
+
+}  // namespace
+
+Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal proposal,
+                                         const TransactionOptions& who,
+                                         const CommitRequest& request) {
+  constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
+  if (request.expected && *request.expected != proposal.id()) {
+    return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
+                "what is proposed now is " + proposal.id().hex() + ", not the reviewed " +
+                    request.expected->hex() + "; look at the diff again");
+  }
+  std::vector<std::string> merged;
+  for (int merges = 0;; ++merges) {
+    GALLEY_ASSIGN(CommitOutcome outcome, try_once(workspace, proposal, who, request));
+    if (auto* receipt = std::get_if<Receipt>(&outcome)) {
+      receipt->warnings.insert(receipt->warnings.end(), merged.begin(), merged.end());
+    }
+    const bool is_conflict = std::holds_alternative<Conflict>(outcome);
+    if (!is_conflict || merges == kMaxMerges || !may_merge(workspace, request)) return outcome;
+    GALLEY_ASSIGN(RebaseOutcome rebased, rebase(proposal, *workspace.root, workspace.clock()));
+    auto* fits = std::get_if<Rebased>(&rebased);
+    if (fits == nullptr) return outcome;
+    for (const MergedPath& path : fits->merged) {
+      merged.push_back(path.path.str() + " changed on disk meanwhile: " + path.how);
+    }
+    proposal = std::move(fits->proposal);
+  }
 }
 
 }  // namespace galley

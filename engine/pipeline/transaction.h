@@ -103,7 +103,10 @@ class Transaction {
   // --- deciding -----------------------------------------------------------------------------
   /// Freezes what is staged and asks the gate. Commit is this plus its last step.
   Result<Preview> preview(const std::function<void(const GateProgress&)>& on_progress = {});
-  /// After a Receipt the transaction is over; after any other outcome it stays open.
+  /// After a Receipt the transaction is over; after any other outcome it stays open. A path that
+  /// changed on disk meanwhile is merged by lines where the changes are apart, judged again and
+  /// told of in the receipt's warnings; not with `expected`, nor with `commit.on_conflict =
+  /// "refuse"`.
   Result<CommitOutcome> commit(const CommitRequest& request = {});
   /// Drops everything that was staged, with its stage directory.
   Result<void> rollback();

@@ -129,6 +129,35 @@ TEST_F(TransactionTest, AForeignSaveIsAConflict) {
   EXPECT_EQ(tree_.read("a.txt"), "somebody else\n");
 }
 
+TEST_F(TransactionTest, ChangesThatAreApartAreMergedAndReported) {
+  const auto workspace = open();
+  tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("long.txt", "2\n", "two\n")->is_staged);
+  tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\neight\n9\n");
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_TRUE(std::holds_alternative<Receipt>(*outcome));
+  EXPECT_EQ(tree_.read("long.txt"), "1\ntwo\n3\n4\n5\n6\n7\neight\n9\n");
+  EXPECT_THAT(std::get<Receipt>(*outcome).warnings, ::testing::Contains(HasSubstr("long.txt")));
+}
+
+TEST_F(TransactionTest, AReviewedProposalIsNeverMerged) {
+  const auto workspace = open();
+  tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("long.txt", "2\n", "two\n")->is_staged);
+  const auto preview = transaction.preview();
+  ASSERT_TRUE(preview);
+  tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\neight\n9\n");
+  CommitRequest request;
+  request.expected = preview->proposal.id();
+  const auto outcome = transaction.commit(request);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(tree_.read("long.txt"), "1\n2\n3\n4\n5\n6\n7\neight\n9\n");
+}
+
 TEST_F(TransactionTest, ATouchIsNoConflict) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
