@@ -3,7 +3,7 @@
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
 #   Header-only libraries and our own flags end with the build: who links to us needs neither.
 set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson
-  nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus)
+  nlohmann_json::nlohmann_json)
 function(galley_room folder)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
