@@ -201,6 +201,7 @@ EditScript script_of(const DiffSide& before, const DiffSide& after) {
   size_t i = 0;
   size_t j = 0;
   const auto skip_same = [](const DiffSide& side, size_t at) {
+    if (at >= side.size()) return side.size();  // no bytes to look at
     const auto* found = std::memchr(side.changed.data() + at, 1, side.size() - at);
     return found == nullptr
                ? side.size()

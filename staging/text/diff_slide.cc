@@ -131,6 +131,7 @@ class RunCursor {
   }
   // The next changed line from `at` on, or `limit`: never looks further than it is asked to.
   [[nodiscard]] size_t next_changed(size_t at, size_t limit) const {
+    if (at >= limit) return limit;  // a side of no lines has no bytes to look at
     const auto* found = std::memchr(side_->changed.data() + at, 1, limit - at);
     return found == nullptr
                ? limit
