@@ -77,7 +77,6 @@ struct Arguments {
   bool all = false;
   bool force = false;
   bool repair = false;
-  bool merge = false;
   bool keep_on_failure = false;
   bool shares_network = false;  ///< exec --network host
 };
