@@ -37,3 +37,36 @@ find_path(GALLEY_VALIJSON_INCLUDE valijson/validator.hpp REQUIRED
 add_library(galley_valijson INTERFACE)
 target_include_directories(galley_valijson SYSTEM INTERFACE ${GALLEY_VALIJSON_INCLUDE})
 target_compile_definitions(galley_valijson INTERFACE VALIJSON_USE_EXCEPTIONS=1)
+
+# The dynamic linker's work on shared libraries was most of the start of the program (docs/adr/0022):
+# what we build ourselves links their archives. What is installed names the libraries as others know
+# them. galley_room reads GALLEY_ARCHIVE_OF_<library>.
+function(galley_archive library name archive)
+  find_library(GALLEY_${name}_ARCHIVE NAMES lib${archive}.a)
+  if(NOT GALLEY_${name}_ARCHIVE)
+    return()
+  endif()
+  add_library(galley_archive_${name} INTERFACE)
+  target_link_libraries(galley_archive_${name} INTERFACE ${GALLEY_${name}_ARCHIVE} ${ARGN})
+  target_include_directories(galley_archive_${name} SYSTEM INTERFACE
+    $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+  set("GALLEY_ARCHIVE_OF_${library}" galley_archive_${name} PARENT_SCOPE)
+endfunction()
+galley_archive(ZLIB::ZLIB zlib z)
+galley_archive(PkgConfig::RE2 re2 re2 Threads::Threads)
+galley_archive(yaml-cpp yaml yaml-cpp)
+galley_archive(pugixml::pugixml pugixml pugixml)
+galley_archive(SQLite::SQLite3 sqlite sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# Debian has no archive of fmt and of toml++. That of fmt is made here; toml++ is used by two sources
+# only, which take it as headers.
+if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
+  add_library(galley_archive_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cc)
+  target_include_directories(galley_archive_fmt SYSTEM PUBLIC
+    $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
+  set(GALLEY_ARCHIVE_OF_fmt::fmt galley_archive_fmt)
+endif()
+add_library(galley_toml INTERFACE)
+target_include_directories(galley_toml SYSTEM INTERFACE
+  $<TARGET_PROPERTY:tomlplusplus::tomlplusplus,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_definitions(galley_toml INTERFACE TOML_HEADER_ONLY=1)

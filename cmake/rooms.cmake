@@ -1,8 +1,9 @@
 # galley_room(<folder> [DEPENDS <folder>...] [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
-#   Header-only libraries and our own flags end with the build: who links to us needs neither.
-set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson
+#   Header-only libraries and our own flags end with the build: who links to us needs neither. Where
+#   there is an archive of a library, the build links that.
+set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson galley_toml
   nlohmann_json::nlohmann_json)
 function(galley_room folder)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;LINK" ${ARGN})
@@ -15,6 +16,9 @@ function(galley_room folder)
     foreach(library galley_flags ${ROOM_LINK})
       if(library IN_LIST GALLEY_HEADER_ONLY)
         set(library $<BUILD_INTERFACE:${library}>)
+      elseif(DEFINED "GALLEY_ARCHIVE_OF_${library}")
+        set(library $<BUILD_INTERFACE:${GALLEY_ARCHIVE_OF_${library}}>
+          $<INSTALL_INTERFACE:${library}>)
       endif()
       target_link_libraries(galley_${name} PRIVATE ${library})
     endforeach()
