@@ -200,8 +200,8 @@ Result<DiskUse> disk_use(const StateDirectory& state) {
   DiskUse use;
   DiskUse::Part other{"other", 0, 0};
   GALLEY_ASSIGN(const auto entries, state.root().list());
-  static const std::set<std::string> kNamed = {"j",     "undo",   "blob",      "slot",
-                                               "stage", "rescue", "quarantine"};
+  static const std::set<std::string> kNamed = {"j",      "undo",       "blob",  "slot", "stage",
+                                               "rescue", "quarantine", "cache", "keep"};
   for (const DirectoryEntry& entry : entries) {
     const auto name = RelPath::parse(entry.name);
     if (!name) continue;

@@ -5,7 +5,6 @@
 
 #include "engine/commit/publisher.h"
 #include "engine/history/rebase.h"
-#include "engine/pipeline/guarded_runner.h"
 #include "engine/validators/factory.h"
 #include "staging/sandbox/host_process.h"
 
@@ -90,12 +89,9 @@ Result<PublishOutcome> publish(WorkspaceState& workspace, const Proposal& propos
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress) {
-  const auto own_runner = make_guarded_runner(
-      workspace.config, {workspace.root_path, who.agent, "", ""}, workspace.clock());
-  CommandRunner* runner =
-      workspace.options.runner != nullptr ? workspace.options.runner : own_runner.get();
   GALLEY_ASSIGN(auto validators,
-                make_validators(workspace.config, *workspace.root, runner, workspace.need_cache()));
+                make_validators(workspace.config, *workspace.root, workspace.need_runner(who.agent),
+                                workspace.need_cache()));
   Gate gate(workspace.config, std::move(validators), workspace.options.approver, workspace.clock());
   GateRequest request;
   request.agent = who.agent;

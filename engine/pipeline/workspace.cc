@@ -6,6 +6,7 @@
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/guarded_runner.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
@@ -41,6 +42,7 @@ Result<Config> read_config(const Directory& root, const std::string& file) {
 Result<void> WorkspaceState::need_state() {
   if (!state_directory) {
     GALLEY_ASSIGN(state_directory, StateDirectory::open_or_create(*root));
+    runners.clear();  // from now on what they keep has a place to stay
   }
   if (audit == nullptr) audit = std::make_unique<AuditLog>(state_directory->root(), clock());
   return {};
@@ -58,6 +60,22 @@ ValidatorCache* WorkspaceState::need_cache() {
   }
   if (cache == nullptr) cache = std::make_unique<MemoryValidatorCache>();
   return cache.get();
+}
+
+CommandRunner* WorkspaceState::need_runner(const std::string& agent) {
+  if (options.runner != nullptr) return options.runner;
+  std::unique_ptr<CommandRunner>& runner = runners[agent];
+  if (runner != nullptr) return runner.get();
+  GuardedRunnerOptions runner_options;
+  runner_options.workspace = root_path;
+  runner_options.agent = agent;
+  const auto place = RelPath::parse("keep");
+  // Without a place that stays, what validators keep goes with the process: only slower.
+  if (state_directory && make_directories(state_directory->root(), *place, 0700)) {
+    runner_options.keep_home = root_path + "/.galley/keep";
+  }
+  runner = make_guarded_runner(config, std::move(runner_options), clock());
+  return runner.get();
 }
 
 Result<void> WorkspaceState::recover() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "engine/pipeline/audit.h"
 #include "engine/pipeline/workspace.h"
 #include "engine/validators/validator_cache.h"
+#include "staging/sandbox/command_runner.h"
 #include "tools/registry.h"
 
 namespace galley {
@@ -24,6 +26,8 @@ struct WorkspaceState {
   std::unique_ptr<AuditLog> audit;                ///< present with state_directory
   std::unique_ptr<ToolRegistry> registry;         ///< made at the first call
   std::unique_ptr<ValidatorCache> cache;          ///< made when there are validators
+  /// What command validators run in, by agent: one judgement's layers serve the next.
+  std::map<std::string, std::unique_ptr<CommandRunner>> runners;
 
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;
@@ -34,6 +38,8 @@ struct WorkspaceState {
   }
   /// Remembers what validators said: on disk where there is a `.galley`, else for this process.
   ValidatorCache* need_cache();
+  /// The runner for validators that judge what this agent proposes.
+  CommandRunner* need_runner(const std::string& agent);
   /// Makes `.galley` when there is none.
   Result<void> need_state();
   Result<const ToolRegistry*> need_registry();

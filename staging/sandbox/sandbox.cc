@@ -16,6 +16,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/copy_run.h"
 #include "staging/sandbox/helper_process.h"
+#include "staging/sandbox/kept_set.h"
 #include "staging/sandbox/layer.h"
 #include "staging/sandbox/layer_home.h"
 #include "staging/sandbox/request_builder.h"
@@ -70,7 +71,7 @@ class Sandbox final : public CommandRunner {
   Result<CommandResult> start(const Command& command, const SandboxRequest& request);
   Result<std::shared_ptr<SharedLayer>> staged_layer(const Overlay& overlay);
   Result<void> make_run_directory(const RelPath& place);
-  Result<void> make_kept_directories(const Command& command, SandboxRequest& request);
+  Result<KeptSet> keep_between_runs(const Command& command, SandboxRequest& request);
   Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
                        CommandResult& result);
   Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
@@ -153,21 +154,15 @@ Result<void> Sandbox::make_run_directory(const RelPath& place) {
   return imitate_root(*opened, *workspace_);
 }
 
-Result<void> Sandbox::make_kept_directories(const Command& command, SandboxRequest& request) {
-  if (command.keep.empty()) return {};
-  const std::string base = options_.keep_home.empty() ? home_.path() + "/keep" : options_.keep_home;
-  GALLEY_ASSIGN(const auto keep_home, open_disk_directory(base));
+Result<KeptSet> Sandbox::keep_between_runs(const Command& command, SandboxRequest& request) {
+  const std::string home = options_.keep_home.empty() ? home_.path() + "/keep" : options_.keep_home;
   GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
-  for (const RelPath& kept : command.keep) {
-    // One flat name per kept directory; a hash, so that any name of a validator will do.
-    const std::string key = ContentId::of(command.keep_name + "\n" + kept.str()).hex();
-    GALLEY_ASSIGN(const RelPath name, RelPath::parse(key));
-    GALLEY_TRY(make_directories(*keep_home, name, 0755));
-    GALLEY_TRY(imitate_owner(*keep_home, name, root));
-    request.keep_from.push_back(base + "/" + key);
-    request.keep_to.push_back(request.workspace + "/" + kept.str());
+  GALLEY_ASSIGN(KeptSet kept, KeptSet::take(home, command, root, *clock_));
+  request.keep_from = kept.paths();
+  for (const RelPath& path : command.keep) {
+    request.keep_to.push_back(request.workspace + "/" + path.str());
   }
-  return {};
+  return kept;
 }
 
 /// Files to hand back: what the run made of them, or what the proposed tree had.
@@ -234,7 +229,7 @@ Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay
   GALLEY_ASSIGN(const auto staged, staged_layer(overlay));
   const RelPath place = numbered("run", next_number_++);
   GALLEY_TRY(make_run_directory(place));
-  GALLEY_TRY(make_kept_directories(command, request));
+  GALLEY_ASSIGN(const KeptSet kept, keep_between_runs(command, request));
   request.lowers = {staged->path, lower_home().path() + "/scratch"};
   request.upper_home = below_home(place);
   const auto run_and_read_back = [&]() -> Result<CommandResult> {

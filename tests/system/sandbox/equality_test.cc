@@ -21,7 +21,7 @@ ln -s ../src/lib/f1.c docs/link; ln -s nowhere docs/dangling; ln docs/crlf.txt d
 echo '#!/bin/sh' > src/bin/tool; chmod 755 src/bin/tool; chmod 600 docs/crlf.txt
 )";
 
-constexpr const char* kCommands[] = {
+const std::string kCommands[] = {
     "echo new > n.txt; echo more >> src/lib/f1.c; rm src/lib/f2.c",
     "mv src/lib source; mkdir -p src/lib; echo x > src/lib/f1.c",
     "mv docs d2; mv d2/link docs; rm -rf assets; echo file > assets",
@@ -79,10 +79,10 @@ void apply(Overlay& overlay, const std::string& directory) {
   }
 }
 
-class SandboxEquality : public testing::TestWithParam<std::tuple<User, const char*, bool>> {};
+class SandboxEquality : public testing::TestWithParam<std::tuple<User, std::string, bool>> {};
 
 TEST_P(SandboxEquality, StagedEffectsAreTheEffects) {
-  const std::string script = std::get<1>(GetParam());
+  const std::string& script = std::get<1>(GetParam());
   const bool on_copy = std::get<2>(GetParam());
   as_user(std::get<0>(GetParam()), [&] {
     SandboxOptions options;

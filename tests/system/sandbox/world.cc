@@ -25,6 +25,10 @@ std::string text_of(const fs::path& file) {
 
 }  // namespace
 
+std::ostream& operator<<(std::ostream& out, User user) {
+  return out << (user == User::kRoot ? "root" : "nobody");
+}
+
 void as_user(User user, const std::function<void()>& body) {
   (void)helper_program();  // made once, by us
   if (user == User::kRoot || geteuid() != 0) {

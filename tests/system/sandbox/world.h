@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace galley {
 
 /// Who runs the engine in a test.
 enum class User { kRoot, kNobody };
+std::ostream& operator<<(std::ostream& out, User user);
 
 /// Runs `body`, with its EXPECTs, as that user: in a child process that gave up root, or right here
 /// when we are that user (or are no root and cannot choose).
