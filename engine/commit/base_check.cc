@@ -33,7 +33,6 @@ class BaseCheck {
   Result<Node> node_now(const Change& change, const Location& at, const FileStat& stat) const;
   Result<void> record_before(size_t i, const Location& at, const FileStat& stat);
   [[nodiscard]] bool becomes_directory(const RelPath& path) const;
-  [[nodiscard]] static bool is_signature_of_base(const Change& change, const FileStat& stat);
   void conflict(const Change& change, const Node& found) {
     result_.conflicts.push_back(make_conflict(change.path, change.before, found));
   }
@@ -60,21 +59,13 @@ bool BaseCheck::becomes_directory(const RelPath& path) const {
   return false;
 }
 
-bool BaseCheck::is_signature_of_base(const Change& change, const FileStat& stat) {
-  const BaseStamp& base = change.base;
-  if (base.inode == 0 || base.inode != stat.inode || base.device != stat.device) return false;
-  if (base.mtime_ns != stat.mtime_ns || base.ctime_ns != stat.ctime_ns) return false;
-  if (change.before.size != stat.size) return false;
-  return std::max(stat.mtime_ns, stat.ctime_ns) < base.seen_ns - kRacyNs;
-}
-
 Result<Node> BaseCheck::node_now(const Change& change, const Location& at,
                                  const FileStat& stat) const {
   if (stat.kind == FileKind::kRegular && change.before.kind == FileKind::kRegular) {
     Node node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
     // Another size cannot be the same content, and need not be read to say so.
     if (stat.size != change.before.size) return node;
-    if (is_signature_of_base(change, stat)) {
+    if (is_signature_of(change.base, change.before.size, stat)) {
       node.content = change.before.content;
       return node;
     }
@@ -184,6 +175,13 @@ std::string in_words(const Node& node) {
 }
 
 }  // namespace
+
+bool is_signature_of(const BaseStamp& base, uint64_t size, const FileStat& stat) {
+  if (base.inode == 0 || base.inode != stat.inode || base.device != stat.device) return false;
+  if (base.mtime_ns != stat.mtime_ns || base.ctime_ns != stat.ctime_ns) return false;
+  if (size != stat.size) return false;
+  return std::max(stat.mtime_ns, stat.ctime_ns) < base.seen_ns - kRacyNs;
+}
 
 ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found) {
   ConflictPath conflict;

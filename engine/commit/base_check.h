@@ -21,6 +21,15 @@ struct CheckedBases {
 /// Errors: kRefused `path.through_symlink`, `commit.crosses_mount`; kIo.
 Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, WorkspaceView& view);
 
+/// Whether the stat says that this is still what was looked at, beyond doubt.
+[[nodiscard]] bool is_signature_of(const BaseStamp& base, uint64_t size, const FileStat& stat);
+
+/// Compares what the transaction read with what is there now, in the same way; what it changes too
+/// is check_bases' concern. Stops at kMaxReadConflicts.
+/// Errors: kIo.
+Result<std::vector<ConflictPath>> check_reads(const std::vector<Read>& reads, WorkspaceView& view);
+inline constexpr size_t kMaxReadConflicts = 100;
+
 /// The conflict of one path, in words.
 ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found);
 

@@ -40,7 +40,7 @@ struct ConflictPath {
 
 /// The workspace changed underneath: nothing was committed.
 struct Conflict {
-  std::string reason = "conflict.changed_on_disk";
+  std::string reason = "conflict.changed_on_disk";  ///< or `conflict.read_changed`
   std::vector<ConflictPath> paths;
 };
 

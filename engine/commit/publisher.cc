@@ -115,9 +115,12 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   GALLEY_ASSIGN(plan_, make_plan(proposal_.changes()));
   GALLEY_TRY(lock_and_recover());
   GALLEY_ASSIGN(bases_, check_bases(proposal_.changes(), plan_, view_));
-  if (!bases_.conflicts.empty()) {
+  GALLEY_ASSIGN(auto reads, check_reads(proposal_.reads(), view_));
+  if (!bases_.conflicts.empty() || !reads.empty()) {
     Conflict conflict;
+    if (bases_.conflicts.empty()) conflict.reason = "conflict.read_changed";
     conflict.paths = std::move(bases_.conflicts);
+    conflict.paths.insert(conflict.paths.end(), reads.begin(), reads.end());
     return PublishOutcome(std::move(conflict));
   }
   GALLEY_TRY(check_links());

@@ -134,9 +134,11 @@ Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& propos
   return CommitOutcome(std::move(receipt));
 }
 
-/// A reviewed proposal is committed as it is or not at all; any other may be merged.
+/// A reviewed proposal is committed as it is or not at all; any other may be merged. Serializable
+/// means that what was read decided what is proposed, so that merging would not do.
 bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
-  return !request.expected && workspace.config.commit.on_conflict == OnConflict::kMerge;
+  return !request.expected && workspace.config.commit.isolation == Isolation::kSnapshot &&
+         workspace.config.commit.on_conflict == OnConflict::kMerge;
 }
 
 }  // namespace

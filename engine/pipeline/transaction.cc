@@ -22,7 +22,9 @@ struct Transaction::State {
         TransactionOptions transaction_options)
       : workspace(&opened),
         options(std::move(transaction_options)),
-        overlay(*opened.root, std::move(store), opened.clock()) {}
+        overlay(*opened.root, std::move(store), opened.clock()) {
+    if (opened.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
+  }
 
   /// What commands of this transaction run in; its layers live as long as the transaction is open.
   CommandRunner* runner() {

@@ -1,5 +1,6 @@
 #include "staging/overlay/change_set.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -32,6 +33,20 @@ void add_source(ContentHasher& hasher, const std::optional<RelPath>& source) {
 }
 
 }  // namespace
+
+ContentId listing_id(std::vector<DirectoryEntry> entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  ContentHasher hasher;
+  add_text(hasher, "galley listing 1");
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (name && name->is_protected()) continue;
+    add_text(hasher, entry.name);
+    add_number(hasher, static_cast<uint64_t>(entry.kind));
+  }
+  return hasher.finish();
+}
 
 ContentId change_set_id(const ChangeSet& changes) {
   ContentHasher hasher;

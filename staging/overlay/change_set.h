@@ -62,6 +62,21 @@ struct Change {
 /// parents are always listed as created directories.
 using ChangeSet = std::vector<Change>;
 
+/// Something that was read and may decide what is proposed: a file, a link, a directory, an
+/// absence.
+struct Read {
+  RelPath path = RelPath::root();
+  Node node;
+  BaseStamp base;                    ///< of `node`
+  bool is_changed = false;           ///< it is proposed to change as well: only `listing` counts
+  std::optional<ContentId> listing;  ///< listing_id() of a directory whose entries were read
+
+  bool operator==(const Read&) const = default;
+};
+
+/// The hash of the names and kinds in a directory, protected names aside.
+[[nodiscard]] ContentId listing_id(std::vector<DirectoryEntry> entries);
+
 /// The hash that names a proposal: of paths, nodes and rename sources, not of stamps.
 [[nodiscard]] ContentId change_set_id(const ChangeSet& changes);
 

@@ -126,8 +126,12 @@ Result<FileKind> Overlay::kind_now(const RelPath& path) {
 
 Result<Node> Overlay::node_without_content(const RelPath& path) {
   if (path.is_root()) return Node{FileKind::kDirectory, kPermissionBits, {}, 0};
-  GALLEY_ASSIGN(const Entry entry, look(path, false));
-  return entry.now;
+  GALLEY_ASSIGN(Entry entry, look(path, false));
+  const Node now = entry.now;
+  if (tracks_reads_ && entry.before.kind == FileKind::kAbsent) {
+    GALLEY_TRY(touch(path));
+  }
+  return now;
 }
 
 Result<Node> Overlay::node(const RelPath& path) {
@@ -192,6 +196,19 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
   return &listings_.emplace(directory, std::move(listing)).first->second;
 }
 
+/// The root has no entry for anything but this.
+Result<void> Overlay::note_listing(const RelPath& directory, const Listing& listing) {
+  Entry* entry = nullptr;
+  if (directory.is_root()) {
+    entry = &entries_[directory];
+  } else {
+    GALLEY_ASSIGN(entry, touch(directory));
+    if (entry->before.kind != FileKind::kDirectory) return {};  // not on disk
+  }
+  if (!entry->listing) entry->listing = listing_id(listing.names);
+  return {};
+}
+
 Result<std::vector<DirectoryEntry>> Overlay::list(const RelPath& directory) {
   GALLEY_ASSIGN(const FileKind kind, kind_now(directory));
   if (kind == FileKind::kAbsent) return not_found(directory);
@@ -200,11 +217,13 @@ Result<std::vector<DirectoryEntry>> Overlay::list(const RelPath& directory) {
   }
   listings_.erase(directory);
   GALLEY_ASSIGN(const Listing* listing, disk_listing(directory));
+  if (tracks_reads_) GALLEY_TRY(note_listing(directory, *listing));
   std::map<std::string, FileKind> names;
   for (const DirectoryEntry& entry : listing->names) names[entry.name] = entry.kind;
   const std::string prefix = directory.is_root() ? "" : directory.str() + "/";
   for (auto it = directory.is_root() ? entries_.begin() : entries_.upper_bound(directory);
        it != entries_.end(); ++it) {
+    if (it->first.is_root()) continue;
     const std::string& path = it->first.str();
     if (!path.starts_with(prefix)) {
       if (path > prefix) break;
@@ -287,11 +306,12 @@ ChangeSet Overlay::changes() const {
   return changes;
 }
 
-std::vector<Change> Overlay::reads() const {
-  std::vector<Change> reads;
+std::vector<Read> Overlay::reads() const {
+  std::vector<Read> reads;
   for (const auto& [path, entry] : entries_) {
-    if (entry.before != entry.now) continue;
-    reads.push_back({path, entry.before, entry.now, entry.base, {}, {}});
+    const bool is_changed = entry.before != entry.now;
+    if (is_changed && !entry.listing) continue;
+    reads.push_back({path, entry.before, entry.base, is_changed, entry.listing});
   }
   return reads;
 }

@@ -72,8 +72,12 @@ class Overlay {
   // --- the result ---------------------------------------------------------------------------
   /// Everything that differs from the bases, with rename and copy sources as they were declared.
   [[nodiscard]] ChangeSet changes() const;
-  /// Bases of paths that were read but not changed (for serializable isolation).
-  [[nodiscard]] std::vector<Change> reads() const;
+  /// What was read: every path that was touched and not changed, and since track_reads() every
+  /// directory that was listed.
+  [[nodiscard]] std::vector<Read> reads() const;
+  /// From now on listings, and looks that found nothing, are noted too: serializable isolation.
+  void track_reads() { tracks_reads_ = true; }
+  [[nodiscard]] bool tracks_reads() const { return tracks_reads_; }
   [[nodiscard]] const std::shared_ptr<ContentStore>& store() const { return store_; }
   [[nodiscard]] const Directory& workspace() const { return *workspace_; }
 
@@ -85,6 +89,7 @@ class Overlay {
     Node now;
     std::optional<RelPath> renamed_from;
     std::optional<RelPath> copied_from;
+    std::optional<ContentId> listing = {};  ///< of the directory on disk, when it was first listed
     bool operator==(const Entry&) const = default;
   };
   using Entries = std::map<RelPath, Entry>;
@@ -116,6 +121,7 @@ class Overlay {
   Result<Content> read_disk(const RelPath& path);
   void remember(const Content& content, const ContentId& id);
   void note_created(const RelPath& path);
+  Result<void> note_listing(const RelPath& directory, const Listing& listing);
 
   const Directory* workspace_;
   std::shared_ptr<ContentStore> store_;
@@ -124,6 +130,7 @@ class Overlay {
   std::map<RelPath, Listing> listings_;
   std::map<ContentId, Content> recent_;  ///< read but perhaps not yet in the store
   size_t recent_bytes_ = 0;
+  bool tracks_reads_ = false;
 };
 
 }  // namespace galley

@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kFirstLine = "galley overlay 1\n";
 constexpr std::string_view kLastLine = "end ";
 constexpr size_t kFields = 6;
+constexpr size_t kFieldsWithListing = 7;
 constexpr size_t kNodeFields = 4;
 constexpr size_t kBaseFields = 5;
 constexpr int kOctal = 8;
@@ -92,10 +93,16 @@ bool read_source(std::string_view text, std::optional<RelPath>& source) {
 
 bool read_line(std::string_view line, Overlay::Entries& entries) {
   const auto fields = split(line, '\t');
-  if (fields.size() != kFields) return false;
-  const auto path = RelPath::parse(fields[0]);
+  if (fields.size() != kFields && fields.size() != kFieldsWithListing) return false;
+  // The root has an entry only for its listing.
+  const bool is_root = fields[0].empty() && fields.size() == kFieldsWithListing;
+  const auto path = is_root ? RelPath::root() : RelPath::parse(fields[0]);
   if (!path || path->str() != fields[0] || path->is_protected()) return false;
   Overlay::Entry entry;
+  if (fields.size() == kFieldsWithListing) {
+    entry.listing = ContentId::from_hex(fields.back());
+    if (!entry.listing) return false;
+  }
   const bool is_whole = read_node(fields[1], entry.before) && read_base(fields[2], entry.base) &&
                         read_node(fields[3], entry.now) &&
                         read_source(fields[4], entry.renamed_from) &&
@@ -113,7 +120,9 @@ std::string encode_entries(const Overlay::Entries& entries) {
     add_base(out, entry.base);
     add_node(out, entry.now);
     out.append(entry.renamed_from ? entry.renamed_from->str() : "").push_back('\t');
-    out.append(entry.copied_from ? entry.copied_from->str() : "").push_back('\n');
+    out.append(entry.copied_from ? entry.copied_from->str() : "");
+    if (entry.listing) out.append("\t").append(entry.listing->hex());
+    out.push_back('\n');
   }
   const std::string digest = ContentId::of(out).hex();
   out.append(kLastLine).append(digest).push_back('\n');

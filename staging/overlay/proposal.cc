@@ -7,7 +7,9 @@
 namespace galley {
 
 Proposal Proposal::freeze(const Overlay& overlay) {
-  return from(overlay.changes(), overlay.store());
+  Proposal proposal = from(overlay.changes(), overlay.store());
+  if (overlay.tracks_reads()) proposal.reads_ = overlay.reads();
+  return proposal;
 }
 
 Proposal Proposal::from(ChangeSet changes, std::shared_ptr<const ContentStore> store) {

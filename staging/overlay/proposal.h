@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/content_id.h"
 #include "staging/overlay/change_set.h"
@@ -26,6 +27,9 @@ class Proposal {
 
   [[nodiscard]] const ContentId& id() const { return id_; }
   [[nodiscard]] const ChangeSet& changes() const { return changes_; }
+  /// What must still be so at the commit, beside the bases of the changes: what was read, when the
+  /// overlay tracks it. No part of the id.
+  [[nodiscard]] const std::vector<Read>& reads() const { return reads_; }
   [[nodiscard]] bool is_empty() const { return changes_.empty(); }
   /// The bytes of a file node or the target of a symlink node of either side.
   Result<Content> content(const Node& node) const;
@@ -35,6 +39,7 @@ class Proposal {
   Proposal() = default;
   ContentId id_;
   ChangeSet changes_;
+  std::vector<Read> reads_;
   std::shared_ptr<const ContentStore> store_;
 };
 

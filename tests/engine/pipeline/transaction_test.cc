@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <functional>
+
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
@@ -61,6 +64,129 @@ TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoGivesItBack) {
   ASSERT_TRUE(undone) << undone.error().message;
   EXPECT_EQ(tree_.read("a.txt"), "one\ntwo\nthree\n");
   EXPECT_FALSE(tree_.exists("new"));
+}
+
+/// A transaction that looks at one thing, and writes another one.
+class SerializableTest : public TransactionTest {
+ protected:
+  SerializableTest() {
+    tree_.write("galley.toml", "[commit]\nisolation = \"serializable\"\n");
+    tree_.write("dir/in.txt", "in\n");
+  }
+  /// The reason of the conflict, or nothing when it was committed.
+  std::string reason_after(const std::function<void(Overlay&)>& look,
+                           const std::function<void()>& meanwhile) {
+    const auto workspace = open();
+    Transaction transaction = begin(*workspace);
+    look(transaction.overlay());
+    EXPECT_TRUE(transaction.write("out.txt", "out\n"));
+    meanwhile();
+    const auto outcome = transaction.commit();
+    if (!outcome) return outcome.error().message;
+    if (std::holds_alternative<Receipt>(*outcome)) return "";
+    EXPECT_FALSE(tree_.exists("out.txt"));
+    const auto* conflict = std::get_if<Conflict>(&*outcome);
+    if (conflict == nullptr) return "no conflict";
+    message_ = conflict->paths.front().message;
+    return conflict->reason;
+  }
+  static RelPath path(std::string_view text) { return *RelPath::parse(text); }
+  std::string message_;
+};
+
+TEST_F(SerializableTest, AReadFileThatChangedIsAConflict) {
+  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.read(path("a.txt"))); },
+                         [&] { tree_.write("a.txt", "one\ntwo\nThree\n"); }),
+            "conflict.read_changed");
+  EXPECT_THAT(message_, HasSubstr("'a.txt' was changed since it was read"));
+}
+
+TEST_F(SerializableTest, TheSameBytesWrittenAgainAreNoConflict) {
+  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.read(path("a.txt"))); },
+                         [&] { tree_.write("a.txt", "one\ntwo\nthree\n"); }),
+            "");
+}
+
+TEST_F(SerializableTest, AnAbsentPathThatAppearedIsAConflict) {
+  EXPECT_EQ(
+      reason_after([](Overlay& seen) { ASSERT_TRUE(seen.node_without_content(path("no.txt"))); },
+                   [&] { tree_.write("no.txt", "yes\n"); }),
+      "conflict.read_changed");
+  EXPECT_THAT(message_, HasSubstr("'no.txt' exists now"));
+}
+
+TEST_F(SerializableTest, AReadFileThatIsGoneWithItsDirectoryIsAConflict) {
+  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.read(path("dir/in.txt"))); },
+                         [&] { std::filesystem::remove_all(tree_.path() + "/dir"); }),
+            "conflict.read_changed");
+  EXPECT_THAT(message_, HasSubstr("'dir/in.txt' is gone"));
+}
+
+TEST_F(SerializableTest, AListingWithANewNameIsAConflict) {
+  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.list(path("dir"))); },
+                         [&] { tree_.write("dir/more.txt", "more\n"); }),
+            "conflict.read_changed");
+  EXPECT_THAT(message_, HasSubstr("'dir' has other entries"));
+  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.list(RelPath::root())); },
+                         [&] { tree_.write("top.txt", "top\n"); }),
+            "conflict.read_changed");
+  EXPECT_THAT(message_, HasSubstr("'.' has other entries"));
+}
+
+TEST_F(SerializableTest, WhatWasNotReadMayChange) {
+  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.list(path("dir"))); },
+                         [&] {
+                           tree_.write("a.txt", "other\n");
+                           tree_.write("dir/in.txt", "another\n");
+                         }),
+            "");
+}
+
+TEST_F(SerializableTest, AnEditedFileIsNotMerged) {
+  const auto workspace = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("a.txt", "one", "ONE")->is_staged);
+  tree_.write("a.txt", "one\ntwo\nTHREE\n");
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(std::get<Conflict>(*outcome).reason, "conflict.changed_on_disk");
+}
+
+TEST_F(SerializableTest, WhatAStoredTransactionReadIsRemembered) {
+  const auto workspace = open();
+  std::string id;
+  {
+    auto transaction = workspace->begin_stored({"tester", "a reason"});
+    ASSERT_TRUE(transaction);
+    ASSERT_TRUE(transaction->overlay().list(path("dir")));
+    ASSERT_TRUE(transaction->write("out.txt", "out\n"));
+    ASSERT_TRUE(transaction->save());
+    id = transaction->id();
+  }
+  tree_.write("dir/more.txt", "more\n");
+  auto transaction = workspace->resume(id);
+  ASSERT_TRUE(transaction) << transaction.error().message;
+  const auto outcome = transaction->commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(std::get<Conflict>(*outcome).reason, "conflict.read_changed");
+}
+
+TEST_F(SerializableTest, OneOfTwoTransactionsThatReadEachOthersFileIsAConflict) {
+  tree_.write("b.txt", "b\n");
+  const auto workspace = open();
+  Transaction first = begin(*workspace);
+  Transaction second = begin(*workspace);
+  ASSERT_TRUE(first.read("b.txt"));
+  ASSERT_TRUE(first.write("a.txt", "from b\n"));
+  ASSERT_TRUE(second.read("a.txt"));
+  ASSERT_TRUE(second.write("b.txt", "from a\n"));
+  const auto done = first.commit();
+  ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));
+  const auto skewed = second.commit();
+  ASSERT_TRUE(skewed && std::holds_alternative<Conflict>(*skewed));
+  EXPECT_EQ(tree_.read("b.txt"), "b\n");
 }
 
 TEST_F(TransactionTest, APreviewMakesNoStateDirectory) {

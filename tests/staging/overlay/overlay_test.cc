@@ -174,8 +174,39 @@ TEST_F(OverlayTest, ReadsAreOnRecord) {
   ASSERT_TRUE(overlay_.node(rel("absent.txt")));
   const auto reads = overlay_.reads();
   ASSERT_EQ(reads.size(), 2u);
-  EXPECT_EQ(reads[0].before.content, ContentId::of("alpha\n"));
-  EXPECT_EQ(reads[1].before.kind, FileKind::kAbsent);
+  EXPECT_EQ(reads[0].node.content, ContentId::of("alpha\n"));
+  EXPECT_EQ(reads[1].node.kind, FileKind::kAbsent);
+}
+
+TEST_F(OverlayTest, ListingsAreReadsWhenTheyAreTracked) {
+  ASSERT_TRUE(overlay_.list(RelPath::root()));
+  EXPECT_TRUE(overlay_.reads().empty());
+  overlay_.track_reads();
+  ASSERT_TRUE(overlay_.list(rel("src")));
+  ASSERT_TRUE(overlay_.list(RelPath::root()));
+  ASSERT_TRUE(overlay_.node_without_content(rel("absent.txt")));
+  ASSERT_TRUE(overlay_.write(rel("src/new.c"), "x"));
+  const auto decoded = decode_entries(encode_entries(overlay_.entries()));
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(*decoded, overlay_.entries());
+  const auto reads = Proposal::freeze(overlay_).reads();
+  ASSERT_EQ(reads.size(), 3u);
+  EXPECT_TRUE(reads[0].path.is_root());
+  EXPECT_TRUE(reads[0].listing);
+  EXPECT_EQ(reads[1].path, rel("absent.txt"));
+  EXPECT_EQ(reads[2].path, rel("src"));
+  EXPECT_EQ(overlay_.changes().size(), 1u);
+  EXPECT_THAT(names_in(rel("src")), ElementsAre("deep", "new.c", "one.c", "two.c"));
+  EXPECT_THAT(names_in(RelPath::root()), ::testing::Contains("src"));
+}
+
+TEST_F(OverlayTest, AListingIsItsNamesAndKindsWithoutProtectedOnes) {
+  const DirectoryEntry file{"a", FileKind::kRegular};
+  const DirectoryEntry directory{"b", FileKind::kDirectory};
+  const DirectoryEntry state{".galley", FileKind::kDirectory};
+  EXPECT_EQ(listing_id({file, directory}), listing_id({directory, state, file}));
+  EXPECT_NE(listing_id({file}), listing_id({file, directory}));
+  EXPECT_NE(listing_id({file}), listing_id({{"a", FileKind::kDirectory}}));
 }
 
 TEST_F(OverlayTest, RestoreTakesEverythingBack) {
