@@ -1,3 +1,17 @@
+# galley_precompile(<target> <headers>...)
+#   Precompiles those headers for the target. Every file still includes what it uses: the builds
+#   with GALLEY_PCH=OFF and clang-tidy see the files without them.
+function(galley_precompile target)
+  if(GALLEY_PCH)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess)  # for ccache
+    endif()
+  endif()
+endfunction()
+set(GALLEY_COMMON_HEADERS <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional>
+  <set> <string> <string_view> <tl/expected.hpp> <unordered_map> <variant> <vector>)
+
 # galley_room(<folder> [DEPENDS <folder>...] [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
@@ -22,6 +36,14 @@ function(galley_room folder)
       endif()
       target_link_libraries(galley_${name} PRIVATE ${library})
     endforeach()
+    list(LENGTH sources count)
+    if(count GREATER 7)
+      set(headers ${GALLEY_COMMON_HEADERS})
+      if(nlohmann_json::nlohmann_json IN_LIST ROOM_LINK)
+        list(APPEND headers <nlohmann/json.hpp>)
+      endif()
+      galley_precompile(galley_${name} ${headers})
+    endif()
   else()
     add_library(galley_${name} INTERFACE)
     set(scope INTERFACE)
@@ -49,6 +71,12 @@ function(galley_tests folder)
     GTest::gmock GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE
     GALLEY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALLEY_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  # The rooms that a test runs are optimised; its own code need not be.
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  list(LENGTH sources count)
+  if(count GREATER 2)
+    galley_precompile(test_${name} ${GALLEY_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
   gtest_discover_tests(test_${name} TEST_PREFIX "${folder}:" DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 LABELS ${folder})
 endfunction()
