@@ -18,8 +18,6 @@ ContentHasher::ContentHasher() : storage_() {
   SHA256_Init(&(new (storage_.data()) State)->context);
 }
 
-ContentHasher::~ContentHasher() = default;
-
 void ContentHasher::update(std::string_view bytes) {
   auto* state = std::launder(reinterpret_cast<State*>(storage_.data()));
   SHA256_Update(&state->context, bytes.data(), bytes.size());

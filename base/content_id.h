@@ -41,7 +41,6 @@ class ContentId {
 class ContentHasher {
  public:
   ContentHasher();
-  ~ContentHasher();
   ContentHasher(const ContentHasher&) = delete;
   ContentHasher& operator=(const ContentHasher&) = delete;
 

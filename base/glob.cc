@@ -43,30 +43,38 @@ std::string_view refusal_of(std::string_view body) {
   return {};
 }
 
-bool in_named_class(std::string_view name, int c) {
-  const bool upper = c >= 'A' && c <= 'Z';
-  const bool lower = c >= 'a' && c <= 'z';
-  const bool digit = c >= '0' && c <= '9';
-  const bool graph = c > 32 && c < 127;
-  if (name == "alnum") return upper || lower || digit;
-  if (name == "alpha") return upper || lower;
-  if (name == "blank") return c == ' ' || c == '\t';
-  if (name == "cntrl") return c < 32 || c == 127;
-  if (name == "digit") return digit;
-  if (name == "graph") return graph;
-  if (name == "lower") return lower;
-  if (name == "print") return graph || c == ' ';
-  if (name == "punct") return graph && !(upper || lower || digit);
-  if (name == "space") return c == ' ' || (c >= 9 && c <= 13);
-  if (name == "upper") return upper;
-  return digit || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');  // xdigit
-}
+bool is_upper(int c) { return c >= 'A' && c <= 'Z'; }
+bool is_lower(int c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(int c) { return c >= '0' && c <= '9'; }
+bool is_alpha(int c) { return is_upper(c) || is_lower(c); }
+bool is_alnum(int c) { return is_alpha(c) || is_digit(c); }
+bool is_graph(int c) { return c > 32 && c < 127; }
 
-bool is_class_name(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"alnum", "alpha", "blank", "cntrl",
-                                                "digit", "graph", "lower", "print",
-                                                "punct", "space", "upper", "xdigit"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+// The classes of POSIX in the C locale, whatever the locale of the process.
+struct NamedClass {
+  std::string_view name;
+  bool (*has)(int c);
+};
+constexpr NamedClass kNamedClasses[] = {
+    {"alnum", is_alnum},
+    {"alpha", is_alpha},
+    {"blank", [](int c) { return c == ' ' || c == '\t'; }},
+    {"cntrl", [](int c) { return c < 32 || c == 127; }},
+    {"digit", is_digit},
+    {"graph", is_graph},
+    {"lower", is_lower},
+    {"print", [](int c) { return is_graph(c) || c == ' '; }},
+    {"punct", [](int c) { return is_graph(c) && !is_alnum(c); }},
+    {"space", [](int c) { return c == ' ' || (c >= 9 && c <= 13); }},
+    {"upper", is_upper},
+    {"xdigit",
+     [](int c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }},
+};
+
+const NamedClass* named_class(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kNamedClasses), std::end(kNamedClasses),
+                                         [&](const NamedClass& each) { return each.name == name; });
+  return found == std::end(kNamedClasses) ? nullptr : found;
 }
 
 /// Reads `[…]` from its second byte on; what wildmatch.c does, with the set built once.
@@ -117,9 +125,10 @@ class ClassReader {
 
   bool read_named(std::bitset<256>& set, size_t end) {
     const std::string_view name = body_.substr(at_ + 2, end - 1 - (at_ + 2));
-    if (!is_class_name(name)) return false;
+    const NamedClass* const wanted = named_class(name);
+    if (wanted == nullptr) return false;
     for (int c = 0; c < 128; ++c) {
-      if (in_named_class(name, c)) set.set(static_cast<size_t>(c));
+      if (wanted->has(c)) set.set(static_cast<size_t>(c));
     }
     at_ = end + 1;
     previous_ = 0;

@@ -138,7 +138,7 @@ std::string StreamRedactor::feed(std::string_view piece) {
   std::string all = redactor_->redact(held_.append(piece));
   const size_t keep = redactor_->undecided_suffix(all);
   held_ = all.substr(all.size() - keep);
-  all.resize(all.size() - keep);
+  all.erase(all.size() - keep);
   return all;
 }
 

@@ -176,6 +176,7 @@ Result<size_t> AuditLog::append_missing(const std::vector<std::string>& records)
                                  }));
   if (wanted.empty()) return size_t{0};
   std::vector<std::string_view> missing;
+  missing.reserve(wanted.size());
   for (const auto& [record, unused] : wanted) missing.push_back(record);
   GALLEY_TRY(append_locked(*head_file, missing));
   return missing.size();

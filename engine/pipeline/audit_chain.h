@@ -48,7 +48,7 @@ Result<void> for_each_audit_line(const Directory& directory, const RelPath& path
 /// Judges the lines of a log one after the other, against each other and the anchor.
 class AuditChainCheck {
  public:
-  explicit AuditChainCheck(std::optional<AuditHead> head) : head_(std::move(head)) {}
+  explicit AuditChainCheck(std::optional<AuditHead> head) : head_(head) {}
   void take(std::string_view line, bool is_whole);
   [[nodiscard]] AuditVerification finish();
 

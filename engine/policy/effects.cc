@@ -147,37 +147,45 @@ std::string fold_case(std::string_view name) {
   return folded;
 }
 
-Result<std::vector<std::pair<RelPath, RelPath>>> case_collisions(const ProposedTree& tree) {
+using FoldedNames = std::multimap<std::string, std::string>;
+using PathPairs = std::vector<std::pair<RelPath, RelPath>>;
+
+/// Pairs `path`, which is new, with each of `names` of its directory that differs only in case.
+Result<void> add_collisions(const ProposedTree& tree, const FoldedNames& names, const RelPath& path,
+                            PathPairs& pairs) {
+  const auto [begin, end] = names.equal_range(fold_case(path.name()));
+  for (auto it = begin; it != end; ++it) {
+    if (it->second == path.name()) continue;
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(it->second));
+    GALLEY_ASSIGN(RelPath other, path.parent().join(name));
+    const Change* twin = tree.change(other);
+    // Two new names that collide with each other make one pair, not two.
+    if (twin != nullptr && twin->is_create() && other < path) continue;
+    pairs.emplace_back(path, std::move(other));
+  }
+  return {};
+}
+
+Result<PathPairs> case_collisions(const ProposedTree& tree) {
   std::map<RelPath, std::vector<RelPath>> made_in;
   for (const Change& change : tree.proposal().changes()) {
     if (change.is_create() && !change.path.is_protected()) {
       made_in[change.path.parent()].push_back(change.path);
     }
   }
-  std::vector<std::pair<RelPath, RelPath>> pairs;
+  PathPairs pairs;
   for (const auto& [directory, made] : made_in) {
     const Change* own = directory.is_root() ? nullptr : tree.change(directory);
     if (own != nullptr && own->is_create() && made.size() == 1) continue;
     const auto entries = tree.list(directory);
     if (!entries && entries.error().kind != ErrorKind::kNotFound) return fail(entries.error());
-    std::multimap<std::string, std::string> names;
+    FoldedNames names;
     if (entries) {
       for (const auto& entry : *entries) names.emplace(fold_case(entry.name), entry.name);
     } else {  // a change set that leaves made parents out
       for (const RelPath& path : made) names.emplace(fold_case(path.name()), path.name());
     }
-    for (const RelPath& path : made) {
-      const auto [begin, end] = names.equal_range(fold_case(path.name()));
-      for (auto it = begin; it != end; ++it) {
-        if (it->second == path.name()) continue;
-        GALLEY_ASSIGN(const RelPath name, RelPath::parse(it->second));
-        GALLEY_ASSIGN(RelPath other, directory.join(name));
-        const Change* twin = tree.change(other);
-        // Two new names that collide with each other make one pair, not two.
-        if (twin != nullptr && twin->is_create() && other < path) continue;
-        pairs.emplace_back(path, std::move(other));
-      }
-    }
+    for (const RelPath& path : made) GALLEY_TRY(add_collisions(tree, names, path, pairs));
   }
   return pairs;
 }

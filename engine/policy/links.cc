@@ -1,6 +1,9 @@
 #include "engine/policy/links.h"
 
+#include <algorithm>
 #include <deque>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace galley {
@@ -26,48 +29,74 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
+/// One walk along a link's target, a component at a time, as the kernel would.
+class LinkWalk {
+ public:
+  LinkWalk(const ProposedTree& tree, const RelPath& link, std::string_view target) : tree_(tree) {
+    for (const auto part : link.parent().components()) here_.emplace_back(part);
+    push_front(todo_, target);
+  }
+
+  Result<LinkEnd> end() {
+    for (size_t steps = 0; !todo_.empty(); ++steps) {
+      if (steps > kMaxSteps) return LinkEnd::kLoop;
+      GALLEY_ASSIGN(const auto known, step());
+      if (known) return *known;
+    }
+    return is_missing_ ? LinkEnd::kMissing : LinkEnd::kInside;
+  }
+
+ private:
+  /// Takes the next component; a value when it settles where the link ends.
+  Result<std::optional<LinkEnd>> step() {
+    const std::string part = todo_.front();
+    todo_.pop_front();
+    if (part.empty() || part == ".") return std::nullopt;
+    if (part == "..") {
+      if (here_.empty()) return LinkEnd::kOutside;
+      here_.pop_back();
+      return std::nullopt;
+    }
+    here_.push_back(part);
+    return enter();
+  }
+
+  /// Looks at what `here_` names now.
+  Result<std::optional<LinkEnd>> enter() {
+    const auto path = RelPath::parse(joined(here_));
+    if (!path) {
+      is_missing_ = true;  // a name that Galley would not make; nothing of ours can be there
+      return std::nullopt;
+    }
+    if (path->is_protected()) return LinkEnd::kProtected;
+    const auto node = tree_.node(*path);
+    if (!node && node.error().kind != ErrorKind::kRefused) return fail(node.error());
+    if (!node || node->kind == FileKind::kAbsent) {
+      is_missing_ = true;
+      return std::nullopt;
+    }
+    if (node->kind != FileKind::kSymlink) return std::nullopt;
+    if (++links_ > kMaxLinks) return LinkEnd::kLoop;
+    GALLEY_ASSIGN(const std::string next, tree_.read_link(*path));
+    if (next.starts_with('/')) return LinkEnd::kOutside;
+    here_.pop_back();
+    push_front(todo_, next);
+    return std::nullopt;
+  }
+
+  const ProposedTree& tree_;
+  std::vector<std::string> here_;
+  std::deque<std::string> todo_;
+  int links_ = 1;
+  bool is_missing_ = false;
+};
+
 }  // namespace
 
 Result<LinkEnd> follow_link(const ProposedTree& tree, const RelPath& link,
                             std::string_view target) {
   if (target.empty() || target.starts_with('/')) return LinkEnd::kOutside;
-  std::vector<std::string> here;
-  for (const auto part : link.parent().components()) here.emplace_back(part);
-  std::deque<std::string> todo;
-  push_front(todo, target);
-  int links = 1;
-  bool is_missing = false;
-  for (size_t steps = 0; !todo.empty(); ++steps) {
-    if (steps > kMaxSteps) return LinkEnd::kLoop;
-    const std::string part = todo.front();
-    todo.pop_front();
-    if (part.empty() || part == ".") continue;
-    if (part == "..") {
-      if (here.empty()) return LinkEnd::kOutside;
-      here.pop_back();
-      continue;
-    }
-    here.push_back(part);
-    const auto path = RelPath::parse(joined(here));
-    if (!path) {
-      is_missing = true;  // a name that Galley would not make; nothing of ours can be there
-      continue;
-    }
-    if (path->is_protected()) return LinkEnd::kProtected;
-    const auto node = tree.node(*path);
-    if (!node && node.error().kind != ErrorKind::kRefused) return fail(node.error());
-    if (!node || node->kind == FileKind::kAbsent) {
-      is_missing = true;
-      continue;
-    }
-    if (node->kind != FileKind::kSymlink) continue;
-    if (++links > kMaxLinks) return LinkEnd::kLoop;
-    GALLEY_ASSIGN(const std::string next, tree.read_link(*path));
-    if (next.starts_with('/')) return LinkEnd::kOutside;
-    here.pop_back();
-    push_front(todo, next);
-  }
-  return is_missing ? LinkEnd::kMissing : LinkEnd::kInside;
+  return LinkWalk(tree, link, target).end();
 }
 
 }  // namespace galley

@@ -11,6 +11,13 @@ namespace {
 
 constexpr int64_t kEpochNs = 1'000'000'000'000'000'000;  // 2001-09-09, far from zero
 
+bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
+  if (&tree == wanted) return true;
+  return std::any_of(tree.entries.begin(), tree.entries.end(), [&](const auto& entry) {
+    return entry.second->kind == FileKind::kDirectory && contains(*entry.second, wanted);
+  });
+}
+
 class MemoryDirectory final : public Directory {
  public:
   MemoryDirectory(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node)
@@ -54,6 +61,9 @@ class MemoryDirectory final : public Directory {
   Result<Place> existing(std::string_view action, const RelPath& path) const;
   void apply(const std::vector<MemoryEntryChange>& changes) const;
   void touch(const MemoryNodePtr& node) const;
+  static bool would_hold_itself(const MemoryNode& node, const Place& place) {
+    return node.kind == FileKind::kDirectory && contains(node, place.directory.get());
+  }
   static Result<void> check_rename(const Place& from, const Place& to, RenameMode mode);
 
   std::shared_ptr<MemoryTree> tree_;
@@ -71,11 +81,16 @@ Error symlink_error(const RelPath& path) {
                "'" + path.str() + "' leads through a symbolic link", path.str(), ELOOP};
 }
 
-bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
-  if (&tree == wanted) return true;
-  return std::any_of(tree.entries.begin(), tree.entries.end(), [&](const auto& entry) {
-    return entry.second->kind == FileKind::kDirectory && contains(*entry.second, wanted);
-  });
+/// The errno that rename(2) gives for these two nodes wherever they lie, 0 for none; `to` is null
+/// where nothing has the new name.
+int rename_refusal(const MemoryNode& from, const MemoryNode* to, RenameMode mode) {
+  if (to == nullptr) return mode == RenameMode::kExchange ? ENOENT : 0;
+  if (mode == RenameMode::kNoReplace) return EEXIST;
+  if (mode == RenameMode::kExchange || &from == to) return 0;
+  const bool from_directory = from.kind == FileKind::kDirectory;
+  const bool to_directory = to->kind == FileKind::kDirectory;
+  if (to_directory != from_directory) return to_directory ? EISDIR : ENOTDIR;
+  return to_directory && !to->entries.empty() ? ENOTEMPTY : 0;
 }
 
 Result<MemoryDirectory::Place> MemoryDirectory::place(std::string_view action,
@@ -242,22 +257,10 @@ Result<void> MemoryDirectory::remove_directory(const RelPath& path) const {
 }
 
 Result<void> MemoryDirectory::check_rename(const Place& from, const Place& to, RenameMode mode) {
-  const bool from_directory = from.node->kind == FileKind::kDirectory;
-  int code = 0;
-  if (from_directory && contains(*from.node, to.directory.get())) code = EINVAL;
-  if (to.node == nullptr) {
-    if (mode == RenameMode::kExchange) code = ENOENT;
-  } else {
-    const bool to_directory = to.node->kind == FileKind::kDirectory;
-    if (mode == RenameMode::kNoReplace) code = EEXIST;
-    if (mode == RenameMode::kExchange && to_directory && contains(*to.node, from.directory.get())) {
-      code = EINVAL;
-    }
-    if (mode == RenameMode::kReplace && from.node != to.node) {
-      if (to_directory && !from_directory) code = EISDIR;
-      if (!to_directory && from_directory) code = ENOTDIR;
-      if (to_directory && from_directory && !to.node->entries.empty()) code = ENOTEMPTY;
-    }
+  int code = rename_refusal(*from.node, to.node.get(), mode);
+  if (would_hold_itself(*from.node, to)) code = EINVAL;
+  if (mode == RenameMode::kExchange && to.node != nullptr && would_hold_itself(*to.node, from)) {
+    code = EINVAL;
   }
   if (code != 0) return os_error(code, "cannot rename", from.name);
   return {};

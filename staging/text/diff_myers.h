@@ -51,7 +51,10 @@ class MiddleSearch {
   [[nodiscard]] int32_t backward(int32_t diagonal) const {
     return backward_[at(diagonal - backward_mid_)];
   }
-  [[nodiscard]] size_t at(int32_t relative) const { return static_cast<size_t>(relative + reach_); }
+  [[nodiscard]] size_t at(int32_t relative) const {
+    const int32_t index = relative + reach_;
+    return static_cast<size_t>(index);
+  }
 
   const LineId* a_;
   const LineId* b_;
