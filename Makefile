@@ -8,8 +8,8 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PREFIX ?= /usr/local
 
-# configure(folder, options): set-up and CMake, only as far as needed.
-configure = scripts/setup && cmake -S . -B $(1) -G Ninja $(2) > $(1).configure.log 2>&1 || { cat $(1).configure.log >&2; exit 1; }
+# configure(folder, options, part of scripts/packages.txt): set-up and CMake, only as far as needed.
+configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).configure.log 2>&1 || { cat $(1).configure.log >&2; exit 1; }
 compile = cmake --build $(1) -j $(JOBS)
 
 .PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz crash stress \
@@ -24,21 +24,21 @@ setup:  ## install what is missing of scripts/packages.txt (Debian 12)
 	@scripts/setup
 
 build:  ## compile; leaves the program at build/galley
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release,build)
 	@$(call compile,build) --target galley_program
 
 demo:  ## build the program and watch it preview, apply, undo and refuse real patches
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release,build)
 	@$(call compile,build) --target galley_program
 	@scripts/demo
 
 test:  ## build everything and run all tests
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
 	@$(call compile,build)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
 check:  ## format, arrows, words and documents: what needs no long run
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
 	@$(call compile,build) --target test_architecture
 	@scripts/check
 
@@ -75,12 +75,12 @@ fuzz:  ## build the fuzz targets with clang and run each for FUZZ_SECONDS
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
 crash:  ## kill, error and power cut at every call of a commit; prints the table
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
 	@$(call compile,build) --target test_crash
 	@scripts/crash build
 
 stress:  ## many processes, overlapping files, random kills, for a minute
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
 	@$(call compile,build) --target test_crash
 	@scripts/stress build 60
 
@@ -89,12 +89,12 @@ install: build  ## install program, library and headers under PREFIX
 	@cmake --install build --prefix $(PREFIX)
 
 consumer:  ## install into a scratch prefix and build programs against it (CMake and pkg-config)
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
 	@$(call compile,build)
 	@scripts/consumer-test build
 
 examples:  ## build and run the programs of examples/
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
 	@$(call compile,build)
 	@scripts/examples build
 
