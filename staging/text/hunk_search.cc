@@ -120,9 +120,9 @@ HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
   return places;
 }
 
-/// A left-out context line must be accounted for: it tells nothing, it was pushed away by lines put
-/// between, or it is still there with something added or taken away. Anything else may be another
-/// place that looks alike.
+/// A left-out context line is accounted for when it tells nothing, was pushed away by lines put
+/// between, or is still there with something added or taken away. Anything else may be another
+/// place that looks alike, unless the line number vouches for it.
 bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
   const Lines& lines = index_.lines();
   const std::string_view wanted = without_terminator(pattern_[pattern_line]);
@@ -177,26 +177,49 @@ HunkPlaces HunkSearch::fuzzy() {
     break;
   }
   // -C says that the caller does without: then only another place counts against it.
-  if (places.starts.size() == 1 && !options_.min_context) {
-    const int64_t start = places.starts.front();
-    // Lines put in beside context that is gone could belong on either side of what came there.
-    const bool only_adds = context_.leading + context_.trailing == pattern_.size();
-    if (only_adds && ((places.drop_leading > 0 && places.drop_leading == context_.leading) ||
-                      (places.drop_trailing > 0 && places.drop_trailing == context_.trailing))) {
-      places.is_doubtful = true;
-    }
-    for (size_t i = 0; i < places.drop_leading; ++i) {
-      if (!is_explained(i, start + static_cast<int64_t>(i))) places.is_doubtful = true;
-    }
-    for (size_t i = pattern_.size() - places.drop_trailing; i < pattern_.size(); ++i) {
-      if (!is_explained(i, start + static_cast<int64_t>(i))) places.is_doubtful = true;
-    }
-    const auto nearest = index_.nearest(pattern_, Fold::kLineEnds, start);
-    const bool is_best =
-        nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
-    if (!is_best) places.is_doubtful = true;
-  }
+  if (places.starts.size() == 1 && !options_.min_context) weigh_fuzz(places);
   return places;
+}
+
+/// Whether what is left of the hunk singles out the one place that it was found at.
+void HunkSearch::weigh_fuzz(HunkPlaces& places) {
+  const int64_t start = places.starts.front();
+  // Lines put in beside context that is gone could belong on either side of what came there.
+  const bool only_adds = context_.leading + context_.trailing == pattern_.size();
+  const bool lost_a_side = (places.drop_leading > 0 && places.drop_leading == context_.leading) ||
+                           (places.drop_trailing > 0 && places.drop_trailing == context_.trailing);
+  for (size_t i = 0; i < pattern_.size(); ++i) {
+    const bool is_left_out = i < places.drop_leading || i >= pattern_.size() - places.drop_trailing;
+    if (is_left_out && !is_explained(i, start + static_cast<int64_t>(i))) {
+      places.is_unexplained = true;
+    }
+  }
+  const auto nearest = index_.nearest(pattern_, Fold::kLineEnds, start);
+  const bool is_best =
+      nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
+  const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
+  const bool is_far_best = nearest.start == start && rival + 1 < nearest.votes;
+  places.is_doubtful = (only_adds && lost_a_side) || !is_best || adds_what_is_there(start) ||
+                       (places.is_unexplained && !is_far_best);
+}
+
+/// True when a telling line that the hunk adds stands at the place already: then the context is
+/// missing because somebody has made a part of the change.
+bool HunkSearch::adds_what_is_there(int64_t start) const {
+  const Lines& lines = index_.lines();
+  const int64_t begin = std::max<int64_t>(start - kPushed, 0);
+  const int64_t end = std::min(start + static_cast<int64_t>(pattern_.size()) + kPushed,
+                               static_cast<int64_t>(lines.size()));
+  for (const HunkLine& line : hunk_.lines) {
+    if (line.role != LineRole::kAdded || !bears_identity(line.text)) continue;
+    const std::string_view added = without_terminator(line.text);
+    const auto is_it = [&](std::string_view other) { return without_terminator(other) == added; };
+    if (std::any_of(pattern_.begin(), pattern_.end(), is_it)) continue;
+    for (int64_t at = begin; at < end; ++at) {
+      if (is_it(lines[static_cast<size_t>(at)])) return true;
+    }
+  }
+  return false;
 }
 
 /// A hunk that looks for nothing: into an empty file, at the end, or where -U0 numbers say.

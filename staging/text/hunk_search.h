@@ -23,6 +23,9 @@ struct HunkPlaces {
   size_t drop_trailing = 0;
   bool is_cut = false;       ///< there are more places than were kept
   bool is_doubtful = false;  ///< one place, but the evidence does not single it out
+  /// One place, where context lines were left out that nothing there accounts for: only the line
+  /// number can vouch for it.
+  bool is_unexplained = false;
 };
 
 /// Looks for one hunk in one file, step by step.
@@ -47,6 +50,8 @@ class HunkSearch {
   HunkPlaces folded_steps();
   HunkPlaces without_pattern() const;
   bool is_already_there();
+  void weigh_fuzz(HunkPlaces& places);
+  [[nodiscard]] bool adds_what_is_there(int64_t start) const;
   void narrow(std::vector<uint32_t>& starts);
   void narrow_by_anchors(std::vector<uint32_t>& starts);
   [[nodiscard]] bool fits_ends(int64_t start) const;

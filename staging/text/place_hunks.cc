@@ -15,6 +15,10 @@ namespace {
 
 constexpr size_t kListedCandidates = 10;
 constexpr int kMaxRounds = 8;
+/// Telling lines that another place must lack so that the one found is not doubtful: where it is at
+/// its stated line, and where it has moved.
+constexpr uint32_t kMarginAtStated = 1;
+constexpr uint32_t kMarginElsewhere = 2;
 
 /// One hunk on its way to a place.
 struct Search {
@@ -128,6 +132,7 @@ class HunkPlacer {
       if (!changed) changed = decide_by_numbers();
     }
     for (size_t i = 0; i < searches_.size(); ++i) {
+      doubt_unexplained(i);
       doubt_rival_of_stated(i);
       doubt_near_duplicate(i);
     }
@@ -185,6 +190,13 @@ class HunkPlacer {
     return changed;
   }
 
+  /// Context that is gone without a trace is let pass only where the line number says.
+  void doubt_unexplained(size_t i) {
+    Search& search = searches_[i];
+    if (!search.is_decided || !search.places.is_unexplained || is_chosen(i)) return;
+    if (!is_where_expected(i)) search.places.is_doubtful = true;
+  }
+
   /// An exact place elsewhere is doubtful when the stated place itself holds a changed version of
   /// what is looked for: then the edit was probably meant for that.
   void doubt_rival_of_stated(size_t i) {
@@ -207,7 +219,7 @@ class HunkPlacer {
 
   /// In a file that is known to have changed, the only exact place may be a copy of the one that
   /// was meant, whose lines were changed: no other place may share half of the hunk's telling
-  /// lines, unless the hunks before and after moved by as much.
+  /// lines and lack but one or two, unless the hunks before and after moved by as much.
   void doubt_near_duplicate(size_t i) {
     Search& search = searches_[i];
     if (options_.base_is_proven.value_or(true) || !search.is_decided || is_chosen(i)) return;
@@ -218,7 +230,10 @@ class HunkPlacer {
     }
     const auto nearest = index_.nearest(search.search.pattern(), Fold::kLineEnds, search.start);
     const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
-    if (nearest.start != search.start || 2 * rival >= nearest.votes) {
+    const bool has_moved = !is_where_expected(i);
+    const uint32_t margin = has_moved ? kMarginElsewhere : kMarginAtStated;
+    if (nearest.start != search.start || (has_moved && nearest.votes < 2) ||
+        (2 * rival >= nearest.votes && rival + margin >= nearest.votes)) {
       search.places.is_doubtful = true;
     }
   }
@@ -232,6 +247,14 @@ class HunkPlacer {
     const auto size = static_cast<int64_t>(index_.lines().size());
     if (context.leading == 0 && search.search.stated() == 0 && search.start != 0) return true;
     return context.trailing == 0 && context.leading > 0 && search.start + length(i) != size;
+  }
+
+  /// At its stated line, or as far from it as the hunk before or after.
+  [[nodiscard]] bool is_where_expected(size_t i) const {
+    const auto drift = drift_of(i);
+    if (!drift || !edit_.hunks[i].counts_agree) return false;
+    return *drift == 0 || (i > 0 && drift_of(i - 1) == drift) ||
+           (i + 1 < searches_.size() && drift_of(i + 1) == drift);
   }
 
   [[nodiscard]] bool is_bracketed(size_t i) const {
