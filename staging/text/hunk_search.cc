@@ -20,6 +20,17 @@ bool holds_all(const std::vector<std::string_view>& words,
   return true;
 }
 
+/// How many lines of the post-image lead through added lines to the first context line behind the
+/// outer context, that line with them; 0 when no added line stands beside the outer context.
+template <typename Iterator>
+size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
+  size_t count = outer_context;
+  auto at = begin + static_cast<std::ptrdiff_t>(outer_context);
+  for (; at != end && at->role == LineRole::kAdded; ++at) ++count;
+  if (count == outer_context || at == end || at->role != LineRole::kContext) return 0;
+  return count + 1;
+}
+
 }  // namespace
 
 IndentMap indent_at(const Lines& file, const std::vector<std::string_view>& pattern,
@@ -38,7 +49,8 @@ HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& o
       hunk_(hunk),
       options_(options),
       pattern_(pre_image(hunk)),
-      context_(context_counts(hunk)) {
+      context_(context_counts(hunk)),
+      mixes_line_ends_(mixes_line_ends(hunk)) {
   const auto lacks_newline = [](std::string_view line) { return !line.ends_with('\n'); };
   const std::vector<std::string_view> after = post_image(hunk);
   must_end_file_ = hunk.at_end || (!pattern_.empty() && lacks_newline(pattern_.back())) ||
@@ -62,7 +74,8 @@ bool HunkSearch::stands_at_stated() const {
   const int64_t start = stated();
   if (start < 0 || !hunk_.anchors.empty()) return false;
   if (pattern_.empty()) return false;
-  return fits_ends(start) && index_.stands_at(pattern_, start, Fold::kBytes);
+  return fits_ends(start) && index_.stands_at(pattern_, start, Fold::kBytes) &&
+         !is_done_at(start, Fold::kBytes);
 }
 
 bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
@@ -97,6 +110,25 @@ bool HunkSearch::accepts_indent(int64_t start) const {
   return indent_at(index_.lines(), pattern_, start).is_uniform();
 }
 
+/// A hunk without context on one side that adds there fits again where it was applied before.
+bool HunkSearch::is_done_at(int64_t start, Fold fold) const {
+  const bool adds_last = context_.trailing == 0 && context_.leading > 0;
+  const bool adds_first = context_.leading == 0 && context_.trailing > 0;
+  if (hunk_.minimal_context || !(adds_last || adds_first)) return false;
+  if (context_.leading + context_.trailing != pattern_.size()) return false;
+  const std::vector<std::string_view> after = post_image(hunk_);
+  const auto added = static_cast<int64_t>(after.size() - pattern_.size());
+  return added > 0 && index_.stands_at(after, adds_last ? start : start - added, fold);
+}
+
+/// A hunk that itself is about line ends fits only where the lines end as it says.
+bool HunkSearch::accepts_line_ends(int64_t start, size_t drop_leading, size_t drop_trailing) const {
+  if (!mixes_line_ends_) return true;
+  const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(drop_leading),
+                                           pattern_.end() - static_cast<int64_t>(drop_trailing));
+  return ends_alike(index_.lines(), core, start + static_cast<int64_t>(drop_leading));
+}
+
 HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
   HunkPlaces places;
   places.fold = fold;
@@ -110,11 +142,15 @@ HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
   } else {
     starts = index_.find(pattern_, fold, kMaxPlaces);
   }
+  if (fold != Fold::kBytes) {
+    std::erase_if(starts, [&](uint32_t start) { return !accepts_line_ends(start, 0, 0); });
+  }
   if (fold == Fold::kBlanks || fold == Fold::kTypography) {
     if (!has_tellable_line(0, pattern_.size())) starts.clear();
     std::erase_if(starts, [&](uint32_t start) { return !accepts_indent(start); });
   }
   places.is_cut = starts.size() >= kMaxPlaces;
+  std::erase_if(starts, [&](uint32_t start) { return is_done_at(start, fold); });
   narrow(starts);
   places.starts.assign(starts.begin(), starts.end());
   return places;
@@ -164,6 +200,7 @@ HunkPlaces HunkSearch::fuzzy() {
         for (const uint32_t found : found_at) {
           const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
           if (trail == 0 && !fits_ends(start)) continue;
+          if (!accepts_line_ends(start, lead, trail)) continue;
           if (starts.insert(start).second) {
             places.drop_leading = lead;
             places.drop_trailing = trail;
@@ -199,14 +236,16 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
       nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
   const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
   const bool is_far_best = nearest.start == start && rival + 1 < nearest.votes;
-  places.is_doubtful = (only_adds && lost_a_side) || !is_best || adds_what_is_there(start) ||
+  places.is_doubtful = (only_adds && lost_a_side) || !is_best || adds_what_is_there(places) ||
                        (places.is_unexplained && !is_far_best);
 }
 
-/// True when a telling line that the hunk adds stands at the place already: then the context is
-/// missing because somebody has made a part of the change.
-bool HunkSearch::adds_what_is_there(int64_t start) const {
+/// True when a part of the change stands at the place already, which is why context is missing: a
+/// telling line that the hunk adds, or the added lines between what was found and what was left
+/// out.
+bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
   const Lines& lines = index_.lines();
+  const int64_t start = places.starts.front();
   const int64_t begin = std::max<int64_t>(start - kPushed, 0);
   const int64_t end = std::min(start + static_cast<int64_t>(pattern_.size()) + kPushed,
                                static_cast<int64_t>(lines.size()));
@@ -219,7 +258,21 @@ bool HunkSearch::adds_what_is_there(int64_t start) const {
       if (is_it(lines[static_cast<size_t>(at)])) return true;
     }
   }
-  return false;
+  const auto stands_near = [&](const std::vector<std::string_view>& run) {
+    for (int64_t at = begin; at < end; ++at) {
+      if (index_.stands_at(run, at, Fold::kLineEnds)) return true;
+    }
+    return false;
+  };
+  const std::vector<std::string_view> after = post_image(hunk_);
+  const auto head = static_cast<int64_t>(
+      first_kept_context(hunk_.lines.begin(), hunk_.lines.end(), context_.leading));
+  const auto tail = static_cast<int64_t>(
+      first_kept_context(hunk_.lines.rbegin(), hunk_.lines.rend(), context_.trailing));
+  return (places.drop_leading > 0 && places.drop_leading == context_.leading && head > 0 &&
+          stands_near({after.begin(), after.begin() + head})) ||
+         (places.drop_trailing > 0 && places.drop_trailing == context_.trailing && tail > 0 &&
+          stands_near({after.end() - tail, after.end()}));
 }
 
 /// A hunk that looks for nothing: into an empty file, at the end, or where -U0 numbers say.

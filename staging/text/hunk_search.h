@@ -50,8 +50,11 @@ class HunkSearch {
   HunkPlaces folded_steps();
   HunkPlaces without_pattern() const;
   bool is_already_there();
+  [[nodiscard]] bool accepts_line_ends(int64_t start, size_t drop_leading,
+                                       size_t drop_trailing) const;
+  [[nodiscard]] bool is_done_at(int64_t start, Fold fold) const;
   void weigh_fuzz(HunkPlaces& places);
-  [[nodiscard]] bool adds_what_is_there(int64_t start) const;
+  [[nodiscard]] bool adds_what_is_there(const HunkPlaces& places) const;
   void narrow(std::vector<uint32_t>& starts);
   void narrow_by_anchors(std::vector<uint32_t>& starts);
   [[nodiscard]] bool fits_ends(int64_t start) const;
@@ -65,6 +68,7 @@ class HunkSearch {
   std::vector<std::string_view> pattern_;
   ContextCounts context_;
   bool must_end_file_ = false;
+  bool mixes_line_ends_ = false;
 };
 
 /// The indentation that the hunk's lines have at `start` beside the one they were written with.

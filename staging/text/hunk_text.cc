@@ -9,7 +9,12 @@ namespace {
 class HunkSplicer {
  public:
   HunkSplicer(const Lines& file, const Hunk& hunk, size_t start, Fold fold)
-      : file_(file), hunk_(hunk), start_(start), line_(start), fold_(fold) {}
+      : file_(file),
+        hunk_(hunk),
+        start_(start),
+        line_(start),
+        fold_(fold),
+        ends_alike_(ends_alike(file, pre_image(hunk), static_cast<int64_t>(start))) {}
 
   void run(const IndentMap& indent, std::vector<Splice>& out) {
     for (size_t i = 0; i < hunk_.lines.size();) {
@@ -57,7 +62,9 @@ class HunkSplicer {
       return std::string(text);
     }
     std::string out = indent.carry(without_terminator(text));
-    if (!is_very_last || ends_with_terminator(text, glues)) out += neighbour_terminator(at);
+    if (is_very_last && !ends_with_terminator(text, glues)) return out;
+    const std::string_view given = terminator_of(text);
+    out += ends_alike_ && !given.empty() ? std::string(given) : neighbour_terminator(at);
     return out;
   }
 
@@ -86,6 +93,7 @@ class HunkSplicer {
   size_t start_;
   size_t line_;
   Fold fold_;
+  bool ends_alike_;
 };
 
 }  // namespace
@@ -104,6 +112,24 @@ std::vector<std::string_view> post_image(const Hunk& hunk) {
     if (line.role != LineRole::kRemoved) out.push_back(line.text);
   }
   return out;
+}
+
+bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern, int64_t start) {
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const int64_t line = start + static_cast<int64_t>(i);
+    if (line < 0 || static_cast<size_t>(line) >= file.size()) continue;
+    if (terminator_of(file[static_cast<size_t>(line)]) != terminator_of(pattern[i])) return false;
+  }
+  return true;
+}
+
+bool mixes_line_ends(const Hunk& hunk) {
+  const auto any_ends = [&](std::string_view terminator) {
+    return std::any_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
+      return terminator_of(line.text) == terminator;
+    });
+  };
+  return any_ends("\n") && any_ends("\r\n");
 }
 
 ContextCounts context_counts(const Hunk& hunk) {

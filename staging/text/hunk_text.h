@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,17 @@ struct ContextCounts {
 };
 [[nodiscard]] ContextCounts context_counts(const Hunk& hunk);
 
+/// True when the lines from `start` on end as those of `pattern` do, byte for byte.
+[[nodiscard]] bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern,
+                              int64_t start);
+/// True when the hunk has lines that end in LF and lines that end in CR LF.
+[[nodiscard]] bool mixes_line_ends(const Hunk& hunk);
+
 /// The byte splices of a hunk whose pre-image stands at line `start` under `fold`.
 ///
-/// Under kBytes new lines are put as the patch has them; otherwise they take the terminator of
-/// their neighbours and, through `indent`, their indentation.
+/// Under kBytes new lines are put as the patch has them; otherwise they take the indentation of
+/// the place through `indent` and, where the place's lines do not end as the pre-image's, the
+/// terminator of their neighbours.
 void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, Fold fold,
                  const IndentMap& indent, std::vector<Splice>& out);
 
