@@ -65,6 +65,57 @@ RC_GTEST_PROP(Edits, ADiffAppliesExactlyAndItsReverseTakesItBack, ()) {
   RC_ASSERT(apply(patch, after, true) == before);
 }
 
+/// Hunks printed again as the reader took them.
+std::string printed(const FileEdit& edit) {
+  const auto range = [](uint32_t start, size_t count) {
+    return std::to_string(start) + (count == 1 ? "" : "," + std::to_string(count));
+  };
+  std::string out;
+  for (const Hunk& hunk : edit.hunks) {
+    std::string body;
+    size_t old_count = 0;
+    size_t new_count = 0;
+    for (const HunkLine& line : hunk.lines) {
+      old_count += line.role == LineRole::kAdded ? 0 : 1;
+      new_count += line.role == LineRole::kRemoved ? 0 : 1;
+      body += line.role == LineRole::kContext ? ' ' : line.role == LineRole::kAdded ? '+' : '-';
+      body += line.text;
+      if (!line.text.ends_with('\n')) body += "\n\\ No newline at end of file\n";
+    }
+    out += "@@ -" + range(hunk.old_start, old_count) + " +" + range(hunk.new_start, new_count) +
+           " @@" + (hunk.section.empty() ? "" : " " + std::string(hunk.section)) + "\n" + body;
+  }
+  return out;
+}
+
+RC_GTEST_PROP(Edits, ReadingWhatWasPrintedIsTheIdentity, ()) {
+  const std::string before = *repeating_text();
+  const std::string after = *repeating_text();
+  RC_PRE(before != after);
+  const std::string patch = diff_of(before, after, *rc::gen::element<uint32_t>(0, 1, 3));
+  const auto set = read_unified(patch, {});
+  RC_ASSERT(set.has_value());
+  RC_ASSERT(set->files.size() == 1U);
+  RC_ASSERT(patch.substr(patch.find("\n@@ ") + 1) == printed(set->files[0]));
+}
+
+RC_GTEST_PROP(Edits, APrintedNameIsReadBack, ()) {
+  const auto byte =
+      rc::gen::map(rc::gen::inRange(1, 256), [](int c) { return static_cast<char>(c); });
+  std::string name = *rc::gen::nonEmpty(rc::gen::container<std::string>(byte));
+  std::replace(name.begin(), name.end(), '/', '_');
+  RC_PRE(name != "." && name != "..");
+  FilePair pair;
+  pair.old_path = pair.new_path = "d/" + name;
+  pair.old_mode = pair.new_mode = git_mode::kRegular;
+  pair.old_content = "a\n";
+  pair.new_content = "b\n";
+  const auto set = read_unified(git_diff(pair, {}), {});
+  RC_ASSERT(set.has_value());
+  RC_ASSERT(set->files.size() == 1U);
+  RC_ASSERT(set->files[0].path == "d/" + name);
+}
+
 /// Random splices of `base`, disjoint by construction.
 Splices splices_of(const std::string& base) {
   const auto cuts =
