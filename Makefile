@@ -12,13 +12,13 @@ PREFIX ?= /usr/local
 configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).configure.log 2>&1 || { cat $(1).configure.log >&2; exit 1; }
 compile = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz crash stress \
+.PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz differential crash stress \
         install consumer examples clean
 
 help:  ## this list
 	@echo "make VERB, where VERB is one of"
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1\t/' \
-	  | awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	  | awk -F '\t' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 setup:  ## install what is missing of scripts/packages.txt (Debian 12)
 	@scripts/setup
@@ -73,6 +73,11 @@ fuzz:  ## build the fuzz targets with clang and run each for FUZZ_SECONDS
 	@mkdir -p build-fuzz && $(call configure,build-fuzz,--preset fuzz)
 	@$(call compile,build-fuzz)
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+differential:  ## hold galley to git apply and patch over real packages (npm); writes build/differential.md
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@$(call compile,build) --target galley_program
+	@scripts/differential --galley build/galley --output build/differential.md
 
 crash:  ## kill, error and power cut at every call of a commit; prints the table
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
