@@ -164,6 +164,15 @@ class CommandLine {
     App* apply = add("apply", "Preview, then commit all of it or nothing", kSeeGroup);
     add_edit_options(apply);
     add_diff_options(apply, true);
+    add_conflict(apply);
+  }
+
+  void add_conflict(App* command) {
+    command
+        ->add_option("--conflict", args_.conflict,
+                     "Of lines that both sides changed: stop, or stage them between markers")
+        ->check(CLI::IsMember({"stop", "markers"}))
+        ->type_name("HOW");
   }
 
   void add_tx(App* command) {
@@ -189,6 +198,7 @@ class CommandLine {
     add_tx(commit);
     commit->add_option("--proposal", args_.proposal, "Commit only if this is what is proposed")
         ->type_name("ID");
+    add_conflict(commit);
     App* rollback =
         add("rollback", "Drop a transaction, or go back to a savepoint", kTransactionGroup);
     add_tx(rollback);
@@ -202,6 +212,7 @@ class CommandLine {
     add_tx(fork);
     App* pick = add("pick", "Commit one of several forks and drop the others", kTransactionGroup);
     pick->add_option("id", args_.id, "The transaction to commit")->required();
+    add_conflict(pick);
   }
 
   void add_exec_commands() {
@@ -229,10 +240,12 @@ class CommandLine {
     undo->add_option("--path", args_.paths, "Take back only this path")->type_name("PATH");
     undo->add_option("--hunk", args_.hunks, "Take back only this hunk")->type_name("ID");
     add_diff_options(undo);
+    add_conflict(undo);
     App* redo = add("redo", "Take the newest undo back", kHistoryGroup);
     redo->add_option("id", args_.id, "The undo; the newest by default");
     redo->add_flag("-n,--dry-run", args_.dry_run, "Show what it would do");
     add_diff_options(redo);
+    add_conflict(redo);
   }
 
   void add_look_back_commands() {

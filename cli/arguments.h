@@ -72,6 +72,7 @@ struct Arguments {
   std::vector<std::string> hunks;  ///< --hunk
   std::string to;                  ///< rollback --to
   std::string since;               ///< log --since
+  std::string conflict = "stop";   ///< commit, apply, undo … --conflict: `stop` or `markers`
   uint64_t limit = 0;              ///< log -n
   bool dry_run = false;
   bool all = false;

@@ -122,13 +122,27 @@ Json receipt_json(const Receipt& receipt) {
           {"warnings", receipt.warnings}};
 }
 
+Json hunks_json(const std::vector<ConflictHunk>& hunks) {
+  Json list = Json::array();
+  for (const ConflictHunk& hunk : hunks) {
+    list.push_back({{"line", hunk.line},
+                    {"base", hunk.base},
+                    {"workspace", hunk.found},
+                    {"wanted", hunk.wanted}});
+  }
+  return list;
+}
+
 Json conflict_json(const Conflict& conflict) {
   Json json = {{"reason", conflict.reason}, {"paths", Json::array()}};
   for (const ConflictPath& path : conflict.paths) {
-    json["paths"].push_back({{"path", path.path.str()},
-                             {"message", path.message},
-                             {"expected", node_json(path.expected)},
-                             {"found", node_json(path.found)}});
+    Json entry = {{"path", path.path.str()},
+                  {"message", path.message},
+                  {"expected", node_json(path.expected)},
+                  {"found", node_json(path.found)}};
+    if (!path.diff.empty()) entry["diff"] = path.diff;
+    if (!path.hunks.empty()) entry["hunks"] = hunks_json(path.hunks);
+    json["paths"].push_back(std::move(entry));
   }
   return json;
 }

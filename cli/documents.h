@@ -24,7 +24,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json finding_json(const Finding& finding);
 [[nodiscard]] Json verdict_json(const Verdict& verdict);
 [[nodiscard]] Json receipt_json(const Receipt& receipt);
-[[nodiscard]] Json conflict_json(const Conflict& conflict);
+[[nodiscard]] Json hunks_json(const std::vector<ConflictHunk>& hunks);
+Json conflict_json(const Conflict& conflict);
 
 /// Puts `diff` and `diff_is_exact` (false when bytes had to be replaced) into a document.
 void add_diff(Json& document, const std::string& diff);

@@ -157,6 +157,11 @@ Result<int> apply_edit(Session& session) {
   request.on_progress = session.gate_progress();
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
+    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
+    GALLEY_TRY(stage_markers(session, stored, proposal, {}, document));
+    if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
+  }
   return finish_commit(session, outcome, proposal, document);
 }
 

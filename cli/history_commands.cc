@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -33,6 +34,8 @@ Json transaction_json(const TxSummary& summary) {
                {"paths", Json::array()}};
   if (summary.undoes) json["undoes"] = summary.undoes->hex();
   if (summary.undone_by) json["undone_by"] = summary.undone_by->hex();
+  for (const TxId part : summary.partly_undone_by) json["partly_undone_by"].push_back(part.hex());
+  if (!summary.problem.empty()) json["problem"] = summary.problem;
   for (const PathSummary& path : summary.paths) {
     Json entry = {{"path", path.path.str()}, {"status", std::string(1, path.status)}};
     if (path.from) entry["from"] = path.from->str();
@@ -54,7 +57,11 @@ std::string transaction_text(const TxSummary& summary, bool has_color) {
   if (!summary.agent.empty()) text += "  by " + printable(summary.agent);
   if (summary.undoes) text += fmt::format("  undoes {}", summary.undoes->hex());
   if (summary.undone_by) text += fmt::format("  undone by {}", summary.undone_by->hex());
+  for (const TxId part : summary.partly_undone_by) {
+    text += fmt::format("  partly undone by {}", part.hex());
+  }
   text += "\n";
+  if (!summary.problem.empty()) text += "    cannot be read: " + printable(summary.problem) + "\n";
   if (!summary.message.empty()) text += "    " + printable(summary.message) + "\n";
   size_t shown = 0;
   for (const PathSummary& path : summary.paths) {
@@ -160,8 +167,10 @@ Result<UndoOptions> undo_options(Session& session, const Workspace& workspace) {
     GALLEY_ASSIGN(const HunkSelection selection, parse_hunks(hunk, workspace.root_path()));
     options.hunks.push_back(selection);
   }
-  if (workspace.config().commit.on_conflict == OnConflict::kRefuse)
+  if (workspace.config().commit.on_conflict == OnConflict::kRefuse) {
     options.mode = MergeMode::kExact;
+  }
+  if (arguments.conflict == "markers") options.mode = MergeMode::kMarkers;
   return options;
 }
 
@@ -186,9 +195,10 @@ int undo_conflict(Session& session, const UndoConflict& conflict, Json& document
   for (const PathConflict& path : conflict.paths) {
     Json entry = {{"path", path.path.str()}, {"message", path.message}};
     if (!path.diff.empty()) entry["diff"] = path.diff;
+    if (!path.hunks.empty()) entry["hunks"] = hunks_json(path.hunks);
     document["conflicts"].push_back(std::move(entry));
     text += fmt::format("conflict: {} [{}]\n{}", printable(path.message), path.reason,
-                        printable(path.diff));
+                        sides_text(path.hunks, path.diff, "undo"));
   }
   for (const Dependency& dependency : conflict.dependencies) text += dependency.text() + "\n";
   add_dependencies(document, conflict.dependencies);
@@ -215,6 +225,16 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
     GALLEY_ASSIGN(const Preview preview, workspace.judge(plan.proposal, who));
     GALLEY_TRY(show_preview(session, preview, document));
     return finish_verdict(session, preview.verdict, document);
+  }
+  const bool has_markers = std::any_of(plan.merged.begin(), plan.merged.end(),
+                                       [](const MergedPath& path) { return path.markers > 0; });
+  if (has_markers) {
+    GALLEY_ASSIGN(Transaction transaction, workspace.begin_stored(who));
+    GALLEY_TRY(stage_markers(session, transaction, plan.proposal, plan.merged, document));
+    document["ok"] = false;
+    document["reason"] = "undo.conflict";
+    if (session.is_json()) session.print(document);
+    return kExitNo;
   }
   CommitRequest request;
   request.tool = plan.tool;

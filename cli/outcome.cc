@@ -74,6 +74,34 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
   return verdict.is_approved() ? kExitDone : kExitNo;
 }
 
+Result<void> stage_markers(Session& session, Transaction& transaction, const Proposal& proposal,
+                           std::vector<MergedPath> known, Json& document) {
+  GALLEY_ASSIGN(const RebaseOutcome outcome, transaction.stage_with_markers(proposal));
+  if (const auto* misfits = std::get_if<RebaseConflict>(&outcome)) {
+    for (const PathConflict& path : misfits->paths) {
+      session.say("no markers help here: " + printable(path.message));
+    }
+    return {};
+  }
+  const auto& merged = std::get<Rebased>(outcome).merged;
+  known.insert(known.end(), merged.begin(), merged.end());
+  document["tx"] = transaction.id();
+  document["marked"] = Json::array();
+  std::string names;
+  for (const MergedPath& path : known) {
+    if (path.markers == 0) continue;
+    document["marked"].push_back({{"path", path.path.str()}, {"markers", path.markers}});
+    names += (names.empty() ? "" : ", ") + path.path.str();
+  }
+  const std::string text = fmt::format(
+      "staged with conflict markers in transaction {}: {}; edit what is between them, "
+      "then: galley commit --tx {}",
+      transaction.id(), names, transaction.id());
+  if (!document.contains("message")) document["message"] = text;
+  session.say(printable(text));
+  return {};
+}
+
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,
                           Json& document) {
   document["proposal"] = proposal.id().hex();

@@ -16,4 +16,9 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,
                           Json& document);
 
+/// For --conflict=markers: stages the proposal with markers in a stored transaction, and says where
+/// they are. `known` are markers that it has already.
+Result<void> stage_markers(Session& session, Transaction& transaction, const Proposal& proposal,
+                           std::vector<MergedPath> known, Json& document);
+
 }  // namespace galley

@@ -16,6 +16,7 @@ constexpr std::string_view kGreen = "\033[32m";
 constexpr std::string_view kYellow = "\033[33m";
 constexpr std::string_view kReset = "\033[m";
 constexpr size_t kShownFindings = 50;
+constexpr size_t kShownConflictLines = 20;
 constexpr size_t kShortIdDigits = 12;
 
 std::string paint(std::string_view text, std::string_view color, bool has_color) {
@@ -54,6 +55,22 @@ DiffOptions file_options(const DiffArguments& arguments, bool has_color) {
   }
   if (arguments.color_moved && has_color) options.moved = MovedLines::kZebra;
   return options;
+}
+
+/// The lines of one side of a conflict, each behind the name of the side.
+std::string side_text(std::string_view side, std::string_view lines) {
+  if (lines.empty()) return fmt::format("    {:<10}(no lines)\n", side);
+  std::string text;
+  size_t shown = 0;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size() - 1);
+    if (++shown > kShownConflictLines) return text + fmt::format("    {:<10}…\n", side);
+    std::string line(lines.substr(0, end + 1));
+    if (line.ends_with('\n')) line.pop_back();
+    text += fmt::format("    {:<10}{}\n", side, printable(line));
+    lines.remove_prefix(end + 1);
+  }
+  return text;
 }
 
 }  // namespace
@@ -97,10 +114,24 @@ std::string verdict_text(const Verdict& verdict, bool has_color) {
                             printable(refusal.message), refusal.reason);
 }
 
+std::string sides_text(const std::vector<ConflictHunk>& hunks, const std::string& diff,
+                       std::string_view wanted) {
+  if (hunks.empty()) return printable(diff);
+  std::string text;
+  for (const ConflictHunk& hunk : hunks) {
+    text += fmt::format("  line {}\n", hunk.line);
+    text += side_text("base", hunk.base);
+    text += side_text("workspace", hunk.found);
+    text += side_text(wanted, hunk.wanted);
+  }
+  return text;
+}
+
 std::string conflict_text(const Conflict& conflict) {
   std::string text;
   for (const ConflictPath& path : conflict.paths) {
     text += fmt::format("conflict: {}\n", printable(path.message));
+    text += sides_text(path.hunks, path.diff, "proposal");
   }
   return text + fmt::format("nothing was committed [{}]\n", conflict.reason);
 }

@@ -28,6 +28,11 @@ Result<std::string> exact_diff(const Proposal& proposal);
 
 [[nodiscard]] std::string conflict_text(const Conflict& conflict);
 
+/// What both sides did to one path: the lines that both changed, side by side, else the diff of
+/// what changed meanwhile. `wanted` is the word for our side.
+[[nodiscard]] std::string sides_text(const std::vector<ConflictHunk>& hunks,
+                                     const std::string& diff, std::string_view wanted);
+
 /// git's line of totals, with its newline; empty when no file differs.
 Result<std::string> summary_line(const Proposal& proposal);
 

@@ -171,6 +171,9 @@ Result<int> commit_transaction(Session& session, Workspace& workspace, const std
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
   const auto* receipt = std::get_if<Receipt>(&outcome);
+  if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
+    GALLEY_TRY(stage_markers(session, transaction, proposal, {}, document));
+  }
   if (receipt == nullptr) return finish_commit(session, outcome, proposal, document);
   // The stage with its contents is gone: the history has them now.
   GALLEY_ASSIGN(const Proposal committed, History(*workspace.state()).proposal_of(receipt->id));

@@ -30,12 +30,22 @@ struct Receipt {
   std::vector<std::string> warnings;  ///< for example a broken hard link, an owner not kept
 };
 
+/// Lines of one file that both sides changed.
+struct ConflictHunk {
+  uint32_t line = 0;   ///< 1-based, of `found` in the workspace's file
+  std::string base;    ///< what both sides started from
+  std::string found;   ///< what the workspace has
+  std::string wanted;  ///< what the change would put there
+};
+
 /// One path that is not what the proposal was made on.
 struct ConflictPath {
   RelPath path = RelPath::root();
-  Node expected;        ///< the base of the proposal
-  Node found;           ///< what the workspace holds
-  std::string message;  ///< one sentence
+  Node expected;                         ///< the base of the proposal
+  Node found;                            ///< what the workspace holds
+  std::string message;                   ///< one sentence
+  std::string diff = {};                 ///< git's, from expected to found, where it has lines
+  std::vector<ConflictHunk> hunks = {};  ///< where both sides changed the same lines
 };
 
 /// The workspace changed underneath: nothing was committed.

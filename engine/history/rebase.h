@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "engine/commit/outcome.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal.h"
@@ -20,14 +21,6 @@ enum class MergeMode : uint8_t {
   kExact,    ///< not at all: every path must hold what the change starts from, or already ends in
   kLines,    ///< three-way by lines where the changed lines are apart
   kMarkers,  ///< as kLines, and conflict markers in the file where they are not
-};
-
-/// Lines of one file that both sides changed.
-struct ConflictHunk {
-  uint32_t line = 0;   ///< 1-based, of `found` in the workspace's file
-  std::string base;    ///< what both sides started from
-  std::string found;   ///< what the workspace has
-  std::string wanted;  ///< what the change would put there
 };
 
 /// One path on which a change does not fit.

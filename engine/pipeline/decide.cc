@@ -1,5 +1,6 @@
 #include "engine/pipeline/decide.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -85,14 +86,32 @@ Result<PublishOutcome> publish(WorkspaceState& workspace, const Proposal& propos
   return outcome;
 }
 
+/// What holds for this transaction: one that markers were put into is looked through for them,
+/// whatever galley.toml says.
+Config config_for(const Config& config, const TransactionOptions& who) {
+  constexpr const char* kMarkers = "conflict_markers";
+  Config held = config;
+  const bool is_looked_for = std::any_of(
+      config.validators.begin(), config.validators.end(), [&](const ValidatorConfig& validator) {
+        return validator.builtin == kMarkers && validator.severity == Severity::kError &&
+               !validator.has_paths && validator.agents.empty();
+      });
+  if (!who.has_markers || is_looked_for) return held;
+  ValidatorConfig markers;
+  markers.name = markers.builtin = kMarkers;
+  held.validators.push_back(std::move(markers));
+  return held;
+}
+
 }  // namespace
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress) {
+  const Config config = config_for(workspace.config, who);
   GALLEY_ASSIGN(auto validators,
-                make_validators(workspace.config, *workspace.root, workspace.need_runner(who.agent),
+                make_validators(config, *workspace.root, workspace.need_runner(who.agent),
                                 workspace.need_cache()));
-  Gate gate(workspace.config, std::move(validators), workspace.options.approver, workspace.clock());
+  Gate gate(config, std::move(validators), workspace.options.approver, workspace.clock());
   GateRequest request;
   request.agent = who.agent;
   request.on_progress = on_progress;
@@ -141,6 +160,36 @@ bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
          workspace.config.commit.on_conflict == OnConflict::kMerge;
 }
 
+/// Adds to a conflict what both sides did. Where that cannot be told, the conflict stands without.
+void show_both_sides(Conflict& conflict, const Proposal& proposal,
+                     const WorkspaceState& workspace) {
+  for (const MergeMode mode : {MergeMode::kLines, MergeMode::kExact}) {
+    RebaseOptions options;
+    options.mode = mode;
+    const auto rebased = rebase(proposal, *workspace.root, workspace.clock(), options);
+    const auto* misfits = rebased ? std::get_if<RebaseConflict>(&*rebased) : nullptr;
+    if (misfits == nullptr) continue;
+    for (const PathConflict& misfit : misfits->paths) {
+      for (ConflictPath& path : conflict.paths) {
+        if (path.path != misfit.path || !path.diff.empty()) continue;
+        path.diff = misfit.diff;
+        path.hunks = misfit.hunks;
+      }
+    }
+  }
+}
+
+/// Paths that could be merged by themselves are no part of why the whole could not be.
+void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
+  const auto fits = [&](const ConflictPath& path) {
+    return std::none_of(misfits.paths.begin(), misfits.paths.end(),
+                        [&](const PathConflict& misfit) { return misfit.path == path.path; });
+  };
+  if (std::all_of(conflict.paths.begin(), conflict.paths.end(), fits)) return;
+  conflict.paths.erase(std::remove_if(conflict.paths.begin(), conflict.paths.end(), fits),
+                       conflict.paths.end());
+}
+
 }  // namespace
 
 Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal proposal,
@@ -158,11 +207,19 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal pro
     if (auto* receipt = std::get_if<Receipt>(&outcome)) {
       receipt->warnings.insert(receipt->warnings.end(), merged.begin(), merged.end());
     }
-    const bool is_conflict = std::holds_alternative<Conflict>(outcome);
-    if (!is_conflict || merges == kMaxMerges || !may_merge(workspace, request)) return outcome;
+    auto* conflict = std::get_if<Conflict>(&outcome);
+    if (conflict == nullptr) return outcome;
+    if (merges == kMaxMerges || !may_merge(workspace, request)) {
+      show_both_sides(*conflict, proposal, workspace);
+      return outcome;
+    }
     GALLEY_ASSIGN(RebaseOutcome rebased, rebase(proposal, *workspace.root, workspace.clock()));
     auto* fits = std::get_if<Rebased>(&rebased);
-    if (fits == nullptr) return outcome;
+    if (fits == nullptr) {
+      keep_misfits(*conflict, std::get<RebaseConflict>(rebased));
+      show_both_sides(*conflict, proposal, workspace);
+      return outcome;
+    }
     for (const MergedPath& path : fits->merged) {
       merged.push_back(path.path.str() + " changed on disk meanwhile: " + path.how);
     }

@@ -82,6 +82,9 @@ Result<StoredStage> StoredStage::open(const StateDirectory& state, const std::st
 Result<StoredStage> StoredStage::of(Stage stage) {
   StoredStage stored(std::move(stage));
   GALLEY_ASSIGN(stored.about_, read_about(stored.directory(), stored.id()));
+  GALLEY_ASSIGN(const RelPath markers, RelPath::parse("markers"));
+  GALLEY_ASSIGN(const FileStat note, stored.directory().stat(markers));
+  stored.about_.has_markers = note.kind != FileKind::kAbsent;
   GALLEY_ASSIGN(const RelPath contents, RelPath::parse("contents"));
   GALLEY_ASSIGN(auto directory, stored.directory().open_directory(contents));
   stored.contents_ = make_disk_store(std::move(directory));
@@ -98,6 +101,11 @@ Result<Overlay::Entries> StoredStage::load() const {
 
 Result<void> StoredStage::save(const Overlay::Entries& entries) const {
   return replace_file(directory(), "overlay", encode_entries(entries));
+}
+
+Result<void> StoredStage::note_markers() {
+  about_.has_markers = true;
+  return replace_file(directory(), "markers", "");
 }
 
 Result<void> StoredStage::remove(const StateDirectory& state, StoredStage stage) {

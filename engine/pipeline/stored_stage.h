@@ -16,6 +16,7 @@ struct StageAbout {
   std::string agent;
   std::string message;
   int64_t begun_ns = 0;
+  bool has_markers = false;  ///< conflict markers were put into what is staged
 };
 
 /// What a transaction that outlives its process keeps in its stage.
@@ -23,6 +24,7 @@ struct StageAbout {
 ///     about       "galley stage 1", when it began, agent, reason
 ///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
 ///     contents/   staged contents by id
+///     markers     there when conflict markers were put into what is staged
 ///
 /// Nothing here is synced: a power cut may lose what was staged, never a committed byte.
 ///
@@ -45,6 +47,8 @@ class StoredStage {
   /// What was staged when it was last saved; nothing for a new one.
   Result<Overlay::Entries> load() const;
   Result<void> save(const Overlay::Entries& entries) const;
+  /// Remembers that conflict markers are staged.
+  Result<void> note_markers();
   /// Drops it with everything in it.
   static Result<void> remove(const StateDirectory& state, StoredStage stage);
 

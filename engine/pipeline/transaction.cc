@@ -227,9 +227,28 @@ Result<Transaction> Transaction::fork() {
                          workspace.clock().wall_ns()};
   GALLEY_ASSIGN(StoredStage child, StoredStage::create(*workspace.state_directory, about));
   const Overlay::Entries& entries = state_->overlay.entries();
+  if (state_->options.has_markers) GALLEY_TRY(child.note_markers());
   GALLEY_TRY(fork_stage(*parent, id(), entries, child.directory()));
   GALLEY_TRY(child.save(entries));
   return of_stage(workspace, std::move(child));
+}
+
+Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) {
+  GALLEY_TRY(stage_directory());
+  RebaseOptions options;
+  options.mode = MergeMode::kMarkers;
+  const WorkspaceState& workspace = *state_->workspace;
+  GALLEY_ASSIGN(RebaseOutcome outcome,
+                rebase(proposal, *workspace.root, workspace.clock(), options));
+  const auto* fits = std::get_if<Rebased>(&outcome);
+  if (fits == nullptr) return outcome;
+  // First the note, then what it is about: markers are never staged without it.
+  GALLEY_TRY(state_->stage->note_markers());
+  state_->options.has_markers = true;
+  state_->overlay.restore({});
+  GALLEY_TRY(stage_proposal(fits->proposal, state_->overlay));
+  GALLEY_TRY(save());
+  return outcome;
 }
 
 const TransactionOptions& Transaction::options() const { return state_->options; }
@@ -249,7 +268,8 @@ Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
 
 Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage) {
   auto state = std::make_unique<State>(
-      workspace, stage.contents(), TransactionOptions{stage.about().agent, stage.about().message});
+      workspace, stage.contents(),
+      TransactionOptions{stage.about().agent, stage.about().message, stage.about().has_markers});
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
   state->overlay.restore(std::move(entries));
   state->id = stage.id();

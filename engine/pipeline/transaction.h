@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "engine/commit/outcome.h"
+#include "engine/history/rebase.h"
 #include "engine/policy/gate.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal.h"
@@ -47,6 +48,8 @@ using CommitOutcome = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
 struct TransactionOptions {
   std::string agent;    ///< who asks; picks the profile in galley.toml; may be empty
   std::string message;  ///< why; kept with the commit
+  /// stage_with_markers was called: the built-in validator `conflict_markers` judges it, too.
+  bool has_markers = false;
 };
 
 /// How a commit is asked for.
@@ -125,6 +128,10 @@ class Transaction {
   /// A child with the same things staged, on its own from now on: several candidates can be tried
   /// side by side and one be picked. Costs what is staged, nothing of the tree.
   Result<Transaction> fork();
+  /// After a Conflict: stages `proposal` merged into the workspace as it is now, with conflict
+  /// markers around the lines that both sides changed, and saves. The gate then refuses it until
+  /// they are gone. With a RebaseConflict, for what has no lines, nothing was staged.
+  Result<RebaseOutcome> stage_with_markers(const Proposal& proposal);
   /// What commands of this transaction run in.
   CommandRunner& runner();
 

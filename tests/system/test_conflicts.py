@@ -37,6 +37,93 @@ class Conflicts(SystemCase):
         self.commit(expect=0)
         self.assertEqual((self.work / "made.txt").read_text(), "made\n")
 
+    def edited_on_both_sides(self):
+        """A stored transaction and the workspace change the same line of a.txt."""
+        self.write("a.txt", "one\ntwo\nthree\n")
+        self.galley("begin", expect=0)
+        self.call("Edit", {"file_path": "a.txt", "old_string": "two", "new_string": "deux"})
+        self.write("a.txt", "one\nzwei\nthree\n")
+
+    def test_both_sides_are_shown(self):
+        self.edited_on_both_sides()
+        document = self.commit(expect=1)
+        path = document["conflict"]["paths"][0]
+        self.assertEqual(path["hunks"], [
+            {"line": 2, "base": "two\n", "workspace": "zwei\n", "wanted": "deux\n"}])
+        self.assertIn("+zwei", path["diff"])
+        text = self.galley("commit", expect=1).stderr.decode()
+        for line in ("line 2", "base      two", "workspace zwei", "proposal  deux"):
+            self.assertIn(line, text)
+        self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei\nthree\n")
+
+    def test_a_reviewed_proposal_shows_them_too(self):
+        self.edited_on_both_sides()
+        reviewed = json.loads(self.galley("--json", "diff", expect=0).stdout)["proposal"]
+        document = self.commit("--proposal", reviewed, expect=1)
+        self.assertEqual(document["conflict"]["paths"][0]["hunks"][0]["workspace"], "zwei\n")
+
+    def test_markers_are_staged_and_refused_until_they_are_solved(self):
+        self.edited_on_both_sides()
+        document = self.commit("--conflict=markers", expect=1)
+        self.assertEqual([path["path"] for path in document["marked"]], ["a.txt"])
+        self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei\nthree\n")
+        staged = json.loads(self.galley("--json", "diff", expect=0).stdout)["diff"]
+        self.assertIn("+<<<<<<< workspace", staged)
+        self.assertIn("+deux", staged)
+        refused = self.commit(expect=1)
+        self.assertEqual(refused["verdict"]["findings"][0]["path"], "a.txt")
+        self.assertIn("conflict", refused["message"])
+        fork = json.loads(self.galley("--json", "fork", expect=0).stdout)["tx"]
+        self.commit("--tx", fork, expect=1)
+        self.call("Write", {"file_path": "a.txt", "content": "one\nzwei, deux\nthree\n"})
+        self.commit(expect=0)
+        self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei, deux\nthree\n")
+
+    def test_what_has_no_lines_gets_no_markers(self):
+        (self.work / "b.bin").write_bytes(b"\0one")
+        self.galley("begin", expect=0)
+        self.call("Write", {"file_path": "b.bin", "content": "text\n"})
+        (self.work / "b.bin").write_bytes(b"\0two")
+        document = self.commit("--conflict=markers", expect=1)
+        self.assertNotIn("marked", document)
+        self.assertEqual((self.work / "b.bin").read_bytes(), b"\0two")
+
+    def test_an_undo_shows_both_sides_and_stages_markers(self):
+        self.write("a.txt", "one\ntwo\nthree\n")
+        self.galley("begin", expect=0)
+        self.call("Edit", {"file_path": "a.txt", "old_string": "two", "new_string": "deux"})
+        self.commit(expect=0)
+        self.write("a.txt", "one\nzwei\nthree\n")
+        document = json.loads(self.galley("--json", "undo", expect=1).stdout)
+        self.assertEqual(document["conflicts"][0]["hunks"], [
+            {"line": 2, "base": "deux\n", "workspace": "zwei\n", "wanted": "two\n"}])
+        self.assertIn("undo      two", self.galley("undo", expect=1).stderr.decode())
+        document = json.loads(self.galley("--json", "undo", "--conflict=markers", expect=1).stdout)
+        self.assertEqual(document["marked"][0]["path"], "a.txt")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei\nthree\n")
+        self.commit("--tx", document["tx"], expect=1)
+
+    def test_log_tells_of_partial_undos_and_of_journals_that_cannot_be_read(self):
+        self.write("a.txt", "a\n")
+        self.write("b.txt", "b\n")
+        self.galley("begin", expect=0)
+        self.call("Write", {"file_path": "a.txt", "content": "A\n"})
+        self.call("Write", {"file_path": "b.txt", "content": "B\n"})
+        self.commit(expect=0)
+        self.galley("undo", "1", "--path", "a.txt", expect=0)
+        newest, oldest = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
+        self.assertEqual(oldest["partly_undone_by"], [newest["id"]])
+        self.assertIn("partly undone by 2", self.galley("log", expect=0).stdout.decode())
+        # As retiring leaves it, which waits for late writers.
+        journal = self.work / ".galley" / "undo" / "1.j"
+        (self.work / ".galley" / "j" / "1.j").rename(journal)
+        damaged = bytearray(journal.read_bytes())
+        damaged[200] ^= 1
+        journal.write_bytes(bytes(damaged))
+        transactions = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
+        self.assertIn("problem", transactions[-1])
+        self.assertIn("cannot be read", self.galley("log", expect=0).stdout.decode())
+
 
 if __name__ == "__main__":
     unittest.main()
