@@ -10,7 +10,6 @@
 #include "engine/commit/writer_lock.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/audit.h"
-#include "staging/fs/disk_directory.h"
 #include "staging/sandbox/sandbox.h"
 
 namespace galley {
@@ -101,10 +100,6 @@ Result<Check> examine_disk(const Workspace& workspace) {
 
 std::vector<Check> examine_machine(const Workspace& workspace) {
   std::vector<Check> checks;
-  checks.push_back(has_openat2()
-                       ? ok("openat2", "paths are resolved by the kernel")
-                       : Check{"openat2", CheckStatus::kWarning,
-                               "the kernel has no openat2: paths are walked one by one", ""});
   SandboxOptions options;
   options.workspace = workspace.root_path();
   const SandboxProbe probe = probe_sandbox(options, workspace.clock());

@@ -85,12 +85,6 @@ Item openat2_item() {
           present ? "paths are resolved by the kernel" : "paths are walked component by component"};
 }
 
-Item cgroup_item() {
-  const std::string controllers = first_line("/sys/fs/cgroup", "cgroup.controllers");
-  if (!controllers.empty()) return {"cgroup v2", true, controllers + " (not used)"};
-  return {"cgroup v2", false, "not needed: memory and processor time are watched in /proc"};
-}
-
 Item layers_item(const SandboxOptions& options) {
   const auto home = LayerHome::open(options.layer_home);
   if (home)
@@ -119,8 +113,8 @@ Result<CommandResult> run_true(SandboxOptions options, const Clock& clock) {
 
 SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock) {
   SandboxProbe probe;
-  probe.items = {kernel_item(),  user_namespaces_item(), overlay_item(), landlock_item(),
-                 seccomp_item(), openat2_item(),         cgroup_item(),  layers_item(options)};
+  probe.items = {kernel_item(),  user_namespaces_item(), overlay_item(),      landlock_item(),
+                 seccomp_item(), openat2_item(),         layers_item(options)};
   SandboxOptions strict = options;
   strict.allow_copy = strict.force_copy = false;
   const auto whole = run_true(strict, clock);
