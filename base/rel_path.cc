@@ -112,7 +112,7 @@ RelPath RelPath::parent() const {
   return slash == std::string::npos ? RelPath() : RelPath(text_.substr(0, slash));
 }
 
-std::vector<std::string_view> RelPath::components() const {
+std::vector<std::string_view> RelPath::components() const& {
   std::vector<std::string_view> parts;
   const std::string_view all = text_;
   for (size_t start = 0; start < all.size();) {

@@ -39,7 +39,9 @@ class RelPath {
   [[nodiscard]] std::string_view name() const;
   /// The path without its last component; the root's parent is the root.
   [[nodiscard]] RelPath parent() const;
-  [[nodiscard]] std::vector<std::string_view> components() const;
+  [[nodiscard]] std::vector<std::string_view> components() const&;
+  /// They point into the path, so it has to have a name.
+  [[nodiscard]] std::vector<std::string_view> components() const&& = delete;
   /// `child` may be any RelPath; joining keeps every invariant but the length, hence a Result.
   [[nodiscard]] Result<RelPath> join(const RelPath& child) const;
   /// True when this path lies strictly below `ancestor`.

@@ -72,7 +72,7 @@ function(galley_tests folder)
   target_compile_definitions(test_${name} PRIVATE
     GALLEY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALLEY_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # The rooms that a test runs are optimised; its own code need not be.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(test_${name} PRIVATE -O0)
   list(LENGTH sources count)
   if(count GREATER 2)
     galley_precompile(test_${name} ${GALLEY_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)

@@ -33,7 +33,8 @@ std::string joined(const std::vector<std::string>& parts) {
 class LinkWalk {
  public:
   LinkWalk(const ProposedTree& tree, const RelPath& link, std::string_view target) : tree_(tree) {
-    for (const auto part : link.parent().components()) here_.emplace_back(part);
+    const RelPath parent = link.parent();
+    for (const auto part : parent.components()) here_.emplace_back(part);
     push_front(todo_, target);
   }
 
