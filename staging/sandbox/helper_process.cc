@@ -139,7 +139,8 @@ class Conversation {
       return fail(ErrorKind::kInternal, "sandbox.helper_died",
                   "galley-sandbox ended without a report; nothing was staged");
     }
-    return HelperRun{report_, std::move(out_capture_).finish(), std::move(err_capture_).finish()};
+    return HelperRun{
+        report_, std::move(out_capture_).finish(), std::move(err_capture_).finish(), {}};
   }
 
  private:
@@ -193,6 +194,13 @@ class Conversation {
 
 }  // namespace
 
+void EndingProcess::wait() {
+  if (pid_ < 0) return;
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
 Result<HelperRun> run_helper(const std::string& helper, const SandboxRequest& request,
                              const Command& command) {
   GALLEY_ASSIGN(Ends control, make_control());
@@ -215,10 +223,10 @@ Result<HelperRun> run_helper(const std::string& helper, const SandboxRequest& re
   const auto sent = send_all(control.ours.get(), framed);
   Conversation conversation(command, std::move(control.ours), std::move(out.ours),
                             std::move(err.ours));
+  EndingProcess ending(pid);
   auto run = conversation.run();
-  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
   if (!sent) return fail(sent.error());
+  if (run) run->helper = std::move(ending);
   return run;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <vector>
@@ -32,6 +33,13 @@ Error unavailable(const std::string& why) {
           "no directory can hold a command's layer:" + why +
               "; set TMPDIR to a directory on ext4, xfs, btrfs or tmpfs",
           "", 0};
+}
+
+Result<void> erase_home(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  GALLEY_ASSIGN(const auto parent, open_disk_directory(path.substr(0, std::max<size_t>(slash, 1))));
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
+  return erase_layer(*parent, name);
 }
 
 }  // namespace
@@ -65,7 +73,11 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
     }
     GALLEY_ASSIGN(auto directory, open_disk_directory(wanted));
     GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateMode));
-    const std::string why = why_not(*directory);
+    // One that layers were made in before has shown that it can hold them.
+    GALLEY_ASSIGN(const FileStat run, directory->stat(*RelPath::parse("run")));
+    GALLEY_ASSIGN(const FileStat staged, directory->stat(*RelPath::parse("staged")));
+    const bool is_proven = run.kind == FileKind::kDirectory || staged.kind == FileKind::kDirectory;
+    const std::string why = is_proven ? std::string() : why_not(*directory);
     if (!why.empty()) return unavailable(" " + wanted + ": " + why);
     return LayerHome(std::move(directory), wanted, false);
   }
@@ -89,11 +101,26 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
 LayerHome::~LayerHome() {
   if (!is_ours_ || directory_ == nullptr) return;
   directory_.reset();
-  const size_t slash = path_.rfind('/');
-  const auto parent = open_disk_directory(path_.substr(0, slash));
-  const auto name = RelPath::parse(path_.substr(slash + 1));
   // A destructor has nobody to tell; what is left lies in a private directory of $TMPDIR.
-  if (parent && name) (void)erase_layer(**parent, *name);
+  (void)erase_home(path_);
+}
+
+Result<std::string> LayerHome::make_lasting() {
+  GALLEY_ASSIGN(LayerHome home, open(""));
+  home.is_ours_ = false;
+  return home.path_;
+}
+
+bool is_layer_home(const std::string& path) {
+  struct stat found {};
+  const bool is_named_so =
+      path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
+  return is_named_so && lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+         found.st_uid == geteuid() && (found.st_mode & 0777U) == kPrivateMode;
+}
+
+Result<void> remove_layer_home(const std::string& path) {
+  return is_layer_home(path) ? erase_home(path) : Result<void>();
 }
 
 }  // namespace galley

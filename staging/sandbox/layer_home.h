@@ -29,6 +29,9 @@ class LayerHome {
   LayerHome& operator=(LayerHome&&) = delete;
   ~LayerHome();
 
+  /// Makes a fresh one that stays when we are gone; remove_layer_home() takes it away.
+  static Result<std::string> make_lasting();
+
   [[nodiscard]] const Directory& directory() const { return *directory_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -39,6 +42,12 @@ class LayerHome {
   std::string path_;
   bool is_ours_;
 };
+
+/// Whether a lasting home is still there and still ours alone: what lies in a directory for
+/// temporary files may be swept away, and others may put their own there.
+[[nodiscard]] bool is_layer_home(const std::string& path);
+/// Removes a lasting home with all it holds. Absent is fine; what is not ours is left alone.
+[[nodiscard]] Result<void> remove_layer_home(const std::string& path);
 
 /// Empty when an upper layer can lie in this directory, else what is missing.
 [[nodiscard]] std::string why_no_upper_layer(const Directory& directory);

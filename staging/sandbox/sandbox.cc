@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/sandbox/afterwards.h"
 #include "staging/sandbox/copy_run.h"
 #include "staging/sandbox/helper_process.h"
 #include "staging/sandbox/kept_set.h"
@@ -59,6 +60,10 @@ class Sandbox final : public CommandRunner {
         clock_(&clock),
         is_copying_(is_copying) {}
 
+  ~Sandbox() override;
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
   Result<void> prepare();
   Result<CommandResult> run(const Command& command, Overlay& overlay) override;
 
@@ -68,9 +73,17 @@ class Sandbox final : public CommandRunner {
                                           SandboxRequest request);
   Result<CommandResult> run_on_copy(const Command& command, Overlay& overlay,
                                     SandboxRequest request);
-  Result<CommandResult> start(const Command& command, const SandboxRequest& request);
+  Result<CommandResult> start(const Command& command, const SandboxRequest& request,
+                              EndingProcess& helper);
   Result<std::shared_ptr<SharedLayer>> staged_layer(const Overlay& overlay);
-  Result<void> make_run_directory(const RelPath& place);
+  /// Where one command's layers lie, and what the workspace's root looked like then.
+  struct RunPlace {
+    RelPath path;
+    FileStat root;
+  };
+  Result<RunPlace> make_run_directory();
+  Result<RelPath> take_run_directory();
+  void clear_afterwards(const RelPath& place, EndingProcess helper);
   Result<KeptSet> keep_between_runs(const Command& command, SandboxRequest& request);
   Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
                        CommandResult& result);
@@ -95,13 +108,29 @@ class Sandbox final : public CommandRunner {
   std::vector<std::shared_ptr<SharedLayer>> layers_;  ///< newest last
   std::atomic<uint64_t> next_number_ = 1;
   std::atomic<bool> is_copying_;
+  std::optional<RunPlace> spare_;  ///< for the next command
+  uint64_t runs_ = 0;
+  Afterwards afterwards_;  ///< the last member: its work uses the others
 };
+
+Sandbox::~Sandbox() {
+  afterwards_.finish();
+  // A destructor has nobody to tell; the next one that uses this home clears it.
+  if (spare_) (void)erase_layer(home_.directory(), spare_->path);
+}
 
 Result<void> Sandbox::prepare() {
   const auto make = [](const LayerHome& home, const char* name, bool is_fresh) -> Result<void> {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-    if (is_fresh) GALLEY_TRY(erase_layer(home.directory(), path));
-    return make_directories(home.directory(), path, kPrivateMode);
+    GALLEY_TRY(make_directories(home.directory(), path, kPrivateMode));
+    if (!is_fresh) return {};
+    GALLEY_ASSIGN(const auto directory, home.directory().open_directory(path));
+    GALLEY_ASSIGN(const auto entries, directory->list());
+    for (const DirectoryEntry& entry : entries) {
+      GALLEY_ASSIGN(const RelPath left, RelPath::parse(entry.name));
+      GALLEY_TRY(erase_layer(*directory, left));
+    }
+    return {};
   };
   // Staged layers and runs of a process that was killed are of no use; scratch is.
   GALLEY_TRY(make(home_, "run", true));
@@ -139,19 +168,39 @@ Result<std::shared_ptr<SharedLayer>> Sandbox::staged_layer(const Overlay& overla
   return fresh;
 }
 
-Result<void> Sandbox::make_run_directory(const RelPath& place) {
+Result<Sandbox::RunPlace> Sandbox::make_run_directory() {
   const Directory& home = home_.directory();
-  GALLEY_TRY(home.make_directory(place, kPrivateMode));
   GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
-  GALLEY_TRY(imitate_owner(home, place, root));
+  RunPlace place{numbered("run", next_number_++), root};
+  GALLEY_TRY(home.make_directory(place.path, kPrivateMode));
+  GALLEY_TRY(imitate_owner(home, place.path, root));
   for (const char* name : {"upper", "work"}) {
-    GALLEY_ASSIGN(const RelPath path, place.join(*RelPath::parse(name)));
+    GALLEY_ASSIGN(const RelPath path, place.path.join(*RelPath::parse(name)));
     GALLEY_TRY(home.make_directory(path, kPrivateMode));
     GALLEY_TRY(imitate_owner(home, path, root));
   }
-  GALLEY_ASSIGN(const RelPath upper, place.join(*RelPath::parse("upper")));
+  GALLEY_ASSIGN(const RelPath upper, place.path.join(*RelPath::parse("upper")));
   GALLEY_ASSIGN(const auto opened, home.open_directory(upper));
-  return imitate_root(*opened, *workspace_);
+  GALLEY_TRY(imitate_root(*opened, *workspace_));
+  return place;
+}
+
+/// One that was made beforehand, while the workspace's root still looks as it did then.
+Result<RelPath> Sandbox::take_run_directory() {
+  std::optional<RunPlace> ready;
+  {
+    const std::lock_guard lock(layers_mutex_);
+    ready = std::exchange(spare_, std::nullopt);
+  }
+  if (ready) {
+    GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
+    const FileStat& then = ready->root;
+    const bool is_same = root.mode == then.mode && root.uid == then.uid && root.gid == then.gid;
+    if (is_same) return ready->path;
+    GALLEY_TRY(erase_layer(home_.directory(), ready->path));
+  }
+  GALLEY_ASSIGN(const RunPlace made, make_run_directory());
+  return made.path;
 }
 
 Result<KeptSet> Sandbox::keep_between_runs(const Command& command, SandboxRequest& request) {
@@ -216,9 +265,11 @@ Result<CommandResult> Sandbox::run_locked(const Command& command, Overlay& overl
   return run_on_copy(command, overlay, std::move(request));
 }
 
-Result<CommandResult> Sandbox::start(const Command& command, const SandboxRequest& request) {
+Result<CommandResult> Sandbox::start(const Command& command, const SandboxRequest& request,
+                                     EndingProcess& helper) {
   const auto started = clock_->steady();
   GALLEY_ASSIGN(HelperRun ended, run_helper(options_.helper, request, command));
+  helper = std::move(ended.helper);
   GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
   result.wall = clock_->steady() - started;
   return result;
@@ -227,13 +278,14 @@ Result<CommandResult> Sandbox::start(const Command& command, const SandboxReques
 Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay& overlay,
                                                  SandboxRequest request) {
   GALLEY_ASSIGN(const auto staged, staged_layer(overlay));
-  const RelPath place = numbered("run", next_number_++);
-  GALLEY_TRY(make_run_directory(place));
+  GALLEY_TRY(afterwards_.take_failure());
+  GALLEY_ASSIGN(const RelPath place, take_run_directory());
   GALLEY_ASSIGN(const KeptSet kept, keep_between_runs(command, request));
   request.lowers = {staged->path, lower_home().path() + "/scratch"};
   request.upper_home = below_home(place);
+  EndingProcess helper;
   const auto run_and_read_back = [&]() -> Result<CommandResult> {
-    GALLEY_ASSIGN(CommandResult result, start(command, request));
+    GALLEY_ASSIGN(CommandResult result, start(command, request, helper));
     GALLEY_ASSIGN(const RelPath upper_path, place.join(*RelPath::parse("upper")));
     GALLEY_ASSIGN(const auto upper, home_.directory().open_directory(upper_path));
     GALLEY_TRY(collect(command, *upper, overlay, result));
@@ -241,9 +293,27 @@ Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay
     return result;
   };
   auto result = run_and_read_back();
-  const auto erased = erase_layer(home_.directory(), place);
-  if (result && !erased) return fail(erased.error());
+  clear_afterwards(place, std::move(helper));
   return result;
+}
+
+/// What is left of a run goes when its mounts are gone, and the place of the next one is made:
+/// neither is waited for.
+void Sandbox::clear_afterwards(const RelPath& place, EndingProcess helper) {
+  const auto ending = std::make_shared<EndingProcess>(std::move(helper));
+  afterwards_.post([this, place, ending]() -> Result<void> {
+    ending->wait();
+    GALLEY_TRY(erase_layer(home_.directory(), place));
+    {
+      // Who ran one command may never run another.
+      const std::lock_guard lock(layers_mutex_);
+      if (spare_ || ++runs_ < 2) return {};
+    }
+    GALLEY_ASSIGN(RunPlace made, make_run_directory());
+    const std::lock_guard lock(layers_mutex_);
+    if (!spare_) spare_ = std::move(made);
+    return {};
+  });
 }
 
 Result<CommandResult> Sandbox::run_on_copy(const Command& command, Overlay& overlay,
@@ -256,7 +326,8 @@ Result<CommandResult> Sandbox::run_on_copy(const Command& command, Overlay& over
   GALLEY_ASSIGN(const auto outputs, scratch());
   GALLEY_ASSIGN(CopyRun copy, CopyRun::make(overlay, *outputs, options_.workspace));
   copy.adapt(request);
-  GALLEY_ASSIGN(CommandResult result, start(command, request));
+  EndingProcess helper;
+  GALLEY_ASSIGN(CommandResult result, start(command, request, helper));
   GALLEY_ASSIGN(std::vector<RelPath> deleted, copy.extract());
   GALLEY_TRY(collect(command, copy.upper(), overlay, result));
   GALLEY_TRY(absorb(command, copy.upper(), overlay, result, std::move(deleted)));

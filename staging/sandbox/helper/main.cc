@@ -160,7 +160,37 @@ bool admit(pid_t child, const SandboxRequest& request, const Links& links, const
   return write(links.lifeline_write.get(), "g", 1) == 1 || failed(failure, "start pid 1");
 }
 
-/// Waits for pid 1 to be gone, and with it every process; kills it when the engine says so or dies.
+/// What pid 1 and the command's process say of the end.
+class Notes {
+ public:
+  explicit Notes(int fd) : fd_(fd) {
+    report_.os_error = ECHILD;
+    (void)!std::snprintf(report_.step, sizeof report_.step, "hear from pid 1");
+    (void)fcntl(fd_, F_SETFL, O_NONBLOCK);
+  }
+  void read_all() {
+    HelperReport note;
+    while (read(fd_, &note, sizeof note) == sizeof note) {
+      is_alone_ = is_alone_ || note.is_alone != 0;
+      // A failed exec is told by the command's process, then pid 1 reports its exit: keep the
+      // first.
+      if (report_.outcome != HelperOutcome::kExecFailed && report_.os_error == ECHILD) {
+        report_ = note;
+      }
+    }
+  }
+  /// Whether pid 1 is about to end and nobody else is left.
+  [[nodiscard]] bool is_alone() const { return is_alone_; }
+  [[nodiscard]] const HelperReport& report() const { return report_; }
+
+ private:
+  int fd_;
+  bool is_alone_ = false;
+  HelperReport report_;
+};
+
+/// Waits until pid 1 is gone, and with it every process, or says that it is the last of them; kills
+/// it when the engine says so or dies.
 HelperReport watch(pid_t child, int process_fd, const Links& links, const SandboxRequest& request) {
   const auto started = std::chrono::steady_clock::now();
   const auto ran = [&] {
@@ -171,32 +201,31 @@ HelperReport watch(pid_t child, int process_fd, const Links& links, const Sandbo
   // pid 1 keeps the time itself; this is for the case that its set-up hangs.
   constexpr uint64_t kSlackMs = 2000;
   const uint64_t longest = request.wall_ms == 0 ? 0 : request.wall_ms + request.grace_ms + kSlackMs;
+  Notes notes(links.notes_read.get());
   bool is_cancelled = false;
   bool is_late = false;
+  bool is_silent = false;  // nobody holds the other end of the notes any more
   for (;;) {
-    pollfd polled[2] = {{process_fd, POLLIN, 0}, {is_cancelled ? -1 : kControlFd, POLLIN, 0}};
+    pollfd polled[3] = {{process_fd, POLLIN, 0},
+                        {is_cancelled ? -1 : kControlFd, POLLIN, 0},
+                        {is_silent ? -1 : links.notes_read.get(), POLLIN, 0}};
     constexpr int kOneHourMs = 3'600'000;
     const uint64_t now = ran();
     const int timeout = longest == 0 || is_late ? kOneHourMs
                         : now >= longest
                             ? 0
                             : static_cast<int>(std::min<uint64_t>(longest - now, kOneHourMs));
-    (void)poll(polled, 2, timeout);
+    (void)poll(polled, 3, timeout);
     if (polled[0].revents != 0) break;
+    if (polled[2].revents != 0) notes.read_all();
+    if (notes.is_alone()) return notes.report();
+    is_silent = is_silent || (polled[2].revents & POLLHUP) != 0;
     if (polled[1].revents != 0) is_cancelled = true;
     if (longest != 0 && ran() >= longest) is_late = true;
     if (is_cancelled || is_late) (void)kill(child, SIGKILL);
   }
-  (void)waitpid(child, nullptr, 0);
-  HelperReport report;
-  report.os_error = ECHILD;
-  (void)!std::snprintf(report.step, sizeof report.step, "hear from pid 1");
-  (void)fcntl(links.notes_read.get(), F_SETFL, O_NONBLOCK);
-  HelperReport note;
-  while (read(links.notes_read.get(), &note, sizeof note) == sizeof note) {
-    // A failed exec is told by the command's process, then pid 1 reports its exit: keep the first.
-    if (report.outcome != HelperOutcome::kExecFailed && report.os_error == ECHILD) report = note;
-  }
+  notes.read_all();
+  HelperReport report = notes.report();
   const bool has_ended = report.outcome == HelperOutcome::kEnded;
   if (is_cancelled || (is_late && !has_ended)) {
     report.outcome = HelperOutcome::kEnded;
@@ -206,6 +235,12 @@ HelperReport watch(pid_t child, int process_fd, const Links& links, const Sandbo
     report.figure = ran();
   }
   return report;
+}
+
+/// Lets go of the command's output, so that its end is seen when the last of its processes ends.
+void let_go_of_output() {
+  const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; null.is_open() && fd < kControlFd; ++fd) (void)dup2(null.get(), fd);
 }
 
 HelperReport run_in_namespaces(const SandboxRequest& request) {
@@ -235,6 +270,7 @@ HelperReport run_in_namespaces(const SandboxRequest& request) {
   links.notes_write = Fd();
   links.lifeline_read = Fd();
   trees = LayerTrees();
+  let_go_of_output();
   const Fd closes_itself(process_fd);
   return watch(child, process_fd, links, request);
 }
@@ -252,5 +288,9 @@ int main() {
   }
   HelperReport report = request.copy_level != 0 ? run_on_copy(request) : run_in_namespaces(request);
   report.landlock_abi = landlock_abi();
-  return write(kControlFd, &report, sizeof report) == sizeof report ? 0 : 1;
+  const bool is_told = write(kControlFd, &report, sizeof report) == sizeof report;
+  // Nobody waits for this: the kernel takes the namespaces and their mounts down.
+  while (waitpid(-1, nullptr, 0) > 0) {
+  }
+  return is_told ? 0 : 1;
 }

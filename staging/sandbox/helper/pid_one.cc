@@ -186,7 +186,17 @@ class PidOne {
     (void)kill(-1, SIGTERM);
   }
 
+  /// Whoever loses its parent becomes a child of pid 1, so no child is nobody at all.
+  static bool is_alone() {
+    pid_t ended = 0;
+    do {
+      ended = waitpid(-1, nullptr, WNOHANG | __WALL);
+    } while (ended > 0);
+    return ended < 0 && errno == ECHILD;
+  }
+
   [[noreturn]] void finish() {
+    report_.is_alone = is_alone() ? 1 : 0;
     Usage last;
     add_waited_for(last);
     note_peaks(last);

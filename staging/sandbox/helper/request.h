@@ -12,11 +12,12 @@
 //
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
 //   engine -> helper   one byte kCancelByte, any time later; the end of the stream means the same
-//   helper -> engine   one HelperReport, when every process of the command is dead
+//   helper -> engine   one HelperReport, when every process of the command is dead; the helper
+//                      itself ends when the kernel has taken the namespaces down
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790001;  // "galley", 1
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790002;  // "galley", 2
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 inline constexpr char kCancelByte = 'c';
@@ -69,8 +70,8 @@ struct HelperReport {
   uint64_t peak_memory_bytes = 0;
   uint64_t written_bytes = 0;
   uint32_t landlock_abi = 0;
-  uint32_t reserved = 0;
-  char step[64] = {};  ///< of the set-up that failed
+  uint32_t is_alone = 0;  ///< of pid 1's note: no other process is left in its namespace
+  char step[64] = {};     ///< of the set-up that failed
 };
 
 /// Calls `field` for every member, in wire order: the one place that knows the order.

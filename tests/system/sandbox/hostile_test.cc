@@ -228,6 +228,7 @@ TEST_P(SandboxHostile, TreesTooDeepForAPathAreErasedAllTheSame) {
         "import os\nfor i in range(400):\n os.mkdir('d' * 20); os.chdir('d' * 20)\n"
         "open('x', 'w').close(); os.chmod('.', 0); exit(1)");
     EXPECT_EQ(result.exit_code, 1) << result.standard_error.text();
+    world.drop_runner();
     EXPECT_TRUE(std::filesystem::is_empty(world.home() + "/run"));
   });
 }

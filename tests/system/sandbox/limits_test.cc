@@ -139,6 +139,7 @@ TEST_P(SandboxLimits, FileOfFiveGigabytesStopsAtTheLimit) {
     result = world.sh("dd if=/dev/zero of=big bs=1M count=5000 2> /dev/null");
     EXPECT_TRUE(result.breach.has_value());
     EXPECT_FALSE(result.effects_staged);
+    world.drop_runner();
     EXPECT_TRUE(std::filesystem::is_empty(world.home() + "/run"));
   });
 }
