@@ -194,6 +194,21 @@ class CommandLine {
     call->add_option("args", args_.input, "JSON object; - is standard input")->required();
     App* validate = add("validate", "Ask the gate", kTransactionGroup);
     add_tx(validate);
+    validate->add_flag("--fix", args_.fix,
+                       "First stage what the validators with fix = true make of it");
+    validate->add_flag(
+        "--bisect", args_.bisect,
+        "When it is refused, find the smallest part that is, and the largest that passes");
+    validate->add_option("--budget", args_.budget_s, "Seconds that --bisect may take (60)")
+        ->type_name("N");
+    App* approve =
+        add("approve", "Say yes beforehand to what a rule asks about", kTransactionGroup);
+    add_tx(approve);
+    approve
+        ->add_option("proposal", args_.proposal,
+                     "What was looked at: its id, or the first digits of it")
+        ->required();
+    approve->add_option("--by", args_.name, "Who says so; for the record")->type_name("NAME");
     App* commit = add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup);
     add_tx(commit);
     commit->add_option("--proposal", args_.proposal, "Commit only if this is what is proposed")
@@ -202,6 +217,7 @@ class CommandLine {
     App* rollback =
         add("rollback", "Drop a transaction, or go back to a savepoint", kTransactionGroup);
     add_tx(rollback);
+    rollback->add_option("--to", args_.to, "Go back to this savepoint")->type_name("NAME");
   }
 
   void add_candidate_commands() {
@@ -215,13 +231,38 @@ class CommandLine {
     add_conflict(pick);
   }
 
+  /// Bounds that a command is given; they can only be tighter than galley.toml's.
+  void add_exec_options(App* command) {
+    ExecArguments& exec = args_.exec;
+    const auto add_size = [command](const char* name, uint64_t& bytes, const char* about) {
+      command->add_option(name, bytes, about)
+          ->transform(CLI::AsSizeValue(false))
+          ->type_name("SIZE");
+    };
+    command->add_flag("--network", exec.shares_network, "Give it the host's network");
+    command->add_flag("--deterministic", exec.is_deterministic,
+                      "A fixed time, zone and locale, and no network");
+    command->add_option("--timeout", exec.timeout_s, "Seconds it may run")
+        ->check(CLI::PositiveNumber)
+        ->type_name("N");
+    command->add_option("--cpu", exec.cpu_s, "Seconds of processor time of all its processes")
+        ->type_name("N");
+    command->add_option("--processes", exec.processes, "Processes and threads at once")
+        ->type_name("N");
+    add_size("--memory", exec.memory_bytes, "Memory of all its processes, such as 512mb");
+    add_size("--file-size", exec.file_bytes, "Of any one file it writes");
+    add_size("--written", exec.written_bytes, "Written by all its processes");
+    add_size("--output", exec.output_bytes, "Kept of each of stdout and stderr");
+  }
+
   void add_exec_commands() {
     App* exec =
         add("exec", "Run a command on the proposed tree; stage what it changes", kTransactionGroup);
     add_tx(exec);
-    exec->add_flag("--keep-on-failure", args_.keep_on_failure,
+    exec->add_flag("--keep-on-failure", args_.exec.keep_on_failure,
                    "Stage the changes of a command that failed too");
-    exec->add_flag("--network", args_.shares_network, "Give it the host's network");
+    exec->add_flag("--propose-ignored", args_.exec.proposes_ignored, "Stage what git ignores too");
+    add_exec_options(exec);
     exec->add_option("words", args_.words, "Program and arguments, after --")->required();
   }
 
@@ -255,6 +296,7 @@ class CommandLine {
     query->add_option("sql", args_.name, "A SELECT statement")->required();
     App* at = add("at", "Run a command on the tree as it was after a transaction", kHistoryGroup);
     at->add_option("id", args_.id, "Transaction")->required();
+    add_exec_options(at);
     at->add_option("words", args_.words, "Program and arguments, after --")->required();
   }
 

@@ -55,6 +55,21 @@ struct EditArguments {
   std::vector<std::string> choose;  ///< --at ID: of an ambiguous edit
 };
 
+/// exec and at: what the command may use, within galley.toml; 0 is what galley.toml says.
+struct ExecArguments {
+  double timeout_s = 0;
+  uint64_t cpu_s = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t file_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t output_bytes = 0;
+  uint32_t processes = 0;
+  bool keep_on_failure = false;
+  bool shares_network = false;
+  bool is_deterministic = false;
+  bool proposes_ignored = false;
+};
+
 /// Everything the command line can say. One field group a command; `command` says which counts.
 struct Arguments {
   GlobalArguments global;
@@ -62,6 +77,7 @@ struct Arguments {
   std::string subcommand;  ///< of tools, audit, policy, hook, rescue
   DiffArguments diff;
   EditArguments edit;
+  ExecArguments exec;
   std::string tx;                  ///< --tx
   std::string id;                  ///< of show, undo, at
   std::string name;                ///< a tool, savepoint, path or SQL text
@@ -78,8 +94,9 @@ struct Arguments {
   bool all = false;
   bool force = false;
   bool repair = false;
-  bool keep_on_failure = false;
-  bool shares_network = false;  ///< exec --network host
+  bool fix = false;       ///< validate --fix
+  bool bisect = false;    ///< validate --bisect
+  uint32_t budget_s = 0;  ///< validate --budget; 0: the default
 };
 
 /// What parsing ended with: arguments to run, or text to print with an exit status.

@@ -23,6 +23,7 @@ constexpr std::array kCommands = {
     Row{"fork", "", run_fork},
     Row{"pick", "", run_pick},
     Row{"validate", "", run_validate},
+    Row{"approve", "", run_approve},
     Row{"commit", "", run_commit},
     Row{"rollback", "", run_rollback},
     Row{"log", "", run_log},

@@ -17,6 +17,7 @@ int run_status(Session& session);
 int run_diff(Session& session);
 int run_call(Session& session);
 int run_validate(Session& session);
+int run_approve(Session& session);
 int run_commit(Session& session);
 int run_rollback(Session& session);
 int run_savepoint(Session& session);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -15,12 +17,37 @@ namespace {
 
 constexpr int kSignalBase = 128;
 
+CommandLimits limits_of(const ExecArguments& exec) {
+  CommandLimits limits;
+  const auto set = [](auto& limit, auto wanted) {
+    if (wanted > 0) limit = wanted;
+  };
+  constexpr double kMsPerSecond = 1000;
+  constexpr double kLongestS = 1e9;
+  const double timeout_ms = std::min(exec.timeout_s, kLongestS) * kMsPerSecond;
+  if (timeout_ms > 0) {
+    limits.wall = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(timeout_ms)));
+  }
+  if (exec.cpu_s > 0) limits.cpu = std::chrono::seconds(std::min<uint64_t>(exec.cpu_s, kLongestS));
+  set(limits.max_memory_bytes, exec.memory_bytes);
+  set(limits.max_processes, exec.processes);
+  set(limits.max_file_bytes, exec.file_bytes);
+  set(limits.max_written_bytes, exec.written_bytes);
+  set(limits.max_stdout_bytes, exec.output_bytes);
+  set(limits.max_stderr_bytes, exec.output_bytes);
+  return limits;
+}
+
 Command command_of(Session& session) {
   const Arguments& arguments = session.arguments();
   Command command;
   command.argv = arguments.words;
-  if (arguments.shares_network) command.network = NetworkAccess::kHost;
-  if (arguments.keep_on_failure) command.effects = EffectsRule::kStageAlways;
+  const ExecArguments& exec = arguments.exec;
+  if (exec.shares_network) command.network = NetworkAccess::kHost;
+  if (exec.keep_on_failure) command.effects = EffectsRule::kStageAlways;
+  command.is_deterministic = exec.is_deterministic;
+  command.propose_ignored = exec.proposes_ignored;
+  command.limits = limits_of(exec);
   if (!session.is_json()) {
     command.on_output = [&session](OutputStream stream, std::string_view text) {
       const std::string shown =

@@ -133,22 +133,6 @@ Result<int> call(Session& session) {
   return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
 }
 
-Result<int> validate(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
-  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
-  Json document = {{"schema", "galley.validate/1"}, {"ok", preview.verdict.is_approved()}};
-  document["tx"] = transaction.id();
-  document["proposal"] = preview.proposal.id().hex();
-  document["verdict"] = verdict_json(preview.verdict);
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(verdict_text(preview.verdict, session.terminal().has_color()));
-  }
-  return preview.verdict.is_approved() ? kExitDone : kExitNo;
-}
-
 /// A proposal's id in full or its first digits, as the verdict shows them.
 Result<void> check_expected(const Proposal& proposal, const std::string& wanted) {
   constexpr size_t kFewestDigits = 8;
@@ -156,6 +140,35 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
   return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
               "what is proposed now is " + proposal.id().hex() + ", not '" + wanted +
                   "'; look at the diff again");
+}
+
+/// The id in full, also of a proposal that no transaction here holds; else the open one's.
+Result<ContentId> approved_proposal(Session& session, Workspace& workspace) {
+  const std::string& wanted = session.arguments().proposal;
+  if (const auto whole = ContentId::from_hex(wanted)) return *whole;
+  GALLEY_ASSIGN(Transaction transaction, workspace.resume(session.arguments().tx));
+  const Proposal proposal = Proposal::freeze(transaction.overlay());
+  GALLEY_TRY(check_expected(proposal, wanted));
+  return proposal.id();
+}
+
+Result<int> approve(Session& session) {
+  const Arguments& arguments = session.arguments();
+  if (!arguments.global.agent.empty()) {
+    return fail(ErrorKind::kRefused, "approval.by_agent",
+                "an agent does not approve; have a person say it, without --agent");
+  }
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const ContentId proposal, approved_proposal(session, *workspace));
+  const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
+  GALLEY_TRY(workspace->approve(proposal, by));
+  if (session.is_json()) {
+    session.print(Json{
+        {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}});
+  }
+  session.say("approved " + proposal.hex() +
+              " and nothing else; one more staged byte makes it void");
+  return kExitDone;
 }
 
 Result<int> commit_transaction(Session& session, Workspace& workspace, const std::string& id) {
@@ -266,7 +279,7 @@ int run_begin(Session& session) { return session.finish(begin(session)); }
 int run_status(Session& session) { return session.finish(status(session)); }
 int run_diff(Session& session) { return session.finish(diff(session)); }
 int run_call(Session& session) { return session.finish(call(session)); }
-int run_validate(Session& session) { return session.finish(validate(session)); }
+int run_approve(Session& session) { return session.finish(approve(session)); }
 int run_commit(Session& session) { return session.finish(commit(session)); }
 int run_rollback(Session& session) { return session.finish(rollback(session)); }
 

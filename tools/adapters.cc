@@ -206,7 +206,10 @@ Result<void> add_paths(const FileEdit& file, Intent& intent) {
     if (text->empty() || *text == "/dev/null") continue;
     GALLEY_ASSIGN(RelPath path, RelPath::parse(*text));
     const bool is_source = text == &file.path || text == &file.other_path;
-    (keeps_source && is_source ? intent.reads : intent.writes).push_back(std::move(path));
+    const bool is_left =
+        file.op == FileOp::kRename && is_source;  // its content can be read elsewhere
+    if (is_left || (keeps_source && is_source)) intent.reads.push_back(path);
+    if (!keeps_source || !is_source) intent.writes.push_back(std::move(path));
   }
   return {};
 }
@@ -225,6 +228,7 @@ struct IntentOf {
   Result<void> operator()(const MakeSymlink& op) { return write(op.path); }
   Result<void> operator()(const MakeDirectory& op) { return write(op.path); }
   Result<void> operator()(const MovePath& op) {
+    GALLEY_TRY(read(op.from));
     GALLEY_TRY(write(op.from));
     return write(op.to);
   }

@@ -124,6 +124,9 @@ struct ToolContext {
   CommandRunner* commands = nullptr;           ///< null: no command can be run
   std::function<void(const ToolLog&)> logger;  ///< may be empty
   SecretProvider secrets;                      ///< may be empty
+  /// Which files may be shown by what looks through directories; empty: all. A file that is named
+  /// was judged by its intent.
+  std::function<bool(const RelPath&)> may_read;
 };
 
 /// One verb an agent can say.

@@ -88,6 +88,7 @@ class Walk {
     if (!path) return true;
     const bool is_directory = entry.kind == FileKind::kDirectory;
     if (is_ignored(*path, is_directory)) return true;
+    if (!is_directory && context_.may_read && !context_.may_read(*path)) return true;
     if (++visited_ > kMaxWalkedPaths) {
       return fail(ErrorKind::kQuota, "limit.walk",
                   "the search would look at more than " + std::to_string(kMaxWalkedPaths) +

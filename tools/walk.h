@@ -17,7 +17,7 @@ enum class WalkStep : uint8_t { kGoOn, kSkipDirectory, kStop };
 
 /// Visits everything below `under` in the proposed tree, sorted, directories before what they hold.
 /// Protected directories are left out, and, unless `include_ignored`, what the .gitignore files on
-/// the way down ignore. Links are not followed.
+/// the way down ignore, and files that the context may not show. Links are not followed.
 /// Errors: kTimeout, reason `tool.timeout`; kQuota, reason `limit.walk`, beyond kMaxWalkedPaths.
 Result<void> walk(ToolContext& context, const RelPath& under, bool include_ignored,
                   const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit);

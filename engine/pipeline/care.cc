@@ -10,6 +10,8 @@
 #include "engine/commit/writer_lock.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/audit.h"
+#include "engine/pipeline/scratch.h"
+#include "staging/sandbox/layer_home.h"
 #include "staging/sandbox/sandbox.h"
 
 namespace galley {
@@ -152,10 +154,15 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   GALLEY_ASSIGN(const WriterLock lock,
                 WriterLock::take(state, workspace.clock(), lock_timeout(workspace)));
   if (!dry_run) GALLEY_TRY(workspace.restore_audit());
+  GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(
       const LeftoverReport leftovers,
       clear_leftovers(workspace.root(), state, lock, workspace.clock(), kMaxStageAge, dry_run));
-  for (const std::string& id : leftovers.stages) cleared.push_back({"open transaction " + id, 0});
+  for (const std::string& id : leftovers.stages) {
+    cleared.push_back({"open transaction " + id, 0});
+    const auto home = homes.find(id);
+    if (home != homes.end() && !dry_run) GALLEY_TRY(remove_layer_home(home->second));
+  }
   for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
   if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
   GALLEY_TRY(clear_history(workspace, dry_run, cleared));

@@ -6,6 +6,7 @@
 
 #include "engine/commit/publisher.h"
 #include "engine/history/rebase.h"
+#include "engine/pipeline/approvals.h"
 #include "engine/validators/factory.h"
 #include "staging/sandbox/host_process.h"
 
@@ -105,18 +106,29 @@ Config config_for(const Config& config, const TransactionOptions& who) {
 
 }  // namespace
 
-Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
-                      const std::function<void(const GateProgress&)>& on_progress) {
+Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
+                           const TransactionOptions& who, JudgeOptions options) {
   const Config config = config_for(workspace.config, who);
   GALLEY_ASSIGN(auto validators,
                 make_validators(config, *workspace.root, workspace.need_runner(who.agent),
                                 workspace.need_cache()));
-  Gate gate(config, std::move(validators), workspace.options.approver, workspace.clock());
-  GateRequest request;
-  request.agent = who.agent;
-  request.on_progress = on_progress;
+  Gate gate(config, std::move(validators), std::move(options.approver), workspace.clock());
+  options.gate.agent = who.agent;
   const ProposedTree tree(proposal, *workspace.root);
-  GALLEY_ASSIGN(Verdict verdict, gate.judge(tree, request));
+  return gate.judge(tree, options.gate);
+}
+
+Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
+                      const std::function<void(const GateProgress&)>& on_progress) {
+  JudgeOptions options{{}, workspace.options.approver};
+  options.gate.on_progress = on_progress;
+  std::optional<GivenApproval> given;
+  if (workspace.state_directory) {
+    GALLEY_ASSIGN(given, find_approval(workspace.state_directory->root(), proposal.id()));
+  }
+  if (given) options.gate.approved.push_back(proposal.id());
+  GALLEY_ASSIGN(Verdict verdict, verdict_on(workspace, proposal, who, std::move(options)));
+  if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
   return Preview{std::move(proposal), std::move(verdict)};
 }
 
@@ -135,8 +147,13 @@ Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& propos
   GALLEY_TRY(workspace.need_state());
   CommitMeta meta{who.agent, request.tool, who.message, request.undoes, {}};
   const Clock& clock = workspace.clock();
-  const std::string record =
-      audit_record(event_of("commit", preview.proposal, who, request, clock), clock.wall_ns());
+  AuditEvent event = event_of("commit", preview.proposal, who, request, clock);
+  if (!preview.verdict.approved_by.empty()) {
+    auto summary = std::make_shared<nlohmann::ordered_json>(*event.input);
+    (*summary)["approved_by"] = preview.verdict.approved_by;
+    event.input = std::move(summary);
+  }
+  const std::string record = audit_record(event, clock.wall_ns());
   meta.audit.push_back(record);
   GALLEY_ASSIGN(PublishOutcome outcome, publish(workspace, preview.proposal, *approval, meta));
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
@@ -144,6 +161,10 @@ Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& propos
     return CommitOutcome(*conflict);
   }
   Receipt receipt = std::get<Receipt>(std::move(outcome));
+  if (const auto used = drop_approval(workspace.state_directory->root(), preview.proposal.id());
+      !used) {
+    receipt.warnings.push_back("the approval stays: " + used.error().message);
+  }
   // The record is durable in the journal already: a failure here is no failure of the commit.
   const auto appended = workspace.audit->append(record);
   if (!appended) {

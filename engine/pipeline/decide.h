@@ -5,6 +5,17 @@
 
 namespace galley {
 
+/// What one judgement may ask and use.
+struct JudgeOptions {
+  GateRequest gate;   ///< its agent is filled in
+  Approver approver;  ///< empty: nobody is there
+};
+
+/// What the gate says of a proposal. May be called from several threads once need_runner and
+/// need_cache were.
+Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
+                           const TransactionOptions& who, JudgeOptions options);
+
 /// Asks the gate about a proposal: the one way, for previews, commits, undo and redo alike.
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress);

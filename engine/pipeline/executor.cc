@@ -252,7 +252,8 @@ ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args,
                       .deadline = Deadline::after(*clock_, options_.timeout),
                       .commands = options_.commands,
                       .logger = [&log](const ToolLog& line) { log.take(line); },
-                      .secrets = secrets.provider()};
+                      .secrets = secrets.provider(),
+                      .may_read = options_.may_read};
   ToolResult result = run_guarded(*entry.tool, args, context);
   log.finish();
   if (result.ok && context.deadline.has_passed(*clock_)) {

@@ -50,6 +50,8 @@ struct ExecutorOptions {
   /// Says no before anything is done, from what the arguments tell; null lets everything pass to
   /// the gate. Called with the tool, its intent and the agent.
   std::function<std::optional<ToolError>(const ToolInfo&, const Intent&)> early_policy;
+  /// which files searches may show; empty: all.
+  std::function<bool(const RelPath&)> may_read;
   /// Where ids of executions come from; random unless given.
   std::function<std::string()> make_execution_id;
 };

@@ -23,20 +23,6 @@ Number tighter(Number asked, Number allowed) {
   return asked == Number{} ? allowed : std::min(asked, allowed);
 }
 
-CommandLimits bounded(CommandLimits limits, const SandboxConfig& config) {
-  limits.wall = tighter(limits.wall, std::chrono::milliseconds(config.timeout_ms));
-  limits.grace = std::chrono::milliseconds(config.grace_ms);
-  limits.cpu = tighter(limits.cpu, std::chrono::seconds(config.max_cpu_seconds));
-  limits.max_memory_bytes = tighter(limits.max_memory_bytes, config.max_memory_bytes);
-  limits.max_processes = tighter(limits.max_processes, config.max_processes);
-  limits.max_file_bytes = tighter(limits.max_file_bytes, config.max_file_bytes);
-  limits.max_written_bytes = tighter(limits.max_written_bytes, config.max_written_bytes);
-  limits.max_open_files = tighter(limits.max_open_files, config.max_open_files);
-  limits.max_stdout_bytes = tighter(limits.max_stdout_bytes, config.max_output_bytes);
-  limits.max_stderr_bytes = tighter(limits.max_stderr_bytes, config.max_output_bytes);
-  return limits;
-}
-
 /// Whether git ignores a path; git is asked for the first time when a command left something.
 class GitIgnore {
  public:
@@ -98,7 +84,7 @@ class GuardedRunner final : public CommandRunner {
     if (command.network != NetworkAccess::kHost) return {};
     if (!config_->sandbox.allows_network) {
       return refuse("command.network_denied",
-                    "the network is denied: set sandbox.allow_network in galley.toml, or run the "
+                    "the network is denied: set sandbox.network = true in galley.toml, or run the "
                     "command without it");
     }
     const Judgement network = policy.judge_network(options_.agent);
@@ -132,6 +118,9 @@ class GuardedRunner final : public CommandRunner {
     options.workspace = options_.workspace;
     options.layer_home = options_.layer_home;
     options.keep_home = options_.keep_home;
+    if (options_.scratch_home) {
+      GALLEY_ASSIGN(options.scratch_home, options_.scratch_home());
+    }
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
     options.is_ignored = [ignore = std::make_shared<GitIgnore>(options_.workspace)](
@@ -150,6 +139,26 @@ class GuardedRunner final : public CommandRunner {
 };
 
 }  // namespace
+
+CommandLimits bounded(CommandLimits limits, const SandboxConfig& config) {
+  const CommandLimits standard;
+  const auto bound = [](auto& limit, const auto& usual, const auto& most) {
+    limit = limit == usual ? most : tighter(limit, most);
+  };
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  bound(limits.wall, standard.wall, milliseconds(config.timeout_ms));
+  bound(limits.grace, standard.grace, milliseconds(config.grace_ms));
+  bound(limits.cpu, standard.cpu, seconds(config.max_cpu_seconds));
+  bound(limits.max_memory_bytes, standard.max_memory_bytes, config.max_memory_bytes);
+  bound(limits.max_processes, standard.max_processes, config.max_processes);
+  bound(limits.max_file_bytes, standard.max_file_bytes, config.max_file_bytes);
+  bound(limits.max_written_bytes, standard.max_written_bytes, config.max_written_bytes);
+  bound(limits.max_open_files, standard.max_open_files, config.max_open_files);
+  bound(limits.max_stdout_bytes, standard.max_stdout_bytes, config.max_output_bytes);
+  bound(limits.max_stderr_bytes, standard.max_stderr_bytes, config.max_output_bytes);
+  return limits;
+}
 
 std::unique_ptr<CommandRunner> make_guarded_runner(const Config& config,
                                                    GuardedRunnerOptions options,

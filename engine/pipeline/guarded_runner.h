@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,7 +16,13 @@ struct GuardedRunnerOptions {
   std::string agent;       ///< whose rules hold
   std::string layer_home;  ///< as SandboxOptions::layer_home
   std::string keep_home;   ///< as SandboxOptions::keep_home
+  /// Where SandboxOptions::scratch_home is, asked for before the first command; may be empty.
+  std::function<Result<std::string>()> scratch_home;
 };
+
+/// The limits that hold for a command: one that it left as it comes is the configuration's, one
+/// that it asked for can only be tighter.
+[[nodiscard]] CommandLimits bounded(CommandLimits limits, const SandboxConfig& config);
 
 /// The sandbox behind the command policy: allow and deny lists, the agent's `exec` and `net`
 /// capabilities, and the limits of `[sandbox]`, which a command can only tighten.

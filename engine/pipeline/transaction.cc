@@ -7,9 +7,12 @@
 
 #include "base/limits.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/early_policy.h"
 #include "engine/pipeline/executor.h"
 #include "engine/pipeline/guarded_runner.h"
+#include "engine/pipeline/refine.h"
 #include "engine/pipeline/savepoints.h"
+#include "engine/pipeline/scratch.h"
 #include "engine/pipeline/stored_stage.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/text/read_edits.h"
@@ -33,7 +36,10 @@ struct Transaction::State {
       GuardedRunnerOptions runner_options;
       runner_options.workspace = workspace->root_path;
       runner_options.agent = options.agent;
-      if (stage) runner_options.layer_home = workspace->stage_path(stage->id());
+      if (stage) {
+        runner_options.layer_home = workspace->stage_path(stage->id());
+        runner_options.scratch_home = [this] { return need_scratch_home(stage->directory()); };
+      }
       own_runner =
           make_guarded_runner(workspace->config, std::move(runner_options), workspace->clock());
     }
@@ -144,6 +150,12 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.root = state_->workspace->root_path;
   options.agent = state_->options.agent;
   options.commands = state_->runner();
+  const EarlyPolicy early(state_->workspace->config, state_->options.agent, state_->overlay);
+  options.capabilities = early.capabilities();
+  options.may_read = early.reading_rule();
+  options.early_policy = [&early](const ToolInfo& info, const Intent& intent) {
+    return early.refusal(info, intent);
+  };
   Executor executor(**registry, state_->workspace->audit.get(), state_->workspace->clock(),
                     std::move(options));
   return executor.stage_calls(state_->overlay, calls).results;
@@ -163,6 +175,24 @@ Overlay& Transaction::overlay() { return state_->overlay; }
 
 Result<Preview> Transaction::preview(const std::function<void(const GateProgress&)>& on_progress) {
   return judge(*state_->workspace, Proposal::freeze(state_->overlay), state_->options, on_progress);
+}
+
+Result<FixReport> Transaction::fix() {
+  const Overlay::Entries before = state_->overlay.entries();
+  GALLEY_ASSIGN(FixReport report, fix_staged(*state_->workspace, state_->overlay, state_->options));
+  if (report.change.is_empty() || !state_->stage) return report;
+  GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  const auto kept = make_savepoint(*stage, kBeforeFix, before, state_->workspace->clock());
+  if (!kept) {
+    state_->overlay.restore(before);
+    return fail(kept.error());
+  }
+  return report;
+}
+
+Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
+  return bisect_proposal(*state_->workspace, Proposal::freeze(state_->overlay), state_->options,
+                         options);
 }
 
 Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
@@ -189,6 +219,7 @@ Result<void> Transaction::drop_stage() {
   state_->own_runner.reset();  // its layers lie in the stage
   if (!state_->stage) return {};
   StoredStage stage = *std::exchange(state_->stage, std::nullopt);
+  GALLEY_TRY(drop_scratch_home(stage.directory()));
   return StoredStage::remove(*state_->workspace->state_directory, std::move(stage));
 }
 

@@ -22,6 +22,9 @@ namespace galley {
 class CommandRunner;
 class StoredStage;
 class Workspace;
+struct BisectOptions;
+struct BisectReport;
+struct FixReport;
 struct ToolCall;
 struct WorkspaceState;
 
@@ -106,6 +109,12 @@ class Transaction {
   // --- deciding -----------------------------------------------------------------------------
   /// Freezes what is staged and asks the gate. Commit is this plus its last step.
   Result<Preview> preview(const std::function<void(const GateProgress&)>& on_progress = {});
+  /// Stages what the validators with `fix = true` make of what is staged, as a change of its own:
+  /// a stored transaction keeps what was before it under the savepoint `kBeforeFix`.
+  Result<FixReport> fix();
+  static constexpr const char* kBeforeFix = "before-fix";
+  /// Which part of what is staged the gate refuses (engine/pipeline/refine.h).
+  Result<BisectReport> bisect(const BisectOptions& options);
   /// After a Receipt the transaction is over; after any other outcome it stays open. A path that
   /// changed on disk meanwhile is merged by lines where the changes are apart, judged again and
   /// told of in the receipt's warnings; not with `expected`, nor with `commit.on_conflict =

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
+#include "engine/pipeline/approvals.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/guarded_runner.h"
 #include "engine/pipeline/workspace_state.h"
@@ -140,6 +141,19 @@ Result<Preview> Workspace::judge(Proposal proposal, const TransactionOptions& wh
 Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
                                         const CommitRequest& request) {
   return decide_and_publish(*state_, std::move(proposal), who, request);
+}
+
+Result<void> Workspace::approve(const ContentId& proposal, const std::string& by) {
+  GALLEY_TRY(state_->need_state());
+  const int64_t now = clock().wall_ns();
+  AuditEvent event;
+  event.kind = "approval";
+  event.execution_id = proposal.hex() + "-" + std::to_string(now);
+  event.tool = "approve";
+  event.proposal = proposal.hex();
+  event.reason = "given beforehand by " + by;
+  GALLEY_TRY(state_->audit->append(event));
+  return keep_approval(state_->state_directory->root(), {proposal, by, now});
 }
 
 Result<size_t> Workspace::restore_audit() {

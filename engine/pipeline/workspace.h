@@ -73,6 +73,10 @@ class Workspace {
   Result<CommitOutcome> commit(Proposal proposal, const TransactionOptions& who,
                                const CommitRequest& request);
 
+  /// Says yes beforehand to one proposal that a rule asks about: the next judgement of exactly it
+  /// takes that for an answer, and its commit uses it up. On record before it counts.
+  Result<void> approve(const ContentId& proposal, const std::string& by);
+
   /// Appends audit records of unretired journals that the log lost when a process died between its
   /// commit and its record; returns how many.
   Result<size_t> restore_audit();

@@ -148,8 +148,8 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
   if (!approver_) {
     verdict.decision = refuse(
         "gate.approval_missing",
-        fmt::format("{}; nobody is here to ask, which means no. To go on: have somebody approve "
-                    "proposal {}.",
+        fmt::format("{}; nobody is here to ask, which means no. To go on: have somebody look at "
+                    "it and say: galley approve {}",
                     asked, id.hex()));
     return verdict;
   }

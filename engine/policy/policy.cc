@@ -274,6 +274,15 @@ Judgement Policy::judge_tool(std::string_view tool, std::string_view agent) cons
   return judgement;
 }
 
+bool Policy::limits_reading(std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  return own != nullptr && own->has_capabilities;
+}
+
+bool Policy::grants_network(std::string_view agent) const {
+  return limits_reading(agent) && judge_network(agent).decision == Decision::kAllow;
+}
+
 void Policy::judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                           std::vector<Judgement>& out) const {
   const Operation operation = operation_of(change);

@@ -67,6 +67,10 @@ class Policy {
   [[nodiscard]] Judgement judge_exec(std::string_view program, std::string_view agent) const;
   [[nodiscard]] Judgement judge_network(std::string_view agent) const;
   [[nodiscard]] Judgement judge_tool(std::string_view tool, std::string_view agent) const;
+  /// Whether a profile bounds what the agent may read: without one everything can be read.
+  [[nodiscard]] bool limits_reading(std::string_view agent) const;
+  /// Whether a profile gives the network in so many words; without a profile nothing does.
+  [[nodiscard]] bool grants_network(std::string_view agent) const;
 
   [[nodiscard]] Explanation explain(const RelPath& path, Operation operation,
                                     std::string_view agent) const;

@@ -95,6 +95,35 @@ TEST_F(Documents, OfStoredTransactions) {
   run("rollback", "rollback");
   EXPECT_EQ(run("commit", "commit")["receipt"]["id"], "1");
   EXPECT_TRUE(tree_.exists("made.txt"));
+  run("begin", "begin");
+  const auto slow = run("exec --timeout 0.2 --memory 512mb --processes 20 -- sleep 60", "exec");
+  EXPECT_EQ(slow["reason"], "sandbox.timeout") << slow;
+  EXPECT_EQ(run("exec --network -- true", "error")["reason"], "command.network_denied");
+  const auto loud = run("exec --output 1kb --deterministic -- seq 100000", "exec");
+  EXPECT_LT(loud["stdout"].get<std::string>().size(), 2048u);
+  const std::string proposal = run("diff", "diff")["proposal"];
+  EXPECT_EQ(run("approve " + proposal.substr(0, 12), "approve")["proposal"], proposal);
+  EXPECT_EQ(run("--agent bot approve " + proposal, "error")["reason"], "approval.by_agent");
+}
+
+TEST_F(Documents, OfFixingAndSplitting) {
+  tree_.write("galley.toml",
+              "[[validator]]\nname = \"tidy\"\ncommand = [\"sed\", \"-i\", \"s/ *$//\", "
+              "\"{files}\"]\npaths = [\"*.txt\"]\nfix = true\n"
+              "[[validator]]\nbuiltin = \"json\"\n");
+  run("begin", "begin");
+  run(R"(exec -- sh -c 'echo "spaces  " > a.txt; echo "{" > bad.json')", "exec");
+  const auto refused = run("validate --bisect", "validate");
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(refused["bisect"]["smallest_refused"]["pieces"].size(), 1u) << refused;
+  EXPECT_EQ(refused["bisect"]["complete"], true);
+  const auto fixed = run("validate --fix", "validate");
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(fixed["fix"]["runs"][0]["changed"][0], "a.txt") << fixed;
+  EXPECT_EQ(run("validate --bisect", "validate")["bisect"]["largest_passing"]["pieces"][0]["path"],
+            "a.txt");
+  run("rollback --to before-fix", "rollback");
+  EXPECT_EQ(run("validate --fix", "validate")["fix"]["changes"].size(), 1u);
 }
 
 TEST_F(Documents, OfRefusalsAndErrors) {

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "engine/pipeline/refine.h"
 #include "engine/pipeline/workspace.h"
 #include "staging/sandbox/sandbox.h"
 #include "support/temp_directory.h"
@@ -249,6 +250,95 @@ TEST_F(CommandValidatorsInTheSandbox, AsManyRunAtOnceAsTheLimitSays) {
   open(std::move(options));
   EXPECT_EQ(refusal(judge("int x;\n")), "approved");  // each saw the file that the others removed
   EXPECT_EQ(meeting.most_at_once(), kLimit);
+}
+
+// --- fixing and splitting -------------------------------------------------------------------
+
+std::vector<std::string> names(const JudgedPart& part) {
+  std::vector<std::string> all;
+  for (const ProposalPiece& piece : part.pieces) all.push_back(piece.text());
+  return all;
+}
+
+TEST_F(CommandValidatorsInTheSandbox, FixStagesAChangeOfItsOwn) {
+  check("sed -i 's/ *$//' \"$@\"; echo litter > litter; echo more >> src/b.c", "fix = true\n");
+  auto transaction = open().begin_stored({"tester", "why"});
+  ASSERT_TRUE(transaction->write("src/a.c", "int x;  \n"));
+  const auto report = transaction->fix();
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->runs.size(), 1U);
+  EXPECT_THAT(report->runs[0].changed, ElementsAre(rel("src/a.c")));
+  EXPECT_THAT(report->runs[0].left_out, ElementsAre(rel("litter"), rel("src/b.c")));
+  ASSERT_EQ(report->change.changes().size(), 1U);
+  const Change& change = report->change.changes()[0];
+  EXPECT_EQ(**report->change.content(change.before), "int x;  \n");
+  EXPECT_EQ(**report->change.content(change.after), "int x;\n");
+  EXPECT_EQ(refusal(*transaction->preview()), "approved");
+  EXPECT_EQ(*transaction->read("src/a.c"), "int x;\n");
+  ASSERT_TRUE(transaction->rollback_to(Transaction::kBeforeFix));
+  EXPECT_EQ(*transaction->read("src/a.c"), "int x;  \n");
+}
+
+TEST_F(CommandValidatorsInTheSandbox, AFixerThatFailsLeavesWhatWasStaged) {
+  tree_.write("galley.toml",
+              "[[validator]]\nname = \"tidy\"\ncommand = [\"sed\", \"-i\", \"s/x/y/\", "
+              "\"{files}\"]\nfix = true\n[[validator]]\nname = \"broken\"\ncommand = [\"sh\", "
+              "\"-c\", \"kill -9 $$\"]\nfix = true\n");
+  auto transaction = open().begin({"tester", "why"});
+  ASSERT_TRUE(transaction->write("src/a.c", "int x;\n"));
+  const auto report = transaction->fix();
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("signal 9"));
+  EXPECT_EQ(*transaction->read("src/a.c"), "int x;\n");
+}
+
+TEST_F(CommandValidatorsInTheSandbox, BisectFindsTheHunksThatAreRefusedTogether) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "line " + std::to_string(i) + "\n";
+  tree_.write("src/a.c", text);
+  // Refused when the new name is used but not defined, or defined and not used.
+  check(R"(defined=$(grep -c 'define NAME' src/a.c); used=$(grep -c 'use NAME' src/a.c)
+[ "$defined" = "$used" ] || { echo "src/a.c:1: error: NAME"; exit 1; })",
+        "parser = \"gcc\"\n");
+  auto transaction = open().begin({"tester", "why"});
+  ASSERT_TRUE(transaction->edit("src/a.c", "line 5\n", "line five\n"));
+  ASSERT_TRUE(transaction->edit("src/a.c", "line 25\n", "use NAME\n"));
+  ASSERT_TRUE(transaction->edit("src/a.c", "line 45\n", "line forty-five\n"));
+  ASSERT_TRUE(transaction->write("docs/new.txt", "text\n"));
+  const auto report = transaction->bisect({});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->is_complete);
+  EXPECT_EQ(report->pieces, 4U);
+  EXPECT_THAT(names(report->smallest_failing), ElementsAre("src/a.c, hunk 2"));
+  EXPECT_THAT(names(report->largest_passing),
+              ElementsAre("docs/new.txt", "src/a.c, hunk 1", "src/a.c, hunk 3"));
+  EXPECT_FALSE(report->smallest_failing.verdict.is_approved());
+  EXPECT_TRUE(report->largest_passing.verdict.is_approved());
+  // What is staged is as it was.
+  EXPECT_EQ(transaction->preview()->proposal.changes().size(), 3U);
+}
+
+TEST_F(CommandValidatorsInTheSandbox, BisectOfWhatPassesSaysSo) {
+  check("exit 0");
+  auto transaction = open().begin({"tester", "why"});
+  ASSERT_TRUE(transaction->write("src/a.c", "int x;\n"));
+  const auto report = transaction->bisect({});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().reason, "bisect.nothing_fails");
+}
+
+TEST_F(CommandValidatorsInTheSandbox, BisectWithoutTimeSaysThatItIsNotComplete) {
+  check("exit 1");
+  auto transaction = open().begin({"tester", "why"});
+  ASSERT_TRUE(transaction->write("src/a.c", "int x;\n"));
+  ASSERT_TRUE(transaction->write("src/b.c", "int x;\n"));
+  BisectOptions options;
+  options.budget = std::chrono::milliseconds(0);
+  const auto report = transaction->bisect(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(report->is_complete);
+  EXPECT_EQ(report->questions, 0U);
+  EXPECT_THAT(names(report->largest_passing), IsEmpty());
 }
 
 }  // namespace

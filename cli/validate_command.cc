@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "engine/pipeline/refine.h"
+
+namespace galley {
+namespace {
+
+// --- fixing ---------------------------------------------------------------------------------
+
+Result<Json> fix_json(const FixReport& report) {
+  Json document = {{"runs", Json::array()}};
+  const auto names = [](const std::vector<RelPath>& paths) {
+    Json list = Json::array();
+    for (const RelPath& path : paths) list.push_back(path.str());
+    return list;
+  };
+  for (const FixRun& run : report.runs) {
+    document["runs"].push_back({{"validator", run.validator},
+                                {"changed", names(run.changed)},
+                                {"left_out", names(run.left_out)}});
+  }
+  document["changes"] = changes_json(report.change.changes());
+  GALLEY_ASSIGN(const std::string diff, exact_diff(report.change));
+  add_diff(document, diff);
+  return document;
+}
+
+Result<void> say_fixes(Session& session, const FixReport& report) {
+  for (const FixRun& run : report.runs) {
+    for (const RelPath& path : run.left_out) {
+      session.say(fmt::format("{} changed {} too, which is not its to change: left out",
+                              run.validator, path.str()));
+    }
+    if (!run.changed.empty()) {
+      session.say(fmt::format("{} changed {} files", run.validator, run.changed.size()));
+    }
+  }
+  if (report.change.is_empty()) {
+    session.say("the fixers had nothing to change");
+    return {};
+  }
+  Terminal& terminal = session.terminal();
+  GALLEY_ASSIGN(const std::string text, render_changes(report.change, session.arguments().diff,
+                                                       {terminal.has_color(), terminal.width()}));
+  session.print(text);
+  session.say(
+      fmt::format("staged; take it back with: galley rollback --to {}", Transaction::kBeforeFix));
+  return {};
+}
+
+Result<void> fix(Session& session, Transaction& transaction, Json& document) {
+  GALLEY_ASSIGN(const FixReport report, transaction.fix());
+  GALLEY_TRY(transaction.save());
+  if (!session.is_json()) return say_fixes(session, report);
+  GALLEY_ASSIGN(document["fix"], fix_json(report));
+  return {};
+}
+
+// --- bisecting ------------------------------------------------------------------------------
+
+Result<Json> part_json(const JudgedPart& part) {
+  Json document = {{"pieces", Json::array()}};
+  for (const ProposalPiece& piece : part.pieces) {
+    Json one = {{"path", piece.path.str()}};
+    if (piece.hunk != 0) one["hunk"] = piece.hunk;
+    if (piece.is_mode) one["mode"] = true;
+    if (piece.more_paths != 0) one["more_paths"] = piece.more_paths;
+    document["pieces"].push_back(std::move(one));
+  }
+  document["proposal"] = part.proposal.id().hex();
+  document["verdict"] = verdict_json(part.verdict);
+  GALLEY_ASSIGN(const std::string diff, exact_diff(part.proposal));
+  add_diff(document, diff);
+  return document;
+}
+
+Result<Json> bisect_json(const BisectReport& report) {
+  Json document = {
+      {"pieces", report.pieces}, {"questions", report.questions}, {"complete", report.is_complete}};
+  GALLEY_ASSIGN(document["smallest_refused"], part_json(report.smallest_failing));
+  GALLEY_ASSIGN(document["largest_passing"], part_json(report.largest_passing));
+  return document;
+}
+
+std::string part_text(std::string_view title, const JudgedPart& part, size_t whole) {
+  constexpr size_t kShownPieces = 40;
+  std::string text = fmt::format("{} ({} of {} pieces)\n", title, part.pieces.size(), whole);
+  for (size_t i = 0; i < part.pieces.size() && i < kShownPieces; ++i) {
+    text += "  " + printable(part.pieces[i].text()) + "\n";
+  }
+  if (part.pieces.size() > kShownPieces) {
+    text += fmt::format("  … and {} more\n", part.pieces.size() - kShownPieces);
+  }
+  return text;
+}
+
+Result<void> show_bisection(Session& session, const BisectReport& report) {
+  Terminal& terminal = session.terminal();
+  session.print(
+      part_text("the smallest part that is refused", report.smallest_failing, report.pieces));
+  session.print(verdict_text(report.smallest_failing.verdict, terminal.has_color()));
+  GALLEY_ASSIGN(const std::string diff,
+                render_changes(report.smallest_failing.proposal, session.arguments().diff,
+                               {terminal.has_color(), terminal.width()}));
+  session.print(diff);
+  session.print(part_text("the largest part that passes", report.largest_passing, report.pieces));
+  session.say(fmt::format("{} parts were judged{}", report.questions,
+                          report.is_complete ? ""
+                                             : "; the time was up before these were known to be "
+                                               "the smallest and the largest: try --budget"));
+  return {};
+}
+
+Result<void> bisect(Session& session, Transaction& transaction, Json& document) {
+  BisectOptions options;
+  if (session.arguments().budget_s > 0) {
+    options.budget = std::chrono::seconds(session.arguments().budget_s);
+  }
+  GALLEY_ASSIGN(const BisectReport report, transaction.bisect(options));
+  if (!session.is_json()) return show_bisection(session, report);
+  GALLEY_ASSIGN(document["bisect"], bisect_json(report));
+  return {};
+}
+
+// --- validate -------------------------------------------------------------------------------
+
+Result<int> validate(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->resume(arguments.tx));
+  Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
+  if (arguments.fix) GALLEY_TRY(fix(session, transaction, document));
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  const bool is_approved = preview.verdict.is_approved();
+  document["ok"] = is_approved;
+  document["proposal"] = preview.proposal.id().hex();
+  document["verdict"] = verdict_json(preview.verdict);
+  if (!session.is_json()) {
+    session.print(verdict_text(preview.verdict, session.terminal().has_color()));
+  }
+  if (arguments.bisect && !is_approved) GALLEY_TRY(bisect(session, transaction, document));
+  if (session.is_json()) session.print(document);
+  return is_approved ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+int run_validate(Session& session) { return session.finish(validate(session)); }
+
+}  // namespace galley

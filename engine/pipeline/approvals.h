@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/content_id.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Somebody's yes to one proposal, given before it is asked for.
+struct GivenApproval {
+  ContentId proposal;
+  std::string by;  ///< who said it, for the record
+  int64_t given_ns = 0;
+};
+
+/// Keeps a yes as `.galley/approvals/<hex id>`; a second one replaces the first. `state` is
+/// `.galley`.
+///
+///     galley approval 1
+///     <wall clock, ns>
+///     <who>
+[[nodiscard]] Result<void> keep_approval(const Directory& state, const GivenApproval& approval);
+
+/// The yes that was given to this proposal. Errors: kInvalid `approval.damaged`.
+[[nodiscard]] Result<std::optional<GivenApproval>> find_approval(const Directory& state,
+                                                                 const ContentId& proposal);
+
+/// Takes it back, or away once it was used; absent is fine.
+[[nodiscard]] Result<void> drop_approval(const Directory& state, const ContentId& proposal);
+
+}  // namespace galley

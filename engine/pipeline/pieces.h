@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/overlay/proposal.h"
+#include "staging/text/diff.h"
+#include "staging/text/hunk.h"
+
+namespace galley {
+
+/// One piece of a proposal that can be left out by itself.
+struct ProposalPiece {
+  RelPath path = RelPath::root();
+  uint32_t hunk = 0;      ///< as the diff counts them, from 1; 0: not a hunk
+  bool is_mode = false;   ///< the new permissions of a file whose hunks are pieces too
+  size_t more_paths = 0;  ///< that come and go with it: of a rename, of a directory become a file
+  bool operator==(const ProposalPiece&) const = default;
+  /// For people: "src/a.c, hunk 2".
+  [[nodiscard]] std::string text() const;
+};
+
+/// A proposal cut into pieces: the hunks of changed text files, and everything else path by path.
+///
+/// A rename is one piece, and so is a file that became a directory with what lies in it. Made and
+/// removed directories are no pieces when changes lie in them: they come with those.
+/// Invariant: any set of pieces is a change set that can be committed; all of them are the whole.
+/// Threads:   immutable, safe to share. Ownership: shares the proposal's contents.
+class ProposalPieces {
+ public:
+  static Result<ProposalPieces> split(const Proposal& proposal);
+
+  [[nodiscard]] const std::vector<ProposalPiece>& pieces() const { return pieces_; }
+  /// The proposal of these pieces alone: ascending indexes into pieces().
+  [[nodiscard]] Result<Proposal> only(const std::vector<size_t>& chosen) const;
+
+ private:
+  /// A changed text and the script that makes it, in hunks.
+  struct Text {
+    Content before;
+    Content after;
+    EditScript script;
+    std::vector<HunkSpan> hunks;
+  };
+  /// What is known of one change.
+  struct Cut {
+    std::optional<size_t> above;  ///< the nearest directory above that is made or removed
+    size_t group = 0;             ///< first of the changes that come and go together
+    bool is_implied = false;      ///< a directory that comes with the changes in it
+    std::optional<Text> text;
+  };
+  /// What a choice takes of one change.
+  struct Part {
+    bool is_whole = false;
+    bool has_mode = false;
+    std::vector<size_t> hunks;
+  };
+
+  explicit ProposalPieces(const Proposal& proposal) : whole_(proposal) {}
+  void group();
+  void unite(size_t a, size_t b);
+  Result<void> find_texts();
+  void add_pieces();
+  [[nodiscard]] std::vector<Part> parts_of(const std::vector<size_t>& chosen) const;
+  void take_directories(std::vector<Part>& parts) const;
+
+  Proposal whole_;
+  std::vector<Cut> cuts_;  ///< by change
+  std::vector<ProposalPiece> pieces_;
+  std::vector<size_t> change_of_;  ///< by piece: its first change
+};
+
+}  // namespace galley

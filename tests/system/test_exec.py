@@ -1,0 +1,193 @@
+"""What a command changes is what is staged: `galley exec` beside the same command on a copy."""
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import unittest
+
+from support import SystemCase, snapshot
+
+TREE = r"""
+mkdir -p src/lib/deep docs empty/inner assets
+for i in 1 2 3 4 5; do echo "file $i" > src/lib/f$i.c; echo "deep $i" > src/lib/deep/d$i.h; done
+printf 'crlf\r\nline\r\n' > docs/crlf.txt; head -c 5000 /dev/zero > assets/zero.bin
+ln -s ../src/lib/f1.c docs/link; ln -s nowhere docs/dangling; printf 'no newline' > docs/bare
+echo '#!/bin/sh' > src/tool; chmod 755 src/tool; chmod 600 docs/crlf.txt; : > 'docs/with space'
+"""
+
+SCRIPTS = [
+    # Creates, edits, deletes, directory renames, modes and links, all at once.
+    "mkdir -p new/deep; echo made > new/deep/file; echo more >> src/lib/f1.c; rm src/lib/f2.c; mv src/lib/deep moved; "
+    "chmod 755 src/lib/f3.c; chmod 644 src/tool; chmod 700 docs; ln -s ../moved new/link; ln -sf f4.c docs/link; "
+    "rm docs/dangling; rmdir empty/inner; mv docs/bare 'docs/na\u00efve name'",
+    "mv src source; mkdir -p src/lib; echo again > src/lib/f1.c; rm -r assets; echo file > assets",
+    "rm -rf docs; echo now a file > docs; rm src/tool; mkdir src/tool; echo in > src/tool/in; rm -r empty",
+    "sed -i s/file/FILE/ src/lib/*.c; touch src/lib/f3.c; cp src/lib/f4.c c4; mv c4 src/lib/f4.c; truncate -s 9 assets/zero.bin",
+    "rm -rf ./*; mkdir -p only/this; echo left > only/this/file",
+    "true",
+]
+
+KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
+
+
+class Exec(SystemCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        self.shell(TREE, self.work)
+
+    def shell(self, script, folder):
+        subprocess.run(["sh", "-ec", "umask 022; " + script], cwd=folder, check=True, capture_output=True)
+
+    def run_staged(self, script):
+        self.galley("begin", expect=0)
+        return self.galley("exec", "--", "sh", "-ec", script, expect=0)
+
+    def staged(self):
+        """The change set as {path: (before, after)}, nodes as snapshot() gives them."""
+        document = json.loads(self.galley("diff", "--json", expect=0).stdout)
+        return {change["path"]: (self.node(change["before"]), self.node(change["after"]))
+                for change in document["changes"]}
+
+    def node(self, node):
+        kind = node["kind"]
+        if kind == "absent":
+            return None
+        if kind == "symlink":
+            return ("symlink", node["sha256"])
+        mode = int(node["mode"], 8)
+        return (kind, mode, node["sha256"]) if kind == "file" else (kind, mode)
+
+    def nodes(self, folder):
+        found = {}
+        for path, entry in snapshot(folder).items():
+            kind = KINDS[entry[0]]
+            if kind == "symlink":
+                found[path] = (kind, hashlib.sha256(os.fsencode(entry[1])).hexdigest())
+            else:
+                found[path] = (kind, *entry[1:])
+        return found
+
+    def differences(self, before, after):
+        old, new = self.nodes(before), self.nodes(after)
+        return {path: (old.get(path), new.get(path)) for path in {*old, *new} if old.get(path) != new.get(path)}
+
+    def test_staged_changes_are_what_the_command_does_to_a_copy(self):
+        for script in SCRIPTS:
+            with self.subTest(script=script):
+                untouched = snapshot(self.work, with_times=True)
+                copy = self.scratch / "copy"
+                subprocess.run(["cp", "-a", self.work, copy], check=True)
+                shutil.rmtree(copy / ".galley", ignore_errors=True)
+                self.shell(script, copy)
+                self.run_staged(script)
+                staged = self.staged()
+                self.assertEqual(staged, self.differences(self.work, copy))
+                self.assertEqual(snapshot(self.work, with_times=True), untouched)
+
+                # The diff is the difference: applied to the old tree it gives the copy's files.
+                text = self.galley("diff", expect=0).stdout
+                patched = self.scratch / "patched"
+                shutil.copytree(self.work, patched, symlinks=True, ignore=shutil.ignore_patterns(".galley"))
+                if text:
+                    self.git("apply", "-p1", "-", work=patched, stdin=text)
+                files = {path: node for path, node in self.nodes(copy).items() if node[0] != "directory"}
+                self.assertEqual({path: self.git_sees(node) for path, node in self.nodes(patched).items()
+                                  if node[0] != "directory"},
+                                 {path: self.git_sees(node) for path, node in files.items()})
+
+                # And diff -r, which knows contents and links only, finds nothing else.
+                found = subprocess.run(["diff", "-rq", "--no-dereference", "--exclude=.galley", self.work, copy],
+                                       capture_output=True, check=False, text=True)
+                by_content = {path for path, (old, new) in staged.items()
+                              if (old and old[:1] + old[2:]) != (new and new[:1] + new[2:]) or
+                              (old and old[0] == "symlink" and old != new)}
+                self.assertEqual(bool(found.stdout), bool(by_content), found.stdout)
+
+                self.galley("commit", expect=0)
+                self.assertEqual(self.nodes(self.work), self.nodes(copy))
+                if staged:
+                    self.galley("undo", expect=0)
+                self.assertEqual(snapshot(self.work), {path: entry[:len(entry) - 2] for path, entry in untouched.items()})
+                shutil.rmtree(copy)
+                shutil.rmtree(patched)
+
+    @staticmethod
+    def git_sees(node):
+        return node if node[0] == "symlink" else (node[0], node[1] & 0o100, node[2])
+
+    def test_ignored_outputs_stay_for_the_next_command_and_go_with_the_transaction(self):
+        self.git("init", "-q")
+        (self.work / ".gitignore").write_text("build/\n*.o\n")
+        places = {}
+        for end in ("rollback", "commit"):
+            with self.subTest(end=end):
+                self.galley("begin", expect=0)
+                self.galley("exec", "--", "sh", "-c", "mkdir build; echo one > build/out; echo o > src/a.o; echo > made",
+                            expect=0)
+                result = self.galley("exec", "--", "sh", "-c", "cat build/out src/a.o; echo two > build/out", expect=0)
+                self.assertEqual(result.stdout, b"one\no\n")
+                # Dropped effects are dropped in the ignored outputs too.
+                self.galley("exec", "--", "sh", "-c", "rm -r build; exit 1", expect=1)
+                result = self.galley("exec", "--", "cat", "build/out", expect=0)
+                self.assertEqual(result.stdout, b"two\n")
+                self.assertEqual(set(self.staged()), {"made"})
+                stage = next((self.work / ".galley" / "stage").iterdir())
+                places[end] = (stage / "scratch-home").read_text().strip()
+                self.assertTrue(os.path.isdir(places[end]))
+                self.galley(end, expect=0)
+                self.assertFalse(os.path.exists(places[end]))
+        self.assertFalse((self.work / "build").exists())
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "cat", "build/out", expect=1)
+
+    def test_a_failed_command_is_kept_only_when_asked(self):
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "sh", "-c", "echo x > made; exit 7", expect=7)
+        self.assertEqual(self.staged(), {})
+        self.galley("exec", "--keep-on-failure", "--", "sh", "-c", "echo x > made; exit 7", expect=7)
+        self.assertEqual(set(self.staged()), {"made"})
+
+    def test_limits_are_held_and_named(self):
+        self.galley("begin", expect=0)
+        result = self.galley("exec", "--timeout", "0.3", "--", "sleep", "600", expect=3)
+        self.assertIn(b"300 ms", result.stderr)
+        result = self.galley("exec", "--memory", "50mb", "--", "python3", "-c",
+                             "x = bytearray(400 << 20); import time; time.sleep(600)", expect=(1, 3))
+        self.assertTrue(b"memory" in result.stderr.lower(), result.stderr)
+        self.assertLess(len(json.loads(self.galley("exec", "--json", "--output", "1kb", "--", "seq", "100000",
+                                                   expect=0).stdout)["stdout"]), 2048)
+        self.galley("exec", "--memory", "lots", "--", "true", expect=2)
+        self.galley("exec", "--timeout", "-1", "--", "true", expect=2)
+
+    def test_deterministic_commands_say_the_same_twice(self):
+        self.galley("begin", expect=0)
+        first = self.galley("exec", "--deterministic", "--", "sh", "-c", "env | sort; date +%Z", expect=0).stdout
+        self.assertIn(b"SOURCE_DATE_EPOCH=", first)
+        self.assertEqual(self.galley("exec", "--deterministic", "--", "sh", "-c", "env | sort; date +%Z",
+                                     env={"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}, expect=0).stdout, first)
+
+    def test_command_rules_hold_at_every_door(self):
+        (self.work / "galley.toml").write_text(
+            '[sandbox]\nallow = ["sh", "git", "/usr/bin/env"]\ndeny = ["git push", "env -i"]\n'
+            '[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:git"]\n')
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "sh", "-c", "true", expect=0)
+        self.galley("exec", "--", "env", "true", expect=0)
+        for command in (["cat", "docs/bare"], ["git", "push", "x"], ["/usr/bin/git", "push"], ["env", "-i", "true"]):
+            self.galley("exec", "--", *command, expect=1)
+        call = json.loads(self.galley("--json", "call", "Bash", '{"command": "git", "args": ["push"]}', expect=1).stdout)
+        self.assertEqual(call["error"]["reason"], "command.denied")
+        self.galley("rollback", expect=0)
+        self.galley("--agent", "bot", "begin", expect=0)
+        call = json.loads(self.galley("--json", "call", "Bash", '{"command": "true"}', expect=1).stdout)
+        self.assertEqual(call["error"]["reason"], "command.no_capability")
+        self.galley("call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
+
+
+if __name__ == "__main__":
+    unittest.main()
