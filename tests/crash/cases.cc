@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "staging/fs/memory_tree.h"
@@ -143,14 +144,53 @@ TreePicture picture_after(const CrashCase& shape) {
   return picture_of(*directory);
 }
 
-CaseWorkspace make_case(const CrashCase& shape) {
-  CaseWorkspace made;
+namespace {
+
+MemoryNodePtr copy_of(const MemoryNodePtr& node, std::map<const MemoryNode*, MemoryNodePtr>& done) {
+  auto& copy = done[node.get()];
+  if (copy != nullptr) return copy;
+  copy = std::make_shared<MemoryNode>(*node);
+  copy->locks.clear();
+  const MemoryNodePtr made = copy;  // the map may grow below
+  for (auto& [name, child] : made->entries) child = copy_of(child, done);
+  return made;
+}
+
+/// Made once a shape: a matrix needs it again for each of its cases.
+const CaseWorkspace& prepared_case(const CrashCase& shape) {
+  static std::map<std::string, CaseWorkspace> prepared;
+  CaseWorkspace& made = prepared[shape.name];
+  if (made.tree != nullptr) return made;
   made.tree = std::make_shared<MemoryTree>();
   made.directory = open_memory_tree(made.tree);
   prepare_case(shape, *made.directory);
   made.proposal = std::make_unique<Proposal>(propose_case(shape, *made.directory));
   made.before = picture_of(*made.directory);
   made.after = picture_after(shape);
+  return made;
+}
+
+}  // namespace
+
+std::shared_ptr<MemoryTree> copy_of(const MemoryTree& tree) {
+  auto copy = std::make_shared<MemoryTree>();
+  std::map<const MemoryNode*, MemoryNodePtr> done;
+  copy->root = copy_of(tree.root, done);
+  copy->next_inode = tree.next_inode;
+  copy->now_ns = tree.now_ns;
+  copy->capacity_bytes = tree.capacity_bytes;
+  copy->used_bytes = tree.used_bytes;
+  return copy;
+}
+
+CaseWorkspace make_case(const CrashCase& shape) {
+  const CaseWorkspace& prepared = prepared_case(shape);
+  CaseWorkspace made;
+  made.tree = copy_of(*prepared.tree);
+  made.directory = open_memory_tree(made.tree);
+  made.proposal = std::make_unique<Proposal>(*prepared.proposal);
+  made.before = prepared.before;
+  made.after = prepared.after;
   return made;
 }
 
@@ -219,6 +259,14 @@ void CrashRow::judge(const Directory& workspace, const TreePicture& before,
   if (litter.empty()) return;
   ++litter_;
   ADD_FAILURE() << operation_ << ", " << where << ": litter " << litter.front();
+}
+
+void CrashRow::judge_history(const Directory& workspace, const TreePicture& tree, bool is_old,
+                             const std::string& where) {
+  judge(workspace, tree, tree, where);
+  if (is_old || old_ == 0) return;
+  --old_;
+  ++new_;
 }
 
 CrashRow::~CrashRow() {

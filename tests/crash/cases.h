@@ -35,6 +35,8 @@ struct CaseWorkspace {
   TreePicture after;
 };
 CaseWorkspace make_case(const CrashCase& shape);
+/// The same tree once more, with the same inode numbers and times; nobody holds a lock in it.
+std::shared_ptr<struct MemoryTree> copy_of(const struct MemoryTree& tree);
 /// As make_case, on a directory that is given.
 void prepare_case(const CrashCase& shape, const Directory& directory);
 Proposal propose_case(const CrashCase& shape, const Directory& directory);
@@ -57,6 +59,9 @@ class CrashRow {
   /// Judges a settled workspace; adds a test failure for a mix or litter.
   void judge(const Directory& workspace, const TreePicture& before, const TreePicture& after,
              const std::string& where);
+  /// Judges an operation that must leave the tree alone, and only shortens the history.
+  void judge_history(const Directory& workspace, const TreePicture& tree, bool is_old,
+                     const std::string& where);
   void add_refused() {
     ++cases_;
     ++refused_;

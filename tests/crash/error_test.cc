@@ -150,24 +150,26 @@ TEST_P(ErrorFacts, EveryErrorOfRecoveryLeavesItToTheNext) {
   }();
   constexpr size_t kStride = 7;
   for (size_t killed = calls; killed > 0; killed -= std::min(kStride, killed)) {
+    const auto workspace = make_case(shape);
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = killed;
+    plan->kills = true;
+    static_cast<void>(publish_with(workspace, plan));
     for (const int code : {EIO, ENOSPC}) {
       for (size_t at = 1;; at += stride_of(shape, 5)) {
-        const auto workspace = make_case(shape);
-        const auto plan = std::make_shared<FaultPlan>();
-        plan->at = killed;
-        plan->kills = true;
-        static_cast<void>(publish_with(workspace, plan));
+        const auto tree = copy_of(*workspace.tree);
+        const auto left = open_memory_tree(tree);
         const auto spoil = std::make_shared<FaultPlan>();
         spoil->at = at;
         spoil->os_error = code;
-        static_cast<void>(reopen(*make_fault_directory(open_memory_tree(workspace.tree), spoil)));
+        static_cast<void>(reopen(*make_fault_directory(open_memory_tree(tree), spoil)));
         if (spoil->calls.size() < at) break;
         row.set_calls(at);
         const std::string where =
             "killed at " + std::to_string(killed) + ", recovery error at " + std::to_string(at);
-        const auto report = reopen(*workspace.directory);
+        const auto report = reopen(*left);
         ASSERT_TRUE(report) << where << ": " << report.error().message;
-        row.judge(*workspace.directory, workspace.before, workspace.after, where);
+        row.judge(*left, workspace.before, workspace.after, where);
         if (HasFailure()) return;
       }
     }

@@ -68,23 +68,25 @@ TEST_P(KillFacts, AtEveryCallOfRecoveryToo) {
   CrashRow row("kill, then kill recovery: " + shape.name);
   const size_t stride = stride_of(shape, 11);
   for (size_t at = 1; at <= calls; at += stride) {
+    const auto workspace = make_case(shape);
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->kills = true;
+    static_cast<void>(publish_with(workspace, plan));
     for (size_t then = 1;; ++then) {
-      const auto workspace = make_case(shape);
-      const auto plan = std::make_shared<FaultPlan>();
-      plan->at = at;
-      plan->kills = true;
-      static_cast<void>(publish_with(workspace, plan));
+      const auto killed = copy_of(*workspace.tree);
       const auto recovery = std::make_shared<FaultPlan>();
       recovery->at = then;
       recovery->kills = true;
-      static_cast<void>(reopen(*make_fault_directory(open_memory_tree(workspace.tree), recovery)));
+      static_cast<void>(reopen(*make_fault_directory(open_memory_tree(killed), recovery)));
       if (!recovery->is_dead) break;
       row.set_calls(then);
       const std::string where =
           "call " + std::to_string(at) + ", recovery call " + std::to_string(then);
-      const auto report = reopen(*workspace.directory);
+      const auto left = open_memory_tree(killed);
+      const auto report = reopen(*left);
       ASSERT_TRUE(report) << where << ": " << report.error().message;
-      row.judge(*workspace.directory, workspace.before, workspace.after, where);
+      row.judge(*left, workspace.before, workspace.after, where);
       if (HasFailure()) return;
     }
   }
