@@ -59,7 +59,14 @@ std::string folded(std::string_view component) {
   return out;
 }
 
+/// Most names, cheaply: no fold of a name that begins with another ASCII character is protected.
+bool may_be_protected(std::string_view component) {
+  const char first = component.empty() ? '.' : component.front();
+  return first == '.' || first == 'g' || first == 'G' || first == 's' || first == 'S' || first < 0;
+}
+
 bool is_protected_component(std::string_view component) {
+  if (!may_be_protected(component)) return false;
   const std::string name = folded(component);
   return name == ".git" || name == ".galley" || name == ".sage" || name == "git~1" ||
          name == "galley~1" || name == "sage~1";
@@ -136,8 +143,13 @@ bool RelPath::is_below(const RelPath& ancestor) const {
 }
 
 bool RelPath::is_protected() const {
-  const auto parts = components();
-  return std::any_of(parts.begin(), parts.end(), is_protected_component);
+  const std::string_view text = str();
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find('/', start), text.size());
+    if (is_protected_component(text.substr(start, end - start))) return true;
+    start = end + 1;
+  }
+  return false;
 }
 
 }  // namespace galley

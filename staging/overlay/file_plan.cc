@@ -7,7 +7,11 @@ namespace galley {
 Result<PlannedFile> FilePlan::original(const RelPath& path) {
   if (const auto known = originals_.find(path); known != originals_.end()) return known->second;
   PlannedFile file;
-  GALLEY_ASSIGN(const Node node, overlay_.node_without_content(path));
+  // Most are files to be read, so that one look serves; what cannot be read still has a kind.
+  auto read = overlay_.node(path);
+  if (!read && read.error().reason != "path.special_file") return fail(std::move(read.error()));
+  if (!read) read = overlay_.node_without_content(path);
+  GALLEY_ASSIGN(const Node node, std::move(read));
   file.kind = node.kind;
   file.mode = node.mode;
   if (node.kind == FileKind::kRegular) {

@@ -98,11 +98,12 @@ Result<void> Overlay::write(const RelPath& path, std::string content, const Writ
   const bool replaceable = kind == FileKind::kAbsent || kind == FileKind::kRegular ||
                            (kind == FileKind::kSymlink && options.replace_symlink);
   if (!replaceable) return wrong_kind(path, kind);
-  GALLEY_TRY(missing_parents(path));
+  const bool is_new = kind == FileKind::kAbsent;  // what exists has its directories
+  if (is_new) GALLEY_TRY(missing_parents(path));
   GALLEY_TRY(keep_base_content(path, *entry));
   const uint64_t size = content.size();
   GALLEY_ASSIGN(const ContentId id, store_->put(std::move(content)));
-  GALLEY_TRY(make_parents(path));
+  if (is_new) GALLEY_TRY(make_parents(path));
   const uint32_t mode =
       kind == FileKind::kRegular ? entry->now.mode : options.mode_if_new & kPermissionBits;
   entry->now = Node{FileKind::kRegular, mode, id, size};
