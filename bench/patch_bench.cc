@@ -2,8 +2,12 @@
 #include <benchmark/benchmark.h>
 
 #include <string>
+#include <vector>
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "staging/fs/memory_directory.h"
+#include "staging/overlay/stage_edits.h"
 #include "staging/text/match.h"
 #include "staging/text/read_edits.h"
 
@@ -55,12 +59,60 @@ std::string hunks(size_t count, const std::string& body) {
   return patch;
 }
 
+/// `count` files of a memory directory, a hunk each, staged as one document.
+void stage_many(benchmark::State& state, size_t count) {
+  const auto workspace = make_memory_directory();
+  std::string patch;
+  for (size_t f = 0; f < count; ++f) {
+    const std::string name = "f" + std::to_string(f);
+    std::string file;
+    for (size_t i = 0; i < 100; ++i) file += line_of(f * 100 + i);
+    auto handle = workspace->open_file(*RelPath::parse(name), OpenMode::kOpenOrCreate, 0644);
+    GALLEY_CHECK(handle.has_value() && (*handle)->write_at(0, file).has_value());
+    patch += "--- a/" + name + "\n+++ b/" + name + "\n@@ -50,3 +50,3 @@\n";
+    patch += " " + line_of(f * 100 + 49) + "-" + line_of(f * 100 + 50) + "+changed\n";
+    patch += " " + line_of(f * 100 + 51);
+  }
+  const SystemClock clock;
+  for (auto _ : state) {
+    Overlay overlay(*workspace, make_memory_store(), clock);
+    const auto set = read_unified(patch, {});
+    GALLEY_CHECK(set.has_value());
+    const auto outcome = stage_edits(overlay, *set, {});
+    GALLEY_CHECK(outcome.has_value() && outcome->is_staged);
+  }
+}
+
+/// Old and new strings, one after the other, on 1 MB; `fits`: as they are written.
+void place_strings(benchmark::State& state, bool fits) {
+  std::string file;
+  size_t count = 0;
+  for (; file.size() < (1U << 20U); ++count) file += line_of(count);
+  std::vector<std::string> texts;
+  FileEdit edit;
+  for (size_t i = 0; i < 10000; ++i) {
+    std::string text = line_of(i * count / 10000);
+    texts.push_back(fits ? text : " " + text);
+  }
+  for (const std::string& text : texts) {
+    TextEdit one;
+    one.old_text = text;
+    one.new_text = "changed\n";
+    edit.text_edits.push_back(one);
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(place_edits(file, edit, {}));
+}
+
 void register_all() {
   const auto add = [](const char* name, auto run) {
     benchmark::RegisterBenchmark(name, run)->Unit(benchmark::kMillisecond);
   };
   add("place/20MB-2000-hunks-exact", [](benchmark::State& s) { place_large(s, 0); });
   add("place/20MB-2000-hunks-offset", [](benchmark::State& s) { place_large(s, 3); });
+  add("stage/1000-files", [](benchmark::State& s) { stage_many(s, 1000); });
+  add("stage/10000-files", [](benchmark::State& s) { stage_many(s, 10000); });
+  add("place/10000-strings-in-1MB", [](benchmark::State& s) { place_strings(s, true); });
+  add("place/10000-strings-that-do-not-fit", [](benchmark::State& s) { place_strings(s, false); });
   const std::string blank(1U << 20U, '\n');
   std::string ab;
   for (size_t i = 0; ab.size() < (1U << 20U); ++i) ab += (i * i / 7) % 3 == 0 ? "a\n" : "b\n";
