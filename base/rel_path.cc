@@ -61,8 +61,10 @@ std::string folded(std::string_view component) {
 
 /// Most names, cheaply: no fold of a name that begins with another ASCII character is protected.
 bool may_be_protected(std::string_view component) {
-  const char first = component.empty() ? '.' : component.front();
-  return first == '.' || first == 'g' || first == 'G' || first == 's' || first == 'S' || first < 0;
+  if (component.empty()) return false;
+  const auto first = static_cast<unsigned char>(component.front());
+  return first == '.' || first == 'g' || first == 'G' || first == 's' || first == 'S' ||
+         first > kDelete;  // a byte that HFS+ may ignore
 }
 
 bool is_protected_component(std::string_view component) {

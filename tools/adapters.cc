@@ -257,6 +257,17 @@ struct IntentOf {
   }
 };
 
+/// Candidate ids that an ambiguity named, sent back.
+std::vector<std::string> choices_of(const json& args) {
+  std::vector<std::string> out;
+  const auto field = args.find("choices");
+  if (field == args.end() || !field->is_array()) return out;
+  for (const json& id : *field) {
+    if (id.is_string()) out.push_back(id.get<std::string>());
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Operation> adapt(std::string_view tool, const json& args, const std::string& root) {
@@ -265,7 +276,9 @@ Result<Operation> adapt(std::string_view tool, const json& args, const std::stri
     return fail(ErrorKind::kUsage, "tool.unknown",
                 "there is no standard tool named '" + std::string(tool) + "'");
   }
-  return adapter->second(args, root);
+  GALLEY_ASSIGN(Operation operation, adapter->second(args, root));
+  if (auto* edit = std::get_if<EditFiles>(&operation)) edit->choices = choices_of(args);
+  return operation;
 }
 
 Result<Intent> intent_of(const Operation& operation) {

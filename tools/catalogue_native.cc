@@ -71,7 +71,9 @@ ToolInfo edit_tool() {
         "patch":{"type":"string","description":"a unified diff of this file"},
         "strategy":{"enum":["apply","check"],"default":"apply"},
         "old_string":{"type":"string"},"new_string":{"type":"string"},
-        "replace_all":{"type":"boolean","default":false}},
+        "replace_all":{"type":"boolean","default":false},
+        "choices":{"type":"array","items":{"type":"string"},"maxItems":1000,
+          "description":"ids of candidates that an ambiguous edit was answered with: those places are taken"}},
         "anyOf":[{"required":["file","patch"]},{"required":["file_path","patch"]},
           {"required":["file_path","old_string","new_string"]},
           {"required":["file","old_string","new_string"]}]})",
@@ -92,7 +94,8 @@ ToolInfo multi_edit_tool() {
         "edits":{"type":"array","minItems":1,"items":{"type":"object",
           "additionalProperties":false,"properties":{"old_string":{"type":"string"},
           "new_string":{"type":"string"},"replace_all":{"type":"boolean","default":false}},
-          "required":["old_string","new_string"]}}},"required":["file_path","edits"]})",
+          "required":["old_string","new_string"]}},
+        "choices":{"type":"array","items":{"type":"string"},"maxItems":1000}},"required":["file_path","edits"]})",
       change_output(R"("applied":{"type":"boolean"},"filePath":{"type":"string"})",
                     R"("applied")"));
 }

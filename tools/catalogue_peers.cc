@@ -29,7 +29,8 @@ ToolInfo apply_patch_tool() {
                      "Applies a patch to any number of files, all of it or nothing: V4A "
                      "(*** Begin Patch), a unified diff, or SEARCH/REPLACE blocks.",
                      R"({"type":"object","additionalProperties":false,"properties":{
-        "input":{"type":"string"},"patch":{"type":"string"}},
+        "input":{"type":"string"},"patch":{"type":"string"},
+        "choices":{"type":"array","items":{"type":"string"},"maxItems":1000}},
         "anyOf":[{"required":["input"]},{"required":["patch"]}]})");
   info.title = "Apply a patch";
   return info;
@@ -46,7 +47,8 @@ ToolInfo text_editor(const char* name) {
         "view_range":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},
         "file_text":{"type":"string"},"old_str":{"type":"string"},"new_str":{"type":"string"},
         "insert_line":{"type":"integer","minimum":0,"maximum":4294967295},
-        "insert_text":{"type":"string"}},"required":["command","path"]})");
+        "insert_text":{"type":"string"},
+        "choices":{"type":"array","items":{"type":"string"},"maxItems":1000}},"required":["command","path"]})");
   info.title = "View and edit files";
   info.output_schema = R"({"type":"object"})";  // of Read, List, Write or Edit, by command
   return info;
@@ -60,7 +62,8 @@ ToolInfo replace_tool() {
         "file_path":{"type":"string"},
         "instruction":{"type":"string","description":"what the change is for"},
         "old_string":{"type":"string"},"new_string":{"type":"string"},
-        "allow_multiple":{"type":"boolean","default":false}},
+        "allow_multiple":{"type":"boolean","default":false},
+        "choices":{"type":"array","items":{"type":"string"},"maxItems":1000}},
         "required":["file_path","instruction","old_string","new_string"]})");
 }
 
@@ -73,7 +76,8 @@ ToolInfo edit_file_tool() {
         "edits":{"type":"array","minItems":1,"items":{"type":"object",
           "additionalProperties":false,"properties":{"oldText":{"type":"string"},
           "newText":{"type":"string"}},"required":["oldText","newText"]}},
-        "dryRun":{"type":"boolean","default":false}},"required":["path","edits"]})");
+        "dryRun":{"type":"boolean","default":false},
+        "choices":{"type":"array","items":{"type":"string"},"maxItems":1000}},"required":["path","edits"]})");
 }
 
 ToolInfo write_file_tool() {

@@ -57,6 +57,8 @@ Json failure_json(const EditFailure& failure) {
     if (!failure.found.empty()) out["nearest"]["found"] = failure.found;
   }
   if (!failure.expected.empty()) out["expected"] = failure.expected;
+  std::string words = word_diff_of(failure);
+  if (!words.empty()) out["word_diff"] = std::move(words);
   if (!failure.rebased.empty()) out["rebased"] = failure.rebased;
   return out;
 }
@@ -74,6 +76,12 @@ Json file_json(const FileOutcome& file) {
   }
   out["failed"] = Json::array();
   for (const EditFailure& failure : file.failures) out["failed"].push_back(failure_json(failure));
+  if (file.earlier) {
+    out["earlier"] = {{"transaction", file.earlier->transaction},
+                      {"when", file.earlier->is_before ? "before" : "after"},
+                      {"changes_since", file.earlier->changes}};
+    if (!file.earlier->rebased.empty()) out["earlier"]["rebased"] = file.earlier->rebased;
+  }
   return out;
 }
 

@@ -63,7 +63,8 @@ struct WriteFile {
 /// Any edit by text: every dialect compiles to an EditSet.
 struct EditFiles {
   EditSet edits;
-  bool check_only = false;  ///< tell what would happen, stage nothing
+  bool check_only = false;           ///< tell what would happen, stage nothing
+  std::vector<std::string> choices;  ///< candidate ids of an ambiguity, sent back
 };
 
 struct RemovePath {

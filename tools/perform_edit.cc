@@ -54,6 +54,9 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   if (!diff) return failed(diff.error());
   StageOptions options;
   options.root = context.root;
+  options.match.last_step = context.last_step;
+  options.match.choices = edit.choices;
+  options.earlier = context.earlier;
   std::optional<Overlay::Entries> before;
   if (edit.check_only) before = context.overlay.entries();
   const auto outcome = stage_edits(context.overlay, edit.edits, options);

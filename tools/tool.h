@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "staging/overlay/earlier_version.h"
 
 namespace galley {
 
@@ -127,6 +128,8 @@ struct ToolContext {
   /// Which files may be shown by what looks through directories; empty: all. A file that is named
   /// was judged by its intent.
   std::function<bool(const RelPath&)> may_read;
+  MatchStep last_step = MatchStep::kUnicode;  ///< how far edits may be matched
+  EarlierVersions earlier{};                  ///< what edits that do not fit may have meant
 };
 
 /// One verb an agent can say.

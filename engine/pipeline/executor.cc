@@ -253,7 +253,9 @@ ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args,
                       .commands = options_.commands,
                       .logger = [&log](const ToolLog& line) { log.take(line); },
                       .secrets = secrets.provider(),
-                      .may_read = options_.may_read};
+                      .may_read = options_.may_read,
+                      .last_step = options_.last_step,
+                      .earlier = options_.earlier};
   ToolResult result = run_guarded(*entry.tool, args, context);
   log.finish();
   if (result.ok && context.deadline.has_passed(*clock_)) {

@@ -47,6 +47,8 @@ struct ExecutorOptions {
   CommandRunner* commands = nullptr;
   SecretProvider secrets;
   std::function<void(const ToolLog&)> logger;
+  MatchStep last_step = MatchStep::kUnicode;  ///< how far edits may be matched
+  EarlierVersions earlier;                    ///< what edits that do not fit may have meant
   /// Says no before anything is done, from what the arguments tell; null lets everything pass to
   /// the gate. Called with the tool, its intent and the agent.
   std::function<std::optional<ToolError>(const ToolInfo&, const Intent&)> early_policy;

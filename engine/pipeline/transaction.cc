@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/earlier_versions.h"
 #include "engine/pipeline/early_policy.h"
 #include "engine/pipeline/executor.h"
 #include "engine/pipeline/guarded_runner.h"
@@ -118,6 +119,7 @@ StageOptions Transaction::bounded(StageOptions options) const {
   const EditsConfig& edits = state_->workspace->config.edits;
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
   options.root = state_->workspace->root_path;
+  options.earlier = earlier_versions(*state_->workspace);
   return options;
 }
 
@@ -156,6 +158,8 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.early_policy = [&early](const ToolInfo& info, const Intent& intent) {
     return early.refusal(info, intent);
   };
+  options.last_step = state_->workspace->config.edits.max_step;
+  options.earlier = earlier_versions(*state_->workspace);
   Executor executor(**registry, state_->workspace->audit.get(), state_->workspace->clock(),
                     std::move(options));
   return executor.stage_calls(state_->overlay, calls).results;

@@ -1,11 +1,13 @@
 #include <algorithm>
 
 #include "staging/overlay/stage_edits.h"
+#include "staging/text/word_diff.h"
 
 namespace galley {
 namespace {
 
 constexpr size_t kMaxShown = 40;
+constexpr size_t kMaxWordDiff = size_t{64} << 10U;
 
 std::string with_newline(std::string text) {
   if (!text.ends_with('\n')) text.push_back('\n');
@@ -22,20 +24,34 @@ void describe_lines(std::string_view mark, const std::vector<std::string>& lines
   }
 }
 
+void describe_indented(std::string_view text, std::string& out) {
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    out += "      " + std::string(text.substr(from, end - from)) + "\n";
+    from = end + 1;
+  }
+}
+
+void describe_earlier(const EarlierMatch& earlier, std::string& out) {
+  out += std::string("  the edits fit this file as it was ") +
+         (earlier.is_before ? "before" : "after") + " transaction " + earlier.transaction +
+         "; since then these lines changed:\n";
+  describe_indented(earlier.changes, out);
+  if (earlier.rebased.empty()) return;
+  out += "  the same edit on the file of now, ready to send:\n";
+  describe_indented(earlier.rebased, out);
+}
+
 void describe_failure(const EditFailure& failure, std::string& out) {
   out += "  " + failure.message + " [" + failure.reason + ", id " + failure.id + "]\n";
   for (const Candidate& candidate : failure.candidates) {
     out += "    candidate " + candidate.id + " at line " + std::to_string(candidate.line) + ":\n";
-    size_t from = 0;
-    while (from < candidate.excerpt.size()) {
-      const size_t end = std::min(candidate.excerpt.find('\n', from), candidate.excerpt.size());
-      out += "      " + candidate.excerpt.substr(from, end - from) + "\n";
-      from = end + 1;
-    }
+    describe_indented(candidate.excerpt, out);
   }
   if (!failure.expected.empty() && !failure.found.empty()) {
-    out += "    expected:\n";
-    describe_lines("|", failure.expected, out);
+    const std::string words = word_diff_of(failure);
+    if (!words.empty()) out += "    expected, and what is there instead, word by word:\n";
+    describe_indented(words, out);
     out += "    found at line " + std::to_string(failure.nearest_line) + ":\n";
     describe_lines("|", failure.found, out);
   }
@@ -55,6 +71,18 @@ void describe_placement(const FileOutcome& file, const Placement& placement, std
 
 }  // namespace
 
+std::string word_diff_of(const EditFailure& failure) {
+  std::string expected;
+  std::string found;
+  for (const std::string& line : failure.expected) expected += line;
+  for (const std::string& line : failure.found) found += line;
+  std::string out;
+  if (expected.empty() || found.empty() || expected.size() + found.size() > kMaxWordDiff)
+    return out;
+  append_word_diff(expected, found, {}, out);
+  return out;
+}
+
 std::string describe(const EditOutcome& outcome) {
   std::string out;
   for (const FileOutcome& file : outcome.files) {
@@ -66,6 +94,7 @@ std::string describe(const EditOutcome& outcome) {
              std::to_string(file.failures.size() + file.placements.size()) + " edits do not fit\n";
     }
     for (const EditFailure& failure : file.failures) describe_failure(failure, out);
+    if (file.earlier) describe_earlier(*file.earlier, out);
     for (const Placement& placement : file.placements) describe_placement(file, placement, out);
   }
   for (const Leniency& leniency : outcome.leniencies) {

@@ -107,9 +107,22 @@ class Stager {
     file.new_path = edit->new_path;
     file.document_line = edit->document_line;
     auto done = plan_edit(*edit, file);
+    if (done && !file.failures.empty()) return look_earlier(*edit, file);
     if (done) return {};
     if (is_failure_of_ours(done.error())) return done;
     file.refusal = std::move(done.error());
+    return {};
+  }
+
+  /// Says of edits that do not fit which earlier version of the file they were made on.
+  Result<void> look_earlier(const FileEdit& edit, FileOutcome& out) {
+    if (!options_.earlier) return {};
+    GALLEY_ASSIGN(const RelPath path, safe_path(out.path));
+    GALLEY_ASSIGN(const PlannedFile now, plan_.original(path));
+    if (!now.content || now.kind != FileKind::kRegular) return {};
+    MatchOptions match = options_.match;
+    match.indentation_is_meaning = indentation_is_meaning(out.path);
+    out.earlier = find_earlier_match(edit, out.path, *now.content, options_.earlier(path), match);
     return {};
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "staging/overlay/earlier_version.h"
 #include "staging/overlay/overlay.h"
 #include "staging/text/edit.h"
 #include "staging/text/match.h"
@@ -19,6 +20,7 @@ struct StageOptions {
   std::vector<std::string> only;
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
+  EarlierVersions earlier;  ///< where failures look for a version that fits; may be empty
 };
 
 /// What became of one FileEdit.
@@ -28,9 +30,10 @@ struct FileOutcome {
   std::string new_path;  ///< of a rename or copy
   uint32_t document_line = 0;
   bool is_staged = false;
-  std::vector<Placement> placements;  ///< edits that fit
-  std::vector<EditFailure> failures;  ///< edits that do not
-  std::optional<Error> refusal;       ///< why the file as a whole cannot be edited
+  std::vector<Placement> placements;    ///< edits that fit
+  std::vector<EditFailure> failures;    ///< edits that do not
+  std::optional<Error> refusal;         ///< why the file as a whole cannot be edited
+  std::optional<EarlierMatch> earlier;  ///< of failures: a version that the edits fit
   [[nodiscard]] bool fits() const { return failures.empty() && !refusal; }
 };
 
@@ -51,6 +54,10 @@ struct EditOutcome {
 ///         missing or protected are in the outcome, and the overlay is as it was.
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options);
+
+/// What a failed edit expected against what is there, word by word: [-expected-]{+found+}. Empty
+/// where one of them is unknown or both are long.
+[[nodiscard]] std::string word_diff_of(const EditFailure& failure);
 
 /// The outcome for people: what was staged and how, or for each edit that does not fit the place,
 /// the difference and the way out.

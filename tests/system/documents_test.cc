@@ -83,6 +83,21 @@ TEST_F(Documents, OfEditsAndTheHistory) {
   EXPECT_EQ(status_, 1);
 }
 
+TEST_F(Documents, OfAnEditMadeOnAnEarlierVersion) {
+  tree_.write("b.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n");
+  run("apply", "apply", "--- a/b.txt\n+++ b/b.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
+  const std::string stale =
+      "--- a/b.txt\n+++ b/b.txt\n@@ -1,7 +1,7 @@\n one\n two\n three\n four\n five\n-six\n+6\n "
+      "seven\n";
+  const auto refused = run("preview --strict", "preview", stale);
+  EXPECT_EQ(status_, 1);
+  const auto file = refused["edits"]["files"][0];
+  EXPECT_EQ(file["earlier"]["transaction"], "1") << file;
+  EXPECT_EQ(file["earlier"]["when"], "before") << file;
+  EXPECT_FALSE(file["failed"][0]["word_diff"].get<std::string>().empty()) << file;
+  EXPECT_EQ(run("apply --strict", "apply", file["earlier"]["rebased"])["ok"], true);
+}
+
 TEST_F(Documents, OfStoredTransactions) {
   const std::string tx = run("begin", "begin")["tx"];
   EXPECT_EQ(run("status", "status")["transactions"][0]["tx"], tx);

@@ -81,6 +81,47 @@ TEST_F(EditTools, TwoPlacesAreAnErrorWithBoth) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
+TEST_F(EditTools, AChoiceSentBackTakesThatPlace) {
+  const std::string text = "one\nsame\ntwo\nsame\n";
+  const std::vector<std::pair<std::string, nlohmann::json>> calls = {
+      {"Edit", {{"file_path", "a.txt"}, {"old_string", "same"}, {"new_string", "z"}}},
+      {"Edit", {{"file", "a.txt"}, {"patch", "@@ ... @@\n-same\n+z\n"}}},
+      {"MultiEdit",
+       {{"file_path", "a.txt"}, {"edits", {{{"old_string", "same"}, {"new_string", "z"}}}}}},
+      {"apply_patch",
+       {{"input", "*** Begin Patch\n*** Update File: a.txt\n@@\n-same\n+z\n*** End Patch\n"}}},
+      {"str_replace_based_edit_tool",
+       {{"command", "str_replace"}, {"path", "a.txt"}, {"old_str", "same"}, {"new_str", "z"}}},
+      {"replace",
+       {{"file_path", "a.txt"}, {"instruction", "i"}, {"old_string", "same"}, {"new_string", "z"}}},
+      {"edit_file", {{"path", "a.txt"}, {"edits", {{{"oldText", "same"}, {"newText", "z"}}}}}}};
+  for (const auto& [tool, args] : calls) {
+    put("a.txt", text);
+    overlay_.restore({});
+    const ToolResult result = call(tool, args);
+    ASSERT_FALSE(result.ok) << tool;
+    const auto failed = (*result.error->details)["files"][0]["failed"][0];
+    ASSERT_EQ(failed["candidates"].size(), 2U) << tool;
+    nlohmann::json chosen = args;
+    chosen["choices"] = {failed["candidates"][1]["id"]};
+    done(tool, chosen);
+    EXPECT_EQ(staged("a.txt"), "one\nsame\ntwo\nz\n") << tool;
+  }
+}
+
+TEST_F(EditTools, AMissSaysWordByWordWhatIsThere) {
+  put("a.txt", "int total = 1;\nint count = 2;\nreturn total;\n");
+  const ToolResult result = call("Edit", {{"file_path", "a.txt"},
+                                          {"old_string", "int total = 1;\nint number = 2;\n"},
+                                          {"new_string", "x\n"}});
+  ASSERT_FALSE(result.ok);
+  const auto failed = (*result.error->details)["files"][0]["failed"][0];
+  EXPECT_NE(failed["word_diff"].get<std::string>().find("[-number-]{+count+}"), std::string::npos)
+      << failed;
+  EXPECT_NE(result.error->message.find("[-number-]{+count+}"), std::string::npos)
+      << result.error->message;
+}
+
 TEST_F(EditTools, ReplaceAllReplacesAll) {
   put("a.txt", "same same\nsame\n");
   done("Edit", {{"file_path", "a.txt"},

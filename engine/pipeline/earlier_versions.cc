@@ -1,0 +1,53 @@
+#include "engine/pipeline/earlier_versions.h"
+
+#include <set>
+
+#include "engine/history/history.h"
+#include "engine/pipeline/workspace_state.h"
+
+namespace galley {
+namespace {
+
+/// Transactions that are looked into, newest first, and versions that are told.
+constexpr size_t kMaxTransactions = 200;
+constexpr size_t kMaxVersions = 20;
+
+/// Adds the contents of one transaction's path: what it made, then what it found.
+void add_versions(const History& history, TxId id, const RelPath& path, std::set<ContentId>& seen,
+                  std::vector<EarlierVersion>& out) {
+  const auto proposal = history.proposal_of(id);
+  if (!proposal) return;
+  for (const Change& change : proposal->changes()) {
+    if (change.path != path) continue;
+    for (const Node* node : {&change.after, &change.before}) {
+      if (node->kind != FileKind::kRegular || !seen.insert(node->content).second) continue;
+      auto content = proposal->content(*node);
+      if (content) out.push_back({id.hex(), node == &change.before, *std::move(content)});
+    }
+  }
+}
+
+std::vector<EarlierVersion> versions_of(const StateDirectory& state, const RelPath& path) {
+  const History history(state);
+  const auto ids = history.ids();
+  std::vector<EarlierVersion> out;
+  if (!ids) return out;
+  std::set<ContentId> seen;
+  size_t looked_into = 0;
+  for (auto id = ids->rbegin(); id != ids->rend(); ++id) {
+    if (++looked_into > kMaxTransactions || out.size() >= kMaxVersions) break;
+    add_versions(history, *id, path, seen, out);
+  }
+  return out;
+}
+
+}  // namespace
+
+EarlierVersions earlier_versions(const WorkspaceState& workspace) {
+  return [&workspace](const RelPath& path) {
+    if (!workspace.state_directory) return std::vector<EarlierVersion>();
+    return versions_of(*workspace.state_directory, path);
+  };
+}
+
+}  // namespace galley

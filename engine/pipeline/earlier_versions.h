@@ -1,0 +1,15 @@
+#pragma once
+
+#include "staging/overlay/earlier_version.h"
+
+namespace galley {
+
+struct WorkspaceState;
+
+/// What history knows of a path's contents, for edits that do not fit. A history that cannot be
+/// read knows nothing: it is only asked to explain.
+///
+/// Ownership: borrows the workspace, which must outlive the function.
+[[nodiscard]] EarlierVersions earlier_versions(const WorkspaceState& workspace);
+
+}  // namespace galley

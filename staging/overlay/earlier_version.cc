@@ -1,0 +1,71 @@
+#include "staging/overlay/earlier_version.h"
+
+#include <algorithm>
+
+#include "base/git_oid.h"
+#include "staging/text/git_diff.h"
+#include "staging/text/lines.h"
+#include "staging/text/merge.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxShownBytes = size_t{16} << 10U;
+/// What is looked at in all: a report of a failure must not take longer than the edit.
+constexpr size_t kMaxBytes = size_t{32} << 20U;
+
+std::string diff_of(const std::string& path, std::string_view before, std::string_view after) {
+  FilePair pair;
+  pair.old_path = pair.new_path = path;
+  pair.old_mode = pair.new_mode = git_mode::kRegular;
+  pair.old_content = before;
+  pair.new_content = after;
+  return git_diff(pair, {});
+}
+
+std::string cut(std::string text) {
+  if (text.size() <= kMaxShownBytes) return text;
+  text.resize(text.rfind('\n', kMaxShownBytes) + 1);
+  return text + "…\n";
+}
+
+/// The edit made on `earlier`, carried over to the file of now; empty when both changed the same.
+std::string rebased(const std::string& path, const std::string& earlier, std::string_view now,
+                    const PlacedEdits& placed) {
+  const std::string wanted = placed.splices.apply(earlier);
+  const Lines base(earlier);
+  const Lines ours(now);
+  const Lines theirs(wanted);
+  const Merge merge = merge_lines(base, ours, theirs);
+  if (!merge.is_clean()) return {};
+  const std::string merged = merged_text(merge, base, ours, theirs);
+  std::string patch = merged == now ? std::string() : diff_of(path, now, merged);
+  return patch.size() > kMaxShownBytes ? std::string() : patch;
+}
+
+}  // namespace
+
+std::optional<EarlierMatch> find_earlier_match(const FileEdit& edit, const std::string& path,
+                                               std::string_view now,
+                                               const std::vector<EarlierVersion>& versions,
+                                               const MatchOptions& options) {
+  size_t looked_at = 0;
+  for (const EarlierVersion& version : versions) {
+    const std::string& content = *version.content;
+    looked_at += content.size();
+    if (looked_at > kMaxBytes) break;
+    if (content == now) continue;
+    MatchOptions there = options;
+    there.base_is_proven.reset();
+    if (!edit.old_blob.empty()) {
+      there.base_is_proven = GitOid::of_blob(content).hex().starts_with(edit.old_blob);
+    }
+    const PlacedEdits placed = place_edits(content, edit, there);
+    if (!placed.failures.empty()) continue;
+    return EarlierMatch{version.transaction, version.is_before, cut(diff_of(path, content, now)),
+                        rebased(path, content, now, placed)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace galley
