@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "tools/base64.h"
@@ -42,28 +44,34 @@ std::string url_form(const std::string& value) {
 struct Rule {
   const char* name;
   const char* pattern;  // what group 1 holds is replaced
+  /// Every match has one of these in it, in lower case: what has none needs no pattern. Compiling
+  /// them all costs more than most commands.
+  std::array<std::string_view, 2> marks;
 };
 
 constexpr std::array<Rule, 9> kRules = {{
     {"private-key",
-     R"((-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?))"},
-    {"aws-access-key", R"(\b((?:AKIA|ASIA)[0-9A-Z]{16})\b)"},
-    {"github-token", R"(\b((?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})))"},
-    {"slack-token", R"(\b(xox[abeprs]-[A-Za-z0-9-]{10,250}))"},
-    {"api-key", R"(\b(sk-[A-Za-z0-9_-]{20,250}))"},
-    {"npm-token", R"(\b(npm_[A-Za-z0-9]{36}))"},
-    {"jwt", R"(\b(eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}))"},
-    {"authorization", R"((?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{12,}))"},
-    {"url-password", R"(://[^/\s:@]{0,100}:([^/\s@]{1,200})@)"},
+     R"((-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?))",
+     {"private key-----", ""}},
+    {"aws-access-key", R"(\b((?:AKIA|ASIA)[0-9A-Z]{16})\b)", {"akia", "asia"}},
+    {"github-token",
+     R"(\b((?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})))",
+     {"gh", ""}},
+    {"slack-token", R"(\b(xox[abeprs]-[A-Za-z0-9-]{10,250}))", {"xox", ""}},
+    {"api-key", R"(\b(sk-[A-Za-z0-9_-]{20,250}))", {"sk-", ""}},
+    {"npm-token", R"(\b(npm_[A-Za-z0-9]{36}))", {"npm_", ""}},
+    {"jwt", R"(\b(eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}))", {"eyj", ""}},
+    {"authorization", R"((?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{12,}))", {"bearer", "basic"}},
+    {"url-password", R"(://[^/\s:@]{0,100}:([^/\s@]{1,200})@)", {"://", ""}},
 }};
 
-const std::vector<std::unique_ptr<re2::RE2>>& compiled_rules() {
-  static const auto* compiled = [] {
-    auto* list = new std::vector<std::unique_ptr<re2::RE2>>();
-    for (const Rule& rule : kRules) list->push_back(std::make_unique<re2::RE2>(rule.pattern));
-    return list;
-  }();
-  return *compiled;
+/// Compiled at the first text that may match it.
+const re2::RE2& compiled_rule(size_t index) {
+  static std::array<std::once_flag, kRules.size()> once;
+  static std::array<std::unique_ptr<re2::RE2>, kRules.size()> rules;
+  std::call_once(once[index],
+                 [&] { rules[index] = std::make_unique<re2::RE2>(kRules[index].pattern); });
+  return *rules[index];
 }
 
 std::string redact_by(const re2::RE2& rule, const std::string& name, const std::string& text) {
@@ -145,9 +153,17 @@ std::string StreamRedactor::feed(std::string_view piece) {
 std::string StreamRedactor::finish() { return std::exchange(held_, {}); }
 
 std::string redact_patterns(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
   std::string out(text);
   for (size_t i = 0; i < kRules.size(); ++i) {
-    out = redact_by(*compiled_rules()[i], kRules[i].name, out);
+    const auto& marks = kRules[i].marks;
+    const bool may_match = std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) {
+      return !mark.empty() && lower.find(mark) != std::string::npos;
+    });
+    if (may_match) out = redact_by(compiled_rule(i), kRules[i].name, out);
   }
   return out;
 }

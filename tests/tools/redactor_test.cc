@@ -62,6 +62,14 @@ TEST(RedactPatterns, FindsWhatLooksLikeASecret) {
   EXPECT_EQ(redact_patterns("https://bob:pw@host/x"), "https://bob:[REDACTED:url-password]@host/x");
   EXPECT_EQ(redact_patterns("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"),
             "[REDACTED:private-key]");
+  EXPECT_EQ(redact_patterns("Authorization: BEARER abcdefghijklmn"),
+            "Authorization: BEARER [REDACTED:authorization]");
+  const std::string digits = "0123456789012345678901234567890123456789";
+  EXPECT_EQ(redact_patterns("ghp_" + digits.substr(4) + "!"), "[REDACTED:github-token]!");
+  EXPECT_EQ(redact_patterns("npm_" + digits.substr(4) + "!"), "[REDACTED:npm-token]!");
+  EXPECT_EQ(redact_patterns("xoxb-" + digits + "!"), "[REDACTED:slack-token]!");
+  EXPECT_EQ(redact_patterns("sk-" + digits + "!"), "[REDACTED:api-key]!");
+  EXPECT_EQ(redact_patterns("eyJ" + digits + "." + digits + "." + digits + "!"), "[REDACTED:jwt]!");
   EXPECT_EQ(redact_patterns("nothing here"), "nothing here");
 }
 
