@@ -1,6 +1,8 @@
 #include "staging/overlay/content_store.h"
 
+#include <cerrno>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -83,13 +85,20 @@ class DiskStore final : public ContentStore {
   }
 
  private:
-  /// A killed stager leaves `<id>.new`, never a short `<id>`.
+  static constexpr int kMaxScratchNames = 1000;
+
+  /// A killed stager leaves `<id>.<n>.new`, never a short `<id>`.
   Result<void> write_then_name(const RelPath& name, const std::string& content) const {
-    GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(name.str() + ".new"));
-    GALLEY_ASSIGN(auto file, directory_->open_file(scratch, OpenMode::kOpenOrCreate, 0600));
-    GALLEY_TRY(file->truncate(0));
-    GALLEY_TRY(file->write_at(0, content));
-    return directory_->rename(scratch, *directory_, name, RenameMode::kReplace);
+    for (int n = 0;; ++n) {
+      // Two threads may stage the same bytes at once, and dead ones leave their names behind.
+      GALLEY_ASSIGN(const RelPath scratch,
+                    RelPath::parse(name.str() + "." + std::to_string(n) + ".new"));
+      auto file = directory_->open_file(scratch, OpenMode::kCreateNew, 0600);
+      if (!file && file.error().os_error == EEXIST && n < kMaxScratchNames) continue;
+      if (!file) return fail(file.error());
+      GALLEY_TRY((*file)->write_at(0, content));
+      return directory_->rename(scratch, *directory_, name, RenameMode::kReplace);
+    }
   }
 
   std::shared_ptr<Directory> directory_;
