@@ -111,7 +111,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
   GALLEY_ASSIGN(const EditOutcome outcome,
                 transaction.apply(std::move(input), stage_options(arguments, workspace.root_path()),
                                   read_options(arguments), format));
-  document["edits"] = edit_report_json(outcome);
+  if (session.is_json()) document["edits"] = edit_report_json(outcome);
   Staged staged;
   staged.fits = outcome.is_staged;
   staged.report = describe(outcome);
