@@ -76,7 +76,13 @@ std::string_view status_name(CheckStatus status) {
 }
 
 Result<int> doctor(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  auto opened = session.open_without_recovery();
+  if (!opened && opened.error().reason == "state.version" && session.arguments().repair) {
+    GALLEY_ASSIGN(const bool is_mended, repair_state(session.arguments().global.directory));
+    if (is_mended) session.say("'.galley/format' was damaged and is made again");
+    opened = session.open_without_recovery();
+  }
+  GALLEY_ASSIGN(Workspace * workspace, opened);
   GALLEY_ASSIGN(const auto checks, examine(*workspace, session.arguments().repair));
   Json document = {{"schema", "galley.doctor/1"}, {"ok", true}, {"checks", Json::array()}};
   std::string text;

@@ -30,4 +30,8 @@ Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDi
 /// that the workspace can be used again. Their transactions may be half applied: `doctor` says so.
 Result<std::vector<TxId>> quarantine_damaged(const StateDirectory& state, const WriterLock& lock);
 
+/// Makes a damaged `.galley/format` again: the workspace id is in every journal. False when there
+/// was nothing to mend. Errors: kRefused `state.version` when it is of a newer Galley.
+Result<bool> repair_format(const Directory& workspace);
+
 }  // namespace galley

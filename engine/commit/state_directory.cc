@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "base/check.h"
+#include "engine/commit/crc32c.h"
+#include "engine/commit/journal_format.h"
+#include "engine/commit/leftovers.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {
@@ -118,22 +122,27 @@ Result<std::optional<std::string>> read_format(const Directory& root) {
   return format.error();
 }
 
+std::optional<WorkspaceId> parse_format(std::string_view format) {
+  if (!format.starts_with(kFormatPrefix) || !format.ends_with('\n')) return std::nullopt;
+  format.remove_prefix(kFormatPrefix.size());
+  format.remove_suffix(1);
+  return parse_uuid(format);
+}
+
+tl::unexpected<Error> version_error() {
+  return fail(ErrorKind::kRefused, "state.version",
+              "'.galley/format' is damaged or from a newer Galley; a damaged one is mended by: "
+              "galley doctor --repair",
+              ".galley/format");
+}
+
 }  // namespace
 
 Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> root,
                                                   std::string_view format) {
   StateDirectory state;
-  std::optional<WorkspaceId> id;
-  if (format.starts_with(kFormatPrefix) && format.ends_with('\n')) {
-    format.remove_prefix(kFormatPrefix.size());
-    format.remove_suffix(1);
-    id = parse_uuid(format);
-  }
-  if (!id) {
-    return fail(ErrorKind::kRefused, "state.version",
-                "'.galley/format' is damaged or from a newer Galley; run `galley doctor`",
-                ".galley/format");
-  }
+  const auto id = parse_format(format);
+  if (!id) return version_error();
   state.workspace_id_ = *id;
   state.root_ = std::move(root);
   // Their absence means that something removed them: an empty one has nothing to recover.
@@ -170,6 +179,66 @@ Result<StateDirectory> StateDirectory::open_or_create(const Directory& workspace
     if (!format) return os_error(ENOENT, "cannot make", ".galley/format");
   }
   return open_parts(std::move(root), *format);
+}
+
+namespace {
+
+/// The workspace that the header of a journal names; none when the header is not whole.
+std::optional<WorkspaceId> workspace_of_journal(const Directory& directory, const RelPath& name) {
+  using namespace journal_format;
+  constexpr size_t kIdOffset = 32;
+  auto file = directory.open_file(name, OpenMode::kRead);
+  if (!file) return std::nullopt;
+  const auto header = (*file)->read_at(0, kHeaderBytes);
+  if (!header || header->size() < kHeaderBytes || !header->starts_with(kMagic)) return std::nullopt;
+  const std::string_view bytes = *header;
+  const std::string_view sum = bytes.substr(kHeaderBytes - sizeof(uint32_t));
+  uint32_t stored = 0;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    stored |= uint32_t{static_cast<uint8_t>(sum[i])} << (8 * i);
+  }
+  if (stored != crc32c(bytes.substr(0, kHeaderBytes - sizeof(uint32_t)))) return std::nullopt;
+  WorkspaceId id{};
+  std::memcpy(id.data(), bytes.data() + kIdOffset, id.size());
+  return id;
+}
+
+/// Every journal names its workspace: the id that was in a damaged `format`.
+Result<std::optional<WorkspaceId>> workspace_of_journals(const Directory& root) {
+  for (const auto* name : {"j", "undo"}) {
+    const auto directory = root.open_directory(known(name));
+    if (!directory) continue;
+    GALLEY_ASSIGN(const auto ids, journal_ids(**directory));
+    for (auto tx = ids.rbegin(); tx != ids.rend(); ++tx) {
+      if (auto id = workspace_of_journal(**directory, journal_name(*tx))) return id;
+    }
+  }
+  return std::optional<WorkspaceId>();
+}
+
+}  // namespace
+
+Result<bool> repair_format(const Directory& workspace) {
+  auto root = open_root(workspace);
+  if (!root && root.error().kind == ErrorKind::kNotFound) return false;
+  if (!root) return root.error();
+  GALLEY_ASSIGN(const auto format, read_format(**root));
+  if (!format || parse_format(*format)) return false;
+  constexpr std::string_view kAnyFormat = "galley ";
+  const bool is_newer = format->starts_with(kAnyFormat) && !format->starts_with(kFormatPrefix) &&
+                        format->size() > kAnyFormat.size() && (*format)[kAnyFormat.size()] >= '2' &&
+                        (*format)[kAnyFormat.size()] <= '9';
+  if (is_newer) return version_error();
+  GALLEY_ASSIGN(auto id, workspace_of_journals(**root));
+  if (!id) id = random_workspace_id();
+  const RelPath fresh = known("format.new");
+  GALLEY_ASSIGN(const auto file, (*root)->open_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_TRY(file->truncate(0));
+  GALLEY_TRY(file->write_at(0, std::string(kFormatPrefix) + uuid_text(*id) + "\n"));
+  GALLEY_TRY(file->sync());
+  GALLEY_TRY((*root)->rename(fresh, **root, known("format"), RenameMode::kReplace));
+  GALLEY_TRY((*root)->sync());
+  return true;
 }
 
 RelPath journal_name(TxId id) { return known(id.hex() + std::string(kJournalSuffix)); }

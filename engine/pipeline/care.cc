@@ -11,6 +11,8 @@
 #include "engine/history/retention.h"
 #include "engine/pipeline/audit.h"
 #include "engine/pipeline/scratch.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 #include "staging/sandbox/layer_home.h"
 #include "staging/sandbox/sandbox.h"
 
@@ -167,6 +169,19 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
   GALLEY_TRY(clear_history(workspace, dry_run, cleared));
   return cleared;
+}
+
+Result<bool> repair_state(const std::string& path) {
+  GALLEY_ASSIGN(std::string at, absolute_path(path));
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(StateDirectory::kName));
+  while (true) {
+    GALLEY_ASSIGN(const auto directory, open_disk_directory(at));
+    GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
+    if (stat.kind == FileKind::kDirectory) return repair_format(*directory);
+    const size_t slash = at.rfind('/');
+    if (at == "/" || slash == std::string::npos) return false;
+    at = slash == 0 ? "/" : at.substr(0, slash);
+  }
 }
 
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {

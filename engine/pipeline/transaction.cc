@@ -125,6 +125,12 @@ StageOptions Transaction::bounded(StageOptions options) const {
 
 Result<EditOutcome> Transaction::apply(std::string document, const StageOptions& options,
                                        const ReadOptions& reading, EditFormat format) {
+  const uint64_t most = state_->workspace->config.limits.max_patch_bytes;
+  if (most != 0 && document.size() > most) {
+    return fail(ErrorKind::kQuota, "limit.patch_size",
+                "the edit document has " + std::to_string(document.size()) +
+                    " bytes; limits.max_patch_bytes allows " + std::to_string(most));
+  }
   const EditFormat read_as = format == EditFormat::kAuto ? detect_format(document) : format;
   if (read_as == EditFormat::kEdits) {
     GALLEY_ASSIGN(const EditSet set, parse_edits_json(document));

@@ -124,6 +124,33 @@ class Conflicts(SystemCase):
         self.assertIn("problem", transactions[-1])
         self.assertIn("cannot be read", self.galley("log", expect=0).stdout.decode())
 
+    def test_doctor_mends_a_damaged_format(self):
+        self.galley("begin", expect=0)
+        self.call("Write", {"file_path": "a.txt", "content": "A\n"})
+        self.commit(expect=0)
+        file = self.work / ".galley" / "format"
+        good = file.read_bytes()
+        file.write_bytes(good[:20])
+        self.assertIn("doctor --repair", self.galley("log", expect=1).stderr.decode())
+        self.galley("doctor", "--repair", expect=0)
+        self.assertEqual(file.read_bytes(), good)
+        self.galley("undo", expect=0)
+        file.write_bytes(b"galley 2 something\n")
+        self.galley("doctor", "--repair", expect=1)
+        self.assertEqual(file.read_bytes(), b"galley 2 something\n")
+
+    def test_limits_of_the_configuration_hold(self):
+        self.write("galley.toml", "[limits]\nmax_file_bytes = 10\nmax_patch_bytes = 400\n")
+        self.galley("begin", expect=0)
+        self.call("Write", {"file_path": "a.txt", "content": "more than ten bytes\n"})
+        said = self.galley("commit", expect=(1, 3)).stderr.decode()
+        self.assertIn("limits.max_file_bytes allows 10", said)
+        self.call("Write", {"file_path": "a.txt", "content": "few\n"})
+        self.commit(expect=0)
+        patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-few\n+" + b"x" * 400 + b"\n"
+        said = self.galley("apply", "-", stdin=patch, expect=(1, 3)).stderr.decode()
+        self.assertIn("limits.max_patch_bytes allows 400", said)
+
 
 if __name__ == "__main__":
     unittest.main()
