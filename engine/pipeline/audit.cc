@@ -1,7 +1,9 @@
 #include "engine/pipeline/audit.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
+
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -28,7 +30,7 @@ tl::unexpected<Error> damaged(const std::string& why) {
               "the audit log cannot be continued: " + why +
                   "; see `galley audit verify`, then move .galley/audit.jsonl and "
                   ".galley/audit.head aside to begin a new log",
-              std::string(".galley/") + kLogName);
+              fmt::format(".galley/{}", kLogName));
 }
 
 /// What the end of the log says: the last whole record, and bytes of one that was cut short.

@@ -3,43 +3,26 @@
 #include <algorithm>
 #include <set>
 
-#include "base/git_oid.h"
 #include "base/limits.h"
 #include "staging/overlay/file_plan.h"
+#include "staging/overlay/git_header.h"
 #include "staging/text/binary_patch.h"
 #include "staging/text/lines.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kTypeMask = 0170000;
-constexpr uint32_t kGitSymlink = 0120000;
-constexpr uint32_t kGitSubmodule = 0160000;
-constexpr uint32_t kAnyExecute = 0111;
-constexpr uint32_t kNewFile = 0644;
-constexpr size_t kMinBlobDigits = 4;
-
 bool is_failure_of_ours(const Error& error) {
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kInternal ||
          error.kind == ErrorKind::kTimeout || error.kind == ErrorKind::kUndecided;
 }
 
-bool is_kind(const std::optional<uint32_t>& mode, uint32_t type) {
-  return mode && (*mode & kTypeMask) == type;
-}
-
-/// Permission bits after a mode line: only the executable bits are git's to say.
-uint32_t with_git_mode(uint32_t permissions, uint32_t git_mode) {
-  if ((git_mode & kAnyExecute) == 0) return permissions & ~kAnyExecute;
-  return permissions | ((permissions & 0444U) >> 2U);
-}
-
-bool is_blob(std::string_view digits, std::string_view content) {
-  return GitOid::of_blob(content).hex().starts_with(digits);
-}
-
-bool is_zero_blob(std::string_view digits) {
-  return digits.find_first_not_of('0') == std::string_view::npos;
+/// Whether another version of the file could tell more about these failures than they say
+/// themselves.
+bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
+  return std::any_of(failures.begin(), failures.end(), [](const EditFailure& failure) {
+    return failure.reason != "patch.already_applied";
+  });
 }
 
 /// Stages one document: works everything out in a plan, then puts the plan onto the overlay.
@@ -107,7 +90,7 @@ class Stager {
     file.new_path = edit->new_path;
     file.document_line = edit->document_line;
     auto done = plan_edit(*edit, file);
-    if (done && !file.failures.empty()) return look_earlier(*edit, file);
+    if (done && may_be_of_another_version(file.failures)) return look_earlier(*edit, file);
     if (done) return {};
     if (is_failure_of_ours(done.error())) return done;
     file.refusal = std::move(done.error());
@@ -304,7 +287,7 @@ class Stager {
 
   /// A deletion without a body must name the content that it means, when it names one.
   Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content) {
-    const bool has_proof = edit.old_blob.size() >= kMinBlobDigits && !is_zero_blob(edit.old_blob);
+    const bool has_proof = names_blob(edit.old_blob);
     if (!has_proof || !edit.hunks.empty() || is_blob(edit.old_blob, content)) return {};
     return fail(ErrorKind::kRefused, "patch.other_content",
                 "'" + path.str() + "' is not the file that the patch was made for (index " +
@@ -380,7 +363,7 @@ class Stager {
     if (edit.hunks.empty() && edit.text_edits.empty()) return base;
     MatchOptions match = options_.match;
     match.indentation_is_meaning = indentation_is_meaning(path.str());
-    if (edit.old_blob.size() >= kMinBlobDigits && !is_zero_blob(edit.old_blob)) {
+    if (names_blob(edit.old_blob)) {
       match.base_is_proven = is_blob(edit.old_blob, base);
     }
     std::vector<std::string> mended;
@@ -457,7 +440,7 @@ class Stager {
                                      const std::string& base) {
     GALLEY_TRY(check_binary_base(edit, path, base));
     GALLEY_ASSIGN(std::string content, apply_binary(*edit.binary, base));
-    const bool can_check = edit.new_blob.size() >= kMinBlobDigits && !is_zero_blob(edit.new_blob);
+    const bool can_check = names_blob(edit.new_blob);
     if (can_check && !is_blob(edit.new_blob, content)) {
       return fail(ErrorKind::kInvalid, "edit.corrupt_binary",
                   "the binary patch of '" + path.str() +
@@ -474,7 +457,7 @@ class Stager {
     bool is_proved = false;
     if (edit.op == FileOp::kCreate) {
       is_proved = true;
-    } else if (edit.old_blob.size() >= kMinBlobDigits) {
+    } else if (names_blob(edit.old_blob)) {
       is_proved = is_blob(edit.old_blob, base);
     } else if (edit.binary_reverse && edit.binary_reverse->kind == BinaryPatch::Kind::kLiteral) {
       GALLEY_ASSIGN(const std::string before, apply_binary(*edit.binary_reverse, {}));

@@ -51,7 +51,8 @@ class ToolFixture : public ::testing::Test {
                         .deadline = {},
                         .commands = commands_,
                         .logger = {},
-                        .secrets = secrets_};
+                        .secrets = secrets_,
+                        .may_read = {}};
     ToolResult result = (*entry)->tool->run(args, context);
     if (result.ok) {
       const auto wrong = (*entry)->output.check(*result.data);
