@@ -1,9 +1,9 @@
 #include "engine/pipeline/audit.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
-
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
