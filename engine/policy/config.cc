@@ -87,7 +87,6 @@ void read_agent(std::string_view name, ConfigTable& table, AgentProfile& profile
 void read_limits(ConfigTable& table, LimitsConfig& limits) {
   table.size("max_file_bytes", limits.max_file_bytes);
   table.size("max_patch_bytes", limits.max_patch_bytes);
-  table.size("max_output_bytes", limits.max_output_bytes);
 }
 
 void read_builtin_keys(ConfigTable& table, ValidatorConfig& validator) {

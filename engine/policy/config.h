@@ -78,9 +78,8 @@ struct AgentProfile {
 
 /// `[limits]`: bounds that are not rules; over them the answer is an Error of kind kQuota.
 struct LimitsConfig {
-  uint64_t max_file_bytes = 0;                     ///< 0: the built-in bound
-  uint64_t max_patch_bytes = 0;                    ///< 0: the built-in bound
-  uint64_t max_output_bytes = uint64_t{1} << 20U;  ///< of one tool result
+  uint64_t max_file_bytes = 0;   ///< 0: the built-in bound
+  uint64_t max_patch_bytes = 0;  ///< 0: the built-in bound
 };
 
 /// How a command validator's output becomes findings.
