@@ -39,6 +39,8 @@ class Validator {
   [[nodiscard]] virtual const std::string& name() const = 0;
   /// Whether it has anything to look at in this change set, for this agent.
   [[nodiscard]] virtual bool concerns(const ChangeSet& changes, const std::string& agent) const = 0;
+  /// Whether it has a tree made ready and runs a program there, which takes long.
+  [[nodiscard]] virtual bool runs_command() const { return false; }
   /// Findings of kError block; the gate counts nothing else.
   [[nodiscard]] virtual Result<ValidatorReport> validate(const ValidatorContext& context) = 0;
 };

@@ -6,7 +6,9 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "base/limits.h"
@@ -65,6 +67,19 @@ ValidatorOutcome run_one(Validator& validator, const ValidatorContext& context) 
   return outcome;
 }
 
+/// In which order validators are started: one command first, so that the tree that all commands
+/// share is made while others judge in this process; the other commands, which would only wait for
+/// it, last.
+std::vector<size_t> starting_order(const std::vector<Validator*>& validators) {
+  std::vector<size_t> order(validators.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto runs_command = [&](size_t index) { return validators[index]->runs_command(); };
+  const auto commands =
+      std::stable_partition(order.begin(), order.end(), std::not_fn(runs_command));
+  if (commands != order.end()) std::rotate(order.begin(), commands, commands + 1);
+  return order;
+}
+
 /// One parallel run: workers take indexes, the caller waits and reports.
 class Pool {
  public:
@@ -74,6 +89,7 @@ class Pool {
         request_(request),
         clock_(clock),
         context_{tree, clock, request.deadline, stop_.get_token()},
+        order_(starting_order(validators)),
         outcomes_(validators.size()) {}
 
   std::vector<ValidatorOutcome> run(size_t parallel) {
@@ -102,7 +118,7 @@ class Pool {
       {
         const std::lock_guard lock(mutex_);
         if (next_ == validators_.size()) return;
-        index = next_++;
+        index = order_[next_++];
         progress = {validators_[index]->name(), false, done_, validators_.size()};
       }
       tell(progress);
@@ -155,6 +171,7 @@ class Pool {
   const Clock& clock_;
   std::stop_source stop_;
   ValidatorContext context_;
+  std::vector<size_t> order_;
   std::vector<ValidatorOutcome> outcomes_;
   std::mutex mutex_;
   std::condition_variable changed_;

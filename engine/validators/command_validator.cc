@@ -24,6 +24,7 @@ class CommandValidator final : public Validator {
       : config_(config), parts_(parts), reader_(std::move(reader)), visible_(std::move(visible)) {}
 
   [[nodiscard]] const std::string& name() const override { return config_.name; }
+  [[nodiscard]] bool runs_command() const override { return true; }
   [[nodiscard]] bool concerns(const ChangeSet& changes, const std::string& agent) const override {
     return names_agent(config_.agents, agent) &&
            std::any_of(changes.begin(), changes.end(), [this](const Change& change) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
 #include <optional>
 
 #include "engine/policy/toml_document.h"
@@ -20,7 +21,29 @@ constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
 constexpr size_t kMaxMatchesPerRule = 100;
 constexpr int kMaxGroups = 32;
 
-using Pattern = std::unique_ptr<re2::RE2>;
+/// A regular expression that is compiled when it is first used: keywords keep most rules from ever
+/// being, and compiling all of them costs more than judging a small change.
+class LazyPattern {
+ public:
+  explicit LazyPattern(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const re2::RE2& compiled() const {
+    std::call_once(once_, [this] {
+      re2::RE2::Options options(re2::RE2::Quiet);
+      options.set_max_mem(kMaxPatternMemory);
+      options.set_encoding(re2::RE2::Options::EncodingLatin1);  // texts need not be UTF-8
+      compiled_ = std::make_unique<re2::RE2>(text_, options);
+    });
+    return *compiled_;
+  }
+
+ private:
+  std::string text_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<re2::RE2> compiled_;
+};
+
+using Pattern = std::unique_ptr<LazyPattern>;
 
 struct Allowlist {
   std::vector<Pattern> patterns;
@@ -58,7 +81,7 @@ std::string_view line_around(std::string_view text, size_t begin, size_t end) {
 
 bool any_matches(const std::vector<Pattern>& patterns, std::string_view text) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) {
-    return re2::RE2::PartialMatch({text.data(), text.size()}, *pattern);
+    return re2::RE2::PartialMatch({text.data(), text.size()}, pattern->compiled());
   });
 }
 
@@ -93,7 +116,7 @@ bool allows(const Allowlist& list, const Candidate& candidate) {
 /// belongs to gitleaks and grows.
 class RuleReader {
  public:
-  explicit RuleReader(std::string_view file) : file_(file) {}
+  RuleReader(std::string_view file, PatternCheck check) : file_(file), check_(check) {}
 
   Result<std::vector<Rule>> rules(const TomlNode& document, std::vector<Allowlist>& global) {
     global = allowlists(document);
@@ -125,7 +148,8 @@ class RuleReader {
     }
     if (const TomlNode* group = node.find("secretGroup")) {
       out.secret_group = static_cast<int>(std::clamp<int64_t>(group->integer, 0, kMaxGroups));
-      if (out.pattern != nullptr && out.secret_group > out.pattern->NumberOfCapturingGroups()) {
+      if (check_ == PatternCheck::kNow && out.pattern != nullptr &&
+          out.secret_group > out.pattern->compiled().NumberOfCapturingGroups()) {
         fail_at(*group, fmt::format("rule `{}` has no group {}", out.id, out.secret_group));
       }
     }
@@ -164,12 +188,10 @@ class RuleReader {
   }
 
   Pattern compile(const TomlNode& node, const std::string& text) {
-    re2::RE2::Options options(re2::RE2::Quiet);
-    options.set_max_mem(kMaxPatternMemory);
-    options.set_encoding(re2::RE2::Options::EncodingLatin1);  // texts need not be UTF-8
-    auto pattern = std::make_unique<re2::RE2>(text.substr(0, kMaxPatternBytes), options);
-    if (!pattern->ok() || text.size() > kMaxPatternBytes) {
-      fail_at(node, fmt::format("a pattern does not compile: {}", pattern->error()));
+    auto pattern = std::make_unique<LazyPattern>(text.substr(0, kMaxPatternBytes));
+    if (check_ == PatternCheck::kAtUse) return pattern;
+    if (!pattern->compiled().ok() || text.size() > kMaxPatternBytes) {
+      fail_at(node, fmt::format("a pattern does not compile: {}", pattern->compiled().error()));
     }
     return pattern;
   }
@@ -203,6 +225,7 @@ class RuleReader {
   }
 
   std::string file_;
+  PatternCheck check_;
   std::optional<Error> error_;
 };
 
@@ -234,14 +257,15 @@ double entropy_of(std::string_view text) {
   return bits;
 }
 
-Result<SecretRules> SecretRules::built_in() {
-  return parse(kDefaultSecretRules, "built-in secret rules");
+Result<SecretRules> SecretRules::built_in(PatternCheck check) {
+  return parse(kDefaultSecretRules, "built-in secret rules", check);
 }
 
-Result<SecretRules> SecretRules::parse(std::string_view toml, std::string_view file) {
+Result<SecretRules> SecretRules::parse(std::string_view toml, std::string_view file,
+                                       PatternCheck check) {
   GALLEY_ASSIGN(const TomlNode document, parse_toml(toml, file));
   auto rules = std::make_unique<Rules>();
-  GALLEY_ASSIGN(rules->rules, RuleReader(file).rules(document, rules->global));
+  GALLEY_ASSIGN(rules->rules, RuleReader(file, check).rules(document, rules->global));
   return SecretRules(std::move(rules));
 }
 
@@ -276,11 +300,12 @@ bool is_allowed(const Rule& rule, const std::vector<Allowlist>& global,
 void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::string_view path,
                std::string_view text, std::vector<SecretMatch>& out) {
   const re2::StringPiece whole(text.data(), text.size());
-  const int count = std::min(rule.pattern->NumberOfCapturingGroups(), kMaxGroups) + 1;
+  const re2::RE2& pattern = rule.pattern->compiled();
+  const int count = std::min(pattern.NumberOfCapturingGroups(), kMaxGroups) + 1;
   std::vector<re2::StringPiece> groups(static_cast<size_t>(count));
   size_t found = 0;
   for (size_t at = 0; at <= text.size() && found < kMaxMatchesPerRule;) {
-    if (!rule.pattern->Match(whole, at, text.size(), re2::RE2::UNANCHORED, groups.data(), count)) {
+    if (!pattern.Match(whole, at, text.size(), re2::RE2::UNANCHORED, groups.data(), count)) {
       return;
     }
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
@@ -299,14 +324,27 @@ void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::stri
   }
 }
 
+/// A pattern that was only trusted to compile, and does not, must not let secrets through.
+Result<void> check_use(const Rule& rule, const LazyPattern& pattern, int group = 0) {
+  const re2::RE2& compiled = pattern.compiled();
+  if (compiled.ok() && group <= compiled.NumberOfCapturingGroups()) return {};
+  return fail(ErrorKind::kInvalid, "config.value",
+              fmt::format("a pattern of rule `{}` does not compile: {}", rule.id,
+                          compiled.ok() ? "it lacks its group" : compiled.error()));
+}
+
 }  // namespace
 
-std::vector<SecretMatch> SecretRules::find(std::string_view path, std::string_view text) const {
+Result<std::vector<SecretMatch>> SecretRules::find(std::string_view path,
+                                                   std::string_view text) const {
   std::vector<SecretMatch> found;
   const std::string lower = lower_case(text);
   const re2::StringPiece path_piece(path.data(), path.size());
   for (const Rule& rule : rules_->rules) {
-    if (rule.path != nullptr && !re2::RE2::PartialMatch(path_piece, *rule.path)) continue;
+    if (rule.path != nullptr) {
+      GALLEY_TRY(check_use(rule, *rule.path));
+      if (!re2::RE2::PartialMatch(path_piece, rule.path->compiled())) continue;
+    }
     if (rule.pattern == nullptr) {
       const Candidate candidate{path, {}, {}, {}};
       if (!is_allowed(rule, rules_->global, candidate)) {
@@ -314,7 +352,9 @@ std::vector<SecretMatch> SecretRules::find(std::string_view path, std::string_vi
       }
       continue;
     }
-    if (has_keyword(rule, lower)) find_with(rule, rules_->global, path, text, found);
+    if (!has_keyword(rule, lower)) continue;
+    GALLEY_TRY(check_use(rule, *rule.pattern, rule.secret_group));
+    find_with(rule, rules_->global, path, text, found);
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const SecretMatch& a, const SecretMatch& b) { return a.begin < b.begin; });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ struct SecretMatch {
 /// Shannon entropy in bits a byte (Shannon 1948).
 [[nodiscard]] double entropy_of(std::string_view text);
 
+/// When the patterns of a rule file are compiled.
+enum class PatternCheck : uint8_t {
+  kNow,    ///< a bad one is an error at once
+  kAtUse,  ///< of rules that were seen to compile before: each when a text first needs it
+};
+
 /// A set of rules in the format of gitleaks 8: regular expression (RE2, linear time), secretGroup,
 /// keywords as a filter, entropy, path, and allowlists.
 ///
@@ -28,16 +35,19 @@ class SecretRules {
  public:
   /// Galley's own small set: credentials whose form says what they are, and assignments of
   /// high-entropy values to names that say so.
-  [[nodiscard]] static Result<SecretRules> built_in();
+  [[nodiscard]] static Result<SecretRules> built_in(PatternCheck check = PatternCheck::kAtUse);
   /// Errors: kInvalid `config.syntax` or `config.value`, with FILE:LINE.
-  [[nodiscard]] static Result<SecretRules> parse(std::string_view toml, std::string_view file);
+  [[nodiscard]] static Result<SecretRules> parse(std::string_view toml, std::string_view file,
+                                                 PatternCheck check = PatternCheck::kNow);
 
   SecretRules(SecretRules&&) noexcept;
   SecretRules& operator=(SecretRules&&) noexcept;
   ~SecretRules();
 
   /// Secrets in a piece of a file; a line that says `gitleaks:allow` or `galley:allow` is left out.
-  [[nodiscard]] std::vector<SecretMatch> find(std::string_view path, std::string_view text) const;
+  /// Errors: kInvalid `config.value` when a pattern that was to compile at its use does not.
+  [[nodiscard]] Result<std::vector<SecretMatch>> find(std::string_view path,
+                                                      std::string_view text) const;
   [[nodiscard]] size_t size() const;
 
  private:

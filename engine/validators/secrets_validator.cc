@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <re2/re2.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/limits.h"
@@ -15,25 +16,34 @@ namespace {
 constexpr size_t kShownBytes = 4;
 constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
 constexpr std::string_view kBuiltInFingerprint = "built-in 1";
+constexpr std::string_view kGoodRules = "secret rules that compile 1\n";
 
+/// Reads its rules when it first has to judge: an answer from the cache needs none.
 class SecretsValidator final : public FileValidator {
  public:
-  SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, SecretRules rules,
-                   std::string rules_text)
-      : FileValidator(config, cache, {.default_paths = {"*"}}),
-        rules_(std::move(rules)),
-        rules_text_(std::move(rules_text)) {}
+  struct RuleText {
+    std::string file;  ///< empty: the built-in rules
+    std::string text;
+  };
+  SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
+      : FileValidator(config, cache, {.default_paths = {"*"}}), source_(std::move(source)) {}
 
  protected:
-  [[nodiscard]] std::string fingerprint() const override { return rules_text_; }
+  [[nodiscard]] std::string fingerprint() const override {
+    return source_.file.empty() ? std::string(kBuiltInFingerprint) : source_.text;
+  }
 
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
+    if (!rules_) {
+      GALLEY_ASSIGN(rules_, source_.file.empty() ? SecretRules::built_in()
+                                                 : SecretRules::parse(source_.text, source_.file,
+                                                                      PatternCheck::kAtUse));
+    }
     const Lines lines(file.text);
     for (const LineBlock& block : added_lines(file.before, lines)) {
       const std::string_view text = lines.span(block.begin, block.end);
-      for (const SecretMatch& match : rules_.find(file.change.path.str(), text)) {
-        report(match, text, block.begin, sink);
-      }
+      GALLEY_ASSIGN(const auto matches, rules_->find(file.change.path.str(), text));
+      for (const SecretMatch& match : matches) report(match, text, block.begin, sink);
     }
     return {};
   }
@@ -53,8 +63,8 @@ class SecretsValidator final : public FileValidator {
              "take it out and revoke it if it is real; a line with `galley:allow` is left out");
   }
 
-  SecretRules rules_;
-  std::string rules_text_;
+  RuleText source_;
+  mutable std::optional<SecretRules> rules_;
 };
 
 class ForbiddenTextValidator final : public FileValidator {
@@ -94,14 +104,19 @@ class ForbiddenTextValidator final : public FileValidator {
 Result<ValidatorPtr> make_secrets_validator(const ValidatorConfig& config,
                                             const Directory& workspace, ValidatorCache* cache) {
   if (config.rules_file.empty()) {
-    GALLEY_ASSIGN(SecretRules rules, SecretRules::built_in());
-    return std::make_unique<SecretsValidator>(config, cache, std::move(rules),
-                                              std::string(kBuiltInFingerprint));
+    return std::make_unique<SecretsValidator>(config, cache, SecretsValidator::RuleText());
   }
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(config.rules_file));
   GALLEY_ASSIGN(std::string text, read_file(workspace, path, limits::kMaxConfigBytes));
-  GALLEY_ASSIGN(SecretRules rules, SecretRules::parse(text, config.rules_file));
-  return std::make_unique<SecretsValidator>(config, cache, std::move(rules), std::move(text));
+  // That a rule file is good is an answer worth remembering: compiling it takes longer than most
+  // judgements.
+  const ContentId proof = ContentId::of(std::string(kGoodRules) + text);
+  if (cache == nullptr || !cache->get(proof)) {
+    GALLEY_TRY(SecretRules::parse(text, config.rules_file, PatternCheck::kNow));
+    if (cache != nullptr) cache->put(proof, {});
+  }
+  return std::make_unique<SecretsValidator>(
+      config, cache, SecretsValidator::RuleText{config.rules_file, std::move(text)});
 }
 
 Result<ValidatorPtr> make_forbidden_text_validator(const ValidatorConfig& config,

@@ -18,12 +18,13 @@ using ::testing::HasSubstr;
 class ScriptedValidator final : public Validator {
  public:
   using Script = std::function<Result<ValidatorReport>(const ValidatorContext&)>;
-  ScriptedValidator(std::string name, Script script)
-      : name_(std::move(name)), script_(std::move(script)) {}
+  ScriptedValidator(std::string name, Script script, bool runs_command)
+      : name_(std::move(name)), script_(std::move(script)), runs_command_(runs_command) {}
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] bool concerns(const ChangeSet& changes, const std::string&) const override {
     return !changes.empty();
   }
+  [[nodiscard]] bool runs_command() const override { return runs_command_; }
   Result<ValidatorReport> validate(const ValidatorContext& context) override {
     return script_(context);
   }
@@ -31,6 +32,7 @@ class ScriptedValidator final : public Validator {
  private:
   std::string name_;
   Script script_;
+  bool runs_command_;
 };
 
 Finding finding(Severity severity) {
@@ -49,8 +51,9 @@ class GateTest : public PolicyFixture {
  protected:
   GateTest() { EXPECT_TRUE(overlay_.write(rel("src/a.c"), "int changed;\n")); }
 
-  void add(std::string name, ScriptedValidator::Script script) {
-    validators_.push_back(std::make_unique<ScriptedValidator>(std::move(name), std::move(script)));
+  void add(std::string name, ScriptedValidator::Script script, bool runs_command = false) {
+    validators_.push_back(
+        std::make_unique<ScriptedValidator>(std::move(name), std::move(script), runs_command));
   }
 
   Result<Verdict> try_judge(GateRequest request = {}, Approver approver = {}) {
@@ -146,6 +149,27 @@ TEST_F(GateTest, RunsValidatorsSideBySide) {
   GateRequest request;
   request.max_parallel = 2;
   EXPECT_EQ(reason(judge_all(request)), "approved");
+}
+
+TEST_F(GateTest, OneCommandStartsFirstAndTheOthersLast) {
+  std::vector<std::string> started;
+  for (const std::string name : {"text", "make", "size", "lint"}) {
+    const bool runs_command = name == "make" || name == "lint";
+    add(
+        name,
+        [&started, name](const ValidatorContext&) -> Result<ValidatorReport> {
+          started.push_back(name);
+          return ValidatorReport();
+        },
+        runs_command);
+  }
+  GateRequest request;
+  request.max_parallel = 1;
+  const Verdict verdict = judge_all(request);
+  EXPECT_THAT(started, testing::ElementsAre("make", "text", "size", "lint"));
+  ASSERT_EQ(verdict.runs.size(), 4U);
+  EXPECT_EQ(verdict.runs[0].name, "text");  // told in the order of the configuration
+  EXPECT_EQ(verdict.runs[3].name, "lint");
 }
 
 TEST_F(GateTest, NeverRunsMoreThanAllowedAtOnce) {

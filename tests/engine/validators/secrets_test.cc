@@ -115,9 +115,50 @@ TEST(SecretRules, BadRuleFilesNameTheLine) {
 }
 
 TEST(SecretRules, BuiltInSetCompiles) {
-  const auto rules = SecretRules::built_in();
+  const auto rules = SecretRules::built_in(PatternCheck::kNow);
   ASSERT_TRUE(rules) << rules.error().message;
   EXPECT_GE(rules->size(), 15U);
+}
+
+TEST(SecretRules, PatternTrustedInVainIsAnErrorWhenItIsNeeded) {
+  const auto rules = SecretRules::parse(
+      "[[rules]]\nid = 'a'\nregex = 'a('\nkeywords = ['word']\n"
+      "[[rules]]\nid = 'b'\nregex = 'b'\nsecretGroup = 2\nkeywords = ['other']\n",
+      "r.toml", PatternCheck::kAtUse);
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_TRUE(rules->find("x", "nothing that a rule looks at"));
+  const auto broken = rules->find("x", "a word");
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message, HasSubstr("rule `a` does not compile"));
+  const auto lacking = rules->find("x", "the other");
+  ASSERT_FALSE(lacking);
+  EXPECT_THAT(lacking.error().message, HasSubstr("rule `b`"));
+}
+
+TEST_F(Secrets, BadRuleFileIsRefusedWithAndWithoutACache) {
+  base("rules.toml", "[[rules]]\nid = \"a\"\nregex = 'a('\n");
+  const auto config =
+      parse_config("[[validator]]\nbuiltin = \"secrets\"\nrules_file = \"rules.toml\"\n", "g.toml");
+  ASSERT_TRUE(config);
+  MemoryValidatorCache cache;
+  for (ValidatorCache* used : std::initializer_list<ValidatorCache*>{nullptr, &cache, &cache}) {
+    const auto made = make_validators(*config, workspace_.directory(), nullptr, used);
+    ASSERT_FALSE(made);
+    EXPECT_THAT(made.error().message, HasSubstr("does not compile"));
+  }
+}
+
+TEST_F(Secrets, RuleFileKnownToBeGoodJudgesAsBefore) {
+  MemoryValidatorCache cache;
+  cache_ = &cache;
+  base("rules.toml", "[[rules]]\nid = \"a\"\nregex = 'x(\\d)'\nsecretGroup = 1\n");
+  for (const char* text : {"x1\n", "\nx2\n", "\n\nx3\n"}) {
+    use("secrets", "rules_file = \"rules.toml\"\n");
+    propose("f", text);
+    const auto line = std::to_string(std::string_view(text).size() - 2);
+    EXPECT_THAT(findings(), ElementsAre("secrets.a f:" + line + ":2"));
+  }
+  cache_ = nullptr;
 }
 
 TEST(SecretRules, Entropy) {
