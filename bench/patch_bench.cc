@@ -103,6 +103,23 @@ void place_strings(benchmark::State& state, bool fits) {
   for (auto _ : state) benchmark::DoNotOptimize(place_edits(file, edit, {}));
 }
 
+/// The same of 1 MB, one edit a step: `make` gives the n-th.
+template <typename Make>
+void place_texts(benchmark::State& state, const std::string& file, Make make) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 10000; ++i) texts.push_back(make(i));
+  FileEdit edit;
+  for (size_t i = 0; i < 10000; ++i) {
+    TextEdit one;
+    one.old_text = texts[i];
+    one.new_text = "changed\n";
+    one.first_line = one.last_line = static_cast<uint32_t>(i + 1);
+    if (texts[i].empty()) one.kind = TextEdit::Kind::kReplaceLines;
+    edit.text_edits.push_back(one);
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(place_edits(file, edit, {}));
+}
+
 void register_all() {
   const auto add = [](const char* name, auto run) {
     benchmark::RegisterBenchmark(name, run)->Unit(benchmark::kMillisecond);
@@ -120,6 +137,20 @@ void register_all() {
   for (int i = 0; i < 10000; ++i) {
     misfit += "@@ ... @@\n a\n b\n-nothing like this " + std::to_string(i) + "\n+x\n a\n b\n";
   }
+  std::string lines;
+  for (size_t i = 0; lines.size() < (1U << 20U); ++i) lines += line_of(i);
+  add("place/10000-strings-every-other-fits", [lines](benchmark::State& s) {
+    place_texts(s, lines, [](size_t i) { return (i % 2 == 0 ? "" : " ") + line_of(i); });
+  });
+  add("place/10000-strings-that-stand-everywhere", [lines](benchmark::State& s) {
+    place_texts(s, lines, [](size_t i) { return i % 2 == 0 ? "i" : line_of(i); });
+  });
+  add("place/10000-strings-in-two-lines-repeated", [ab](benchmark::State& s) {
+    place_texts(s, ab, [&](size_t i) { return ab.substr(i * 2, 90) + "c"; });
+  });
+  add("place/10000-lines-by-number", [lines](benchmark::State& s) {
+    place_texts(s, lines, [](size_t) { return std::string(); });
+  });
   misfit = "--- a/f\n+++ b/f\n" + misfit;
   add("place/blank-file-10000-hunks", [blank](benchmark::State& s) {
     place_hostile(s, blank, hunks(10000, " \n \n \n-\n+x\n \n \n"));

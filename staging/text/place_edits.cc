@@ -57,4 +57,19 @@ PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
   return viewed;
 }
 
+bool indentation_is_meaning(std::string_view path) {
+  static constexpr std::array<std::string_view, 24> kSuffixes = {
+      ".py",   ".pyi", ".pyx",  ".pxd",  ".yaml", ".yml",    ".mk",  ".mak",
+      ".haml", ".pug", ".jade", ".sass", ".styl", ".coffee", ".nim", ".hs",
+      ".fs",   ".fsx", ".elm",  ".slim", ".rst",  ".gd",     ".bzl", ".star"};
+  const size_t slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  if (name == "Makefile" || name == "makefile" || name == "GNUmakefile" || name == "BUILD" ||
+      name == "SConstruct" || name == "Snakefile" || name == "wscript") {
+    return true;
+  }
+  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
 }  // namespace galley

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <memory>
 
 #include "base/check.h"
 #include "base/content_id.h"
+#include "staging/text/edited_text.h"
 #include "staging/text/explain.h"
 #include "staging/text/file_index.h"
 #include "staging/text/hunk_search.h"
@@ -16,21 +15,33 @@ namespace {
 
 constexpr size_t kListedCandidates = 10;
 constexpr size_t kMinHashDigits = 8;
-/// How often the lines of a changed file are indexed anew for edits that do not fit as written.
-constexpr int kMaxIndexings = 200;
+/// Lines of a place that a failure shows.
+constexpr size_t kShownLines = 200;
+/// Places of an edit that means one of them; more are not counted.
+constexpr size_t kCountedPlaces = 1000;
+/// Places that the edits of one file may replace in all.
+constexpr size_t kMaxReplacements = size_t{2} << 20U;
+/// What the searches in one file may cost (EditedText::work), whatever its size or by its size.
+constexpr uint64_t kMaxSearchWork = uint64_t{512} << 20U;
+constexpr uint64_t kMaxSearchWorkByByte = 64;
+/// Bytes whose lines are indexed for edits that do not fit as written, each time the text changed.
+constexpr uint64_t kMaxIndexedBytes = uint64_t{64} << 20U;
+constexpr uint64_t kMaxIndexings = 8;
 
 /// Places the text edits of one file, each on the result of those before.
 class TextPlacer {
  public:
   TextPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options)
-      : edit_(edit), options_(options), ids_(edit_ids(edit)), current_(content) {
-    base_ = content;
-  }
+      : edit_(edit),
+        options_(options),
+        ids_(edit_ids(edit)),
+        base_(content),
+        current_(content, edit.text_edits.size()) {}
 
   PlacedEdits run() {
     for (size_t i = 0; i < edit_.text_edits.size(); ++i) place(i, edit_.text_edits[i]);
     out_.splices = composed(0, steps_.size());
-    GALLEY_CHECK(out_.splices.apply(base_) == current_);
+    GALLEY_CHECK(out_.splices.apply(base_) == current_.text());
     return std::move(out_);
   }
 
@@ -60,7 +71,11 @@ class TextPlacer {
       out_.failures.push_back(failure(i, "patch.no_change", ": old and new text are the same"));
       return;
     }
-    const std::vector<size_t> places = places_of(edit.old_text, edit.whole_lines);
+    if (is_over_work()) {
+      fail_over_work(i);
+      return;
+    }
+    const std::vector<size_t> places = places_of(edit.old_text, edit);
     if (places.empty()) {
       if (!place_with_crlf(i, edit)) place_by_lines_of_text(i, edit);
     } else if (places.size() > 1 && !edit.replace_all) {
@@ -70,19 +85,19 @@ class TextPlacer {
     }
   }
 
-  [[nodiscard]] std::vector<size_t> places_of(std::string_view wanted, bool whole_lines) const {
-    std::vector<size_t> places;
-    const char* const begin = current_.data();
-    const char* const end = begin + current_.size();
-    for (const char* at = begin; at < end;) {
-      const void* found = memmem(at, static_cast<size_t>(end - at), wanted.data(), wanted.size());
-      if (found == nullptr) break;
-      at = static_cast<const char*>(found);
-      const bool is_place = !whole_lines || at == begin || at[-1] == '\n';
-      if (is_place) places.push_back(static_cast<size_t>(at - begin));
-      at += is_place ? wanted.size() : 1;
-    }
-    return places;
+  [[nodiscard]] std::vector<size_t> places_of(std::string_view wanted, const TextEdit& edit) const {
+    const size_t limit = edit.replace_all ? kMaxReplacements + 1 : kCountedPlaces + 1;
+    return current_.find(wanted, edit.whole_lines, limit);
+  }
+
+  [[nodiscard]] bool is_over_work() const {
+    return current_.work() > std::max(kMaxSearchWork, kMaxSearchWorkByByte * base_.size());
+  }
+
+  void fail_over_work(size_t i) {
+    out_.failures.push_back(failure(i, "limit.edit_work",
+                                    ": the edits of this file take too much work; send them in "
+                                    "smaller portions"));
   }
 
   /// Text of several lines in a file with CR LF: the same with the file's line ends.
@@ -91,7 +106,7 @@ class TextPlacer {
                        edit.old_text.find('\r') == std::string_view::npos;
     if (!is_lf || options_.last_step < MatchStep::kLineEnds) return false;
     const std::string old_text = with_crlf(edit.old_text);
-    const std::vector<size_t> places = places_of(old_text, edit.whole_lines);
+    const std::vector<size_t> places = places_of(old_text, edit);
     if (places.empty() || (places.size() > 1 && !edit.replace_all)) return false;
     const std::string new_text = with_crlf(edit.new_text);
     TextEdit meant = edit;
@@ -122,17 +137,17 @@ class TextPlacer {
     return composed(begin, middle).then(composed(middle, end));
   }
 
-  [[nodiscard]] uint32_t line_of(size_t offset) const {
-    return static_cast<uint32_t>(
-        std::count(current_.begin(), current_.begin() + static_cast<int64_t>(offset), '\n') + 1);
-  }
-
   [[nodiscard]] static uint32_t count_of(std::string_view text) {
     const auto newlines = static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n'));
     return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
   }
 
   void take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    replacements_ += places.size();
+    if (replacements_ > kMaxReplacements) {
+      fail_over_work(i);
+      return;
+    }
     std::vector<Splice> splices;
     for (const size_t at : places) {
       splices.push_back({at, edit.old_text.size(), std::string(edit.new_text)});
@@ -140,20 +155,15 @@ class TextPlacer {
     Placement placement;
     placement.edit = i;
     placement.id = ids_[edit_.hunks.size() + i];
-    placement.line = line_of(places.front());
+    placement.line = static_cast<uint32_t>(current_.line_at(places.front()) + 1);
     placement.count = count_of(edit.old_text);
     compose(std::move(splices), std::move(placement));
   }
 
   void compose(std::vector<Splice> splices, Placement placement) {
-    auto next = Splices::from(current_.size(), std::move(splices));
+    auto next = Splices::from(current_.text().size(), std::move(splices));
     GALLEY_CHECK(next.has_value());
-    if (next->all().size() == 1) {
-      const Splice& splice = next->all().front();
-      current_.replace(splice.offset, splice.length, splice.text);
-    } else {
-      current_ = next->apply(current_);
-    }
+    current_.apply(*next);
     steps_.push_back(std::move(*next));
     index_.reset();
     out_.placements.push_back(std::move(placement));
@@ -165,24 +175,38 @@ class TextPlacer {
   }
 
   void take_choice_or_fail(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    const bool is_counted = places.size() <= kCountedPlaces;
     EditFailure out =
         failure(i, "patch.ambiguous",
-                ": the text stands at " + std::to_string(places.size()) +
+                ": the text stands at " +
+                    (is_counted ? std::to_string(places.size())
+                                : "more than " + std::to_string(kCountedPlaces)) +
                     " places; send a candidate's id to choose, give more context, or ask to "
                     "replace all");
-    const Lines lines(current_);
     for (const size_t at : places) {
-      const auto line = static_cast<int64_t>(lines.line_at(at));
-      // Two places in one line differ by their byte.
-      const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
-      Candidate candidate = candidate_at(key, lines, line, count_of(edit.old_text));
+      const bool is_listed = out.candidates.size() < kListedCandidates;
+      if (!is_listed && options_.choices.empty()) break;
+      Candidate candidate = text_candidate(i, edit, at);
       if (is_chosen(candidate.id)) {
         take(i, edit, {at});
         return;
       }
-      if (out.candidates.size() < kListedCandidates) out.candidates.push_back(std::move(candidate));
+      if (is_listed) out.candidates.push_back(std::move(candidate));
     }
     out_.failures.push_back(std::move(out));
+  }
+
+  [[nodiscard]] Candidate text_candidate(size_t i, const TextEdit& edit, size_t at) const {
+    const size_t first = current_.line_at(at);
+    const size_t begin = current_.line_offset(first);
+    const uint32_t count = count_of(edit.old_text);
+    const size_t end = current_.line_offset(first + count);
+    const Lines lines(std::string_view(current_.text()).substr(begin, end - begin));
+    // Two places in one line differ by their byte.
+    const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
+    Candidate out = candidate_at(key, lines, 0, count);
+    out.line = static_cast<uint32_t>(first + 1);
+    return out;
   }
 
   /// Not there byte for byte: the lines are looked for by the later steps of the matcher.
@@ -205,13 +229,12 @@ class TextPlacer {
     MatchOptions options = options_;
     options.min_context = UINT32_MAX;  // every line of a search text must be there
     if (!index_) {
-      if (++indexings_ > kMaxIndexings) {
-        out_.failures.push_back(failure(i, "limit.edit_work",
-                                        ": too many edits of this file do not fit as written; send "
-                                        "them in smaller portions"));
+      indexed_bytes_ += current_.text().size();
+      if (indexed_bytes_ > std::max(kMaxIndexedBytes, kMaxIndexings * base_.size())) {
+        fail_over_work(i);
         return;
       }
-      index_ = std::make_unique<FileIndex>(current_);
+      index_ = std::make_unique<FileIndex>(current_.text());
     }
     PlacedEdits placed = place_hunks(*index_, by_lines, options);
     if (!placed.failures.empty()) {
@@ -295,38 +318,41 @@ class TextPlacer {
   }
 
   void place_by_line(size_t i, const TextEdit& edit) {
-    const Lines lines(current_);
+    const size_t count = current_.line_count();
     const bool is_insert = edit.kind == TextEdit::Kind::kInsert;
-    const size_t begin = is_insert ? edit.first_line : std::max<uint32_t>(edit.first_line, 1) - 1;
-    const size_t end = is_insert ? begin : edit.last_line;
-    if (begin > lines.size() || end > lines.size() || begin > end ||
-        (!is_insert && edit.first_line == 0)) {
-      out_.failures.push_back(failure(i, "patch.line_outside",
-                                      ": the file has " + std::to_string(lines.size()) +
-                                          " lines; line numbers must lie inside"));
+    const size_t first = is_insert ? edit.first_line : std::max<uint32_t>(edit.first_line, 1) - 1;
+    const size_t last = is_insert ? first : edit.last_line;
+    if (first > count || last > count || first > last || (!is_insert && edit.first_line == 0)) {
+      out_.failures.push_back(failure(
+          i, "patch.line_outside",
+          ": the file has " + std::to_string(count) + " lines; line numbers must lie inside"));
       return;
     }
-    if (!check_hash(i, edit, lines, begin, end)) return;
-    Splice splice{lines.offset(begin), lines.offset(end) - lines.offset(begin),
-                  std::string(edit.new_text)};
-    const bool is_last = end == lines.size();
-    if (is_insert && begin > 0 && begin == lines.size() && !lines.ends_with_newline()) {
+    const size_t begin = current_.line_offset(first);
+    const size_t end = current_.line_offset(last);
+    if (!check_hash(i, edit, first, std::string_view(current_.text()).substr(begin, end - begin))) {
+      return;
+    }
+    Splice splice{begin, end - begin, std::string(edit.new_text)};
+    const bool lacks_newline = !current_.text().empty() && current_.text().back() != '\n';
+    if (is_insert && first > 0 && first == count && lacks_newline) {
       splice.text = "\n" + splice.text;
       if (splice.text.ends_with('\n')) splice.text.pop_back();
-    } else if (!is_last && !splice.text.empty() && !splice.text.ends_with('\n')) {
+    } else if (last != count && !splice.text.empty() && !splice.text.ends_with('\n')) {
       splice.text.push_back('\n');
     }
     Placement placement;
     placement.edit = i;
     placement.id = ids_[edit_.hunks.size() + i];
-    placement.line = static_cast<uint32_t>(begin + 1);
-    placement.count = static_cast<uint32_t>(end - begin);
+    placement.line = static_cast<uint32_t>(first + 1);
+    placement.count = static_cast<uint32_t>(last - first);
     compose({std::move(splice)}, std::move(placement));
   }
 
-  bool check_hash(size_t i, const TextEdit& edit, const Lines& lines, size_t begin, size_t end) {
+  /// `stretch`: the lines from `first` on that the edit replaces.
+  bool check_hash(size_t i, const TextEdit& edit, size_t first, std::string_view stretch) {
     if (edit.anchor_hash.empty()) return true;
-    const std::string found = ContentId::of(lines.span(begin, end)).hex();
+    const std::string found = ContentId::of(stretch).hex();
     if (edit.anchor_hash.size() >= kMinHashDigits && found.starts_with(edit.anchor_hash)) {
       return true;
     }
@@ -334,9 +360,10 @@ class TextPlacer {
                               ": these lines are not what they were when they were read; they now "
                               "have the hash " +
                                   found.substr(0, 16));
-    out.nearest_line = static_cast<uint32_t>(begin + 1);
-    out.nearest_count = static_cast<uint32_t>(end - begin);
-    for (size_t k = begin; k < end && k < begin + 200; ++k) out.found.emplace_back(lines[k]);
+    const Lines lines(stretch);
+    out.nearest_line = static_cast<uint32_t>(first + 1);
+    out.nearest_count = static_cast<uint32_t>(lines.size());
+    for (size_t k = 0; k < lines.size() && k < kShownLines; ++k) out.found.emplace_back(lines[k]);
     out_.failures.push_back(std::move(out));
     return false;
   }
@@ -345,10 +372,11 @@ class TextPlacer {
   const MatchOptions& options_;
   std::vector<std::string> ids_;
   std::string_view base_;
-  std::string current_;
+  EditedText current_;
   std::vector<Splices> steps_;
   std::unique_ptr<FileIndex> index_;  // of current_; gone when that changes
-  int indexings_ = 0;
+  uint64_t indexed_bytes_ = 0;
+  size_t replacements_ = 0;
   PlacedEdits out_;
 };
 
@@ -357,21 +385,6 @@ class TextPlacer {
 PlacedEdits place_text_edits(std::string_view content, const FileEdit& edit,
                              const MatchOptions& options) {
   return TextPlacer(content, edit, options).run();
-}
-
-bool indentation_is_meaning(std::string_view path) {
-  static constexpr std::array<std::string_view, 24> kSuffixes = {
-      ".py",   ".pyi", ".pyx",  ".pxd",  ".yaml", ".yml",    ".mk",  ".mak",
-      ".haml", ".pug", ".jade", ".sass", ".styl", ".coffee", ".nim", ".hs",
-      ".fs",   ".fsx", ".elm",  ".slim", ".rst",  ".gd",     ".bzl", ".star"};
-  const size_t slash = path.rfind('/');
-  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  if (name == "Makefile" || name == "makefile" || name == "GNUmakefile" || name == "BUILD" ||
-      name == "SConstruct" || name == "Snakefile" || name == "wscript") {
-    return true;
-  }
-  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
-                     [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
 }  // namespace galley
