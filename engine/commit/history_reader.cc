@@ -13,7 +13,7 @@ class JournalStore final : public ContentStore {
   JournalStore(std::map<ContentId, Content> images, std::unique_ptr<Directory> state_root)
       : images_(std::move(images)), state_root_(std::move(state_root)) {}
 
-  Result<ContentId> put(std::string) override {
+  Result<void> keep(const ContentId& /*id*/, const Content& /*content*/) override {
     return fail(ErrorKind::kInternal, "history.read_only", "a journal takes no new content");
   }
   Result<Content> get(const ContentId& id) const override {

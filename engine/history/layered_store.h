@@ -15,7 +15,9 @@ class LayeredStore final : public ContentStore {
   explicit LayeredStore(std::vector<std::shared_ptr<const ContentStore>> below)
       : fresh_(make_memory_store()), below_(std::move(below)) {}
 
-  Result<ContentId> put(std::string content) override { return fresh_->put(std::move(content)); }
+  Result<void> keep(const ContentId& id, const Content& content) override {
+    return fresh_->keep(id, content);
+  }
 
   Result<Content> get(const ContentId& id) const override {
     Result<Content> found = fresh_->get(id);

@@ -60,7 +60,7 @@ Result<Proposal> proposal_to_past(const History& history, const Directory& works
     if (now == node) continue;
     if (now.kind == FileKind::kRegular) {
       GALLEY_ASSIGN(const Content bytes, view.read(path));
-      GALLEY_TRY(store->put(*bytes));
+      GALLEY_TRY(store->put(bytes));
     } else if (now.kind == FileKind::kSymlink) {
       GALLEY_ASSIGN(std::string target, view.read_link(path));
       GALLEY_TRY(store->put(std::move(target)));

@@ -127,7 +127,7 @@ class RebaseRun {
                           change->second->after.content != node.content;
     if (has_them) return {};
     GALLEY_ASSIGN(const Content bytes, found_bytes(path, node));
-    GALLEY_TRY(store_->put(*bytes));
+    GALLEY_TRY(store_->put(bytes));
     return {};
   }
 
@@ -300,7 +300,7 @@ class RebaseRun {
     if (has_lines) {
       if (has_content(found)) {
         GALLEY_ASSIGN(const Content bytes, found_bytes(change.path, found));
-        GALLEY_TRY(store_->put(*bytes));
+        GALLEY_TRY(store_->put(bytes));
       }
       const Change since{change.path, change.before, found, {}, {}, {}};
       GALLEY_ASSIGN(entry.diff, render_diff(Proposal::from({since}, store_)));
@@ -436,7 +436,7 @@ Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay) {
     for (const Node* node : {&change.before, &change.after}) {
       if (!has_content(*node)) continue;
       GALLEY_ASSIGN(const Content bytes, proposal.content(*node));
-      GALLEY_TRY(overlay.store()->put(*bytes));
+      GALLEY_TRY(overlay.store()->put(bytes));
     }
     entries.insert_or_assign(change.path, Overlay::Entry{change.before, change.base, change.after,
                                                          change.renamed_from, change.copied_from});

@@ -10,6 +10,12 @@
 
 namespace galley {
 
+Result<ContentId> ContentStore::put(const Content& content) {
+  const ContentId id = ContentId::of(*content);
+  GALLEY_TRY(keep(id, content));
+  return id;
+}
+
 Result<void> ContentStore::adopt(const ContentId& id, const Directory& from, const RelPath& name) {
   GALLEY_ASSIGN(std::string content, read_file(from, name, limits::kMaxFileBytes));
   GALLEY_ASSIGN(const ContentId stored, put(std::move(content)));
@@ -22,11 +28,10 @@ namespace {
 
 class MemoryStore final : public ContentStore {
  public:
-  Result<ContentId> put(std::string content) override {
-    const ContentId id = ContentId::of(content);
+  Result<void> keep(const ContentId& id, const Content& content) override {
     const std::lock_guard lock(mutex_);
-    contents_.try_emplace(id, std::make_shared<const std::string>(std::move(content)));
-    return id;
+    contents_.try_emplace(id, content);
+    return {};
   }
 
   Result<Content> get(const ContentId& id) const override {
@@ -48,13 +53,11 @@ class DiskStore final : public ContentStore {
  public:
   explicit DiskStore(std::shared_ptr<Directory> directory) : directory_(std::move(directory)) {}
 
-  Result<ContentId> put(std::string content) override {
-    const ContentId id = ContentId::of(content);
+  Result<void> keep(const ContentId& id, const Content& content) override {
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
     GALLEY_ASSIGN(const FileStat there, directory_->stat(name));
-    if (there.kind == FileKind::kRegular && there.size == content.size()) return id;
-    GALLEY_TRY(write_then_name(name, content));
-    return id;
+    if (there.kind == FileKind::kRegular && there.size == content->size()) return {};
+    return write_then_name(name, *content);
   }
 
   Result<void> adopt(const ContentId& id, const Directory& from, const RelPath& name) override {

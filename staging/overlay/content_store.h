@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/content_id.h"
 #include "base/result.h"
@@ -19,7 +20,12 @@ class ContentStore {
  public:
   virtual ~ContentStore() = default;
   /// Keeps these bytes and returns their id; the same bytes twice are kept once.
-  virtual Result<ContentId> put(std::string content) = 0;
+  Result<ContentId> put(const Content& content);
+  Result<ContentId> put(std::string content) {
+    return put(std::make_shared<const std::string>(std::move(content)));
+  }
+  /// Keeps bytes that the caller has just hashed to `id`.
+  virtual Result<void> keep(const ContentId& id, const Content& content) = 0;
   /// Errors: kInternal, reason `stage.content_missing`, when the id was never put or was damaged.
   virtual Result<Content> get(const ContentId& id) const = 0;
   /// Takes over a file whose bytes the caller has just hashed to `id` and that nobody else can

@@ -50,7 +50,10 @@ class Overlay {
     bool must_be_new = false;
     bool replace_symlink = false;
   };
-  Result<void> write(const RelPath& path, std::string content, const WriteOptions& options);
+  Result<void> write(const RelPath& path, const Content& content, const WriteOptions& options);
+  Result<void> write(const RelPath& path, std::string content, const WriteOptions& options) {
+    return write(path, std::make_shared<const std::string>(std::move(content)), options);
+  }
   Result<void> write(const RelPath& path, std::string content) {
     return write(path, std::move(content), WriteOptions());
   }

@@ -63,16 +63,15 @@ Result<void> Overlay::keep_base_content(const RelPath& path, const Entry& entry)
   if (before.kind != FileKind::kRegular && before.kind != FileKind::kSymlink) return {};
   if (before != entry.now) return {};  // kept when it first changed
   const auto recent = recent_.find(before.content);
-  std::string bytes;
-  if (recent != recent_.end()) {
-    bytes = *recent->second;
-  } else if (before.kind == FileKind::kSymlink) {
-    GALLEY_ASSIGN(bytes, workspace_->read_link(path));
+  if (recent != recent_.end()) return store_->keep(before.content, recent->second);
+  Content bytes;
+  if (before.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(std::string target, workspace_->read_link(path));
+    bytes = std::make_shared<const std::string>(std::move(target));
   } else {
-    GALLEY_ASSIGN(const Content content, read_disk(path));
-    bytes = *content;
+    GALLEY_ASSIGN(bytes, read_disk(path));
   }
-  GALLEY_ASSIGN(const ContentId id, store_->put(std::move(bytes)));
+  GALLEY_ASSIGN(const ContentId id, store_->put(bytes));
   if (id != before.content) {
     return fail(ErrorKind::kConflict, "conflict.changed_on_disk",
                 "'" + path.str() +
@@ -83,8 +82,9 @@ Result<void> Overlay::keep_base_content(const RelPath& path, const Entry& entry)
   return {};
 }
 
-Result<void> Overlay::write(const RelPath& path, std::string content, const WriteOptions& options) {
-  if (content.size() > limits::kMaxFileBytes) {
+Result<void> Overlay::write(const RelPath& path, const Content& content,
+                            const WriteOptions& options) {
+  if (content->size() > limits::kMaxFileBytes) {
     return fail(ErrorKind::kQuota, "limit.file_size",
                 "'" + path.str() + "' would be larger than " +
                     std::to_string(limits::kMaxFileBytes) + " bytes",
@@ -101,12 +101,11 @@ Result<void> Overlay::write(const RelPath& path, std::string content, const Writ
   const bool is_new = kind == FileKind::kAbsent;  // what exists has its directories
   if (is_new) GALLEY_TRY(missing_parents(path));
   GALLEY_TRY(keep_base_content(path, *entry));
-  const uint64_t size = content.size();
-  GALLEY_ASSIGN(const ContentId id, store_->put(std::move(content)));
+  GALLEY_ASSIGN(const ContentId id, store_->put(content));
   if (is_new) GALLEY_TRY(make_parents(path));
   const uint32_t mode =
       kind == FileKind::kRegular ? entry->now.mode : options.mode_if_new & kPermissionBits;
-  entry->now = Node{FileKind::kRegular, mode, id, size};
+  entry->now = Node{FileKind::kRegular, mode, id, content->size()};
   note_created(path);
   return {};
 }

@@ -243,7 +243,7 @@ class Stager {
   }
 
   Result<void> plan_create(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
-    GALLEY_ASSIGN(const std::string content, content_of(edit, path, std::string(), out));
+    GALLEY_ASSIGN(std::string content, content_of(edit, path, std::string(), out));
     GALLEY_TRY(check_absent_later(path, content));
     if (!out.failures.empty()) return {};
     PlannedFile file;
@@ -251,7 +251,7 @@ class Stager {
     if (file.kind == FileKind::kRegular) {
       file.mode = with_git_mode(kNewFile, edit.new_mode.value_or(kNewFile));
     }
-    file.content = std::make_shared<const std::string>(content);
+    file.content = std::make_shared<const std::string>(std::move(content));
     plan_.put(path, std::move(file));
     return {};
   }
@@ -303,10 +303,10 @@ class Stager {
     FileEdit typed = edit;
     if (!typed.old_mode && file.kind == FileKind::kSymlink) typed.old_mode = kGitSymlink;
     GALLEY_TRY(check_kind(typed, from, file));
-    GALLEY_ASSIGN(const std::string content, content_of(edit, from, *file.content, out));
+    GALLEY_ASSIGN(std::string content, content_of(edit, from, *file.content, out));
     if (from != to && !will_go(to)) GALLEY_TRY(check_absent(to, nullptr));
     if (!out.failures.empty() && !options_.reject) return {};
-    file.content = std::make_shared<const std::string>(content);
+    file.content = std::make_shared<const std::string>(std::move(content));
     apply_mode(edit, file);
     if (edit.op == FileOp::kRename) {
       if (!is_produced(from)) plan_.remove(from);
@@ -342,9 +342,9 @@ class Stager {
                   "'" + path.str() + "' would change its type; delete it and create it anew",
                   path.str());
     }
-    GALLEY_ASSIGN(const std::string content, content_of(edit, path, *file.content, out));
+    GALLEY_ASSIGN(std::string content, content_of(edit, path, *file.content, out));
     if (!out.failures.empty() && (!options_.reject || out.placements.empty())) return {};
-    file.content = std::make_shared<const std::string>(content);
+    file.content = std::make_shared<const std::string>(std::move(content));
     apply_mode(edit, file);
     plan_.put(path, std::move(file));
     produced_.insert(path);
