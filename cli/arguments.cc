@@ -372,7 +372,7 @@ class CommandLine {
 
   static std::string first_word(int argc, const char* const* argv) {
     for (int i = 1; i < argc; ++i) {
-      const std::string word = argv[i];
+      std::string word = argv[i];
       if (word == "-C" || word == "--color" || word == "--config" || word == "--agent" ||
           word == "--reason") {
         ++i;

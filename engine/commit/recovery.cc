@@ -165,8 +165,8 @@ Result<void> Recoverer::sync_journals() {
 
 Result<void> Recoverer::restore_tree() {
   constexpr bool kLate = is_mutant(Mutant::kRmdirAfterPut);
-  for (auto at = folds_.rbegin(); kLate && at != folds_.rend(); ++at) {
-    GALLEY_TRY(put_content(at->second));
+  if constexpr (kLate) {
+    for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) GALLEY_TRY(put_content(at->second));
   }
   for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) GALLEY_TRY(clear_way(at->second));
   view_.forget();

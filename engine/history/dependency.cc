@@ -22,7 +22,7 @@ struct Mark {
 class LineMarks {
  public:
   /// Marks what changed from `before` to `after`; without lines (binary, absent) the whole file.
-  LineMarks(Content before, Content after) : text_(std::move(after)) {
+  LineMarks(const Content& before, Content after) : text_(std::move(after)) {
     has_lines_ = before && text_ && !looks_binary(*before) && !looks_binary(*text_);
     if (!has_lines_) return;
     for (const ChangedRange& range : diff_lines(Lines(*before), Lines(*text_))) {

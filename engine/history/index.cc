@@ -49,7 +49,7 @@ Result<bool> is_whole(const Database& database) {
 template <class Work>
 Result<void> in_transaction(const Database& database, Work work) {
   GALLEY_TRY(database.run("BEGIN IMMEDIATE"));
-  const Result<void> done = work();
+  Result<void> done = work();
   if (done) return database.run("COMMIT");
   (void)database.run("ROLLBACK");  // the failure before it is what counts
   return done;
@@ -133,7 +133,7 @@ Result<Database> open_at(const std::string& path, const History& history) {
 Result<void> remove_files(const Directory& state_root) {
   for (const char* name : {"index.db", "index.db-journal", "index.db-wal", "index.db-shm"}) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-    const Result<void> removed = state_root.remove_file(path);
+    Result<void> removed = state_root.remove_file(path);
     if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
   }
   return {};

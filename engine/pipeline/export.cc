@@ -20,7 +20,7 @@ std::string line_of(const json& document) {
 }
 
 /// A member of this type, else the value that stands for none: the log is text from a file.
-json member(const json& record, const char* key, json none) {
+json member(const json& record, const char* key, const json& none) {
   const auto found = record.find(key);
   const bool is_usable = found != record.end() &&
                          (found->type() == none.type() || (found->is_number() && none.is_number()));

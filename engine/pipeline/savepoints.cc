@@ -101,7 +101,8 @@ Result<std::pair<uint64_t, Kept>> find_savepoint(const Directory& stage, std::st
   for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
     GALLEY_ASSIGN(Kept kept, read_savepoint(stage, *number));
     if (kept.about.name == name) return std::pair(*number, std::move(kept));
-    known = known.empty() ? kept.about.name : kept.about.name + ", " + known;
+    if (!known.empty()) known.insert(0, ", ");
+    known.insert(0, kept.about.name);
   }
   return fail(ErrorKind::kNotFound, "savepoint.not_found",
               "there is no savepoint '" + std::string(name) + "'; there " +
@@ -113,7 +114,7 @@ Result<void> share_content(const Directory& from, const Directory& to, const Con
   const RelPath name = name_of(id.hex());
   GALLEY_ASSIGN(const FileStat there, to.stat(name));
   if (there.kind != FileKind::kAbsent) return {};
-  const Result<void> linked = from.make_hard_link(name, to, name);
+  Result<void> linked = from.make_hard_link(name, to, name);
   if (linked) return {};
   // Known to the overlay but never staged: unchanged files have no content in the store.
   if (linked.error().kind == ErrorKind::kNotFound) return {};

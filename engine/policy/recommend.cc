@@ -42,6 +42,22 @@ std::string read_if_there(const Directory& root, std::string_view name) {
   return text ? std::move(*text) : std::string();  // nothing to recommend from what cannot be read
 }
 
+/// What `top` is for the root, read anew below it; nothing of a directory that cannot be read.
+std::vector<DirectoryEntry> entries_of(const Directory& root, const RelPath& directory,
+                                       const std::vector<DirectoryEntry>& top) {
+  if (directory.is_root()) return top;
+  const auto opened = root.open_directory(directory);
+  if (!opened) return {};
+  auto entries = (*opened)->list();
+  return entries ? std::move(*entries) : std::vector<DirectoryEntry>();
+}
+
+void note_extension(const DirectoryEntry& entry, Survey& found) {
+  const size_t dot = entry.name.rfind('.');
+  if (entry.kind != FileKind::kRegular || dot == std::string::npos || dot == 0) return;
+  found.extensions.insert(entry.name.substr(dot));
+}
+
 Result<Survey> survey(const Directory& root) {
   Survey found;
   GALLEY_ASSIGN(const auto top, root.list());
@@ -51,20 +67,10 @@ Result<Survey> survey(const Directory& root) {
   while (!todo.empty() && looks < kMaxLooks) {
     const auto [directory, depth] = todo.front();
     todo.pop_front();
-    Result<std::vector<DirectoryEntry>> entries = top;
-    if (!directory.is_root()) {
-      const auto opened = root.open_directory(directory);
-      if (!opened) continue;
-      entries = (*opened)->list();
-      if (!entries) continue;
-    }
-    for (const auto& entry : *entries) {
+    for (const auto& entry : entries_of(root, directory, top)) {
       if (++looks > kMaxLooks) break;
       if (is_of_no_interest(entry.name)) continue;
-      const size_t dot = entry.name.rfind('.');
-      if (entry.kind == FileKind::kRegular && dot != entry.name.npos && dot > 0) {
-        found.extensions.insert(entry.name.substr(dot));
-      }
+      note_extension(entry, found);
       const auto name = RelPath::parse(entry.name);
       if (entry.kind != FileKind::kDirectory || depth == kMaxDepth || !name) continue;
       if (const auto path = directory.join(*name)) todo.emplace_back(*path, depth + 1);

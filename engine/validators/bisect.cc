@@ -107,6 +107,7 @@ PieceSet minimise_failing(Questions& questions, PieceSet failing) {
   while (failing.size() >= 2 && !questions.has_ended()) {
     const auto pieces = split(failing, parts);
     std::vector<PieceSet> rests;
+    rests.reserve(pieces.size());
     for (const PieceSet& piece : pieces) rests.push_back(without(failing, piece));
     if (const auto hit = questions.first(pieces, SubsetAnswer::kFails)) {
       failing = pieces[*hit];
@@ -131,6 +132,7 @@ PieceSet maximise_passing(Questions& questions, const PieceSet& all, PieceSet pa
     if (missing.empty()) break;
     const auto pieces = split(missing, std::min(parts, missing.size()));
     std::vector<PieceSet> larger;
+    larger.reserve(pieces.size());
     for (const PieceSet& piece : pieces) larger.push_back(together(passing, piece));
     if (const auto hit = questions.first(larger, SubsetAnswer::kPasses)) {
       passing = larger[*hit];

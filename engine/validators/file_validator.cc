@@ -55,15 +55,15 @@ std::string config_fingerprint(const ValidatorConfig& config) {
   return out;
 }
 
-void FindingSink::add(std::string_view rule, uint32_t line, uint32_t column, std::string message,
-                      std::string remedy) {
+void FindingSink::add(std::string_view rule, uint32_t line, uint32_t column,
+                      std::string_view message, std::string remedy) {
   out_->push_back({std::string(rule), config_->severity, path_, line, column, printable(message),
                    std::move(remedy)});
 }
 
-void FindingSink::warn(std::string_view rule, uint32_t line, uint32_t column, std::string message,
-                       std::string remedy) {
-  add(rule, line, column, std::move(message), std::move(remedy));
+void FindingSink::warn(std::string_view rule, uint32_t line, uint32_t column,
+                       std::string_view message, std::string remedy) {
+  add(rule, line, column, message, std::move(remedy));
   out_->back().severity = std::min(out_->back().severity, Severity::kWarning);
 }
 

@@ -28,10 +28,10 @@ class FindingSink {
       : config_(&config), path_(std::move(path)), out_(&out) {}
 
   /// `line` and `column` count from 1; 0 when there is none.
-  void add(std::string_view rule, uint32_t line, uint32_t column, std::string message,
+  void add(std::string_view rule, uint32_t line, uint32_t column, std::string_view message,
            std::string remedy);
   /// As add(), but no stricter than a warning.
-  void warn(std::string_view rule, uint32_t line, uint32_t column, std::string message,
+  void warn(std::string_view rule, uint32_t line, uint32_t column, std::string_view message,
             std::string remedy);
   /// Line and column of a byte offset in `text`.
   static std::pair<uint32_t, uint32_t> place(std::string_view text, size_t offset);
