@@ -24,6 +24,21 @@ namespace {
 namespace fs = std::filesystem;
 using Millis = std::chrono::duration<double, std::milli>;
 
+/// Trees that are removed at the very end: ext4 without a journal gives no inode out again for a
+/// minute after it was freed, and looks at each of them for every file made meanwhile.
+class Trees {
+ public:
+  ~Trees() {
+    std::error_code ignored;
+    for (const std::string& path : paths_) fs::remove_all(path, ignored);
+  }
+  void remove_at_the_end(const std::string& path) { paths_.push_back(path); }
+
+ private:
+  std::vector<std::string> paths_;
+};
+Trees trees;
+
 /// A workspace of some files, and a sandbox on it.
 class Place {
  public:
@@ -47,8 +62,7 @@ class Place {
   }
   ~Place() {
     runner_.reset();
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    trees.remove_at_the_end(path_);
   }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;

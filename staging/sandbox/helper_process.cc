@@ -21,6 +21,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10U;
+constexpr const char* kExpired = "sandbox.spare_expired";
 constexpr int kFirstFreeFd = 10;  // above every number that is handed on
 
 /// A copy of a descriptor that no dup2 of the spawn can overwrite.
@@ -78,7 +79,8 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-Result<pid_t> spawn(const std::string& helper, const std::array<int, 4>& descriptors) {
+Result<pid_t> spawn(const std::string& helper, bool is_spare,
+                    const std::array<int, 4>& descriptors) {
   SpawnPlan plan;
   for (size_t i = 0; i < descriptors.size(); ++i) {
     posix_spawn_file_actions_adddup2(&plan.actions, descriptors[i], static_cast<int>(i));
@@ -94,7 +96,8 @@ Result<pid_t> spawn(const std::string& helper, const std::array<int, 4>& descrip
   posix_spawnattr_setflags(&plan.attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   char name[] = "galley-sandbox";
-  char* argv[] = {name, nullptr};
+  char* argv[] = {name, is_spare ? const_cast<char*>(kSpareArgument) : nullptr,
+                  const_cast<char*>(kSpareMs), nullptr};
   char* environment[] = {nullptr};
   pid_t pid = 0;
   const int code =
@@ -194,37 +197,68 @@ class Conversation {
 
 }  // namespace
 
-void EndingProcess::wait() {
-  if (pid_ < 0) return;
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+std::optional<int> EndingProcess::wait() {
+  if (pid_ < 0) return {};
+  int status = 0;
+  pid_t ended = 0;
+  do {
+    ended = waitpid(pid_, &status, 0);
+  } while (ended < 0 && errno == EINTR);
   pid_ = -1;
+  return ended > 0 && WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 
-Result<HelperRun> run_helper(const std::string& helper, const SandboxRequest& request,
-                             const Command& command) {
+Result<WaitingProcess> WaitingProcess::start_with(const std::string& helper, bool is_spare,
+                                                  Fd input) {
   GALLEY_ASSIGN(Ends control, make_control());
   GALLEY_ASSIGN(Ends out, make_pipe());
   GALLEY_ASSIGN(Ends err, make_pipe());
-  GALLEY_ASSIGN(Fd input, make_input(command.input));
   for (const Fd* fd :
        {&control.ours, &control.theirs, &out.ours, &out.theirs, &err.ours, &err.theirs, &input}) {
     if (!fd->is_open()) return os_error(EMFILE, "cannot run a command", "");
   }
-  GALLEY_ASSIGN(const pid_t pid, spawn(helper, {input.get(), out.theirs.get(), err.theirs.get(),
-                                                control.theirs.get()}));
-  control.theirs = Fd();
-  out.theirs = Fd();
-  err.theirs = Fd();
+  GALLEY_ASSIGN(const pid_t pid,
+                spawn(helper, is_spare,
+                      {input.get(), out.theirs.get(), err.theirs.get(), control.theirs.get()}));
+  WaitingProcess started;
+  started.process_ = EndingProcess(pid);
+  started.control_ = std::move(control.ours);
+  started.out_ = std::move(out.ours);
+  started.err_ = std::move(err.ours);
+  return started;
+}
+
+Result<WaitingProcess> WaitingProcess::start(const std::string& helper, const std::string& input) {
+  GALLEY_ASSIGN(Fd file, make_input(input));
+  return start_with(helper, false, std::move(file));
+}
+
+Result<WaitingProcess> WaitingProcess::start_spare(const std::string& helper) {
+  GALLEY_ASSIGN(Fd nothing, make_input({}));
+  return start_with(helper, true, std::move(nothing));
+}
+
+bool WaitingProcess::is_waiting() const {
+  siginfo_t ended{};
+  const int done =
+      waitid(P_PID, static_cast<id_t>(process_.pid()), &ended, WEXITED | WNOHANG | WNOWAIT);
+  return done == 0 && ended.si_pid == 0;
+}
+
+bool WaitingProcess::has_expired(const Error& error) { return error.reason == kExpired; }
+
+Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command) && {
   const std::string body = encode(request);
   std::string framed;
   WireWriter{&framed}(uint64_t{body.size()});
   framed += body;
-  const auto sent = send_all(control.ours.get(), framed);
-  Conversation conversation(command, std::move(control.ours), std::move(out.ours),
-                            std::move(err.ours));
-  EndingProcess ending(pid);
+  const auto sent = send_all(control_.get(), framed);
+  Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));
+  EndingProcess ending = std::move(process_);
   auto run = conversation.run();
+  if (!run && ending.wait() == kSpareExpired) {
+    return fail(ErrorKind::kInternal, kExpired, "the spare helper had ended; nothing was run");
+  }
   if (!sent) return fail(sent.error());
   if (run) run->helper = std::move(ending);
   return run;

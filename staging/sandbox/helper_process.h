@@ -2,12 +2,13 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/result.h"
 #include "staging/sandbox/command_runner.h"
-#include "staging/sandbox/helper/request.h"
+#include "staging/sandbox/helper/setup.h"
 
 namespace galley {
 
@@ -25,8 +26,9 @@ class EndingProcess {
     return *this;
   }
   ~EndingProcess() { wait(); }
-  /// Returns when it and its mounts are gone.
-  void wait();
+  /// Returns when it and its mounts are gone: its exit status, or nothing when it did not exit.
+  std::optional<int> wait();
+  [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
   pid_t pid_ = -1;
@@ -40,13 +42,35 @@ struct HelperRun {
   EndingProcess helper;
 };
 
-/// Starts the helper program for one request and stays with it until every process of the command
-/// is dead, passing on output and a stop request.
+/// A helper program that has been started and waits for its one request.
 ///
-/// Threads: may be called from any thread; uses no signal handlers.
-/// Errors:  kRefused `sandbox.unavailable` when the helper cannot be started; kInternal
-///          `sandbox.helper_died` when it ends without a report.
-[[nodiscard]] Result<HelperRun> run_helper(const std::string& helper, const SandboxRequest& request,
-                                           const Command& command);
+/// Ownership: owns the child process; one that is dropped ends, which the destructor waits for.
+/// Threads:   confined to one thread at a time.
+/// Errors:    kRefused `sandbox.unavailable` when the helper cannot be started; kInternal
+///            `sandbox.helper_died` when it ends without a report.
+class WaitingProcess {
+ public:
+  /// One for this very command.
+  static Result<WaitingProcess> start(const std::string& helper, const std::string& input);
+  /// One that makes its namespaces before there is a command; which has then no input and no
+  /// network of the host's. It ends by itself when none comes.
+  static Result<WaitingProcess> start_spare(const std::string& helper);
+
+  /// Sends the request and stays with the helper until every process of the command is dead,
+  /// passing on output and a stop request. Uses no signal handlers.
+  Result<HelperRun> run(const SandboxRequest& request, const Command& command) &&;
+  /// False when it has ended meanwhile.
+  [[nodiscard]] bool is_waiting() const;
+  /// Whether it ended before it took the request: the command has not been run.
+  [[nodiscard]] static bool has_expired(const Error& error);
+
+ private:
+  WaitingProcess() = default;
+  static Result<WaitingProcess> start_with(const std::string& helper, bool is_spare, Fd input);
+  EndingProcess process_;  ///< the first member: it ends when the socket below is closed
+  Fd control_;
+  Fd out_;
+  Fd err_;
+};
 
 }  // namespace galley

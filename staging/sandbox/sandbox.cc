@@ -75,6 +75,10 @@ class Sandbox final : public CommandRunner {
                                     SandboxRequest request);
   Result<CommandResult> start(const Command& command, const SandboxRequest& request,
                               EndingProcess& helper);
+  Result<HelperRun> run_helper(const Command& command, const SandboxRequest& request);
+  std::optional<WaitingProcess> take_spare_helper(const Command& command,
+                                                  const SandboxRequest& request);
+  Result<void> make_spares();
   Result<std::shared_ptr<SharedLayer>> staged_layer(const Overlay& overlay);
   /// Where one command's layers lie, and what the workspace's root looked like then.
   struct RunPlace {
@@ -108,7 +112,8 @@ class Sandbox final : public CommandRunner {
   std::vector<std::shared_ptr<SharedLayer>> layers_;  ///< newest last
   std::atomic<uint64_t> next_number_ = 1;
   std::atomic<bool> is_copying_;
-  std::optional<RunPlace> spare_;  ///< for the next command
+  std::optional<RunPlace> spare_;               ///< for the next command
+  std::optional<WaitingProcess> spare_helper_;  ///< for it too
   uint64_t runs_ = 0;
   Afterwards afterwards_;  ///< the last member: its work uses the others
 };
@@ -265,10 +270,35 @@ Result<CommandResult> Sandbox::run_locked(const Command& command, Overlay& overl
   return run_on_copy(command, overlay, std::move(request));
 }
 
+/// One that was started beforehand, when the command is of the usual kind.
+std::optional<WaitingProcess> Sandbox::take_spare_helper(const Command& command,
+                                                         const SandboxRequest& request) {
+  if (!command.input.empty() || request.host_network != 0 || request.copy_level != 0) return {};
+  std::optional<WaitingProcess> spare;
+  {
+    const std::lock_guard lock(layers_mutex_);
+    spare = std::exchange(spare_helper_, std::nullopt);
+  }
+  if (spare && !spare->is_waiting()) spare.reset();
+  return spare;
+}
+
+Result<HelperRun> Sandbox::run_helper(const Command& command, const SandboxRequest& request) {
+  if (auto spare = take_spare_helper(command, request)) {
+    auto run = std::move(*spare).run(request, command);
+    // Its namespaces are as old as it is: what they cannot do, fresh ones may.
+    const bool is_of_no_use = run ? run->report.outcome == HelperOutcome::kSetupFailed
+                                  : WaitingProcess::has_expired(run.error());
+    if (!is_of_no_use) return run;
+  }
+  GALLEY_ASSIGN(WaitingProcess fresh, WaitingProcess::start(options_.helper, command.input));
+  return std::move(fresh).run(request, command);
+}
+
 Result<CommandResult> Sandbox::start(const Command& command, const SandboxRequest& request,
                                      EndingProcess& helper) {
   const auto started = clock_->steady();
-  GALLEY_ASSIGN(HelperRun ended, run_helper(options_.helper, request, command));
+  GALLEY_ASSIGN(HelperRun ended, run_helper(command, request));
   helper = std::move(ended.helper);
   GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
   result.wall = clock_->steady() - started;
@@ -304,16 +334,30 @@ void Sandbox::clear_afterwards(const RelPath& place, EndingProcess helper) {
   afterwards_.post([this, place, ending]() -> Result<void> {
     ending->wait();
     GALLEY_TRY(erase_layer(home_.directory(), place));
-    {
-      // Who ran one command may never run another.
-      const std::lock_guard lock(layers_mutex_);
-      if (spare_ || ++runs_ < 2) return {};
-    }
-    GALLEY_ASSIGN(RunPlace made, make_run_directory());
-    const std::lock_guard lock(layers_mutex_);
-    if (!spare_) spare_ = std::move(made);
-    return {};
+    return make_spares();
   });
+}
+
+/// Who ran one command may never run another: the second one shows that there are more to come.
+Result<void> Sandbox::make_spares() {
+  bool lacks_place = false;
+  bool lacks_helper = false;
+  {
+    const std::lock_guard lock(layers_mutex_);
+    if (++runs_ < 2) return {};
+    lacks_place = !spare_;
+    lacks_helper = !spare_helper_;
+  }
+  if (lacks_helper) {
+    auto started = WaitingProcess::start_spare(options_.helper);
+    const std::lock_guard lock(layers_mutex_);
+    if (started) spare_helper_ = std::move(*started);  // else the next command tells why
+  }
+  if (!lacks_place) return {};
+  GALLEY_ASSIGN(RunPlace made, make_run_directory());
+  const std::lock_guard lock(layers_mutex_);
+  spare_ = std::move(made);
+  return {};
 }
 
 Result<CommandResult> Sandbox::run_on_copy(const Command& command, Overlay& overlay,

@@ -16,12 +16,18 @@
 #include <unistd.h>
 
 #include <grp.h>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "staging/sandbox/helper/admission.h"
 #include "staging/sandbox/helper/copy_level.h"
 #include "staging/sandbox/helper/pid_one.h"
 #include "staging/sandbox/helper/view.h"
@@ -34,25 +40,6 @@ namespace {
 // to one in a range that nothing else uses (systemd's table of ids leaves it free).
 constexpr uint64_t kMappedIds = 65'536;
 constexpr uint64_t kFirstMappedId = 0x70000000;
-
-bool read_all(int fd, void* into, size_t count) {
-  auto* at = static_cast<char*>(into);
-  while (count > 0) {
-    const ssize_t got = read(fd, at, count);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    count -= static_cast<size_t>(got);
-  }
-  return true;
-}
-
-bool read_request(SandboxRequest& request) {
-  uint64_t size = 0;
-  if (!read_all(kControlFd, &size, sizeof size) || size > kMaxRequestBytes) return false;
-  std::string bytes(size, '\0');
-  return read_all(kControlFd, bytes.data(), size) && decode(bytes, request);
-}
 
 bool write_file(const std::string& path, const std::string& text) {
   const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -85,16 +72,16 @@ bool map_ids(pid_t child, const SandboxRequest& request, bool is_root, SetupFail
   return true;
 }
 
-/// The pipes between the monitor and pid 1.
+/// What connects the monitor and pid 1.
 struct Links {
-  Fd notes_read, notes_write;        ///< pid 1 reports
-  Fd lifeline_read, lifeline_write;  ///< the monitor says go, and is alive while it is open
+  Fd notes_read, notes_write;        ///< a pipe: pid 1 reports
+  Fd lifeline_read, lifeline_write;  ///< sockets: the monitor says go, and lives while it is open
   [[nodiscard]] bool open() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
     notes_read = Fd(ends[0]);
     notes_write = Fd(ends[1]);
-    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
     lifeline_read = Fd(ends[0]);
     lifeline_write = Fd(ends[1]);
     return true;
@@ -109,55 +96,87 @@ struct Links {
   _exit(1);
 }
 
-[[noreturn]] void child_main(const SandboxRequest& request, Links links, LayerTrees trees,
-                             bool is_root) {
+/// Becomes the user inside that owns the workspace.
+bool become_owner(const SandboxRequest& request) {
+  const auto gid = static_cast<gid_t>(request.gid);
+  const auto uid = static_cast<uid_t>(request.uid);
+  return setgroups(0, nullptr) == 0 && setresgid(gid, gid, gid) == 0 &&
+         setresuid(uid, uid, uid) == 0;
+}
+
+[[noreturn]] void child_main(Links links, bool has_own_network, bool is_root) {
   links.notes_read = Fd();
   links.lifeline_write = Fd();
   close(kControlFd);
+  if (has_own_network) bring_loopback_up();
   SetupFailure failure;
   const int notes = links.notes_write.get();
-  char go = 0;
-  if (!read_all(links.lifeline_read.get(), &go, 1)) _exit(1);
+  static SandboxRequest request;  // lives as long as the process
+  std::vector<Fd> received;
+  if (!receive_admission(links.lifeline_read.get(), request, received)) _exit(1);
   // Another process of the same user could otherwise reach in while we still hold capabilities.
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 && !failed(failure, "close the process")) {
     tell_and_exit(notes, failure);
   }
-  if (is_root && (setgroups(0, nullptr) != 0 ||
-                  setresgid(static_cast<gid_t>(request.gid), static_cast<gid_t>(request.gid),
-                            static_cast<gid_t>(request.gid)) != 0 ||
-                  setresuid(static_cast<uid_t>(request.uid), static_cast<uid_t>(request.uid),
-                            static_cast<uid_t>(request.uid)) != 0)) {
+  LayerTrees trees;
+  if (is_root && !become_owner(request)) {
     (void)failed(failure, "become the owner of the workspace");
     tell_and_exit(notes, failure);
   }
-  if (!is_root && !open_layers(request, trees, failure)) tell_and_exit(notes, failure);
-  if (!enter_view(request, std::move(trees), failure)) tell_and_exit(notes, failure);
+  const bool is_open = is_root ? sort_trees(request, std::move(received), trees) ||
+                                     failed(failure, "receive the layers")
+                               : open_layers(request, trees, failure);
+  if (!is_open || !enter_view(request, std::move(trees), failure)) tell_and_exit(notes, failure);
   live_as_pid_one(request, links.notes_write.release(), links.lifeline_read.release());
 }
 
-pid_t start_child(const SandboxRequest& request, Links& links, LayerTrees& trees, bool is_root,
-                  int& process_fd) {
-  clone_args args{};
-  args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-               CLONE_NEWCGROUP | CLONE_PIDFD;
-  if (request.host_network == 0) args.flags |= CLONE_NEWNET;
-  args.exit_signal = SIGCHLD;
-  args.pidfd = reinterpret_cast<uint64_t>(&process_fd);
-  const long child = syscall(SYS_clone3, &args, sizeof args);
-  if (child == 0) child_main(request, std::move(links), std::move(trees), is_root);
-  return static_cast<pid_t>(child);
-}
+/// pid 1 in namespaces of its own, waiting for its request.
+struct Child {
+  Links links;
+  pid_t pid = -1;
+  Fd process;
+  bool has_own_network = true;
 
-bool admit(pid_t child, const SandboxRequest& request, const Links& links, const LayerTrees& trees,
+  [[nodiscard]] bool start(bool is_root, SetupFailure& failure) {
+    if (!links.open()) return failed(failure, "make a pipe");
+    int process_fd = -1;
+    clone_args args{};
+    args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+                 CLONE_NEWCGROUP | CLONE_PIDFD;
+    if (has_own_network) args.flags |= CLONE_NEWNET;
+    args.exit_signal = SIGCHLD;
+    args.pidfd = reinterpret_cast<uint64_t>(&process_fd);
+    const long child = syscall(SYS_clone3, &args, sizeof args);
+    if (child == 0) child_main(std::move(links), has_own_network, is_root);
+    if (child < 0) return failed(failure, "make the namespaces");
+    pid = static_cast<pid_t>(child);
+    process = Fd(process_fd);
+    links.notes_write = Fd();
+    links.lifeline_read = Fd();
+    return true;
+  }
+  void end() {
+    if (pid < 0) return;
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, nullptr, 0);
+    pid = -1;
+  }
+};
+
+/// Gives pid 1 its ids, its layers and its request.
+bool admit(const Child& child, const SandboxRequest& request, const std::string& bytes,
            bool is_root, SetupFailure& failure) {
-  if (!map_ids(child, request, is_root, failure)) return false;
+  LayerTrees trees;
+  if (is_root && !open_layers(request, trees, failure)) return false;
+  if (!map_ids(child.pid, request, is_root, failure)) return false;
   if (is_root) {
-    const std::string path = "/proc/" + std::to_string(child) + "/ns/user";
+    const std::string path = "/proc/" + std::to_string(child.pid) + "/ns/user";
     const Fd user_ns(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!user_ns.is_open()) return failed(failure, "open the user namespace");
     if (!idmap_layers(trees, user_ns.get(), failure)) return false;
   }
-  return write(links.lifeline_write.get(), "g", 1) == 1 || failed(failure, "start pid 1");
+  return send_admission(child.links.lifeline_write.get(), bytes, trees) ||
+         failed(failure, "start pid 1");
 }
 
 /// What pid 1 and the command's process say of the end.
@@ -191,7 +210,7 @@ class Notes {
 
 /// Waits until pid 1 is gone, and with it every process, or says that it is the last of them; kills
 /// it when the engine says so or dies.
-HelperReport watch(pid_t child, int process_fd, const Links& links, const SandboxRequest& request) {
+HelperReport watch(const Child& child, const SandboxRequest& request) {
   const auto started = std::chrono::steady_clock::now();
   const auto ran = [&] {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -201,14 +220,14 @@ HelperReport watch(pid_t child, int process_fd, const Links& links, const Sandbo
   // pid 1 keeps the time itself; this is for the case that its set-up hangs.
   constexpr uint64_t kSlackMs = 2000;
   const uint64_t longest = request.wall_ms == 0 ? 0 : request.wall_ms + request.grace_ms + kSlackMs;
-  Notes notes(links.notes_read.get());
+  Notes notes(child.links.notes_read.get());
   bool is_cancelled = false;
   bool is_late = false;
   bool is_silent = false;  // nobody holds the other end of the notes any more
   for (;;) {
-    pollfd polled[3] = {{process_fd, POLLIN, 0},
+    pollfd polled[3] = {{child.process.get(), POLLIN, 0},
                         {is_cancelled ? -1 : kControlFd, POLLIN, 0},
-                        {is_silent ? -1 : links.notes_read.get(), POLLIN, 0}};
+                        {is_silent ? -1 : child.links.notes_read.get(), POLLIN, 0}};
     constexpr int kOneHourMs = 3'600'000;
     const uint64_t now = ran();
     const int timeout = longest == 0 || is_late ? kOneHourMs
@@ -222,7 +241,7 @@ HelperReport watch(pid_t child, int process_fd, const Links& links, const Sandbo
     is_silent = is_silent || (polled[2].revents & POLLHUP) != 0;
     if (polled[1].revents != 0) is_cancelled = true;
     if (longest != 0 && ran() >= longest) is_late = true;
-    if (is_cancelled || is_late) (void)kill(child, SIGKILL);
+    if (is_cancelled || is_late) (void)kill(child.pid, SIGKILL);
   }
   notes.read_all();
   HelperReport report = notes.report();
@@ -243,23 +262,21 @@ void let_go_of_output() {
   for (int fd = 0; null.is_open() && fd < kControlFd; ++fd) (void)dup2(null.get(), fd);
 }
 
-HelperReport run_in_namespaces(const SandboxRequest& request) {
+HelperReport run_in_namespaces(const SandboxRequest& request, const std::string& bytes,
+                               Child& child) {
   HelperReport report;
   SetupFailure failure;
-  Links links;
-  LayerTrees trees;
-  int process_fd = -1;
-  pid_t child = -1;
   const bool is_root = geteuid() == 0;
-  bool ready = links.open() || failed(failure, "make a pipe");
-  ready = ready && (!is_root || open_layers(request, trees, failure));
-  if (ready) {
-    child = start_child(request, links, trees, is_root, process_fd);
-    ready = child > 0 || failed(failure, "make the namespaces");
+  const bool wants_own_network = request.host_network == 0;
+  if (child.pid > 0 && !wants_own_network) child.end();
+  bool ready = child.pid > 0;
+  if (!ready) {
+    child = Child();
+    child.has_own_network = wants_own_network;
+    ready = child.start(is_root, failure);
   }
-  if (ready && !admit(child, request, links, trees, is_root, failure)) {
-    (void)kill(child, SIGKILL);
-    (void)waitpid(child, nullptr, 0);
+  if (ready && !admit(child, request, bytes, is_root, failure)) {
+    child.end();
     ready = false;
   }
   if (!ready) {
@@ -267,26 +284,46 @@ HelperReport run_in_namespaces(const SandboxRequest& request) {
     failure.step.copy(report.step, sizeof report.step - 1);
     return report;
   }
-  links.notes_write = Fd();
-  links.lifeline_read = Fd();
-  trees = LayerTrees();
   let_go_of_output();
-  const Fd closes_itself(process_fd);
-  return watch(child, process_fd, links, request);
+  return watch(child, request);
+}
+
+/// Makes the namespaces beforehand and waits for a request. Ends when none comes: what is mounted
+/// on the host stays in use as long as the namespaces hold it too.
+void wait_as_spare(Child& child, int longest_ms) {
+  SetupFailure failure;  // will be met again, and told, when there is a request
+  (void)child.start(geteuid() == 0, failure);
+  pollfd request{kControlFd, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = poll(&request, 1, longest_ms);
+  } while (ready < 0 && errno == EINTR);
+  if (ready != 0) return;
+  child.end();
+  _exit(kSpareExpired);
 }
 
 }  // namespace
 }  // namespace galley
 
-int main() {
+int main(int argc, char** argv) {
   using namespace galley;
-  SandboxRequest request;
   (void)signal(SIGPIPE, SIG_IGN);
-  if (!read_request(request)) {
-    std::fputs("galley-sandbox is started by galley; it has no use of its own\n", stderr);
+  Child child;
+  const bool is_spare = argc > 2 && std::string_view(argv[1]) == kSpareArgument;
+  if (is_spare) wait_as_spare(child, std::atoi(argv[2]));
+  SandboxRequest request;
+  std::string bytes;
+  if (!read_framed(kControlFd, bytes) || !decode(bytes, request)) {
+    child.end();
+    if (!is_spare) {
+      std::fputs("galley-sandbox is started by galley; it has no use of its own\n", stderr);
+    }
     return 2;
   }
-  HelperReport report = request.copy_level != 0 ? run_on_copy(request) : run_in_namespaces(request);
+  if (request.copy_level != 0) child.end();
+  HelperReport report =
+      request.copy_level != 0 ? run_on_copy(request) : run_in_namespaces(request, bytes, child);
   report.landlock_abi = landlock_abi();
   const bool is_told = write(kControlFd, &report, sizeof report) == sizeof report;
   // Nobody waits for this: the kernel takes the namespaces and their mounts down.

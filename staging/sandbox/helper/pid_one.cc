@@ -57,16 +57,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   _exit(1);
 }
 
-void bring_loopback_up() {
-  const Fd link(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ifreq request{};
-  request.ifr_name[0] = 'l';
-  request.ifr_name[1] = 'o';
-  request.ifr_flags = IFF_UP | IFF_RUNNING;
-  // Without it only programs that talk to themselves over 127.0.0.1 fail, and say so.
-  (void)ioctl(link.get(), SIOCSIFFLAGS, &request);
-}
-
 class PidOne {
  public:
   PidOne(const SandboxRequest& request, int notes, int lifeline)
@@ -222,6 +212,16 @@ class PidOne {
 
 }  // namespace
 
+void bring_loopback_up() {
+  const Fd link(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  request.ifr_name[0] = 'l';
+  request.ifr_name[1] = 'o';
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  // Without it only programs that talk to themselves over 127.0.0.1 fail, and say so.
+  (void)ioctl(link.get(), SIOCSIFFLAGS, &request);
+}
+
 void become_command(const SandboxRequest& request, int notes) {
   SetupFailure failure;
   const bool is_copy = request.copy_level != 0;
@@ -255,7 +255,6 @@ void become_command(const SandboxRequest& request, int notes) {
 }
 
 void live_as_pid_one(const SandboxRequest& request, int notes, int lifeline) {
-  if (request.host_network == 0) bring_loopback_up();
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);

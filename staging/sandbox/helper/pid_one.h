@@ -13,6 +13,9 @@ struct Note {
 /// failure, after writing the reason to `notes`.
 [[noreturn]] void become_command(const SandboxRequest& request, int notes);
 
+/// Starts the loopback device of a network namespace of our own.
+void bring_loopback_up();
+
 /// The life of pid 1 in the namespaces: starts the command, reaps, watches the limits, and ends
 /// with the command; the kernel then kills whatever is left. Also ends when `lifeline` breaks,
 /// which is when the monitor dies.

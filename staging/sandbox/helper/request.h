@@ -14,6 +14,10 @@
 //   engine -> helper   one byte kCancelByte, any time later; the end of the stream means the same
 //   helper -> engine   one HelperReport, when every process of the command is dead; the helper
 //                      itself ends when the kernel has taken the namespaces down
+//
+// A helper started with the arguments kSpareArgument and a number makes its namespaces before there
+// is a request. When none comes in so many milliseconds it ends with kSpareExpired, having done
+// nothing.
 
 namespace galley {
 
@@ -21,6 +25,9 @@ inline constexpr uint64_t kWireVersion = 0x67616c6c65790002;  // "galley", 2
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 inline constexpr char kCancelByte = 'c';
+inline constexpr const char* kSpareArgument = "spare";
+inline constexpr const char* kSpareMs = "10000";
+inline constexpr int kSpareExpired = 3;
 
 /// Everything the helper needs; the engine has resolved and checked it.
 struct SandboxRequest {
