@@ -21,6 +21,7 @@
 #include <string>
 
 #include "staging/sandbox/helper/pid_one.h"
+#include "staging/sandbox/helper/usage.h"
 #include "staging/sandbox/helper/walls.h"
 
 // Without a PID namespace the monitor makes itself the reaper of all descendants, so that none can
@@ -90,7 +91,10 @@ class CopyMonitor {
 
   HelperReport run() {
     if (request_.wall_ms != 0) deadline_ = started_ + milliseconds(request_.wall_ms);
-    while (!is_over()) wait_a_little();
+    while (!is_over()) {
+      wait_a_little();
+      check_usage();
+    }
     kill_everybody();
     return report();
   }
@@ -108,11 +112,38 @@ class CopyMonitor {
     if (poll(&control, 1, kLookMs) > 0) breach_ = HelperBreach::kCancelled;
     if (breach_ == HelperBreach::kNone && SteadyClock::now() >= deadline_) {
       breach_ = HelperBreach::kWall;
+      limit_ = request_.wall_ms;
       figure_ = ran_ms();
       deadline_ = SteadyClock::now() + milliseconds(request_.grace_ms);
       if (request_.grace_ms != 0) signal_descendants(SIGTERM);
     }
     reap();
+  }
+
+  /// Sums over the command's processes, with those that were waited for.
+  void check_usage() {
+    const auto before = SteadyClock::now();
+    if (before < next_look_ || breach_ != HelperBreach::kNone || has_ended_) return;
+    Usage usage = measure_these(descendants(), request_.memory_bytes);
+    add_waited_for(usage);
+    usage_ = usage;
+    const auto after = SteadyClock::now();
+    constexpr int kLookShare = 10;  // looking may take a tenth of the time
+    next_look_ =
+        after + std::max<SteadyClock::duration>(milliseconds(20), kLookShare * (after - before));
+    constexpr uint64_t kNsPerSecond = 1'000'000'000;
+    const auto check = [this](HelperBreach kind, uint64_t limit, uint64_t figure, bool is_over) {
+      if (limit == 0 || !is_over || breach_ != HelperBreach::kNone) return;
+      breach_ = kind;
+      limit_ = limit;
+      figure_ = figure;
+    };
+    const uint64_t cpu_s = usage.cpu_ns / kNsPerSecond;
+    check(HelperBreach::kCpu, request_.cpu_s, cpu_s, cpu_s >= request_.cpu_s);
+    check(HelperBreach::kMemory, request_.memory_bytes, usage.memory_bytes,
+          usage.memory_bytes > request_.memory_bytes);
+    check(HelperBreach::kWritten, request_.written_bytes, usage.written_bytes,
+          usage.written_bytes > request_.written_bytes);
   }
 
   void reap() {
@@ -125,8 +156,9 @@ class CopyMonitor {
   }
 
   [[nodiscard]] bool is_over() const {
-    if (has_ended_ || breach_ == HelperBreach::kCancelled) return true;
-    return breach_ == HelperBreach::kWall && SteadyClock::now() >= deadline_;
+    if (has_ended_) return true;
+    if (breach_ == HelperBreach::kWall) return SteadyClock::now() >= deadline_;
+    return breach_ != HelperBreach::kNone;
   }
 
   void kill_everybody() {
@@ -147,8 +179,13 @@ class CopyMonitor {
     report.outcome = HelperOutcome::kEnded;
     report.wait_status = has_ended_ ? wait_status_ : SIGKILL;
     report.breach = breach_;
-    report.limit = breach_ == HelperBreach::kWall ? request_.wall_ms : 0;
-    report.figure = breach_ == HelperBreach::kWall ? figure_ : ran_ms();
+    report.limit = breach_ == HelperBreach::kCancelled ? 0 : limit_;
+    report.figure = breach_ == HelperBreach::kCancelled ? ran_ms() : figure_;
+    Usage last;
+    add_waited_for(last);
+    report.cpu_ns = std::max(last.cpu_ns, usage_.cpu_ns);
+    report.peak_memory_bytes = std::max(last.peak_bytes, usage_.memory_bytes);
+    report.written_bytes = std::max(last.written_bytes, usage_.written_bytes);
     return report;
   }
 
@@ -158,7 +195,10 @@ class CopyMonitor {
   SteadyClock::time_point started_ = SteadyClock::now();
   SteadyClock::time_point deadline_ = SteadyClock::time_point::max();
   HelperBreach breach_ = HelperBreach::kNone;
+  uint64_t limit_ = 0;
   uint64_t figure_ = 0;
+  Usage usage_;  ///< at the last look
+  SteadyClock::time_point next_look_ = started_;
   bool has_ended_ = false;
   int wait_status_ = 0;
 };

@@ -39,7 +39,6 @@ constexpr milliseconds kFirstLook{5};
 constexpr milliseconds kLookInterval{20};
 constexpr int kLookShare = 10;  // looking may take a tenth of the time
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
-constexpr uint64_t kKib = 1024;
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;
@@ -140,21 +139,6 @@ class PidOne {
     } else if (request_.written_bytes != 0 && usage.written_bytes > request_.written_bytes) {
       stop(HelperBreach::kWritten, request_.written_bytes, usage.written_bytes);
     }
-  }
-
-  /// What the processes that pid 1 itself waited for had used.
-  static void add_waited_for(Usage& usage) {
-    constexpr uint64_t kNsPerUs = 1000;
-    constexpr uint64_t kBlock = 512;
-    rusage used{};
-    if (getrusage(RUSAGE_CHILDREN, &used) != 0) return;
-    const auto ns = [](const timeval& time) {
-      return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond +
-             static_cast<uint64_t>(time.tv_usec) * kNsPerUs;
-    };
-    usage.cpu_ns += ns(used.ru_utime) + ns(used.ru_stime);
-    usage.written_bytes += static_cast<uint64_t>(used.ru_oublock) * kBlock;
-    usage.peak_bytes = static_cast<uint64_t>(used.ru_maxrss) * kKib;
   }
 
   void note_peaks(const Usage& usage) {

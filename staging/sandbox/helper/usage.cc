@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -66,13 +67,15 @@ uint64_t proportional_resident(int process, ProcText& text) {
   return field_of(read_proc(process, "smaps_rollup", text), "\nPss:") * kKib;
 }
 
+/// Visits the processes of this /proc that `chosen` names, or all but pid 1 when it is null.
 template <class Visit>
-void for_each_process(Visit visit) {
+void for_each_process(const std::set<pid_t>* chosen, Visit visit) {
   DIR* proc = opendir("/proc");
   if (proc == nullptr) return;
   while (const dirent* entry = readdir(proc)) {
     if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-    if (std::string_view(entry->d_name) == "1") continue;
+    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (chosen == nullptr ? pid == 1 : !chosen->contains(pid)) continue;
     const int process = openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (process < 0) continue;
     visit(process);
@@ -81,14 +84,12 @@ void for_each_process(Visit visit) {
   closedir(proc);
 }
 
-}  // namespace
-
-Usage measure_all(uint64_t suspect_memory_bytes) {
+Usage measure(const std::set<pid_t>* chosen, uint64_t suspect_memory_bytes) {
   static const auto kTicks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   Usage usage;
   ProcText text{};
   uint64_t ticks = 0;
-  for_each_process([&](int process) {
+  for_each_process(chosen, [&](int process) {
     ticks += ticks_of(read_proc(process, "stat", text));
     const std::string_view statm = read_proc(process, "statm", text);
     if (!statm.empty()) usage.memory_bytes += private_resident(statm);
@@ -99,9 +100,32 @@ Usage measure_all(uint64_t suspect_memory_bytes) {
   if (suspect_memory_bytes != 0 && usage.memory_bytes > suspect_memory_bytes) {
     usage.memory_bytes = 0;
     for_each_process(
-        [&](int process) { usage.memory_bytes += proportional_resident(process, text); });
+        chosen, [&](int process) { usage.memory_bytes += proportional_resident(process, text); });
   }
   return usage;
+}
+
+}  // namespace
+
+Usage measure_all(uint64_t suspect_memory_bytes) { return measure(nullptr, suspect_memory_bytes); }
+
+Usage measure_these(const std::set<pid_t>& processes, uint64_t suspect_memory_bytes) {
+  return measure(&processes, suspect_memory_bytes);
+}
+
+void add_waited_for(Usage& usage) {
+  constexpr uint64_t kNsPerUs = 1000;
+  constexpr uint64_t kBlock = 512;
+  constexpr uint64_t kKib = 1024;
+  rusage used{};
+  if (getrusage(RUSAGE_CHILDREN, &used) != 0) return;
+  const auto ns = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond +
+           static_cast<uint64_t>(time.tv_usec) * kNsPerUs;
+  };
+  usage.cpu_ns += ns(used.ru_utime) + ns(used.ru_stime);
+  usage.written_bytes += static_cast<uint64_t>(used.ru_oublock) * kBlock;
+  usage.peak_bytes = static_cast<uint64_t>(used.ru_maxrss) * kKib;
 }
 
 }  // namespace galley

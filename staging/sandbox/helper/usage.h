@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <set>
 
 namespace galley {
 
@@ -17,5 +20,11 @@ struct Usage {
 /// parent's figures, so nothing is counted twice or forgotten (proc(5)); pid 1 knows its own.
 /// `suspect_memory_bytes`: above this the slower, exact memory figure is read; 0 for never.
 [[nodiscard]] Usage measure_all(uint64_t suspect_memory_bytes);
+
+/// As measure_all(), over these processes only.
+[[nodiscard]] Usage measure_these(const std::set<pid_t>& processes, uint64_t suspect_memory_bytes);
+
+/// Adds what the processes that the caller itself waited for had used.
+void add_waited_for(Usage& usage);
 
 }  // namespace galley

@@ -118,6 +118,90 @@ TEST_P(SandboxCopy, EveryDescendantDiesAtTheLimit) {
   });
 }
 
+TEST_P(SandboxCopy, OutputIsCappedAndCounted) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    world.defaults().limits.max_stdout_bytes = 1000;
+    const CommandResult result = world.sh("yes 0123456 | head -c 4000000; echo end");
+    EXPECT_EQ(result.standard_output.omitted_bytes, 4'000'004U - 1000U);
+    EXPECT_TRUE(result.standard_output.tail.ends_with("0123456\nend\n"));
+  });
+}
+
+TEST_P(SandboxCopy, FileSizeProcessesAndOpenFilesAreBounded) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    world.defaults().limits.max_file_bytes = 1 << 20;
+    world.defaults().limits.max_processes = 20;
+    world.defaults().limits.max_open_files = 64;
+    CommandResult result = world.sh("exec dd if=/dev/zero of=big bs=1M count=5");
+    ASSERT_TRUE(result.breach.has_value());
+    EXPECT_EQ(result.breach->kind, LimitKind::kFileSize);
+    EXPECT_TRUE(world.changes().empty());
+    // The user's other processes count too, and come and go: held is what is asked for here.
+    result = world.python(R"(
+import os, time
+n = 1
+try:
+    while n < 1000:
+        if os.fork() == 0:
+            time.sleep(60); os._exit(0)
+        n += 1
+except OSError as e:
+    print(n < 1000, e.errno)
+f = []
+try:
+    while True: f.append(open('/dev/null'))
+except OSError as e:
+    print(e.errno, len(f) < 64)
+)");
+    EXPECT_EQ(result.standard_output.text(), "True 11\n24 True\n");
+  });
+}
+
+TEST_P(SandboxCopy, ProcessorTimeOfAllTogether) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    world.defaults().limits.cpu = std::chrono::seconds(1);
+    const CommandResult result =
+        world.sh("while :; do :; done & while :; do :; done & while :; do :; done & wait");
+    ASSERT_TRUE(result.breach.has_value());
+    EXPECT_EQ(result.breach->kind, LimitKind::kCpu);
+    EXPECT_GE(result.breach->figure, 1U);
+  });
+}
+
+TEST_P(SandboxCopy, MemoryOfAllTogether) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    world.defaults().limits.max_memory_bytes = 100 << 20;
+    const CommandResult result = world.python(R"(
+import os, time
+for i in range(4):
+    if os.fork() == 0:
+        held = bytearray(b'x') * (40 << 20)
+        time.sleep(60); os._exit(0)
+time.sleep(60)
+)");
+    ASSERT_TRUE(result.breach.has_value());
+    EXPECT_EQ(result.breach->kind, LimitKind::kMemory);
+    EXPECT_GT(result.breach->figure, uint64_t{100} << 20U);
+  });
+}
+
+TEST_P(SandboxCopy, BytesWrittenOfAllTogether) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    world.defaults().limits.max_written_bytes = 20 << 20;
+    const CommandResult result = world.sh(
+        "for i in $(seq 200); do dd if=/dev/zero of=f$i bs=1M count=4 2> /dev/null; done; sleep "
+        "60");
+    ASSERT_TRUE(result.breach.has_value());
+    EXPECT_EQ(result.breach->kind, LimitKind::kWritten);
+    EXPECT_TRUE(world.changes().empty());
+  });
+}
+
 TEST_P(SandboxCopy, CopyGoesAway) {
   as_user(GetParam(), [] {
     const TempDirectory own;
