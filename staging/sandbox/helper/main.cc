@@ -208,52 +208,68 @@ class Notes {
   HelperReport report_;
 };
 
+/// When the helper stops waiting. pid 1 keeps the time itself; this is for a set-up that hangs.
+class Deadline {
+ public:
+  explicit Deadline(const SandboxRequest& request)
+      : longest_(request.wall_ms == 0 ? 0 : request.wall_ms + request.grace_ms + kSlackMs) {}
+
+  [[nodiscard]] uint64_t ran_ms() const {
+    const auto ran = std::chrono::steady_clock::now() - started_;
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(ran).count());
+  }
+  [[nodiscard]] bool has_passed() const { return longest_ != 0 && ran_ms() >= longest_; }
+  /// For poll(); never endless.
+  [[nodiscard]] int timeout_ms() const {
+    if (longest_ == 0 || has_passed()) return kOneHourMs;
+    const uint64_t now = ran_ms();
+    return now >= longest_ ? 0 : static_cast<int>(std::min<uint64_t>(longest_ - now, kOneHourMs));
+  }
+
+ private:
+  static constexpr uint64_t kSlackMs = 2000;
+  static constexpr int kOneHourMs = 3'600'000;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  uint64_t longest_;
+};
+
+/// What is told of a command whose pid 1 is gone.
+HelperReport report_of(const Notes& notes, const Deadline& deadline, bool is_cancelled,
+                       const SandboxRequest& request) {
+  HelperReport report = notes.report();
+  const bool is_late = deadline.has_passed() && report.outcome != HelperOutcome::kEnded;
+  if (is_cancelled || is_late) {
+    report.outcome = HelperOutcome::kEnded;
+    report.wait_status = SIGKILL;
+    report.breach = is_cancelled ? HelperBreach::kCancelled : HelperBreach::kWall;
+    report.limit = is_cancelled ? 0 : request.wall_ms;
+    report.figure = deadline.ran_ms();
+  }
+  return report;
+}
+
 /// Waits until pid 1 is gone, and with it every process, or says that it is the last of them; kills
 /// it when the engine says so or dies.
 HelperReport watch(const Child& child, const SandboxRequest& request) {
-  const auto started = std::chrono::steady_clock::now();
-  const auto ran = [&] {
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                     std::chrono::steady_clock::now() - started)
-                                     .count());
-  };
-  // pid 1 keeps the time itself; this is for the case that its set-up hangs.
-  constexpr uint64_t kSlackMs = 2000;
-  const uint64_t longest = request.wall_ms == 0 ? 0 : request.wall_ms + request.grace_ms + kSlackMs;
+  const Deadline deadline(request);
   Notes notes(child.links.notes_read.get());
   bool is_cancelled = false;
-  bool is_late = false;
   bool is_silent = false;  // nobody holds the other end of the notes any more
   for (;;) {
     pollfd polled[3] = {{child.process.get(), POLLIN, 0},
                         {is_cancelled ? -1 : kControlFd, POLLIN, 0},
                         {is_silent ? -1 : child.links.notes_read.get(), POLLIN, 0}};
-    constexpr int kOneHourMs = 3'600'000;
-    const uint64_t now = ran();
-    const int timeout = longest == 0 || is_late ? kOneHourMs
-                        : now >= longest
-                            ? 0
-                            : static_cast<int>(std::min<uint64_t>(longest - now, kOneHourMs));
-    (void)poll(polled, 3, timeout);
+    (void)poll(polled, 3, deadline.timeout_ms());
     if (polled[0].revents != 0) break;
     if (polled[2].revents != 0) notes.read_all();
     if (notes.is_alone()) return notes.report();
-    is_silent = is_silent || (polled[2].revents & POLLHUP) != 0;
+    if ((polled[2].revents & POLLHUP) != 0) is_silent = true;
     if (polled[1].revents != 0) is_cancelled = true;
-    if (longest != 0 && ran() >= longest) is_late = true;
-    if (is_cancelled || is_late) (void)kill(child.pid, SIGKILL);
+    if (is_cancelled || deadline.has_passed()) (void)kill(child.pid, SIGKILL);
   }
   notes.read_all();
-  HelperReport report = notes.report();
-  const bool has_ended = report.outcome == HelperOutcome::kEnded;
-  if (is_cancelled || (is_late && !has_ended)) {
-    report.outcome = HelperOutcome::kEnded;
-    report.wait_status = SIGKILL;
-    report.breach = is_cancelled ? HelperBreach::kCancelled : HelperBreach::kWall;
-    report.limit = is_cancelled ? 0 : request.wall_ms;
-    report.figure = ran();
-  }
-  return report;
+  return report_of(notes, deadline, is_cancelled, request);
 }
 
 /// Lets go of the command's output, so that its end is seen when the last of its processes ends.

@@ -42,6 +42,7 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;
+  out.reserve(strings.size() + 1);
   for (const std::string& text : strings) out.push_back(const_cast<char*>(text.c_str()));
   out.push_back(nullptr);
   return out;
