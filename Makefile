@@ -53,8 +53,8 @@ tsan:  ## build with ThreadSanitizer into build-tsan and run all tests
 	@ctest --preset tsan -j $(JOBS)
 
 tidy:  ## clang-tidy over our own files
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
-	@scripts/tidy build
+	@mkdir -p build-tidy && $(call configure,build-tidy,-DCMAKE_BUILD_TYPE=Release -DGALLEY_PCH=OFF)
+	@scripts/tidy build-tidy
 
 format:  ## clang-format every source in place
 	@git ls-files -z -co --exclude-standard '*.cc' '*.h' ':!fixtures' | xargs -0 clang-format -i

@@ -141,10 +141,11 @@ std::string shortstat(const std::vector<FileDiff>& diffs) {
   return out + "\n";
 }
 
-std::string diffstat(const std::vector<FileDiff>& diffs, const DiffStatOptions& options) {
-  if (diffs.empty()) return {};
+namespace {
+
+/// The widths that a table without a limit would have; `most`: lines of the largest change.
+Widths wanted_widths(const std::vector<FileDiff>& diffs, uint64_t& most) {
   Widths wanted;
-  uint64_t most = 0;
   uint64_t binary_width = 0;
   for (const auto& diff : diffs) {
     wanted.name = std::max<uint64_t>(wanted.name, display_name(diff).size());
@@ -159,16 +160,29 @@ std::string diffstat(const std::vector<FileDiff>& diffs, const DiffStatOptions& 
   wanted.number = std::max<uint64_t>(wanted.number, std::to_string(most).size());
   wanted.graph = std::max(
       most, binary_width > 4 + wanted.number ? binary_width - 4 - wanted.number : uint64_t{0});
+  return wanted;
+}
+
+void append_binary(const FileDiff& diff, const Widths& widths, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{:>{}}", "Bin", widths.number);
+  if (diff.old_bytes != diff.new_bytes || diff.status == 'M') {
+    fmt::format_to(std::back_inserter(out), " {} -> {} bytes", diff.old_bytes, diff.new_bytes);
+  }
+}
+
+}  // namespace
+
+std::string diffstat(const std::vector<FileDiff>& diffs, const DiffStatOptions& options) {
+  if (diffs.empty()) return {};
+  uint64_t most = 0;
+  const Widths wanted = wanted_widths(diffs, most);
   const auto widths = fit(static_cast<uint64_t>(std::max(options.width, 0)), wanted);
   std::string out;
   for (const auto& diff : diffs) {
     const auto name = shortened(display_name(diff), widths.name);
     fmt::format_to(std::back_inserter(out), " {:<{}} | ", name, widths.name);
     if (diff.is_binary) {
-      fmt::format_to(std::back_inserter(out), "{:>{}}", "Bin", widths.number);
-      if (diff.old_bytes != diff.new_bytes || diff.status == 'M') {
-        fmt::format_to(std::back_inserter(out), " {} -> {} bytes", diff.old_bytes, diff.new_bytes);
-      }
+      append_binary(diff, widths, out);
       out.push_back('\n');
       continue;
     }

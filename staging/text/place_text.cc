@@ -149,6 +149,7 @@ class TextPlacer {
       return;
     }
     std::vector<Splice> splices;
+    splices.reserve(places.size());
     for (const size_t at : places) {
       splices.push_back({at, edit.old_text.size(), std::string(edit.new_text)});
     }
@@ -225,7 +226,7 @@ class TextPlacer {
     by_lines.path = edit_.path;
     const bool is_elided = edit.whole_lines && add_elided(before, after, edit, by_lines);
     if (!is_elided)
-      by_lines.hunks.push_back(hunk_of(before, 0, before.size(), after, 0, after.size(), edit));
+      by_lines.hunks.push_back(hunk_of({before, 0, before.size()}, {after, 0, after.size()}, edit));
     MatchOptions options = options_;
     options.min_context = UINT32_MAX;  // every line of a search text must be there
     if (!index_) {
@@ -280,7 +281,8 @@ class TextPlacer {
     size_t new_at = 0;
     for (size_t i = 0; i < old_dots.size(); ++i) {
       if (old_dots[i] > old_at) {
-        out.hunks.push_back(hunk_of(before, old_at, old_dots[i], after, new_at, new_dots[i], edit));
+        out.hunks.push_back(
+            hunk_of({before, old_at, old_dots[i]}, {after, new_at, new_dots[i]}, edit));
       } else if (new_dots[i] > new_at) {
         return false;  // new lines with nothing to stand beside
       }
@@ -290,29 +292,39 @@ class TextPlacer {
     return !out.hunks.empty();
   }
 
+  struct Stretch {
+    const Lines& lines;
+    size_t begin = 0;
+    size_t end = 0;
+
+    [[nodiscard]] bool is_empty() const { return begin == end; }
+    [[nodiscard]] std::string_view front() const { return lines[begin]; }
+    /// Counted from the end, 0 the last.
+    [[nodiscard]] std::string_view back(size_t k) const { return lines[end - 1 - k]; }
+  };
+
   /// Old against new lines, what they share at both ends as context.
-  static Hunk hunk_of(const Lines& before, size_t old_begin, size_t old_end, const Lines& after,
-                      size_t new_begin, size_t new_end, const TextEdit& edit) {
+  static Hunk hunk_of(Stretch before, Stretch after, const TextEdit& edit) {
     Hunk hunk;
     hunk.document_line = edit.document_line;
-    while (old_begin < old_end && new_begin < new_end && before[old_begin] == after[new_begin]) {
-      hunk.lines.push_back({LineRole::kContext, before[old_begin]});
-      ++old_begin;
-      ++new_begin;
+    while (!before.is_empty() && !after.is_empty() && before.front() == after.front()) {
+      hunk.lines.push_back({LineRole::kContext, before.front()});
+      ++before.begin;
+      ++after.begin;
     }
     size_t trail = 0;
-    while (trail + old_begin < old_end && trail + new_begin < new_end &&
-           before[old_end - 1 - trail] == after[new_end - 1 - trail]) {
+    while (trail + before.begin < before.end && trail + after.begin < after.end &&
+           before.back(trail) == after.back(trail)) {
       ++trail;
     }
-    for (size_t k = old_begin; k + trail < old_end; ++k) {
-      hunk.lines.push_back({LineRole::kRemoved, before[k]});
+    for (size_t k = before.begin; k + trail < before.end; ++k) {
+      hunk.lines.push_back({LineRole::kRemoved, before.lines[k]});
     }
-    for (size_t k = new_begin; k + trail < new_end; ++k) {
-      hunk.lines.push_back({LineRole::kAdded, after[k]});
+    for (size_t k = after.begin; k + trail < after.end; ++k) {
+      hunk.lines.push_back({LineRole::kAdded, after.lines[k]});
     }
-    for (size_t k = old_end - trail; k < old_end; ++k) {
-      hunk.lines.push_back({LineRole::kContext, before[k]});
+    for (size_t k = before.end - trail; k < before.end; ++k) {
+      hunk.lines.push_back({LineRole::kContext, before.lines[k]});
     }
     return hunk;
   }
