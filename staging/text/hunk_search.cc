@@ -175,43 +175,47 @@ bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
   return holds_all(found, words) || holds_all(words, found);
 }
 
+/// Context lines that may go at one side.
+size_t HunkSearch::max_fuzz() const {
+  const size_t widest = std::max(context_.leading, context_.trailing);
+  if (!options_.min_context) return std::min(kDefaultFuzz, widest);
+  return widest > *options_.min_context ? widest - *options_.min_context : 0;
+}
+
+/// Adds the places of the hunk without `lead` and `trail` context lines to `places` and `starts`.
+void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
+                              std::set<int64_t>& starts) {
+  const size_t end = pattern_.size() - trail;
+  if (lead >= end || !has_tellable_line(lead, end)) return;
+  const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(lead),
+                                           pattern_.begin() + static_cast<int64_t>(end));
+  const std::vector<uint32_t> found_at = index_.find(core, Fold::kLineEnds, kMaxPlaces);
+  places.is_cut = places.is_cut || found_at.size() >= kMaxPlaces;
+  for (const uint32_t found : found_at) {
+    const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
+    if (trail == 0 && !fits_ends(start)) continue;
+    if (!accepts_line_ends(start, lead, trail)) continue;
+    if (!starts.insert(start).second) continue;
+    places.drop_leading = lead;
+    places.drop_trailing = trail;
+  }
+}
+
 HunkPlaces HunkSearch::fuzzy() {
   HunkPlaces places;
   places.step = MatchStep::kFuzz;
   places.fold = Fold::kLineEnds;
-  size_t max_fuzz = kDefaultFuzz;
-  const size_t widest = std::max(context_.leading, context_.trailing);
-  if (options_.min_context) {
-    max_fuzz = widest > *options_.min_context ? widest - *options_.min_context : 0;
-  }
   const bool is_all_context = context_.leading == hunk_.lines.size();
   if (is_all_context) return places;
-  for (size_t fuzz = 1; fuzz <= max_fuzz && fuzz <= widest; ++fuzz) {
+  for (size_t fuzz = 1; fuzz <= max_fuzz() && places.starts.empty(); ++fuzz) {
     std::set<int64_t> starts;
     for (size_t lead = 0; lead <= std::min(fuzz, context_.leading); ++lead) {
       for (size_t trail = 0; trail <= std::min(fuzz, context_.trailing); ++trail) {
-        if (std::max(lead, trail) != fuzz) continue;
-        const size_t end = pattern_.size() - trail;
-        if (lead >= end || !has_tellable_line(lead, end)) continue;
-        const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(lead),
-                                                 pattern_.begin() + static_cast<int64_t>(end));
-        const std::vector<uint32_t> found_at = index_.find(core, Fold::kLineEnds, kMaxPlaces);
-        places.is_cut = places.is_cut || found_at.size() >= kMaxPlaces;
-        for (const uint32_t found : found_at) {
-          const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
-          if (trail == 0 && !fits_ends(start)) continue;
-          if (!accepts_line_ends(start, lead, trail)) continue;
-          if (starts.insert(start).second) {
-            places.drop_leading = lead;
-            places.drop_trailing = trail;
-          }
-        }
+        if (std::max(lead, trail) == fuzz) find_reduced(lead, trail, places, starts);
       }
     }
-    if (starts.empty()) continue;
-    places.fuzz = static_cast<uint32_t>(fuzz);
+    places.fuzz = starts.empty() ? 0 : static_cast<uint32_t>(fuzz);
     places.starts.assign(starts.begin(), starts.end());
-    break;
   }
   // -C says that the caller does without: then only another place counts against it.
   if (places.starts.size() == 1 && !options_.min_context) weigh_fuzz(places);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,8 @@ class HunkSearch {
 
  private:
   HunkPlaces full(Fold fold, MatchStep step);
+  [[nodiscard]] size_t max_fuzz() const;
+  void find_reduced(size_t lead, size_t trail, HunkPlaces& places, std::set<int64_t>& starts);
   HunkPlaces fuzzy();
   HunkPlaces folded_steps();
   HunkPlaces without_pattern() const;
