@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
+import time
 import unittest
 
 from support import SystemCase, snapshot
@@ -144,6 +145,24 @@ class Exec(SystemCase):
         self.assertFalse((self.work / "build").exists())
         self.galley("begin", expect=0)
         self.galley("exec", "--", "cat", "build/out", expect=1)
+
+    def test_gc_clears_the_ignored_outputs_of_a_transaction_that_nobody_came_back_to(self):
+        self.git("init", "-q")
+        (self.work / ".gitignore").write_text("build/\n")
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "sh", "-c", "mkdir build; echo one > build/out; echo made > made", expect=0)
+        stage = next((self.work / ".galley" / "stage").iterdir())
+        place = (stage / "scratch-home").read_text().strip()
+        self.galley("gc", expect=0)
+        self.assertTrue(os.path.isdir(place))  # it is open, and young
+        long_ago = time.time() - 30 * 24 * 3600
+        for path in [*stage.rglob("*"), stage]:
+            os.utime(path, (long_ago, long_ago), follow_symlinks=False)
+        self.galley("gc", "--dry-run", expect=0)
+        self.assertTrue(os.path.isdir(place))
+        self.galley("gc", expect=0)
+        self.assertFalse(os.path.exists(place))
+        self.assertFalse(stage.exists())
 
     def test_a_failed_command_is_kept_only_when_asked(self):
         self.galley("begin", expect=0)
