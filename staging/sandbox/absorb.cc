@@ -377,12 +377,32 @@ Result<void> Absorption::copy_output(const Directory& directory, const RelPath& 
   return imitate_owner(scratch_, path, stat);
 }
 
+/// Paths that first came up now get their base from the disk as it is now. One that changed while
+/// the command ran would lend its new base to an effect on its old content, and a commit would undo
+/// somebody else's change without a conflict.
+void refuse_changed_meanwhile(const Overlay::Entries& before, const Overlay::Entries& after,
+                              const AbsorbRules& rules, AbsorbReport& report) {
+  // Reading back takes time too; a stamp from farther ahead is from a clock that was set back.
+  constexpr int64_t kReadingBackNs = 60'000'000'000;
+  for (const auto& [path, entry] : after) {
+    const bool is_file =
+        entry.before.kind == FileKind::kRegular || entry.before.kind == FileKind::kSymlink;
+    if (!is_file || entry.before == entry.now || before.contains(path)) continue;
+    const int64_t changed = entry.base.ctime_ns;
+    if (changed <= rules.began_ns || changed > rules.ended_ns + kReadingBackNs) continue;
+    report.refused.push_back({path.str(), "changed on disk while the command ran; run it again"});
+  }
+}
+
 }  // namespace
 
 Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scratch,
                                   Overlay& overlay, const AbsorbRules& rules) {
   Overlay::Entries saved = overlay.entries();
   auto report = Absorption(scratch, overlay, rules).run(upper);
+  if (report && rules.began_ns != 0) {
+    refuse_changed_meanwhile(saved, overlay.entries(), rules, *report);
+  }
   if (!report || !report->refused.empty()) overlay.restore(std::move(saved));
   return report;
 }

@@ -61,6 +61,10 @@ struct AbsorbRules {
   bool propose_ignored = false;
   std::vector<RelPath> keep;     ///< left alone
   std::vector<RelPath> deleted;  ///< gone without a whiteout (the copy level)
+  /// When the command began, by the clock of the file system: a file of the workspace that has
+  /// changed since is not what the command saw. 0: not asked.
+  int64_t began_ns = 0;
+  int64_t ended_ns = 0;  ///< and when it had ended
 };
 
 /// What reading back found.
@@ -73,9 +77,9 @@ struct AbsorbReport {
 
 /// Reads the upper layer of a finished command into the overlay: creates, changes, deletes, opaque
 /// directories, modes and symbolic links. What overlayfs copied up without a change is left out;
-/// git-ignored outputs go to `scratch` by rename. Contents are moved into the overlay's store.
-/// Linear in the upper layer.
-/// Errors: after an Error the overlay is as before.
+/// git-ignored outputs go to `scratch` by rename. A path whose file changed on disk meanwhile is
+/// refused: its base would be taken from what the command never saw. Contents are moved into the
+/// overlay's store. Linear in the upper layer. Errors: after an Error the overlay is as before.
 [[nodiscard]] Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scratch,
                                                 Overlay& overlay, const AbsorbRules& rules);
 

@@ -92,7 +92,8 @@ class Sandbox final : public CommandRunner {
   Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
                        CommandResult& result);
   Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
-                      CommandResult& result, std::vector<RelPath> deleted = {});
+                      CommandResult& result, int64_t began_ns, std::vector<RelPath> deleted = {});
+  Result<int64_t> file_system_now() const;
   [[nodiscard]] const LayerHome& lower_home() const { return outside_ ? *outside_ : home_; }
   [[nodiscard]] Result<std::unique_ptr<Directory>> scratch() const {
     return lower_home().directory().open_directory(*RelPath::parse("scratch"));
@@ -234,14 +235,28 @@ Result<void> Sandbox::collect(const Command& command, const Directory& upper, Ov
   return {};
 }
 
+/// What a file that changed now would be stamped with: no clock of ours agrees with that.
+Result<int64_t> Sandbox::file_system_now() const {
+  const RelPath touched = *RelPath::parse("run");
+  GALLEY_TRY(home_.directory().set_mode(touched, kPrivateMode));
+  GALLEY_ASSIGN(const FileStat stat, home_.directory().stat(touched));
+  return stat.ctime_ns;
+}
+
 Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Overlay& overlay,
-                             CommandResult& result, std::vector<RelPath> deleted) {
+                             CommandResult& result, int64_t began_ns,
+                             std::vector<RelPath> deleted) {
   const bool wanted = command.effects == EffectsRule::kStageAlways ||
                       (command.effects == EffectsRule::kStageOnSuccess && result.succeeded());
   if (!wanted || result.breach) return {};
   GALLEY_ASSIGN(const auto outputs, scratch());
-  const AbsorbRules rules{options_.is_ignored, command.propose_ignored, command.keep,
-                          std::move(deleted)};
+  GALLEY_ASSIGN(const int64_t ended_ns, file_system_now());
+  const AbsorbRules rules{options_.is_ignored,
+                          command.propose_ignored,
+                          command.keep,
+                          std::move(deleted),
+                          began_ns,
+                          ended_ns};
   GALLEY_ASSIGN(AbsorbReport report, absorb_layer(upper, *outputs, overlay, rules));
   result.refused = std::move(report.refused);
   result.effects_staged = result.refused.empty();
@@ -313,13 +328,14 @@ Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay
   GALLEY_ASSIGN(const KeptSet kept, keep_between_runs(command, request));
   request.lowers = {staged->path, lower_home().path() + "/scratch"};
   request.upper_home = below_home(place);
+  GALLEY_ASSIGN(const int64_t began_ns, file_system_now());
   EndingProcess helper;
   const auto run_and_read_back = [&]() -> Result<CommandResult> {
     GALLEY_ASSIGN(CommandResult result, start(command, request, helper));
     GALLEY_ASSIGN(const RelPath upper_path, place.join(*RelPath::parse("upper")));
     GALLEY_ASSIGN(const auto upper, home_.directory().open_directory(upper_path));
     GALLEY_TRY(collect(command, *upper, overlay, result));
-    GALLEY_TRY(absorb(command, *upper, overlay, result));
+    GALLEY_TRY(absorb(command, *upper, overlay, result, began_ns));
     return result;
   };
   auto result = run_and_read_back();
@@ -367,6 +383,7 @@ Result<CommandResult> Sandbox::run_on_copy(const Command& command, Overlay& over
                 "a command that keeps directories between runs needs the namespaces; see galley "
                 "doctor for what this machine lacks, or take `keep` away");
   }
+  GALLEY_ASSIGN(const int64_t began_ns, file_system_now());
   GALLEY_ASSIGN(const auto outputs, scratch());
   GALLEY_ASSIGN(CopyRun copy, CopyRun::make(overlay, *outputs, options_.workspace));
   copy.adapt(request);
@@ -374,7 +391,7 @@ Result<CommandResult> Sandbox::run_on_copy(const Command& command, Overlay& over
   GALLEY_ASSIGN(CommandResult result, start(command, request, helper));
   GALLEY_ASSIGN(std::vector<RelPath> deleted, copy.extract());
   GALLEY_TRY(collect(command, copy.upper(), overlay, result));
-  GALLEY_TRY(absorb(command, copy.upper(), overlay, result, std::move(deleted)));
+  GALLEY_TRY(absorb(command, copy.upper(), overlay, result, began_ns, std::move(deleted)));
   return result;
 }
 

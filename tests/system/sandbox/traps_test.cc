@@ -1,14 +1,17 @@
 // The traps that were met while the sandbox was designed; docs/sandbox.md lists them in order.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "staging/sandbox/layer_home.h"
 #include "tests/system/sandbox/world.h"
@@ -192,6 +195,114 @@ TEST_P(SandboxTraps, MovedWorkspaceIsNoticed) {
     EXPECT_EQ(result.error().reason, "sandbox.unavailable");
     ASSERT_EQ(rmdir(world.root().c_str()), 0);
     ASSERT_EQ(rename(aside.c_str(), world.root().c_str()), 0);
+  });
+}
+
+/// Writes a file of the workspace when the command says its first word, which then cannot go on:
+/// it has more to say than a pipe holds. Twice, so that the second time is surely later.
+void change_while_it_runs(World& world, const std::string& path) {
+  world.defaults().on_output = [&world, path, is_done = false](OutputStream,
+                                                               std::string_view) mutable {
+    if (std::exchange(is_done, true)) return;
+    const auto stamp = [&] {
+      struct stat found {};
+      EXPECT_EQ(stat((world.root() + "/" + path).c_str(), &found), 0);
+      return std::make_pair(found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+    };
+    world.put_file(path, "somebody else's\n");
+    const auto first = stamp();
+    while (stamp() <= first) world.put_file(path, "somebody else's\n");
+  };
+}
+constexpr const char* kSayMuch = "; yes | head -c 300000";
+
+TEST_P(SandboxTraps, FileThatChangedUnderTheCommandIsRefused) {
+  as_user(GetParam(), [] {
+    for (const bool copies : {false, true}) {
+      SandboxOptions options;
+      options.force_copy = copies;
+      World world(std::move(options));
+      change_while_it_runs(world, "a.txt");
+      for (const char* effect : {"echo mine >> a.txt; echo mine > dir/b.txt", "rm a.txt"}) {
+        const CommandResult result = world.sh(std::string(effect) + kSayMuch);
+        EXPECT_EQ(result.exit_code, 0);
+        EXPECT_FALSE(result.effects_staged);
+        ASSERT_EQ(result.refused.size(), 1U);
+        EXPECT_EQ(result.refused[0].path, "a.txt");
+        EXPECT_NE(result.refused[0].why.find("changed on disk"), std::string::npos);
+        EXPECT_TRUE(world.changes().empty());
+        change_while_it_runs(world, "a.txt");
+      }
+      world.defaults().on_output = nullptr;
+      EXPECT_EQ(world.sh("cat a.txt; echo mine >> a.txt").standard_output.text(),
+                "somebody else's\n");
+      EXPECT_EQ(world.changes(), std::vector<std::string>{"M a.txt"});
+    }
+  });
+}
+
+TEST_P(SandboxTraps, ChangesUnderTheCommandElsewhereOrOfKnownBasesAreNoReasonToRefuse) {
+  as_user(GetParam(), [] {
+    World world;
+    ASSERT_TRUE(world.overlay().write(rel("a.txt"), "proposed\n"));
+    change_while_it_runs(world, "a.txt");
+    EXPECT_TRUE(world.sh(std::string("echo mine >> a.txt") + kSayMuch).effects_staged);
+    // The base is what was there when it was first touched: a commit finds the conflict.
+    EXPECT_EQ(world.overlay().entries().at(rel("a.txt")).before.content, ContentId::of("alpha\n"));
+    change_while_it_runs(world, "run.sh");
+    EXPECT_TRUE(world.sh(std::string("echo mine >> dir/b.txt") + kSayMuch).effects_staged);
+    EXPECT_EQ(world.changes(), (std::vector<std::string>{"M a.txt", "M dir/b.txt"}));
+  });
+}
+
+/// Counts the opens and listings of every directory below the workspace's root, and of the root.
+class Watch {
+ public:
+  explicit Watch(const std::string& root) : fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    EXPECT_GE(inotify_add_watch(fd_, root.c_str(), IN_OPEN | IN_ACCESS), 0);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+      if (!entry.is_directory()) continue;
+      EXPECT_GE(inotify_add_watch(fd_, entry.path().c_str(), IN_OPEN | IN_ACCESS), 0);
+    }
+    (void)count();
+  }
+  ~Watch() { close(fd_); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  size_t count() const {
+    size_t events = 0;
+    alignas(inotify_event) std::array<char, 65536> buffer{};
+    for (ssize_t got = 0; (got = read(fd_, buffer.data(), buffer.size())) > 0;) {
+      for (size_t at = 0; at < static_cast<size_t>(got); ++events) {
+        at +=
+            sizeof(inotify_event) + reinterpret_cast<const inotify_event*>(buffer.data() + at)->len;
+      }
+    }
+    return events;
+  }
+
+ private:
+  int fd_;
+};
+
+TEST_P(SandboxTraps, LargeTreeIsNotLookedAtAndMountsNoMore) {
+  as_user(GetParam(), [] {
+    std::vector<std::string> mounts;
+    std::vector<size_t> looks;
+    for (const int directories : {5, 300}) {
+      World world;
+      for (int i = 0; i < directories; ++i) {
+        world.put_file("d" + std::to_string(i) + "/sub/f", "x\n");
+      }
+      const Watch watch(world.root());
+      mounts.push_back(world.sh("wc -l < /proc/self/mountinfo").standard_output.text());
+      looks.push_back(watch.count());
+      EXPECT_TRUE(std::filesystem::exists(world.root() + "/d0/sub/f"));
+      (void)std::filesystem::directory_iterator(world.root() + "/d0");
+      EXPECT_GE(watch.count(), 1U);  // a look would be seen
+    }
+    EXPECT_EQ(mounts[0], mounts[1]);
+    EXPECT_EQ(looks[0], looks[1]);
   });
 }
 
