@@ -9,6 +9,7 @@
 
 #include "crash/cases.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/overlay/overlay.h"
 #include "support/scratch_directory.h"
 
 namespace galley {
@@ -151,6 +152,40 @@ TEST(Mounts, AFileOnAnotherMountIsRefusedAndNothingMoves) {
   });
   if (status == kSkipped) GTEST_SKIP() << "no mount namespace may be made here";
   EXPECT_EQ(status, 0);
+}
+
+/// A directory that is to go, or to be renamed, with a mount below it that holds a file or nothing.
+int change_directory_with_mount(const std::string& base, bool is_empty, bool is_move) {
+  std::filesystem::create_directories(base + "/d/sub/mounted");
+  if (const int code = enter_tmpfs(base + "/d/sub/mounted", "size=1m"); code != 0) return code;
+  auto directory = open_disk_directory(base);
+  if (!directory) return 10;
+  put_file(**directory, "d/g", "old");
+  if (!is_empty) put_file(**directory, "d/sub/mounted/f", "old");
+  const TreePicture before = picture_of(**directory);
+  const SystemClock clock;
+  Overlay overlay(**directory, make_memory_store(), clock);
+  const auto staged = is_move ? overlay.move(rel("d"), rel("e")) : overlay.remove_tree(rel("d"));
+  if (!staged) return 11;
+  const auto outcome = publish(**directory, Proposal::freeze(overlay));
+  if (outcome) return 12;
+  if (outcome.error().reason != "commit.crosses_mount") return 13;
+  if (outcome.error().kind != ErrorKind::kRefused) return 14;
+  if (outcome.error().message.find("mounted") == std::string::npos) return 15;
+  if (picture_of(**directory) != before) return 16;
+  return litter_of(**directory).empty() ? 0 : 17;
+}
+
+TEST(Mounts, ADirectoryWithAMountBelowItIsNeitherRemovedNorMoved) {
+  for (const bool is_empty : {true, false}) {
+    for (const bool is_move : {true, false}) {
+      const ScratchDirectory scratch;
+      const int status =
+          in_child([&] { return change_directory_with_mount(scratch.path(), is_empty, is_move); });
+      if (status == kSkipped) GTEST_SKIP() << "no mount namespace may be made here";
+      EXPECT_EQ(status, 0) << (is_empty ? "empty" : "with a file") << (is_move ? ", move" : "");
+    }
+  }
 }
 
 TEST(Mounts, EveryKindOfChangeLandsOnOverlayfs) {
