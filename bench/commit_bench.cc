@@ -1,6 +1,7 @@
 // A durable commit of N small files beside bare programs in the same run: one that writes the same
 // journal and syncs it, one that replaces the files by temp + rename without any sync, one that
-// syncs each file and its directory. Prints a table; every number is the least of several runs.
+// syncs each file and its directory. Prints a table; every number is the least of several runs, but
+// the ratios: medians of pairs that ran next to each other.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -89,7 +90,7 @@ class Tree {
 };
 
 struct Times {
-  double stage = 1e9, commit_point = 1e9, apply = 1e9, total = 1e9;
+  double stage = 0, commit_point = 0, apply = 0, total = 0;
   size_t flushes = 0;
   uint64_t journal_bytes = 0;
 };
@@ -102,115 +103,132 @@ Proposal propose(const Directory& workspace, const Tree& tree, int version, cons
   return Proposal::freeze(overlay);
 }
 
-Times measure_commit(const Tree& tree, Durability durability, int runs, int& version) {
+/// One commit of every file. A counted one goes through a wrapper and is not to be timed.
+Times measure_commit(const Tree& tree, Durability durability, int version, bool is_counting) {
   const SystemClock clock;
-  Times best;
-  for (int run = 0; run < runs; ++run) {
-    auto plan = std::make_shared<FaultPlan>();
-    auto disk = open_disk_directory(tree.root().string());
-    // The counting wrapper only in the last run, which is not timed.
-    const bool is_counting = run == runs - 1;
-    const auto workspace =
-        is_counting ? make_fault_directory(std::move(*disk), plan) : std::move(*disk);
-    const auto staged = Clock_::now();
-    const Proposal proposal = propose(*workspace, tree, ++version, clock);
-    const double stage = ms_since(staged);
-    // Made once in the life of a workspace, and not what is measured.
-    GALLEY_CHECK(StateDirectory::open_or_create(*workspace).has_value());
-    Clock_::time_point applying;
-    PublisherOptions options;
-    options.durability = durability;
-    options.before_apply = [&] { applying = Clock_::now(); };
-    plan->calls.clear();
-    const auto start = Clock_::now();
-    const auto outcome =
-        Publisher(*workspace, clock, options).publish(proposal, ApprovalForTests::of(proposal), {});
-    const double total = ms_since(start);
-    GALLEY_CHECK(outcome && std::holds_alternative<Receipt>(*outcome));
-    if (is_counting) {
-      for (const auto& call : plan->calls) best.flushes += call.is_sync() ? 1 : 0;
-    } else {
-      const double until = std::chrono::duration<double, std::milli>(applying - start).count();
-      best.stage = std::min(best.stage, stage);
-      best.commit_point = std::min(best.commit_point, until);
-      best.apply = std::min(best.apply, total - until);
-      best.total = std::min(best.total, total);
-    }
-    for (const auto& entry : fs::directory_iterator(tree.root() / ".galley/j")) {
-      best.journal_bytes = std::max<uint64_t>(best.journal_bytes, entry.file_size());
-    }
-    // What is lazy is not the commit's: history is started afresh.
-    fs::remove_all(tree.root() / ".galley");
-    ::sync();
+  Times times;
+  auto plan = std::make_shared<FaultPlan>();
+  auto disk = open_disk_directory(tree.root().string());
+  const auto workspace =
+      is_counting ? make_fault_directory(std::move(*disk), plan) : std::move(*disk);
+  const auto staged = Clock_::now();
+  const Proposal proposal = propose(*workspace, tree, version, clock);
+  times.stage = ms_since(staged);
+  // Made once in the life of a workspace, and not what is measured.
+  GALLEY_CHECK(StateDirectory::open_or_create(*workspace).has_value());
+  Clock_::time_point applying;
+  PublisherOptions options;
+  options.durability = durability;
+  options.before_apply = [&] { applying = Clock_::now(); };
+  plan->calls.clear();
+  const auto start = Clock_::now();
+  const auto outcome =
+      Publisher(*workspace, clock, options).publish(proposal, ApprovalForTests::of(proposal), {});
+  times.total = ms_since(start);
+  GALLEY_CHECK(outcome && std::holds_alternative<Receipt>(*outcome));
+  times.commit_point = std::chrono::duration<double, std::milli>(applying - start).count();
+  times.apply = times.total - times.commit_point;
+  for (const auto& call : plan->calls) times.flushes += call.is_sync() ? 1 : 0;
+  for (const auto& entry : fs::directory_iterator(tree.root() / ".galley/j")) {
+    times.journal_bytes = std::max<uint64_t>(times.journal_bytes, entry.file_size());
   }
-  return best;
+  // What is lazy is not the commit's: history is started afresh.
+  fs::remove_all(tree.root() / ".galley");
+  ::sync();
+  return times;
 }
 
-double measure_bare_journal(const Tree& tree, uint64_t bytes, int runs) {
-  double best = 1e9;
+double measure_bare_journal(const Tree& tree, uint64_t bytes) {
   const std::string journal(bytes, 'j');
-  for (int run = 0; run < runs; ++run) {
-    const auto start = Clock_::now();
-    write_all(tree.root() / "journal", journal, true);
-    sync_directory(tree.root());
-    best = std::min(best, ms_since(start));
-    fs::remove(tree.root() / "journal");
-    ::sync();
-  }
-  return best;
+  const auto start = Clock_::now();
+  write_all(tree.root() / "journal", journal, true);
+  sync_directory(tree.root());
+  const double ms = ms_since(start);
+  fs::remove(tree.root() / "journal");
+  ::sync();
+  return ms;
 }
 
-double measure_bare_rename(const Tree& tree, bool sync, int runs, int& version) {
-  double best = 1e9;
-  for (int run = 0; run < runs; ++run) {
-    ++version;
-    std::vector<std::string> contents;
-    for (int i = 0; i < tree.files(); ++i) contents.push_back(content(i, version));
-    const auto start = Clock_::now();
-    for (int i = 0; i < tree.files(); ++i) {
-      const fs::path target = tree.root() / file_name(i);
-      const fs::path temporary = target.string() + ".tmp";
-      write_all(temporary, contents[static_cast<size_t>(i)], sync);
-      fs::rename(temporary, target);
-      if (sync) sync_directory(target.parent_path());
+double measure_bare_rename(const Tree& tree, bool sync, int version) {
+  std::vector<std::string> contents;
+  for (int i = 0; i < tree.files(); ++i) contents.push_back(content(i, version));
+  const auto start = Clock_::now();
+  for (int i = 0; i < tree.files(); ++i) {
+    const fs::path target = tree.root() / file_name(i);
+    const fs::path temporary = target.string() + ".tmp";
+    write_all(temporary, contents[static_cast<size_t>(i)], sync);
+    fs::rename(temporary, target);
+    if (sync) sync_directory(target.parent_path());
+  }
+  const double ms = ms_since(start);
+  ::sync();
+  return ms;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Samples of one column, of which the least is shown.
+struct Column {
+  std::vector<double> samples;
+  void add(double sample) { samples.push_back(sample); }
+  [[nodiscard]] double least() const { return *std::min_element(samples.begin(), samples.end()); }
+  /// The median of the ratios of pairs that ran next to each other.
+  [[nodiscard]] double over(const Column& other) const {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < std::min(samples.size(), other.samples.size()); ++i) {
+      ratios.push_back(samples[i] / other.samples[i]);
     }
-    best = std::min(best, ms_since(start));
-    ::sync();
+    return median(std::move(ratios));
   }
-  return best;
-}
+};
 
-void print_row(int files, int runs) {
+void print_row(int files, int rounds) {
   const Tree tree(files);
   int version = 0;
-  const Times full = measure_commit(tree, Durability::kFull, runs, version);
-  const Times group = measure_commit(tree, Durability::kGroup, runs, version);
-  const Times none = measure_commit(tree, Durability::kNone, runs, version);
-  const double journal = measure_bare_journal(tree, full.journal_bytes, runs);
-  const double rename = measure_bare_rename(tree, false, runs, version);
-  const double synced = measure_bare_rename(tree, true, std::max(1, runs / 3), version);
+  const Times counted = measure_commit(tree, Durability::kFull, ++version, true);
+  Column stage, commit_point, apply, total, group, none, journal, rename, synced;
+  for (int round = 0; round < rounds; ++round) {
+    const Times full = measure_commit(tree, Durability::kFull, ++version, false);
+    stage.add(full.stage);
+    commit_point.add(full.commit_point);
+    apply.add(full.apply);
+    total.add(full.total);
+    journal.add(measure_bare_journal(tree, full.journal_bytes));
+    rename.add(measure_bare_rename(tree, false, ++version));
+    // Each file by itself takes minutes where there are many.
+    if (round <= rounds / 3) synced.add(measure_bare_rename(tree, true, ++version));
+    group.add(measure_commit(tree, Durability::kGroup, ++version, false).total);
+    none.add(measure_commit(tree, Durability::kNone, ++version, false).total);
+  }
   std::printf(
-      "| %5d | %8.2f | %8.2f | %8.2f | %8.2f | %7zu | %8.2f | %8.2f | %8.2f | %8.2f | "
-      "%9.2f | %5.2f | %5.2f | %5.2f |\n",
-      files, full.stage, full.commit_point, full.apply, full.total, full.flushes, group.total,
-      none.total, journal, rename, synced, full.commit_point / journal, full.total / rename,
-      synced / full.total);
+      "| %d | %.2f | %.2f | %.2f | %.2f | %zu | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | "
+      "%.2f |\n",
+      files, stage.least(), commit_point.least(), apply.least(), total.least(), counted.flushes,
+      group.least(), none.least(), journal.least(), rename.least(), synced.least(),
+      commit_point.over(journal), total.over(rename), synced.over(total));
   std::fflush(stdout);
 }
 
 }  // namespace
 }  // namespace galley
 
-int main() {
+int main(int count, char** arguments) {
+  const bool is_quick = count > 1 && std::string(arguments[1]) == "--quick";
   std::printf(
       "Times in ms. c.p. = until the commit point; apply = all files replaced; bare journal "
-      "= one file of the same size, fdatasync, fsync of its directory.\n");
+      "= one file of the same size, fdatasync, fsync of its directory.\n\n");
   std::printf(
-      "| files |    stage |     c.p. |    apply |    total | flushes |    group |     none | "
-      "journal  |   rename | sync each | c.p./journal | total/rename | sync each/total |\n");
+      "| files | stage | c.p. | apply | total | flushes | group | none | bare journal | temp + "
+      "rename "
+      "| sync each | c.p. / journal | total / rename | sync each / total |\n");
   std::printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const int files : {1, 10, 100, 1000, 10000}) {
-    galley::print_row(files, files >= 1000 ? 4 : 8);
+    if (is_quick && files > 100) break;
+    galley::print_row(files, files >= 10'000 ? 1 : files >= 1'000 ? 3 : 8);
   }
   return 0;
 }
