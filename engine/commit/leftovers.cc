@@ -25,6 +25,7 @@ class Clearing {
 
   Result<LeftoverReport> run(std::chrono::hours max_stage_age) {
     GALLEY_TRY(drop_stages(max_stage_age));
+    GALLEY_TRY(drop_contents());
     GALLEY_TRY(drop_temporaries());
     GALLEY_TRY(drop_tickets());
     return std::move(report_);
@@ -32,6 +33,7 @@ class Clearing {
 
  private:
   Result<void> drop_stages(std::chrono::hours max_age);
+  Result<void> drop_contents();
   Result<void> drop_temporaries();
   Result<void> drop_tickets();
   Result<void> drop(const Directory& directory, const std::string& prefix,
@@ -59,6 +61,20 @@ Result<void> Clearing::drop_stages(std::chrono::hours max_age) {
     }
     report_.stages.push_back(info.id);
     report_.bytes += info.bytes;
+  }
+  return {};
+}
+
+/// Of stages that were dropped by a process that was killed.
+Result<void> Clearing::drop_contents() {
+  GALLEY_ASSIGN(const auto unused, unused_contents(state_));
+  for (const std::string& name : unused) {
+    const RelPath path = known("contents/" + name);
+    const auto directory = state_.root().open_directory(path);
+    const auto bytes = directory ? tree_bytes(**directory) : Result<uint64_t>(0);
+    if (!dry_run_) GALLEY_TRY(remove_tree(state_.root(), path));
+    report_.bytes += bytes ? *bytes : 0;
+    report_.files.push_back(path.str());
   }
   return {};
 }

@@ -15,13 +15,14 @@ namespace galley {
 /// What clear_leftovers removed, or would remove.
 struct LeftoverReport {
   std::vector<std::string> stages;  ///< ids of transactions that were never committed
-  std::vector<std::string> files;   ///< left over by killed processes, below `.galley`
+  std::vector<std::string> files;   ///< or folders, left over by killed processes, below `.galley`
   uint64_t bytes = 0;               ///< freed in all
 };
 
 /// Clears what killed processes left: stages that nobody holds and that did not change for
-/// `max_stage_age`, temporary names, tickets of dead waiters. Finished journals that are due are
-/// retired. Never touches the history (engine/history prunes it), rescue/ or quarantine/.
+/// `max_stage_age`, contents that no stage refers to, temporary names, tickets of dead waiters.
+/// Finished journals that are due are retired. Never touches the history (engine/history prunes
+/// it), rescue/ or quarantine/.
 Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
                                        const WriterLock& lock, const Clock& clock,
                                        std::chrono::hours max_stage_age, bool dry_run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <random>
 
 #include "base/check.h"
@@ -39,7 +40,97 @@ Error not_found(const std::string& id) {
                0};
 }
 
+constexpr std::string_view kPoolFile = "pool";
+constexpr std::string_view kPools = "contents";
+constexpr uint64_t kMaxPoolFileBytes = 64;
+constexpr int kMaxLooks = 8;
+
+/// The pool that a stage refers to.
+Result<std::string> pool_of(const Directory& stage, const std::string& id) {
+  auto text = read_file(stage, known(kPoolFile), kMaxPoolFileBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return id;
+  if (!text) return text.error();
+  if (text->ends_with('\n')) text->pop_back();
+  if (is_stage_id(*text)) return text;
+  return fail(ErrorKind::kInvalid, "stage.damaged",
+              "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
+}
+
+/// How many stages refer to each pool; nothing when stages come and go faster than they are read.
+Result<std::optional<std::map<std::string, int>>> references(const StateDirectory& state) {
+  using Counts = std::map<std::string, int>;
+  const auto parent = state.root().open_directory(known("stage"));
+  if (!parent && parent.error().kind == ErrorKind::kNotFound)
+    return std::optional<Counts>(Counts());
+  if (!parent) return parent.error();
+  const auto names = [&]() -> Result<std::vector<std::string>> {
+    GALLEY_ASSIGN(const auto entries, (*parent)->list());
+    std::vector<std::string> found;
+    for (const auto& entry : entries) {
+      if (entry.kind == FileKind::kDirectory && is_stage_id(entry.name))
+        found.push_back(entry.name);
+    }
+    return found;
+  };
+  GALLEY_ASSIGN(auto before, names());
+  for (int look = 0; look < kMaxLooks; ++look) {
+    Counts counts;
+    for (const std::string& id : before) {
+      const auto stage = (*parent)->open_directory(known(id));
+      if (!stage && stage.error().kind == ErrorKind::kNotFound) continue;
+      if (!stage) return stage.error();
+      auto pool = pool_of(**stage, id);
+      // What a damaged one refers to is not known: nothing is unused then.
+      if (!pool && pool.error().reason == "stage.damaged") return std::optional<Counts>();
+      if (!pool) return pool.error();
+      ++counts[*pool];
+    }
+    // A fork made while its parent went away could have been missed, but not without a trace here.
+    GALLEY_ASSIGN(auto after, names());
+    if (after == before) return std::optional<Counts>(std::move(counts));
+    before = std::move(after);
+  }
+  return std::optional<Counts>();
+}
+
+RelPath pool_path(const std::string& pool) { return known(std::string(kPools) + "/" + pool); }
+
 }  // namespace
+
+Result<std::unique_ptr<Directory>> Stage::open_contents(const StateDirectory& state) const {
+  GALLEY_ASSIGN(const std::string pool, pool_of(*directory_, id_));
+  auto opened = state.root().open_directory(pool_path(pool));
+  if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
+  GALLEY_TRY(make_directories(state.root(), pool_path(pool), kPrivateDirectory));
+  return state.root().open_directory(pool_path(pool));
+}
+
+Result<void> Stage::share_contents(const Stage& parent) const {
+  GALLEY_ASSIGN(const std::string pool, pool_of(*parent.directory_, parent.id_));
+  const RelPath fresh = known(std::string(kPoolFile) + ".new");
+  {
+    GALLEY_ASSIGN(const auto file,
+                  directory_->open_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+    GALLEY_TRY(file->write_at(0, pool + "\n"));
+  }
+  return directory_->rename(fresh, *directory_, known(kPoolFile), RenameMode::kReplace);
+}
+
+Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
+  std::vector<std::string> unused;
+  const auto pools = state.root().open_directory(known(kPools));
+  if (!pools && pools.error().kind == ErrorKind::kNotFound) return unused;
+  if (!pools) return pools.error();
+  // First the pools, then who refers to them: a stage is there before its pool is.
+  GALLEY_ASSIGN(const auto entries, (*pools)->list());
+  if (entries.empty()) return unused;
+  GALLEY_ASSIGN(const auto counts, references(state));
+  if (!counts) return unused;
+  for (const auto& entry : entries) {
+    if (is_stage_id(entry.name) && !counts->contains(entry.name)) unused.push_back(entry.name);
+  }
+  return unused;
+}
 
 Result<Stage> Stage::hold(const StateDirectory& state, const std::string& id) {
   auto directory = state.root().open_directory(known("stage/" + id));
@@ -72,7 +163,15 @@ Result<Stage> Stage::adopt(const StateDirectory& state, const std::string& id) {
 }
 
 Result<void> Stage::remove(const StateDirectory& state, Stage stage) {
-  return remove_tree(state.root(), known("stage/" + stage.id_));
+  auto pool = pool_of(*stage.directory_, stage.id_);
+  GALLEY_TRY(remove_tree(state.root(), known("stage/" + stage.id_)));
+  // The transaction is over: what cannot be cleared now, or whose users cannot be told, is no
+  // failure of its and left to `galley gc`.
+  if (!pool) return {};
+  const auto counts = references(state);
+  if (!counts || !*counts || (*counts)->contains(*pool)) return {};
+  static_cast<void>(remove_tree(state.root(), pool_path(*pool)));
+  return {};
 }
 
 Result<uint64_t> tree_bytes(const Directory& directory) {
@@ -99,6 +198,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
   const auto parent = state.root().open_directory(known("stage"));
   if (!parent && parent.error().kind == ErrorKind::kNotFound) return stages;
   if (!parent) return parent.error();
+  GALLEY_ASSIGN(const auto counts, references(state));
   GALLEY_ASSIGN(const auto entries, (*parent)->list());
   for (const auto& entry : entries) {
     if (entry.kind != FileKind::kDirectory || !is_stage_id(entry.name)) continue;
@@ -109,6 +209,12 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
     info.mtime_ns = stat.mtime_ns;
     GALLEY_ASSIGN(info.bytes, tree_bytes(**directory));
+    const auto pool = pool_of(**directory, entry.name);
+    if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {
+      const auto contents = state.root().open_directory(pool_path(*pool));
+      const auto bytes = contents ? tree_bytes(**contents) : Result<uint64_t>(0);
+      info.bytes += bytes ? *bytes : 0;
+    }
     const auto owner = (*directory)->open_file(known("owner"), OpenMode::kReadWrite);
     if (owner) {
       GALLEY_ASSIGN(const bool is_free, (*owner)->try_lock(LockMode::kShared));

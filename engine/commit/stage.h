@@ -12,6 +12,11 @@ namespace galley {
 /// `stage/<id>/`: the place of one transaction that outlives its process, held by a flock on its
 /// `owner` file while somebody works on it.
 ///
+/// What it stages lies in `contents/<pool>/`, by content id, never changed and never taken away
+/// while a stage refers to it. A stage refers to the pool that its file `pool` names, to the one of
+/// its own id when there is none: so the reference is there before the pool is, and a fork, which
+/// is made while its parent is held, refers to a pool that cannot go meanwhile.
+///
 /// Ownership: owns the directory and the lock; dropping it leaves the stage for others to adopt.
 /// Threads:   confined to one thread.
 /// Errors:    kNotFound `stage.not_found`; kTimeout `stage.busy` when a living process holds it.
@@ -24,7 +29,11 @@ class Stage {
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] const Directory& directory() const { return *directory_; }
-  /// Removes it and everything in it.
+  /// Where its contents are; made when it is not there yet.
+  Result<std::unique_ptr<Directory>> open_contents(const StateDirectory& state) const;
+  /// Refers to the contents of `parent` from now on, instead of its own, of which it has none yet.
+  Result<void> share_contents(const Stage& parent) const;
+  /// Removes it and everything in it, and its contents unless another stage refers to them.
   static Result<void> remove(const StateDirectory& state, Stage stage);
 
  private:
@@ -42,11 +51,15 @@ struct StageInfo {
   std::string id;
   bool is_held = false;  ///< a living process works on it
   int64_t mtime_ns = 0;  ///< of its last change
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;    ///< with its contents, unless other stages share them
 };
 
 /// All stages, newest first.
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state);
+
+/// Contents to which no stage refers, left by processes that were killed: their names below
+/// `contents/`. They stay so: only a stage that refers to contents can be forked.
+Result<std::vector<std::string>> unused_contents(const StateDirectory& state);
 
 /// Bytes of all regular files below a directory, links not followed.
 Result<uint64_t> tree_bytes(const Directory& directory);

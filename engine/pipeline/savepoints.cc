@@ -1,14 +1,12 @@
 #include "engine/pipeline/savepoints.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "base/limits.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace galley {
@@ -109,24 +107,6 @@ Result<std::pair<uint64_t, Kept>> find_savepoint(const Directory& stage, std::st
                   (known.empty() ? "is none at all" : "are: " + known));
 }
 
-/// One content from parent to child, as a link where that can be.
-Result<void> share_content(const Directory& from, const Directory& to, const ContentId& id) {
-  const RelPath name = name_of(id.hex());
-  GALLEY_ASSIGN(const FileStat there, to.stat(name));
-  if (there.kind != FileKind::kAbsent) return {};
-  Result<void> linked = from.make_hard_link(name, to, name);
-  if (linked) return {};
-  // Known to the overlay but never staged: unchanged files have no content in the store.
-  if (linked.error().kind == ErrorKind::kNotFound) return {};
-  constexpr int kNoLinks[] = {EPERM, EMLINK, EXDEV, EOPNOTSUPP, EACCES};
-  if (std::find(std::begin(kNoLinks), std::end(kNoLinks), linked.error().os_error) ==
-      std::end(kNoLinks)) {
-    return linked;
-  }
-  GALLEY_ASSIGN(const std::string bytes, read_file(from, name, limits::kMaxFileBytes));
-  return replace_file(to, id.hex(), bytes);
-}
-
 Result<std::string> parent_of(const Directory& stages, const std::string& id) {
   const auto path = RelPath::parse(id + "/" + std::string(kForkFile));
   if (!path) return std::string();
@@ -186,20 +166,7 @@ Result<void> drop_savepoints_after(const Directory& stage, std::string_view name
 
 // --- forks ----------------------------------------------------------------------------------
 
-Result<void> fork_stage(const Directory& parent, std::string_view parent_id,
-                        const Overlay::Entries& entries, const Directory& child) {
-  const RelPath contents = name_of("contents");
-  GALLEY_TRY(make_directories(child, contents, 0700));
-  GALLEY_ASSIGN(const auto from, parent.open_directory(contents));
-  GALLEY_ASSIGN(const auto to, child.open_directory(contents));
-  std::set<ContentId> needed;
-  for (const auto& [path, entry] : entries) {
-    if (entry.before == entry.now) continue;
-    needed.insert(entry.before.content);
-    needed.insert(entry.now.content);
-  }
-  needed.erase(ContentId());
-  for (const ContentId& id : needed) GALLEY_TRY(share_content(*from, *to, id));
+Result<void> note_fork(const Directory& child, std::string_view parent_id) {
   return replace_file(child, std::string(kForkFile), std::string(parent_id) + "\n");
 }
 

@@ -15,8 +15,8 @@
 ///     savepoints/<n>   "galley savepoint 1", when, name, then the overlay as it was
 ///     fork             the id of the transaction that this one was forked from
 ///
-/// Contents are never taken from a stage's `contents/` while it lives, so going back is a matter of
-/// its entries alone. What the calls cost is in what is staged, never in the tree.
+/// Contents are never taken away while a stage refers to them, so going back is a matter of its
+/// entries alone. What the calls cost is in what is staged, never in the tree.
 namespace galley {
 
 /// One savepoint of a stored transaction.
@@ -44,11 +44,8 @@ Result<std::vector<Savepoint>> list_savepoints(const Directory& stage);
 Result<Overlay::Entries> entries_at_savepoint(const Directory& stage, std::string_view name);
 Result<void> drop_savepoints_after(const Directory& stage, std::string_view name);
 
-/// Makes of an empty stage a child of another one: it gets the contents that `entries` name as hard
-/// links (copies where the file system has none), so either may go first. The caller saves
-/// `entries` in it. Savepoints are not inherited.
-Result<void> fork_stage(const Directory& parent, std::string_view parent_id,
-                        const Overlay::Entries& entries, const Directory& child);
+/// Notes in a stage which one it was forked from. Savepoints are not inherited.
+Result<void> note_fork(const Directory& child, std::string_view parent_id);
 
 /// The stages that share a fork with `id`, itself among them, in order: the candidates of which one
 /// is picked. `stages` is `.galley/stage`.

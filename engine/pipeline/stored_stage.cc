@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/limits.h"
+#include "engine/pipeline/savepoints.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace galley {
@@ -57,36 +58,55 @@ Result<StageAbout> read_about(const Directory& directory, const std::string& id)
 
 }  // namespace
 
+namespace {
+
+Result<void> write_about(const Directory& directory, const StageAbout& about) {
+  return replace_file(directory, "about",
+                      fmt::format("{}{}\n{}\n{}", kAboutMagic, about.begun_ns,
+                                  one_line(about.agent), about.message));
+}
+
+}  // namespace
+
 Result<StoredStage> StoredStage::create(const StateDirectory& state, const StageAbout& about) {
   GALLEY_ASSIGN(Stage stage, Stage::create(state));
-  const Directory& directory = stage.directory();
-  GALLEY_ASSIGN(const RelPath contents, RelPath::parse("contents"));
-  GALLEY_TRY(directory.make_directory(contents, 0700));
-  GALLEY_TRY(replace_file(directory, "about",
-                          fmt::format("{}{}\n{}\n{}", kAboutMagic, about.begun_ns,
-                                      one_line(about.agent), about.message)));
-  GALLEY_TRY(replace_file(directory, "overlay", encode_entries({})));
-  return of(std::move(stage));
+  GALLEY_TRY(replace_file(stage.directory(), "overlay", encode_entries({})));
+  GALLEY_TRY(write_about(stage.directory(), about));
+  return of(state, std::move(stage));
+}
+
+Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageAbout& about) const {
+  GALLEY_ASSIGN(Stage child, Stage::create(state));
+  GALLEY_TRY(child.share_contents(stage_));
+  // A second name will do: the file is never changed, only replaced.
+  GALLEY_ASSIGN(const RelPath overlay, RelPath::parse("overlay"));
+  if (!directory().make_hard_link(overlay, child.directory(), overlay)) {
+    GALLEY_ASSIGN(const std::string entries, read_file(directory(), overlay, kMaxOverlayBytes));
+    GALLEY_TRY(replace_file(child.directory(), "overlay", entries));
+  }
+  GALLEY_TRY(note_fork(child.directory(), id()));
+  if (about.has_markers) GALLEY_TRY(replace_file(child.directory(), "markers", ""));
+  GALLEY_TRY(write_about(child.directory(), about));
+  return of(state, std::move(child));
 }
 
 Result<StoredStage> StoredStage::open(const StateDirectory& state, const std::string& id,
                                       std::chrono::milliseconds timeout) {
   for (std::chrono::milliseconds waited{0};; waited += kPollEvery) {
     auto stage = Stage::adopt(state, id);
-    if (stage) return of(*std::move(stage));
+    if (stage) return of(state, *std::move(stage));
     if (stage.error().reason != "stage.busy" || waited >= timeout) return fail(stage.error());
     std::this_thread::sleep_for(kPollEvery);
   }
 }
 
-Result<StoredStage> StoredStage::of(Stage stage) {
+Result<StoredStage> StoredStage::of(const StateDirectory& state, Stage stage) {
   StoredStage stored(std::move(stage));
   GALLEY_ASSIGN(stored.about_, read_about(stored.directory(), stored.id()));
   GALLEY_ASSIGN(const RelPath markers, RelPath::parse("markers"));
   GALLEY_ASSIGN(const FileStat note, stored.directory().stat(markers));
   stored.about_.has_markers = note.kind != FileKind::kAbsent;
-  GALLEY_ASSIGN(const RelPath contents, RelPath::parse("contents"));
-  GALLEY_ASSIGN(auto directory, stored.directory().open_directory(contents));
+  GALLEY_ASSIGN(auto directory, stored.stage_.open_contents(state));
   stored.contents_ = make_disk_store(std::move(directory));
   return stored;
 }

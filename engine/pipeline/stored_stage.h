@@ -23,9 +23,10 @@ struct StageAbout {
 ///
 ///     about       "galley stage 1", when it began, agent, reason
 ///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
-///     contents/   staged contents by id
 ///     markers     there when conflict markers were put into what is staged
+///     pool        of a fork: whose contents it shares (engine/commit/stage.h)
 ///
+/// `about` is written last: without it there is no transaction, and gc clears the rest.
 /// Nothing here is synced: a power cut may lose what was staged, never a committed byte.
 ///
 /// Ownership: owns the stage and so its lock, which dies with the process.
@@ -35,6 +36,9 @@ class StoredStage {
  public:
   /// Makes a new one and holds it.
   static Result<StoredStage> create(const StateDirectory& state, const StageAbout& about);
+  /// Makes another one that has the same staged, as it was last saved: nothing is copied, so the
+  /// number of files does not matter.
+  Result<StoredStage> fork(const StateDirectory& state, const StageAbout& about) const;
   /// Takes an existing one; waits at most `timeout` for another process to let go.
   static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
                                   std::chrono::milliseconds timeout);
@@ -54,7 +58,7 @@ class StoredStage {
 
  private:
   explicit StoredStage(Stage stage) : stage_(std::move(stage)) {}
-  static Result<StoredStage> of(Stage stage);
+  static Result<StoredStage> of(const StateDirectory& state, Stage stage);
 
   Stage stage_;
   StageAbout about_;

@@ -53,6 +53,7 @@ struct Transaction::State {
   Overlay overlay;
   std::unique_ptr<CommandRunner> own_runner;
   std::string id;
+  std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
   bool is_over = false;
 };
 
@@ -239,7 +240,9 @@ const std::string& Transaction::id() const { return state_->id; }
 
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
-  return state_->stage->save(state_->overlay.entries());
+  GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
+  state_->saved_version = state_->overlay.version();
+  return {};
 }
 
 Result<const Directory*> Transaction::stage_directory() const {
@@ -262,16 +265,20 @@ Result<void> Transaction::rollback_to(const std::string& name) {
 }
 
 Result<Transaction> Transaction::fork() {
-  GALLEY_ASSIGN(const Directory* parent, stage_directory());
+  GALLEY_TRY(stage_directory());
+  if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
   WorkspaceState& workspace = *state_->workspace;
   const StageAbout about{state_->options.agent, state_->options.message,
-                         workspace.clock().wall_ns()};
-  GALLEY_ASSIGN(StoredStage child, StoredStage::create(*workspace.state_directory, about));
-  const Overlay::Entries& entries = state_->overlay.entries();
-  if (state_->options.has_markers) GALLEY_TRY(child.note_markers());
-  GALLEY_TRY(fork_stage(*parent, id(), entries, child.directory()));
-  GALLEY_TRY(child.save(entries));
-  return of_stage(workspace, std::move(child));
+                         workspace.clock().wall_ns(), state_->options.has_markers};
+  GALLEY_ASSIGN(StoredStage child, state_->stage->fork(*workspace.state_directory, about));
+  auto state = std::make_unique<State>(
+      workspace, child.contents(),
+      TransactionOptions{state_->options.agent, state_->options.message, about.has_markers});
+  state->overlay.share(state_->overlay);
+  state->saved_version = state->overlay.version();
+  state->id = child.id();
+  state->stage = std::move(child);
+  return Transaction(std::move(state));
 }
 
 Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) {
@@ -313,6 +320,7 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
       TransactionOptions{stage.about().agent, stage.about().message, stage.about().has_markers});
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
   state->overlay.restore(std::move(entries));
+  state->saved_version = state->overlay.version();
   state->id = stage.id();
   state->stage = std::move(stage);
   return Transaction(std::move(state));

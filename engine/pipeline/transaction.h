@@ -135,7 +135,7 @@ class Transaction {
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
   /// A child with the same things staged, on its own from now on: several candidates can be tried
-  /// side by side and one be picked. Costs what is staged, nothing of the tree.
+  /// side by side and one be picked. Costs the same whatever is staged, once that is saved.
   Result<Transaction> fork();
   /// After a Conflict: stages `proposal` merged into the workspace as it is now, with conflict
   /// markers around the lines that both sides changed, and saves. The gate then refuses it until

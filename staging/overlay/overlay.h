@@ -30,6 +30,10 @@ namespace galley {
 class Overlay {
  public:
   Overlay(const Directory& workspace, std::shared_ptr<ContentStore> store, const Clock& clock);
+  Overlay(Overlay&&) = default;
+  Overlay& operator=(Overlay&&) = default;
+  Overlay(const Overlay&) = delete;
+  Overlay& operator=(const Overlay&) = delete;
 
   // --- reading -----------------------------------------------------------------------------
   /// What the path holds in the proposed tree; kAbsent is a value. Hashes a file it had not seen.
@@ -97,8 +101,12 @@ class Overlay {
   };
   using Entries = std::map<RelPath, Entry>;
   /// A value that restore() takes back: what savepoints, forks and the stage file keep.
-  [[nodiscard]] const Entries& entries() const { return entries_; }
+  [[nodiscard]] const Entries& entries() const { return *entries_; }
   void restore(Entries entries);
+  /// Takes what the other holds without copying it: either copies when it is changed next.
+  void share(Overlay& other);
+  /// Another number after every call that may have changed the entries.
+  [[nodiscard]] uint64_t version() const { return version_; }
 
  private:
   /// Disk names of one directory, and the first of them not yet known to be gone.
@@ -107,6 +115,8 @@ class Overlay {
     size_t first_live = 0;
   };
 
+  /// The entries to be changed: a copy of its own where another overlay has the same.
+  Entries& own_entries();
   Result<Entry*> touch(const RelPath& path);
   Result<Entry> look(const RelPath& path, bool with_content);
   Result<Node> disk_node(const RelPath& path, bool with_content, BaseStamp& stamp);
@@ -129,7 +139,9 @@ class Overlay {
   const Directory* workspace_;
   std::shared_ptr<ContentStore> store_;
   const Clock* clock_;
-  Entries entries_;
+  std::shared_ptr<Entries> entries_ = std::make_shared<Entries>();
+  bool is_shared_ = false;  ///< never changed any more through this overlay
+  uint64_t version_ = 0;
   std::map<RelPath, Listing> listings_;
   std::map<ContentId, Content> recent_;  ///< read but perhaps not yet in the store
   size_t recent_bytes_ = 0;

@@ -90,46 +90,17 @@ TEST_F(SavepointsTest, DamagedSavepointIsRefused) {
   EXPECT_EQ(entries_at_savepoint(*stage("parent"), "one").error().reason, "stage.damaged");
 }
 
-TEST_F(SavepointsTest, AForkHasTheParentsProposalAndGoesItsOwnWay) {
-  Overlay parent = overlay("parent");
-  OK(parent.write(rel("a.txt"), "2\n"));
-  OK(parent.write(rel("new.txt"), "n\n"));
-  open("child");
-  OK(fork_stage(*stage("parent"), "parent", parent.entries(), *stage("child")));
-  Overlay child = overlay("child");
-  child.restore(parent.entries());
-  EXPECT_EQ(change_set_id(child.changes()), change_set_id(parent.changes()));
-  OK(child.write(rel("a.txt"), "3\n"));
-  EXPECT_EQ(**parent.read(rel("a.txt")), "2\n");
-  // The child does not need the parent any more.
-  OK(remove_tree(stages_.directory(), rel("parent")));
-  Overlay again = overlay("child");
-  again.restore(child.entries());
-  EXPECT_EQ(**again.read(rel("new.txt")), "n\n");
-  EXPECT_EQ(**again.read(rel("a.txt")), "3\n");
-}
-
 TEST_F(SavepointsTest, FamilyIsEverybodyWhoSharesAFork) {
   for (const char* id : {"child1", "child2", "grandchild", "stranger"}) open(id);
-  OK(fork_stage(*stage("parent"), "parent", {}, *stage("child1")));
-  OK(fork_stage(*stage("parent"), "parent", {}, *stage("child2")));
-  OK(fork_stage(*stage("child2"), "child2", {}, *stage("grandchild")));
+  OK(note_fork(*stage("child1"), "parent"));
+  OK(note_fork(*stage("child2"), "parent"));
+  OK(note_fork(*stage("grandchild"), "child2"));
   const Names all = {"child1", "child2", "grandchild", "parent"};
   EXPECT_EQ(*family_of(stages_.directory(), "grandchild"), all);
   EXPECT_EQ(*family_of(stages_.directory(), "parent"), all);
   EXPECT_EQ(*family_of(stages_.directory(), "stranger"), Names{"stranger"});
   OK(remove_tree(stages_.directory(), rel("parent")));
   EXPECT_EQ(*family_of(stages_.directory(), "child1"), (Names{"child1", "child2", "grandchild"}));
-}
-
-TEST_F(SavepointsTest, AForkCopiesNoContent) {
-  Overlay parent = overlay("parent");
-  OK(parent.write(rel("big.bin"), std::string(1 << 20, 'x')));
-  open("child");
-  OK(fork_stage(*stage("parent"), "parent", parent.entries(), *stage("child")));
-  const std::string hex = parent.node(rel("big.bin"))->content.hex();
-  EXPECT_EQ(stages_.directory().stat(rel("child/contents/" + hex))->inode,
-            stages_.directory().stat(rel("parent/contents/" + hex))->inode);
 }
 
 }  // namespace
