@@ -1,4 +1,5 @@
 #include "base/content_id.h"
+#include "base/hex.h"
 
 // The low-level SHA256_* functions, not EVP: EVP loads providers and reads openssl.cnf at its first
 // use, which costs more than our whole start.
@@ -36,16 +37,7 @@ ContentId ContentId::of(std::string_view content) {
   return hasher.finish();
 }
 
-std::string ContentId::hex() const {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  out.reserve(2 * kBytes);
-  for (const uint8_t byte : bytes_) {
-    out.push_back(kDigits[byte >> 4U]);
-    out.push_back(kDigits[byte & 0xfU]);
-  }
-  return out;
-}
+std::string ContentId::hex() const { return to_hex(bytes_); }
 
 std::optional<ContentId> ContentId::from_hex(std::string_view hex) {
   if (hex.size() != 2 * kBytes) return std::nullopt;

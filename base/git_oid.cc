@@ -1,4 +1,5 @@
 #include "base/git_oid.h"
+#include "base/hex.h"
 
 // The low-level functions, for the reason given in content_id.cc.
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -17,15 +18,6 @@ GitOid GitOid::of_blob(std::string_view content) {
   return GitOid(digest);
 }
 
-std::string GitOid::hex() const {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  out.reserve(2 * kBytes);
-  for (const uint8_t byte : bytes_) {
-    out.push_back(kDigits[byte >> 4U]);
-    out.push_back(kDigits[byte & 0xfU]);
-  }
-  return out;
-}
+std::string GitOid::hex() const { return to_hex(bytes_); }
 
 }  // namespace galley

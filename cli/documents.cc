@@ -5,27 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "staging/fs/kind_name.h"
 
 namespace galley {
 namespace {
 
 constexpr int kIndent = 2;
-
-std::string_view kind_name(FileKind kind) {
-  switch (kind) {
-    case FileKind::kAbsent:
-      return "absent";
-    case FileKind::kRegular:
-      return "file";
-    case FileKind::kDirectory:
-      return "directory";
-    case FileKind::kSymlink:
-      return "symlink";
-    case FileKind::kOther:
-      return "other";
-  }
-  return "other";
-}
 
 std::string_view severity_name(Severity severity) {
   switch (severity) {

@@ -1,4 +1,5 @@
 #include "cli/terminal.h"
+#include "base/hex.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -112,7 +113,6 @@ void Progress::show(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   constexpr unsigned char kFirstPrintable = 0x20;
   constexpr unsigned char kDelete = 0x7f;
   std::string out;
@@ -121,8 +121,8 @@ std::string printable(std::string_view text) {
     if ((byte >= kFirstPrintable && byte != kDelete) || c == '\n' || c == '\t') {
       out.push_back(c);
     } else {
-      out.append("\\x").push_back(kDigits[byte >> 4U]);
-      out.push_back(kDigits[byte & 0xfU]);
+      out += "\\x";
+      append_hex(out, byte);
     }
   }
   return out;

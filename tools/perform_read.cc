@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "staging/fs/kind_name.h"
 #include "staging/text/lines.h"
 #include "tools/base64.h"
 #include "tools/path_filter.h"
@@ -18,22 +19,6 @@ using nlohmann::ordered_json;
 constexpr size_t kMaxReadBytes = size_t{16} << 20U;  // of one answer
 constexpr size_t kMaxListed = 10'000;                // entries of one answer
 constexpr size_t kNumberWidth = 6;
-
-const char* kind_name(FileKind kind) {
-  switch (kind) {
-    case FileKind::kRegular:
-      return "file";
-    case FileKind::kDirectory:
-      return "directory";
-    case FileKind::kSymlink:
-      return "symlink";
-    case FileKind::kAbsent:
-      return "absent";
-    case FileKind::kOther:
-      return "other";
-  }
-  return "other";
-}
 
 /// The name as JSON can carry it; names that are not UTF-8 are given in base64 besides.
 void put_name(ordered_json& out, const char* key, const std::string& name) {

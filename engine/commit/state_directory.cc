@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/leftovers.h"
@@ -47,12 +48,10 @@ WorkspaceId random_workspace_id() {
 bool has_dash_before(size_t byte) { return byte == 4 || byte == 6 || byte == 8 || byte == 10; }
 
 std::string uuid_text(const WorkspaceId& id) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (size_t i = 0; i < id.size(); ++i) {
     if (has_dash_before(i)) text.push_back('-');
-    text.push_back(kDigits[id[i] >> 4U]);
-    text.push_back(kDigits[id[i] & 0xfU]);
+    append_hex(text, id[i]);
   }
   return text;
 }
@@ -65,8 +64,7 @@ std::optional<WorkspaceId> parse_uuid(std::string_view text) {
     if (has_dash_before(i) && text[at++] != '-') return {};
     unsigned value = 0;
     for (int digit = 0; digit < 2; ++digit) {
-      static constexpr std::string_view kDigits = "0123456789abcdef";
-      const size_t found = kDigits.find(text[at++]);
+      const size_t found = kHexDigits.find(text[at++]);
       if (found == std::string_view::npos) return {};
       value = value << 4U | static_cast<unsigned>(found);
     }

@@ -1,4 +1,5 @@
 #include "engine/history/database.h"
+#include "base/hex.h"
 
 #include <sqlite3.h>
 
@@ -107,12 +108,8 @@ QueryValue value_of(sqlite3_stmt* statement, int column) {
     case SQLITE_TEXT:
       return text();
     case SQLITE_BLOB: {
-      constexpr std::string_view kDigits = "0123456789abcdef";
       std::string hex;
-      for (const char byte : text()) {
-        hex += kDigits[static_cast<uint8_t>(byte) >> 4U];
-        hex += kDigits[static_cast<uint8_t>(byte) & 15U];
-      }
+      for (const char byte : text()) append_hex(hex, static_cast<uint8_t>(byte));
       return hex;
     }
     default:

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/hex.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/database.h"
 #include "engine/history/index_rows.h"
@@ -13,19 +14,9 @@ namespace {
 
 constexpr std::string_view kFileName = "index.db";
 
-std::string hex_of(const WorkspaceId& id) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const uint8_t byte : id) {
-    hex += kDigits[byte >> 4U];
-    hex += kDigits[byte & 15U];
-  }
-  return hex;
-}
-
 /// What the index says it was made for: the version of its tables and the workspace.
 std::string purpose(const StateDirectory& state) {
-  return std::to_string(index_rows::kVersion) + " " + hex_of(state.workspace_id());
+  return std::to_string(index_rows::kVersion) + " " + to_hex(state.workspace_id());
 }
 
 Result<bool> has_tables(const Database& database) {

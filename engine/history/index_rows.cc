@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/history/undo.h"
+#include "staging/fs/kind_name.h"
 
 namespace galley::index_rows {
 
@@ -46,24 +47,8 @@ CREATE VIEW agents AS
 
 namespace {
 
-std::string_view kind_word(FileKind kind) {
-  switch (kind) {
-    case FileKind::kRegular:
-      return "file";
-    case FileKind::kDirectory:
-      return "directory";
-    case FileKind::kSymlink:
-      return "symlink";
-    case FileKind::kAbsent:
-      return "absent";
-    case FileKind::kOther:
-      break;
-  }
-  return "other";
-}
-
 void bind_node(Database::Statement& statement, const Node& node) {
-  statement.bind(kind_word(node.kind))
+  statement.bind(kind_name(node.kind))
       .bind(int64_t{node.mode})
       .bind(static_cast<int64_t>(node.size));
   if (node.content.is_none()) {

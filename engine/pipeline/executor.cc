@@ -2,9 +2,9 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <utility>
 
+#include "base/hex.h"
 #include "engine/pipeline/grants.h"
 #include "tools/json_input.h"
 #include "tools/redactor.h"
@@ -39,12 +39,8 @@ using nlohmann::ordered_json;
 constexpr size_t kMaxCalls = 100'000;  // in one document of calls
 
 std::string random_execution_id() {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  constexpr int kLength = 24;
-  std::random_device random;
-  std::string id = "exec-";
-  for (int i = 0; i < kLength; ++i) id += kDigits[random() & 15U];
-  return id;
+  constexpr size_t kDigits = 24;
+  return "exec-" + random_hex(kDigits);
 }
 
 ToolError validation_error(std::string reason, const std::string& what,

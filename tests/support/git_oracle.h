@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "staging/text/git_diff.h"
+#include "tests/support/scratch_directory.h"
 
 /// What the tests need to ask the real git: trees on disk, and a shell without anyone's
 /// configuration.
@@ -90,6 +91,25 @@ inline Tree read_tree(const fs::path& root) {
     }
   }
   return tree;
+}
+
+/// What `git diff` prints between two trees, renames left alone.
+inline std::string git_prints(const Tree& before, const Tree& after, const std::string& options) {
+  const ScratchDirectory scratch;
+  write_tree(scratch.path() + "/a", before);
+  write_tree(scratch.path() + "/b", after);
+  return run_in(scratch.path() + "/a",
+                "git init -q . && git add -A && tree=$(git write-tree) && "
+                "git --work-tree=../b add -A && git diff --cached --no-renames " +
+                    options + " $tree")
+      .output;
+}
+
+/// Function names in hunk headers as git finds them without attributes.
+inline DiffOptions plain_functions() {
+  DiffOptions options;
+  options.functions_by_language = false;
+  return options;
 }
 
 inline std::vector<FilePair> pairs_of(const Tree& before, const Tree& after) {

@@ -14,24 +14,9 @@
 namespace galley {
 namespace {
 
+using testing::git_prints;
+using testing::plain_functions;
 using testing::Tree;
-
-std::string git_prints(const Tree& before, const Tree& after, const std::string& options) {
-  const ScratchDirectory scratch;
-  testing::write_tree(scratch.path() + "/a", before);
-  testing::write_tree(scratch.path() + "/b", after);
-  return testing::run_in(scratch.path() + "/a",
-                         "git init -q . && git add -A && tree=$(git write-tree) && "
-                         "git --work-tree=../b add -A && git diff --cached --no-renames " +
-                             options + " $tree")
-      .output;
-}
-
-DiffOptions plain_functions() {
-  DiffOptions options;
-  options.functions_by_language = false;
-  return options;
-}
 
 std::string diff_of(const Tree& before, const Tree& after, DiffOptions options) {
   MovedMarks marks;

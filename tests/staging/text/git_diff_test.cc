@@ -12,7 +12,9 @@
 namespace galley {
 namespace {
 
+using testing::git_prints;
 using testing::pairs_of;
+using testing::plain_functions;
 using testing::read_tree;
 using testing::run_in;
 using testing::Tree;
@@ -35,23 +37,6 @@ void expect_git_takes_it(const Tree& before, const Tree& after) {
       run_in(scratch.path() + "/w", "git apply --whitespace=nowarn --allow-empty ../p.diff");
   ASSERT_EQ(run.status, 0) << run.output << "\n" << patch;
   EXPECT_EQ(read_tree(scratch.path() + "/w"), after) << patch;
-}
-
-std::string git_prints(const Tree& before, const Tree& after, const std::string& options) {
-  const ScratchDirectory scratch;
-  write_tree(scratch.path() + "/a", before);
-  write_tree(scratch.path() + "/b", after);
-  return run_in(scratch.path() + "/a",
-                "git init -q . && git add -A && tree=$(git write-tree) && "
-                "git --work-tree=../b add -A && git diff --cached --no-renames " +
-                    options + " $tree")
-      .output;
-}
-
-DiffOptions plain_functions() {
-  DiffOptions options;
-  options.functions_by_language = false;
-  return options;
 }
 
 std::string random_bytes(std::mt19937& random) {
