@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <random>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace galley {
 namespace {
@@ -22,16 +22,7 @@ RelPath known(std::string_view text) {
 }
 
 bool is_stage_id(std::string_view text) {
-  return text.size() == kIdDigits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-std::string random_id() {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device random;
-  std::string id;
-  for (size_t i = 0; i < kIdDigits; ++i) id.push_back(kDigits[random() % kDigits.size()]);
-  return id;
+  return text.size() == kIdDigits && text.find_first_not_of(kHexDigits) == std::string_view::npos;
 }
 
 Error not_found(const std::string& id) {
@@ -149,7 +140,7 @@ Result<Stage> Stage::hold(const StateDirectory& state, const std::string& id) {
 Result<Stage> Stage::create(const StateDirectory& state) {
   GALLEY_TRY(make_directories(state.root(), known("stage"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
-    const std::string id = random_id();
+    const std::string id = random_hex(kIdDigits);
     auto made = state.root().make_directory(known("stage/" + id), kPrivateDirectory);
     if (made) return hold(state, id);
     if (made.error().os_error != EEXIST) return made.error();

@@ -144,37 +144,48 @@ class ApplyPatchReader {
     return next < document_.size() && is_body(document_[next]);
   }
 
-  Result<void> read_change(FileEdit& edit) {
-    Hunk hunk;
-    hunk.document_line = static_cast<uint32_t>(at_ + 1);
-    while (at_ < document_.size() && text_at(at_).starts_with("@@")) {
+  void read_anchors(Hunk& hunk) {
+    for (; at_ < document_.size() && text_at(at_).starts_with("@@"); ++at_) {
       std::string_view anchor = trimmed(text_at(at_).substr(2));
       if (anchor.ends_with("@@")) anchor = trimmed(anchor.substr(0, anchor.size() - 2));
       if (!anchor.empty() && !is_number_range(anchor)) hunk.anchors.push_back(anchor);
-      ++at_;
     }
+  }
+
+  static HunkLine body_line(std::string_view line) {
+    const LineRole role = line.front() == '+'   ? LineRole::kAdded
+                          : line.front() == '-' ? LineRole::kRemoved
+                                                : LineRole::kContext;
+    return {role, line.substr(1)};
+  }
+
+  Result<void> read_body(Hunk& hunk) {
     for (; at_ < document_.size(); ++at_) {
       const std::string_view line = document_[at_];
       const std::string_view text = text_at(at_);
       if (text == kEndOfFile) {
         hunk.at_end = true;
         ++at_;
-        break;
+        return {};
       }
-      if (text.starts_with("@@") || ends_update()) break;
-      if (text.empty() && is_body_after_blank()) {
+      if (text.starts_with("@@") || ends_update()) return {};
+      if (text.empty()) {
+        if (!is_body_after_blank()) return {};
         hunk.lines.push_back({LineRole::kContext, line});
-      } else if (text.empty()) {
-        break;
       } else if (is_body(line)) {
-        const LineRole role = line.front() == '+'   ? LineRole::kAdded
-                              : line.front() == '-' ? LineRole::kRemoved
-                                                    : LineRole::kContext;
-        hunk.lines.push_back({role, line.substr(1)});
+        hunk.lines.push_back(body_line(line));
       } else {
         return bad("a changed line begins with '+', '-' or a blank");
       }
     }
+    return {};
+  }
+
+  Result<void> read_change(FileEdit& edit) {
+    Hunk hunk;
+    hunk.document_line = static_cast<uint32_t>(at_ + 1);
+    read_anchors(hunk);
+    GALLEY_TRY(read_body(hunk));
     if (hunk.lines.empty()) return bad("an @@ without lines");
     const bool only_adds = std::all_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
       return line.role == LineRole::kAdded;

@@ -12,6 +12,7 @@ constexpr int64_t kSlack = 8;        ///< lines looked at beyond the pre-image's
 
 std::vector<std::string> folded_lines(const std::vector<std::string_view>& lines) {
   std::vector<std::string> out;
+  out.reserve(lines.size());
   std::string storage;
   for (const std::string_view line : lines) out.emplace_back(folded(line, Fold::kBlanks, storage));
   return out;

@@ -74,6 +74,8 @@ void append_word_diff(std::string_view before, std::string_view after, const Wor
   LineTable table(old_words.size() + new_words.size());
   std::vector<LineId> old_ids;
   std::vector<LineId> new_ids;
+  old_ids.reserve(old_words.size());
+  new_ids.reserve(new_words.size());
   for (const auto word : old_words) old_ids.push_back(table.intern(word));
   for (const auto word : new_words) new_ids.push_back(table.intern(word));
   const auto script = old_ids.size() + new_ids.size() <= kMaxWordsForDtl
