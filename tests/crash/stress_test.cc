@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <exception>
 #include <fstream>
+#include <optional>
 #include <random>
 
 #include "crash/cases.h"
@@ -32,6 +34,29 @@ Load load() {
 
 std::string file_name(unsigned n) { return "d" + std::to_string(n % 3) + "/f" + std::to_string(n); }
 
+/// Some files rewritten, some removed; nothing when one went away between the look and the read.
+std::optional<Proposal> random_proposal(const Directory& workspace, std::mt19937& random,
+                                        const std::string& token) {
+  ChangeBuilder change(workspace);
+  const unsigned count = 1 + random() % 4;
+  try {
+    for (unsigned n = 0; n < count; ++n) {
+      const std::string name = file_name(random() % kFiles);
+      if (random() % 8 == 0) {
+        change.remove(name);
+      } else {
+        change.write(name, token + std::string(random() % 3000, '.') + "\n");
+      }
+    }
+  } catch (const tl::bad_expected_access<Error>& race) {
+    if (race.error().kind != ErrorKind::kNotFound) throw;
+    return {};
+  }
+  Proposal proposal = change.proposal();
+  if (proposal.is_empty()) return {};
+  return proposal;
+}
+
 /// One committer: reads some files, rewrites them, notes what it was promised.
 int commit_in_a_loop(const std::string& path, int process, int transactions,
                      const std::string& receipts) {
@@ -42,20 +67,10 @@ int commit_in_a_loop(const std::string& path, int process, int transactions,
   PublisherOptions options;
   options.lock_timeout = std::chrono::minutes(2);
   for (int i = 0; i < transactions; ++i) {
-    ChangeBuilder change(**directory);
-    const unsigned count = 1 + random() % 4;
     const std::string token = std::to_string(getpid()) + "/" + std::to_string(i);
-    for (unsigned n = 0; n < count; ++n) {
-      const std::string name = file_name(random() % kFiles);
-      if (random() % 8 == 0) {
-        change.remove(name);
-      } else {
-        change.write(name, token + std::string(random() % 3000, '.') + "\n");
-      }
-    }
-    const Proposal proposal = change.proposal();
-    if (proposal.is_empty()) continue;
-    const auto outcome = publish(**directory, proposal, options, {token, "stress", "", {}, {}});
+    const auto proposal = random_proposal(**directory, random, token);
+    if (!proposal) continue;
+    const auto outcome = publish(**directory, *proposal, options, {token, "stress", "", {}, {}});
     if (!outcome) {
       std::fprintf(stderr, "stress: %s\n", outcome.error().message.c_str());
       return 11;
@@ -69,8 +84,14 @@ int commit_in_a_loop(const std::string& path, int process, int transactions,
 pid_t start(const std::string& path, int process, int transactions) {
   const pid_t child = fork();
   if (child == 0) {
-    _exit(commit_in_a_loop(path + "/ws", process, transactions,
-                           path + "/receipts." + std::to_string(process)));
+    // Nothing may unwind into the parent's part of the stack: its directories would be removed.
+    try {
+      _exit(commit_in_a_loop(path + "/ws", process, transactions,
+                             path + "/receipts." + std::to_string(process)));
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "stress: %s\n", error.what());
+      _exit(12);
+    }
   }
   return child;
 }
