@@ -34,7 +34,7 @@ Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
   GALLEY_ASSIGN(const auto pending, journal_ids(state.journals()));
   GALLEY_ASSIGN(auto ids, journal_ids(state.undo()));
   for (const TxId id : pending) {
-    auto verdict = read_journal(state, state.journals(), id);
+    auto verdict = read_journal(state, state.journals(), id, ImageUse::kSkip);
     if (!verdict && verdict.error().kind == ErrorKind::kNotFound) continue;
     if (!verdict) return verdict.error();
     if (verdict->state == JournalState::kCommitted && !verdict->journal.is_aborted) {
@@ -46,14 +46,14 @@ Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
   return ids;
 }
 
-Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id) {
-  auto verdict = read_journal(state, state.undo(), id);
+Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id, ImageUse use) {
+  auto verdict = read_journal(state, state.undo(), id, use);
   if (!verdict && verdict.error().kind == ErrorKind::kNotFound) {
-    verdict = read_journal(state, state.journals(), id);
+    verdict = read_journal(state, state.journals(), id, use);
   }
   // Retired between the two looks.
   if (!verdict && verdict.error().kind == ErrorKind::kNotFound) {
-    verdict = read_journal(state, state.undo(), id);
+    verdict = read_journal(state, state.undo(), id, use);
   }
   const bool is_known =
       verdict && verdict->state != JournalState::kNotCommitted && !verdict->journal.is_aborted;

@@ -22,6 +22,8 @@ Result<std::vector<TxId>> committed_ids(const StateDirectory& state);
 
 /// Loads one transaction.
 /// Errors: kNotFound `history.not_found`; kIo `journal.damaged`.
-Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id);
+/// With ImageUse::kSkip the store has only what is in blob/.
+Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id,
+                                            ImageUse use = ImageUse::kKeep);
 
 }  // namespace galley

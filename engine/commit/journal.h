@@ -93,8 +93,17 @@ struct JournalVerdict {
   uint32_t sequence = 0;
 };
 
+/// What a reader wants of the contents in a journal.
+enum class ImageUse : uint8_t {
+  kKeep,  ///< compared with the ids they go by, and kept in Journal::images
+  kSkip,  ///< covered by the checksums of their records alone; Journal::images stays empty
+};
+
 /// Reads a journal from bytes. Bounded: never allocates more than a few times its input. Never
 /// fails: what is wrong is in the verdict.
-[[nodiscard]] JournalVerdict parse_journal(std::string_view bytes);
+[[nodiscard]] JournalVerdict parse_journal(std::string_view bytes, ImageUse use = ImageUse::kKeep);
+/// The same from a file of `size` bytes, of which only a window is in memory at a time.
+/// Errors: kIo when the file cannot be read.
+Result<JournalVerdict> parse_journal(File& file, uint64_t size, ImageUse use = ImageUse::kKeep);
 
 }  // namespace galley

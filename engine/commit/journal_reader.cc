@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal.h"
+#include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/wire.h"
@@ -16,6 +17,7 @@ using namespace journal_format;
 struct Record {
   uint16_t type = 0;
   uint16_t flags = 0;
+  uint32_t crc = 0;        ///< the chain up to its end
   std::string_view frame;  ///< the chained part
   std::string_view payload;
   size_t bytes = 0;  ///< with frame and padding
@@ -24,14 +26,14 @@ struct Record {
 /// Walks one file from its start. Every step says what is wrong instead of failing.
 class JournalParser {
  public:
-  explicit JournalParser(std::string_view bytes) : bytes_(bytes) {}
+  JournalParser(JournalBytes& bytes, ImageUse use) : bytes_(bytes), use_(use) {}
 
   JournalVerdict run() &&;
 
  private:
   bool read_header();
   /// The record at `at_`, or false when the chain breaks there.
-  bool read_record(Record& record) const;
+  bool read_record(Record& record);
   void take(const Record& record);
   bool read_body();
   void read_trailers();
@@ -41,20 +43,22 @@ class JournalParser {
   bool read_image(std::string_view payload);
   bool read_commit(const Record& record);
   bool read_trailer(const Record& record);
-  [[nodiscard]] bool is_commit_ahead() const;
+  [[nodiscard]] bool is_commit_ahead();
   [[nodiscard]] std::string check_contents() const;
   bool problem(std::string text) {
     verdict_.problem = std::move(text);
     return false;
   }
 
-  std::string_view bytes_;
-  size_t at_ = 0;
+  JournalBytes& bytes_;
+  ImageUse use_;
+  uint64_t at_ = 0;
   uint32_t chain_ = 0;
   uint32_t sequence_ = 0;
   bool has_meta_ = false;
   bool is_unreadable_ = false;  ///< the chain held, what it carries cannot be believed
   ContentHasher digest_;
+  std::map<ContentId, uint64_t> image_sizes_;
   JournalVerdict verdict_;
 };
 
@@ -86,7 +90,7 @@ bool read_side(WireReader& in, JournalSide& side) {
 }
 
 bool JournalParser::read_header() {
-  WireReader in(bytes_);
+  WireReader in(bytes_.at(0, kHeaderBytes));
   const auto raw = in.bytes(kHeaderBytes);
   if (in.failed()) return problem("the header is cut short");
   WireReader header(raw);
@@ -114,25 +118,28 @@ bool JournalParser::read_header() {
   return true;
 }
 
-bool JournalParser::read_record(Record& record) const {
-  WireReader in(bytes_.substr(at_));
+bool JournalParser::read_record(Record& record) {
+  const uint32_t size = WireReader(bytes_.at(at_, kFrameBytes)).u32();
+  if (size > kMaxPayloadBytes) return false;
+  WireReader in(bytes_.at(at_, kFrameBytes + size + padding(size)));
   record.frame = in.bytes(kChainedFrameBytes);
   const uint32_t crc = in.u32();
   WireReader frame(record.frame);
-  const uint32_t size = frame.u32();
+  frame.u32();
   record.type = frame.u16();
   record.flags = frame.u16();
   const uint32_t sequence = frame.u32();
-  if (in.failed() || size > kMaxPayloadBytes || sequence != sequence_) return false;
+  if (in.failed() || sequence != sequence_) return false;
   record.payload = in.bytes(size);
   const auto pad = in.bytes(padding(size));
   if (in.failed() || pad.find_first_not_of('\0') != std::string_view::npos) return false;
   record.bytes = kFrameBytes + size + pad.size();
-  return crc32c(record.payload, crc32c(record.frame, chain_)) == crc;
+  record.crc = crc32c(record.payload, crc32c(record.frame, chain_));
+  return record.crc == crc;
 }
 
 void JournalParser::take(const Record& record) {
-  chain_ = crc32c(record.payload, crc32c(record.frame, chain_));
+  chain_ = record.crc;
   at_ += record.bytes;
   ++sequence_;
 }
@@ -179,6 +186,8 @@ bool JournalParser::read_image(std::string_view payload) {
   if (in.failed() || codec != kCodecRaw || size != raw.size() || size > kMaxImageBytes) {
     return problem("an image cannot be read");
   }
+  image_sizes_.emplace(id, raw.size());
+  if (use_ == ImageUse::kSkip) return true;
   if (ContentId::of(raw) != id) return problem("an image is not the content it names");
   verdict_.journal.images.emplace(id, std::make_shared<const std::string>(raw));
   return true;
@@ -234,8 +243,8 @@ std::string JournalParser::check_contents() const {
     if (node.kind == FileKind::kAbsent || node.kind == FileKind::kDirectory) {
       return node.content.is_none() && node.size == 0;
     }
-    if (const auto image = journal.images.find(node.content); image != journal.images.end()) {
-      return image->second->size() == node.size;
+    if (const auto image = image_sizes_.find(node.content); image != image_sizes_.end()) {
+      return image->second == node.size;
     }
     const auto blob = journal.blobs.find(node.content);
     return blob != journal.blobs.end() && blob->second == node.size;
@@ -321,11 +330,11 @@ void JournalParser::read_trailers() {
 /// Whether a complete commit record seems to stand behind the break: then this journal was whole
 /// once, and a deletion would make bit rot look like "never happened". Two of its three marks are
 /// enough, so that one flipped bit inside the record itself does not hide it.
-bool JournalParser::is_commit_ahead() const {
+bool JournalParser::is_commit_ahead() {
   if (is_mutant(Mutant::kRotIsTorn)) return false;
   constexpr size_t kRecordBytes = kFrameBytes + kCommitPayloadBytes + padding(kCommitPayloadBytes);
-  for (size_t offset = at_; offset + kRecordBytes <= bytes_.size(); offset += kAlignment) {
-    WireReader in(bytes_.substr(offset, kRecordBytes));
+  for (uint64_t offset = at_; offset + kRecordBytes <= bytes_.size(); offset += kAlignment) {
+    WireReader in(bytes_.at(offset, kRecordBytes));
     const uint32_t size = in.u32();
     const uint16_t type = in.u16();
     const bool has_frame = size == kCommitPayloadBytes && type == kCommit;
@@ -355,7 +364,18 @@ JournalVerdict JournalParser::run() && {
 
 }  // namespace
 
-JournalVerdict parse_journal(std::string_view bytes) { return JournalParser(bytes).run(); }
+JournalVerdict parse_journal(std::string_view bytes, ImageUse use) {
+  BytesInMemory source(bytes);
+  return JournalParser(source, use).run();
+}
+
+Result<JournalVerdict> parse_journal(File& file, uint64_t size, ImageUse use) {
+  BytesInFile source(file, size);
+  JournalVerdict verdict = JournalParser(source, use).run();
+  // What could not be read says nothing about the journal.
+  if (source.error()) return fail(*source.error());
+  return verdict;
+}
 
 ChangeSet Journal::changes() const {
   ChangeSet changes;

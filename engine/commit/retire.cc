@@ -18,8 +18,13 @@ Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateD
   // Afterwards nothing could repair a tree that a power cut tore.
   if (!is_mutant(Mutant::kRetireBeforeSync)) GALLEY_TRY(workspace.sync_file_system());
   for (const TxId id : ids) {
-    GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, state.journals(), id));
+    GALLEY_ASSIGN(JournalVerdict verdict,
+                  read_journal(state, state.journals(), id, ImageUse::kSkip));
     if (verdict.state != JournalState::kCommitted) continue;
+    if (verdict.journal.boot != boot) {  // an inode may be torn: only the contents tell
+      GALLEY_ASSIGN(verdict, read_journal(state, state.journals(), id));
+      if (verdict.state != JournalState::kCommitted) continue;
+    }
     std::vector<JournalNote> notes;
     GALLEY_TRY(sweep_slots(state, verdict.journal, verdict.journal.boot != boot, notes));
     if (!notes.empty()) {

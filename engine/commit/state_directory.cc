@@ -256,9 +256,16 @@ Result<std::vector<TxId>> journal_ids(const Directory& directory) {
 }
 
 Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory& directory,
-                                    TxId id) {
-  GALLEY_ASSIGN(const std::string bytes, read_file(directory, journal_name(id), kMaxJournalBytes));
-  JournalVerdict verdict = parse_journal(bytes);
+                                    TxId id, ImageUse use) {
+  GALLEY_ASSIGN(const auto file, directory.open_file(journal_name(id), OpenMode::kRead));
+  GALLEY_ASSIGN(const FileStat stat, file->stat());
+  if (stat.size > kMaxJournalBytes) {
+    return fail(ErrorKind::kQuota, "limit.file_size",
+                "the journal of transaction " + id.hex() + " is larger than " +
+                    std::to_string(kMaxJournalBytes) + " bytes",
+                journal_name(id).str());
+  }
+  GALLEY_ASSIGN(JournalVerdict verdict, parse_journal(*file, stat.size, use));
   if (verdict.state != JournalState::kCommitted) return verdict;
   if (verdict.journal.id != id || verdict.journal.workspace != state.workspace_id()) {
     verdict.state = JournalState::kDamaged;

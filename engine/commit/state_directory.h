@@ -20,6 +20,7 @@ namespace galley {
 ///     slot/<tx>/<n>        new inodes before the swap, the caught old ones after it
 ///     blob/<hh>/<hash>     contents over kMaxImageBytes
 ///     stage/<sid>/         overlays that outlive their process (stage.h)
+///     contents/<sid>/      what is staged, shared by a stage and its forks (stage.h)
 ///     rescue/, quarantine/ foreign bytes moved aside, journals that cannot be believed
 ///
 /// Ownership: owns the descriptors it opened; borrows nothing.
@@ -59,7 +60,7 @@ class StateDirectory {
 Result<std::vector<TxId>> journal_ids(const Directory& directory);
 /// Reads and judges `<tx>.j`; also damaged when it is another transaction's or workspace's.
 Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory& directory,
-                                    TxId id);
+                                    TxId id, ImageUse use = ImageUse::kKeep);
 
 /// The id of this boot of the machine; GALLEY_BOOT_ID stands in for it when set (tests). Empty
 /// where the system does not tell, which is never equal to a boot.

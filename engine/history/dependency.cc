@@ -169,7 +169,7 @@ Result<Aftermath> aftermath_of(const History& history, TxId id, const Proposal& 
   std::map<TxId, CommitMeta> metas;
   for (const TxId later : ids) {
     if (later <= id) continue;
-    GALLEY_ASSIGN(const auto journal, history.journal(later));
+    GALLEY_ASSIGN(const auto journal, history.outline(later));
     metas.emplace(later, journal->journal.meta);
   }
   Standing standing;

@@ -57,7 +57,7 @@ template <class Visit>
 Result<void> walk_back(const History& history, Visit visit) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    auto transaction = history.journal(*id);
+    auto transaction = history.outline(*id);
     // Pruned since we looked.
     if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;
     GALLEY_ASSIGN(const bool goes_on, visit(*id, transaction));
@@ -181,6 +181,15 @@ Result<std::shared_ptr<const CommittedTransaction>> History::journal(TxId id) co
   return transaction;
 }
 
+Result<std::shared_ptr<const CommittedTransaction>> History::outline(TxId id) const {
+  {
+    const std::lock_guard lock(cache_->mutex);
+    if (cache_->id == id && cache_->transaction) return cache_->transaction;
+  }
+  GALLEY_ASSIGN(CommittedTransaction loaded, load_committed(*state_, id, ImageUse::kSkip));
+  return std::make_shared<const CommittedTransaction>(std::move(loaded));
+}
+
 Result<std::vector<TxSummary>> History::list(const HistoryFilter& filter) const {
   const bool reads_all =
       filter.limit == 0 || filter.limit >= HistoryIndex::kWorthwhile || has_condition(filter);
@@ -212,7 +221,8 @@ Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const 
     GALLEY_ASSIGN(summary, summarize(transaction, false));
     if (!matches(filter, summary)) return true;
     if (filter.with_lines) {
-      GALLEY_ASSIGN(summary, summarize(transaction, true));
+      GALLEY_ASSIGN(const auto whole, journal(id));
+      GALLEY_ASSIGN(summary, summarize(*whole, true));
     }
     summary.undone_by = standing.undone_by(id);
     summary.partly_undone_by = standing.partly_undone_by(id);

@@ -107,6 +107,8 @@ class History {
   Result<std::vector<TxId>> ids() const;
   /// The journal itself; the last one read is kept.
   Result<std::shared_ptr<const CommittedTransaction>> journal(TxId id) const;
+  /// The same without the contents of its files: who, why, and what changed.
+  Result<std::shared_ptr<const CommittedTransaction>> outline(TxId id) const;
 
   /// What a person means by an id: hexadecimal digits; `@` or `HEAD` the newest transaction, `@~2`
   /// the second before it; nothing the newest that still stands and is no undo (what `undo` takes).

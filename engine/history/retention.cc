@@ -31,7 +31,7 @@ Result<Retired> look_at(const StateDirectory& state, const Directory& directory,
   GALLEY_ASSIGN(const FileStat stat, directory.stat(journal_name(id)));
   retired.bytes = on_disk(stat.size);
   retired.time_ns = stat.mtime_ns;
-  GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, directory, id));
+  GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, directory, id, ImageUse::kSkip));
   if (verdict.state != JournalState::kCommitted) return retired;
   retired.is_readable = true;
   retired.time_ns = verdict.journal.time_ns;
@@ -200,8 +200,8 @@ Result<DiskUse> disk_use(const StateDirectory& state) {
   DiskUse use;
   DiskUse::Part other{"other", 0, 0};
   GALLEY_ASSIGN(const auto entries, state.root().list());
-  static const std::set<std::string> kNamed = {"j",      "undo",       "blob",  "slot", "stage",
-                                               "rescue", "quarantine", "cache", "keep"};
+  static const std::set<std::string> kNamed = {"j",        "undo",   "blob",       "slot",  "stage",
+                                               "contents", "rescue", "quarantine", "cache", "keep"};
   for (const DirectoryEntry& entry : entries) {
     const auto name = RelPath::parse(entry.name);
     if (!name) continue;

@@ -39,7 +39,7 @@ Result<TxId> newest_undo(const History& history) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   std::map<TxId, CommitMeta> metas;
   for (const TxId id : ids) {
-    GALLEY_ASSIGN(const auto journal, history.journal(id));
+    GALLEY_ASSIGN(const auto journal, history.outline(id));
     metas.emplace(id, journal->journal.meta);
   }
   const auto depth = [&](TxId id) {

@@ -92,7 +92,7 @@ Result<size_t> WorkspaceState::restore_audit() {
   std::vector<std::string> records;
   GALLEY_ASSIGN(const auto ids, journal_ids(state_directory->journals()));
   for (const TxId id : ids) {
-    const auto found = load_committed(*state_directory, id);
+    const auto found = load_committed(*state_directory, id, ImageUse::kSkip);
     if (!found) continue;  // taken back, or damaged, which doctor tells of
     const auto& own = found->journal.meta.audit;
     records.insert(records.end(), own.begin(), own.end());

@@ -96,6 +96,60 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   EXPECT_FALSE(read.applied_boot);
 }
 
+/// A journal in a file, judged through a window that is smaller than it.
+JournalVerdict judge_file(std::string_view bytes, ImageUse use) {
+  const auto directory = make_memory_directory();
+  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  EXPECT_TRUE((*file)->write_at(0, bytes));
+  auto verdict = parse_journal(**file, bytes.size(), use);
+  EXPECT_TRUE(verdict);
+  return *std::move(verdict);
+}
+
+TEST(Journal, AFileIsJudgedAsItsBytesAre) {
+  constexpr size_t kLarge = 900'000;
+  Journal journal = five_files();
+  for (JournalOp& op : journal.ops) {
+    std::string content(kLarge, op.path.str().front());
+    op.after.node = file_node(content);
+    const ContentId id = op.after.node.content;
+    journal.images[id] = std::make_shared<const std::string>(std::move(content));
+  }
+  const auto directory = make_memory_directory();
+  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  JournalWriter writer(**file);
+  ASSERT_TRUE(writer.begin(journal));
+  for (const auto& [id, content] : journal.images) ASSERT_TRUE(writer.image(id, *content));
+  ASSERT_TRUE(writer.finish());
+  JournalTrailer trailer(**file, writer);
+  ASSERT_TRUE(trailer.applied("boot-1"));
+  std::string bytes = *(*file)->read_at(0, 8 * kLarge);
+  ASSERT_GT(bytes.size(), 5 * kLarge);
+
+  const JournalVerdict kept = judge_file(bytes, ImageUse::kKeep);
+  ASSERT_EQ(kept.state, JournalState::kCommitted) << kept.problem;
+  EXPECT_EQ(kept.journal.images.size(), journal.images.size());
+  EXPECT_EQ(kept.journal.applied_boot, "boot-1");
+  const JournalVerdict skipped = judge_file(bytes, ImageUse::kSkip);
+  ASSERT_EQ(skipped.state, JournalState::kCommitted) << skipped.problem;
+  EXPECT_EQ(skipped.journal.ops, kept.journal.ops);
+  EXPECT_EQ(skipped.end, kept.end);
+  EXPECT_EQ(skipped.chain, kept.chain);
+  EXPECT_TRUE(skipped.journal.images.empty());
+
+  for (const ImageUse use : {ImageUse::kKeep, ImageUse::kSkip}) {
+    for (const size_t size : {bytes.size() / 2, size_t{100}, size_t{0}}) {
+      const auto cut = std::string_view(bytes).substr(0, size);
+      EXPECT_EQ(judge_file(cut, use).state, parse_journal(cut).state) << size;
+      EXPECT_EQ(judge_file(cut, use).state, JournalState::kNotCommitted) << size;
+    }
+    std::string rotten = bytes;
+    rotten[rotten.size() / 2] ^= 1;
+    EXPECT_EQ(judge_file(rotten, use).state, JournalState::kDamaged);
+    EXPECT_EQ(parse_journal(rotten).state, JournalState::kDamaged);
+  }
+}
+
 TEST(Journal, TrailersContinueTheChain) {
   const std::string body = encode(five_files());
   const Journal applied = parse_journal(with_trailers(body, false)).journal;
