@@ -47,7 +47,7 @@ asan:  ## build with AddressSanitizer and UBSan into build-asan and run all test
 	@$(call compile,build-asan)
 	@ctest --preset asan -j $(JOBS)
 
-tsan:  ## build with ThreadSanitizer into build-tsan and run all tests
+tsan:  ## build with ThreadSanitizer into build-tsan and run the tests in which threads run
 	@mkdir -p build-tsan && $(call configure,build-tsan,--preset tsan)
 	@$(call compile,build-tsan)
 	@ctest --preset tsan -j $(JOBS)
