@@ -112,7 +112,7 @@ class TextPlacer {
     TextEdit meant = edit;
     meant.old_text = old_text;
     meant.new_text = new_text;
-    take(i, meant, places);
+    if (!take(i, meant, places)) return true;  // refused, which has been said
     out_.placements.back().step = MatchStep::kLineEnds;
     out_.leniencies.push_back({"line_ends",
                                "the edit's line ends are not the file's; new lines got the file's",
@@ -142,11 +142,12 @@ class TextPlacer {
     return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
   }
 
-  void take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+  /// False when the limit on replacements refuses it.
+  bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
     replacements_ += places.size();
     if (replacements_ > kMaxReplacements) {
       fail_over_work(i);
-      return;
+      return false;
     }
     std::vector<Splice> splices;
     splices.reserve(places.size());
@@ -159,6 +160,7 @@ class TextPlacer {
     placement.line = static_cast<uint32_t>(current_.line_at(places.front()) + 1);
     placement.count = count_of(edit.old_text);
     compose(std::move(splices), std::move(placement));
+    return true;
   }
 
   void compose(std::vector<Splice> splices, Placement placement) {

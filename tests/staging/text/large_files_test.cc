@@ -147,6 +147,18 @@ TEST(LargeFiles, MoreReplacementsThanTheLimitAreRefusedByName) {
   EXPECT_TRUE(placed.splices.is_empty());
 }
 
+TEST(LargeFiles, MoreReplacementsWithTheLineEndsOfTheFileAreRefusedByName) {
+  std::string file;
+  while (file.size() < size_t{9'000'000}) file += "a\r\n";
+  FileEdit edit = replacing("a\n", "b\n");
+  edit.text_edits[0].replace_all = true;
+  const PlacedEdits placed = place_edits(file, edit, {});
+  ASSERT_EQ(placed.failures.size(), 1U);
+  EXPECT_EQ(placed.failures[0].reason, "limit.edit_work");
+  EXPECT_TRUE(placed.placements.empty());
+  EXPECT_TRUE(placed.splices.is_empty());
+}
+
 TEST(LargeFiles, AStringAtAMillionPlacesIsAmbiguousWithoutCountingThem) {
   const PlacedEdits placed = place_edits(many_lines(), replacing("line", "x"), {});
   ASSERT_EQ(placed.failures.size(), 1U);
