@@ -47,41 +47,50 @@ Result<std::string> pool_of(const Directory& stage, const std::string& id) {
               "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
 }
 
+using PoolCounts = std::map<std::string, int>;
+
+Result<std::vector<std::string>> stage_names(const Directory& stages) {
+  GALLEY_ASSIGN(const auto entries, stages.list());
+  std::vector<std::string> names;
+  for (const auto& entry : entries) {
+    if (entry.kind == FileKind::kDirectory && is_stage_id(entry.name)) names.push_back(entry.name);
+  }
+  return names;
+}
+
+/// How many of these stages refer to each pool; nothing where one is damaged, for what that one
+/// refers to is not known, and any pool may be its.
+Result<std::optional<PoolCounts>> count_pools(const Directory& stages,
+                                              const std::vector<std::string>& ids) {
+  PoolCounts counts;
+  for (const std::string& id : ids) {
+    const auto stage = stages.open_directory(known(id));
+    if (!stage && stage.error().kind == ErrorKind::kNotFound) continue;
+    if (!stage) return stage.error();
+    auto pool = pool_of(**stage, id);
+    if (!pool && pool.error().reason == "stage.damaged") return std::optional<PoolCounts>();
+    if (!pool) return pool.error();
+    ++counts[*pool];
+  }
+  return std::optional<PoolCounts>(std::move(counts));
+}
+
 /// How many stages refer to each pool; nothing when stages come and go faster than they are read.
-Result<std::optional<std::map<std::string, int>>> references(const StateDirectory& state) {
-  using Counts = std::map<std::string, int>;
-  const auto parent = state.root().open_directory(known("stage"));
-  if (!parent && parent.error().kind == ErrorKind::kNotFound)
-    return std::optional<Counts>(Counts());
-  if (!parent) return parent.error();
-  const auto names = [&]() -> Result<std::vector<std::string>> {
-    GALLEY_ASSIGN(const auto entries, (*parent)->list());
-    std::vector<std::string> found;
-    for (const auto& entry : entries) {
-      if (entry.kind == FileKind::kDirectory && is_stage_id(entry.name))
-        found.push_back(entry.name);
-    }
-    return found;
-  };
-  GALLEY_ASSIGN(auto before, names());
+Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
+  const auto stages = state.root().open_directory(known("stage"));
+  if (!stages && stages.error().kind == ErrorKind::kNotFound)
+    return std::optional<PoolCounts>(PoolCounts());
+  if (!stages) return stages.error();
+  GALLEY_ASSIGN(auto before, stage_names(**stages));
   for (int look = 0; look < kMaxLooks; ++look) {
-    Counts counts;
-    for (const std::string& id : before) {
-      const auto stage = (*parent)->open_directory(known(id));
-      if (!stage && stage.error().kind == ErrorKind::kNotFound) continue;
-      if (!stage) return stage.error();
-      auto pool = pool_of(**stage, id);
-      // What a damaged one refers to is not known: nothing is unused then.
-      if (!pool && pool.error().reason == "stage.damaged") return std::optional<Counts>();
-      if (!pool) return pool.error();
-      ++counts[*pool];
-    }
+    GALLEY_ASSIGN(auto counts, count_pools(**stages, before));
+    if (!counts) return counts;
     // A fork made while its parent went away could have been missed, but not without a trace here.
-    GALLEY_ASSIGN(auto after, names());
-    if (after == before) return std::optional<Counts>(std::move(counts));
+    GALLEY_ASSIGN(auto after, stage_names(**stages));
+    if (after == before) return counts;
     before = std::move(after);
   }
-  return std::optional<Counts>();
+  return std::optional<PoolCounts>();
 }
 
 RelPath pool_path(const std::string& pool) { return known(std::string(kPools) + "/" + pool); }
