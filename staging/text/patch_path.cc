@@ -153,9 +153,10 @@ HeaderName read_header_name(std::string_view text) {
     out.text = quoted->name;
     stamp = text.substr(quoted->length);
   } else {
-    size_t end = text.find('\t');
-    if (end == std::string_view::npos) end = find_stamp(text);
-    out.text = trim_blanks(text.substr(0, end));
+    // git and diff end a name with blanks in it by a tab: what stands before it is the name.
+    const bool is_exact = text.find('\t') != std::string_view::npos;
+    const size_t end = is_exact ? text.find('\t') : find_stamp(text);
+    out.text = is_exact ? text.substr(0, end) : trim_blanks(text.substr(0, end));
     if (end != std::string_view::npos) stamp = text.substr(end);
   }
   while (!stamp.empty() && (stamp.front() == '\t' || stamp.front() == ' ')) stamp.remove_prefix(1);

@@ -99,6 +99,17 @@ RC_GTEST_PROP(Edits, ReadingWhatWasPrintedIsTheIdentity, ()) {
   RC_ASSERT(patch.substr(patch.find("\n@@ ") + 1) == printed(set->files[0]));
 }
 
+TEST(Edits, ABlankAtTheEndOfANameIsKeptWhereATabEndsTheName) {
+  const auto set = read_unified("--- a/d/x \t\n+++ b/d/x \t\n@@ -1 +1 @@\n-a\n+b\n", {});
+  ASSERT_TRUE(set.has_value());
+  ASSERT_EQ(set->files.size(), 1U);
+  EXPECT_EQ(set->files[0].path, "d/x ");
+  // Without one, it is what an editor or a mailer left.
+  const auto sloppy = read_unified("--- a/d/x \n+++ b/d/x \n@@ -1 +1 @@\n-a\n+b\n", {});
+  ASSERT_TRUE(sloppy.has_value());
+  EXPECT_EQ(sloppy->files[0].path, "d/x");
+}
+
 RC_GTEST_PROP(Edits, APrintedNameIsReadBack, ()) {
   const auto byte =
       rc::gen::map(rc::gen::inRange(1, 256), [](int c) { return static_cast<char>(c); });
