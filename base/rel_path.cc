@@ -96,6 +96,15 @@ Result<RelPath> RelPath::parse(std::string_view text) {
   return RelPath(std::string(rest));
 }
 
+Result<RelPath> RelPath::of_entry(std::string_view name) {
+  GALLEY_TRY(check_component(name, name));
+  const bool is_one = name.find('/') == std::string_view::npos;
+  if (!is_one || name.find('\0') != std::string_view::npos) {
+    return bad_path(name, "is no name of a directory entry");
+  }
+  return RelPath(std::string(name));
+}
+
 Result<RelPath> RelPath::parse_within(std::string_view text, std::string_view root) {
   if (text.empty() || text.front() != '/') return parse(text);
   while (root.size() > 1 && root.ends_with('/')) root.remove_suffix(1);

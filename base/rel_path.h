@@ -13,8 +13,9 @@ namespace galley {
 /// A path inside the workspace, relative to its root: the only way to name a file.
 ///
 /// Invariant: one or more components joined by `/`; no component is empty, `.` or `..`, or longer
-///            than kMaxComponentBytes; no NUL and no control character; at most kMaxBytes in all.
-///            The empty RelPath is the root itself and can only be made by RelPath::root().
+///            than kMaxComponentBytes; no NUL and no control character (but of_entry); at most
+///            kMaxBytes in all. The empty RelPath is the root itself and can only be made by
+///            RelPath::root().
 /// Errors:    parse refuses everything else and says which rule was broken. Bytes that are not
 ///            UTF-8 are allowed: a path is bytes, as the kernel has it.
 class RelPath {
@@ -28,6 +29,10 @@ class RelPath {
 
   /// Parses untrusted text; a leading `./` and a trailing `/` are dropped, nothing is decoded.
   static Result<RelPath> parse(std::string_view text);
+
+  /// The name of an entry that the system listed, whatever bytes it has: for removing a tree that
+  /// holds names nobody could give us. Never kept, never shown.
+  static Result<RelPath> of_entry(std::string_view name);
 
   /// Parses text that may also be absolute, in which case it must lie inside `root` (itself
   /// absolute). Only text is compared; what the kernel finds there is checked at each access.

@@ -27,7 +27,7 @@ Result<void> remove_children(const Directory& directory, uint64_t mount, int dep
 
 Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
                           int depth) {
-  GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+  GALLEY_ASSIGN(const RelPath name, RelPath::of_entry(entry.name));
   if (entry.kind != FileKind::kDirectory) {
     auto removed = directory.remove_file(name);
     if (!removed && removed.error().os_error != ENOENT) return removed;

@@ -11,6 +11,15 @@ TEST(RelPath, TakesPlainNamesAndDropsDotSlash) {
   EXPECT_EQ(RelPath::parse("a..b/...c")->str(), "a..b/...c");
 }
 
+TEST(RelPath, OfAnEntryIsOneComponentOfAnyBytes) {
+  EXPECT_EQ(RelPath::of_entry("two\nlines")->str(), "two\nlines");
+  EXPECT_EQ(RelPath::of_entry("plain")->str(), "plain");
+  for (const std::string_view name : {"", ".", "..", "a/b", "/"}) {
+    EXPECT_FALSE(RelPath::of_entry(name)) << name;
+  }
+  EXPECT_FALSE(RelPath::of_entry(std::string_view("a\0b", 3)));
+}
+
 TEST(RelPath, RefusesWhatCouldLeaveOrConfuse) {
   for (const std::string_view bad :
        {"", ".", "..", "../x", "a/../b", "a//b", "/etc/passwd", "a/./b", "a/..", "a\nb", "a\x7f"}) {

@@ -213,6 +213,19 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesLinksAndNotWhatTheyPointTo) {
   EXPECT_TRUE(remove_tree(*root_, path("t")));
 }
 
+TEST_P(DirectoryFacts, RemoveTreeRemovesNamesThatNobodyCouldGive) {
+  ASSERT_TRUE(root_->make_directory(path("t"), 0755));
+  const auto tree = root_->open_directory(path("t"));
+  ASSERT_TRUE(tree);
+  const RelPath inner = *RelPath::of_entry("a\x7f");
+  ASSERT_TRUE((*tree)->make_directory(inner, 0755));
+  const auto opened = (*tree)->open_directory(inner);
+  ASSERT_TRUE(opened);
+  ASSERT_TRUE((*opened)->open_file(*RelPath::of_entry("two\nlines"), OpenMode::kCreateNew, 0644));
+  ASSERT_TRUE(remove_tree(*root_, path("t")));
+  EXPECT_EQ(root_->stat(path("t"))->kind, FileKind::kAbsent);
+}
+
 TEST_P(DirectoryFacts, MakeDirectoriesIsIdempotentAndRefusesAFileOnTheWay) {
   ASSERT_TRUE(make_directories(*root_, path("a/b/c"), 0755));
   ASSERT_TRUE(make_directories(*root_, path("a/b/c"), 0755));
