@@ -23,6 +23,8 @@ enum class Mutant {
   kIgnoreTimestamps = 14,     ///< what is newer than the journal is taken for a torn image
   kAbortGoesForward = 15,     ///< recovery ignores ABORT
   kRotIsTorn = 16,            ///< the reader drops a journal that was committed and rotted
+  kRetireUnsyncedFiles = 17,  ///< a journal leaves j/ before its few files are on the disk
+  kRetireUnsyncedNames = 18,  ///< a journal leaves j/ before their directories are on the disk
 };
 
 [[nodiscard]] constexpr bool is_mutant([[maybe_unused]] Mutant mutant) {

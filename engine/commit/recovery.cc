@@ -26,7 +26,7 @@
 //        |
 //   remove, rmdir (deepest first) -> mkdir (shallow first) -> put -> modes (deepest first)
 //        |
-//   APPLIED -> syncfs -> sweep slots -> undo/          (or, after an ABORT, journal removed)
+//   APPLIED -> sync the tree -> sweep slots -> undo/   (or, after an ABORT, journal removed)
 //
 // Every arrow can be cut: the next run starts from the top and sees contents only.
 

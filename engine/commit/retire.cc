@@ -2,25 +2,77 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
 
 namespace galley {
+namespace {
+
+/// What to flush so that the tree which some journals describe is on the disk.
+struct SyncTargets {
+  std::set<RelPath> files;
+  std::set<RelPath> directories;
+};
+
+/// Nothing when they are many, or when one of them cannot be flushed by itself.
+std::optional<SyncTargets> few_targets(const std::vector<JournalVerdict>& verdicts) {
+  SyncTargets targets;
+  for (const auto& verdict : verdicts) {
+    for (const auto& op : verdict.journal.ops) {
+      if (op.after.node.kind == FileKind::kSymlink) return std::nullopt;
+      if (op.after.node.kind == FileKind::kRegular) targets.files.insert(op.path);
+      if (op.after.node.kind == FileKind::kDirectory) targets.directories.insert(op.path);
+      targets.directories.insert(op.path.parent());
+      if (targets.files.size() + targets.directories.size() > kMaxSyncTargets) return std::nullopt;
+    }
+  }
+  return targets;
+}
+
+/// False when one of them is not what the journals say any more.
+Result<bool> sync_each(const Directory& workspace, const SyncTargets& targets) {
+  for (const RelPath& path : targets.files) {
+    const auto file = workspace.open_file(path, OpenMode::kRead);
+    if (!file) return false;
+    if (!is_mutant(Mutant::kRetireUnsyncedFiles)) GALLEY_TRY((*file)->sync());
+  }
+  for (const RelPath& path : targets.directories) {
+    const auto directory = workspace.open_directory(path);
+    if (!directory) return false;
+    if (!is_mutant(Mutant::kRetireUnsyncedNames)) GALLEY_TRY((*directory)->sync());
+  }
+  return true;
+}
+
+Result<void> sync_tree(const Directory& workspace, const std::vector<JournalVerdict>& verdicts) {
+  if (const auto targets = few_targets(verdicts)) {
+    GALLEY_ASSIGN(const bool is_synced, sync_each(workspace, *targets));
+    if (is_synced) return {};
+  }
+  return workspace.sync_file_system();
+}
+
+}  // namespace
 
 Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
                                         const WriterLock& lock, const std::vector<TxId>& ids,
                                         const std::string& boot) {
   static_cast<void>(lock);
   std::vector<JournalNote> all;
-  if (ids.empty()) return all;
-  // Afterwards nothing could repair a tree that a power cut tore.
-  if (!is_mutant(Mutant::kRetireBeforeSync)) GALLEY_TRY(workspace.sync_file_system());
+  std::vector<JournalVerdict> verdicts;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(JournalVerdict verdict,
                   read_journal(state, state.journals(), id, ImageUse::kSkip));
-    if (verdict.state != JournalState::kCommitted) continue;
+    if (verdict.state == JournalState::kCommitted) verdicts.push_back(std::move(verdict));
+  }
+  if (verdicts.empty()) return all;
+  // Afterwards nothing could repair a tree that a power cut tore.
+  if (!is_mutant(Mutant::kRetireBeforeSync)) GALLEY_TRY(sync_tree(workspace, verdicts));
+  for (auto& verdict : verdicts) {
+    const TxId id = verdict.journal.id;
     if (verdict.journal.boot != boot) {  // an inode may be torn: only the contents tell
       GALLEY_ASSIGN(verdict, read_journal(state, state.journals(), id));
       if (verdict.state != JournalState::kCommitted) continue;

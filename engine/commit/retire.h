@@ -14,10 +14,13 @@ namespace galley {
 inline constexpr std::chrono::seconds kLateWriterWindow{10};
 inline constexpr size_t kMaxPendingJournals = 64;
 inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;
+/// Files and directories that are flushed one by one; more are flushed by one syncfs, which also
+/// waits for what other programs wrote.
+inline constexpr size_t kMaxSyncTargets = 8;
 
-/// Moves finished journals from `j/` to `undo/`: one syncfs for all of them, a second look at the
-/// caught inodes (what a late writer left in them goes to rescue/), then the renames.
-/// Returns what was rescued.
+/// Moves finished journals from `j/` to `undo/`: makes the tree they describe durable, takes a
+/// second look at the caught inodes (what a late writer left in them goes to rescue/), then the
+/// renames. Returns what was rescued.
 Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
                                         const WriterLock& lock, const std::vector<TxId>& ids,
                                         const std::string& boot);

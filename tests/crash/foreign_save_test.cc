@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "crash/cases.h"
-#include "engine/commit/retire.h"
 #include "staging/fs/memory_tree.h"
 
 namespace galley {
@@ -44,17 +43,9 @@ bool holds_token(const Directory& directory) {
   return false;
 }
 
-/// Retires everything, which is when the caught inodes are let go.
 void settle(const Directory& workspace) {
   ASSERT_TRUE(reopen(workspace));
-  static const SystemClock clock;
-  const auto state = StateDirectory::open(workspace);
-  ASSERT_TRUE(state && *state);
-  const auto lock = WriterLock::take(**state, clock, std::chrono::milliseconds(0));
-  ASSERT_TRUE(lock);
-  const auto ids = journal_ids((*state)->journals());
-  ASSERT_TRUE(ids);
-  const auto retired = retire(workspace, **state, *lock, *ids, kBoot);
+  const auto retired = retire_all(workspace);
   ASSERT_TRUE(retired) << retired.error().message;
 }
 

@@ -221,6 +221,33 @@ TEST_P(PowerLossFacts, WithOneSyncfsToo) {
   every_cut(GetParam(), Durability::kGroup, "power, group: ");
 }
 
+TEST_P(PowerLossFacts, WhileItIsRetired) {
+  const CrashCase& shape = GetParam();
+  CrashRow row("power, when retired: " + shape.name);
+  std::mt19937 random(3);
+  for (size_t at = 1;; ++at) {
+    const Cut cut = run_until(shape, 0, Durability::kFull);
+    ASSERT_TRUE(cut.is_acknowledged);
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->kills = true;
+    static_cast<void>(
+        retire_all(*make_fault_directory(open_memory_tree(cut.workspace.tree), plan)));
+    row.set_calls(plan->calls.size());
+    const auto units = units_of(*cut.model, *cut.workspace.tree);
+    for (const auto& selection : selections(units, random)) {
+      const auto left = cut_power(*cut.model, units, selection);
+      if (left == nullptr) continue;
+      judge_cut(row, cut, left,
+                shape.name + ": power cut while retiring, before call " + std::to_string(at) +
+                    ", fates " + in_words(selection));
+      if (HasFailure()) return;
+    }
+    if (!plan->is_dead) break;
+  }
+  EXPECT_EQ(row.old_trees(), 0U);
+}
+
 TEST_P(PowerLossFacts, DuringRecoveryToo) {
   const CrashCase& shape = GetParam();
   CrashRow row("power, then in recovery: " + shape.name);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "engine/commit/publisher.h"
 #include "engine/commit/recovery.h"
+#include "engine/commit/retire.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/workspace_view.h"
 #include "engine/commit/writer_lock.h"
@@ -178,6 +179,16 @@ inline Result<RecoveryReport> reopen(const Directory& workspace, const std::stri
   options.boot_id = boot;
   options.dry_run = dry_run;
   return recover_if_needed(workspace, *state, clock, options);
+}
+
+/// Moves every finished journal to the history, which is when the caught inodes are let go.
+inline Result<std::vector<JournalNote>> retire_all(const Directory& workspace) {
+  static const SystemClock clock;
+  GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));
+  if (!state) return std::vector<JournalNote>();
+  GALLEY_ASSIGN(const auto lock, WriterLock::take(*state, clock, std::chrono::milliseconds(0)));
+  GALLEY_ASSIGN(const auto ids, journal_ids(state->journals()));
+  return retire(workspace, *state, lock, ids, kBoot);
 }
 
 }  // namespace galley

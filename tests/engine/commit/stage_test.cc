@@ -63,14 +63,6 @@ TEST(Leftovers, OldStagesGoAndHeldOnesStay) {
   EXPECT_EQ(state->root().stat(rel("format.0000"))->kind, FileKind::kAbsent);
 }
 
-/// So that the next commit finds nothing to retire: that is not its own work.
-void retire_first(const Directory& workspace) {
-  const SystemClock clock;
-  const auto state = StateDirectory::open(workspace);
-  const auto lock = WriterLock::take(**state, clock, std::chrono::milliseconds(0));
-  EXPECT_TRUE(retire(workspace, **state, *lock, {TxId{1}}, kBoot));
-}
-
 size_t flushes_of(Durability durability, int files) {
   auto plan = std::make_shared<FaultPlan>();
   const auto workspace = make_fault_directory(make_memory_directory(), plan);
@@ -79,7 +71,8 @@ size_t flushes_of(Durability durability, int files) {
   change.directory("d");
   for (int i = 0; i < files; ++i) change.write("d/f" + std::to_string(i), std::to_string(i));
   const Proposal proposal = change.proposal();
-  retire_first(*workspace);
+  // Retiring the first is not the second's own work.
+  EXPECT_TRUE(retire_all(*workspace));
   plan->calls.clear();
   PublisherOptions options = test_options();
   options.durability = durability;
@@ -96,6 +89,62 @@ TEST(Publisher, FlushesTwiceHoweverManyFiles) {
   }
 }
 
+/// How the tree is flushed when a commit of `files` new files retires: one by one, and all at once.
+std::pair<size_t, size_t> retiring_flushes(int files, bool adds_link) {
+  auto plan = std::make_shared<FaultPlan>();
+  const auto workspace = make_fault_directory(make_memory_directory(), plan);
+  ChangeBuilder change(*workspace);
+  change.directory("d");
+  for (int i = 0; i < files; ++i) change.write("d/f" + std::to_string(i), std::to_string(i));
+  if (adds_link) change.link("link", "d");
+  EXPECT_TRUE(publish(*workspace, change.proposal()));
+  plan->calls.clear();
+  EXPECT_TRUE(retire_all(*workspace));
+  const auto count = [&](bool is_whole) {
+    return static_cast<size_t>(
+        std::count_if(plan->calls.begin(), plan->calls.end(), [&](const auto& call) {
+          return call.is_sync() && (call.name == "sync_file_system") == is_whole;
+        }));
+  };
+  return {count(false), count(true)};
+}
+
+TEST(Retire, FewFilesAreFlushedOneByOneAndManyAtOnce) {
+  using Flushes = std::pair<size_t, size_t>;
+  // Each file, its directory, and the root that got the directory.
+  EXPECT_EQ(retiring_flushes(1, false), Flushes(3, 0));
+  EXPECT_EQ(retiring_flushes(6, false), Flushes(8, 0));
+  EXPECT_EQ(retiring_flushes(7, false), Flushes(0, 1));
+  // A link has no descriptor to flush.
+  EXPECT_EQ(retiring_flushes(1, true), Flushes(0, 1));
+}
+
+TEST(Retire, AFileThatIsGoneSinceIsFlushedWithEverything) {
+  auto plan = std::make_shared<FaultPlan>();
+  const auto workspace = make_fault_directory(make_memory_directory(), plan);
+  ASSERT_TRUE(publish(*workspace, ChangeBuilder(*workspace).write("a", "1").proposal()));
+  ASSERT_TRUE(workspace->remove_file(rel("a")));
+  plan->calls.clear();
+  ASSERT_TRUE(retire_all(*workspace));
+  EXPECT_TRUE(std::any_of(plan->calls.begin(), plan->calls.end(),
+                          [](const auto& call) { return call.name == "sync_file_system"; }));
+}
+
+TEST(Retire, AFlushThatFailsKeepsTheJournal) {
+  auto plan = std::make_shared<FaultPlan>();
+  const auto workspace = make_fault_directory(make_memory_directory(), plan);
+  ASSERT_TRUE(publish(*workspace, ChangeBuilder(*workspace).write("a", "1").proposal()));
+  plan->at = 1;
+  plan->os_error = EIO;
+  plan->is_lasting = true;
+  plan->affects = [](const FaultCall& call) { return call.is_sync(); };
+  plan->calls.clear();
+  EXPECT_FALSE(retire_all(*workspace));
+  const auto state = StateDirectory::open(*workspace);
+  ASSERT_TRUE(state && *state);
+  EXPECT_EQ(journal_ids((*state)->journals())->size(), 1U);
+}
+
 TEST(Publisher, ChangesNoPathBeforeTheJournalAndItsDirectoryAreSynced) {
   auto plan = std::make_shared<FaultPlan>();
   const auto workspace = make_fault_directory(make_memory_directory(), plan);
@@ -103,7 +152,7 @@ TEST(Publisher, ChangesNoPathBeforeTheJournalAndItsDirectoryAreSynced) {
   put_file(*workspace, "b", "old");
   ASSERT_TRUE(publish(*workspace, ChangeBuilder(*workspace).write("first", "1").proposal()));
   const Proposal proposal = ChangeBuilder(*workspace).write("a", "new").remove("b").proposal();
-  retire_first(*workspace);
+  ASSERT_TRUE(retire_all(*workspace));
   plan->calls.clear();
   ASSERT_TRUE(publish(*workspace, proposal));
   int syncs = 0;
