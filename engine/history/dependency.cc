@@ -103,10 +103,10 @@ class Follower {
         followed_.emplace(change.path, Followed{change.path, LineMarks()});
         continue;
       }
-      GALLEY_ASSIGN(Content old_bytes, bytes_of(*transaction_, before));
+      GALLEY_ASSIGN(const Content old_bytes, bytes_of(*transaction_, before));
       GALLEY_ASSIGN(Content new_bytes, bytes_of(*transaction_, change.after));
-      followed_.emplace(change.path, Followed{change.path, LineMarks(std::move(old_bytes),
-                                                                     std::move(new_bytes))});
+      followed_.emplace(change.path,
+                        Followed{change.path, LineMarks(old_bytes, std::move(new_bytes))});
     }
     return {};
   }
