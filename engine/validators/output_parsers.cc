@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
+constexpr int64_t kMaxReportPatternMemory = int64_t{32} << 20U;
 
 // GCC manual, "Formatting diagnostics": FILE:LINE:COLUMN: SEVERITY: MESSAGE [-Woption].
 constexpr std::string_view kGccPattern =
@@ -61,7 +61,7 @@ Result<OutputReader> OutputReader::make(const ValidatorConfig& config) {
   const std::string text =
       config.parser == OutputParser::kGcc ? std::string(kGccPattern) : config.parser_regex;
   re2::RE2::Options options(re2::RE2::Quiet);
-  options.set_max_mem(kMaxPatternMemory);
+  options.set_max_mem(kMaxReportPatternMemory);
   options.set_encoding(re2::RE2::Options::EncodingLatin1);
   reader.pattern_ = std::make_unique<LinePattern>();
   reader.pattern_->pattern = std::make_unique<re2::RE2>(text, options);

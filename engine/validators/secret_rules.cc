@@ -17,7 +17,6 @@ namespace {
 
 constexpr size_t kMaxRules = 2000;
 constexpr size_t kMaxPatternBytes = 64 << 10U;
-constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
 constexpr size_t kMaxMatchesPerRule = 100;
 constexpr int kMaxGroups = 32;
 
@@ -86,18 +85,18 @@ bool any_matches(const std::vector<Pattern>& patterns, std::string_view text) {
 }
 
 /// What one match offers an allowlist to look at.
-struct Candidate {
+struct Suspect {
   std::string_view path;
   std::string_view secret;
   std::string_view match;
   std::string_view line;
 };
 
-bool allows(const Allowlist& list, const Candidate& candidate) {
-  std::string_view target = candidate.secret;
-  if (list.target == "match") target = candidate.match;
-  if (list.target == "line") target = candidate.line;
-  const std::string lower = lower_case(candidate.secret);
+bool allows(const Allowlist& list, const Suspect& suspect) {
+  std::string_view target = suspect.secret;
+  if (list.target == "match") target = suspect.match;
+  if (list.target == "line") target = suspect.line;
+  const std::string lower = lower_case(suspect.secret);
   int asked = 0;
   int agreed = 0;
   const auto ask = [&](bool has_criterion, bool is_met) {
@@ -105,7 +104,7 @@ bool allows(const Allowlist& list, const Candidate& candidate) {
     agreed += has_criterion && is_met ? 1 : 0;
   };
   ask(!list.patterns.empty(), any_matches(list.patterns, target));
-  ask(!list.paths.empty(), any_matches(list.paths, candidate.path));
+  ask(!list.paths.empty(), any_matches(list.paths, suspect.path));
   ask(!list.stopwords.empty(),
       std::any_of(list.stopwords.begin(), list.stopwords.end(),
                   [&](const std::string& word) { return lower.find(word) != lower.npos; }));
@@ -286,13 +285,12 @@ re2::StringPiece secret_of(const Rule& rule, const std::vector<re2::StringPiece>
   return groups[0];
 }
 
-bool is_allowed(const Rule& rule, const std::vector<Allowlist>& global,
-                const Candidate& candidate) {
-  if (candidate.line.find("gitleaks:allow") != candidate.line.npos ||
-      candidate.line.find("galley:allow") != candidate.line.npos) {
+bool is_allowed(const Rule& rule, const std::vector<Allowlist>& global, const Suspect& suspect) {
+  if (suspect.line.find("gitleaks:allow") != suspect.line.npos ||
+      suspect.line.find("galley:allow") != suspect.line.npos) {
     return true;
   }
-  const auto says_yes = [&](const Allowlist& list) { return allows(list, candidate); };
+  const auto says_yes = [&](const Allowlist& list) { return allows(list, suspect); };
   return std::any_of(global.begin(), global.end(), says_yes) ||
          std::any_of(rule.allowlists.begin(), rule.allowlists.end(), says_yes);
 }
@@ -313,12 +311,12 @@ void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::stri
     const re2::StringPiece secret = secret_of(rule, groups);
     if (secret.empty()) continue;
     const auto secret_begin = static_cast<size_t>(secret.data() - text.data());
-    const Candidate candidate{path,
-                              {secret.data(), secret.size()},
-                              {groups[0].data(), groups[0].size()},
-                              line_around(text, secret_begin, secret_begin + secret.size())};
-    if (rule.entropy > 0 && entropy_of(candidate.secret) <= rule.entropy) continue;
-    if (is_allowed(rule, global, candidate)) continue;
+    const Suspect suspect{path,
+                          {secret.data(), secret.size()},
+                          {groups[0].data(), groups[0].size()},
+                          line_around(text, secret_begin, secret_begin + secret.size())};
+    if (rule.entropy > 0 && entropy_of(suspect.secret) <= rule.entropy) continue;
+    if (is_allowed(rule, global, suspect)) continue;
     out.push_back({rule.id, rule.description, secret_begin, secret_begin + secret.size()});
     ++found;
   }
@@ -346,8 +344,8 @@ Result<std::vector<SecretMatch>> SecretRules::find(std::string_view path,
       if (!re2::RE2::PartialMatch(path_piece, rule.path->compiled())) continue;
     }
     if (rule.pattern == nullptr) {
-      const Candidate candidate{path, {}, {}, {}};
-      if (!is_allowed(rule, rules_->global, candidate)) {
+      const Suspect suspect{path, {}, {}, {}};
+      if (!is_allowed(rule, rules_->global, suspect)) {
         found.push_back({rule.id, rule.description, 0, 0});
       }
       continue;

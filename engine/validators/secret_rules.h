@@ -10,6 +10,9 @@
 
 namespace galley {
 
+/// Memory that one compiled pattern may take, in bytes.
+inline constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
+
 /// A secret that was found: never its text, only where it stands and what it looks like.
 struct SecretMatch {
   std::string rule;  ///< id of the rule

@@ -14,7 +14,6 @@ namespace galley {
 namespace {
 
 constexpr size_t kShownBytes = 4;
-constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
 constexpr std::string_view kBuiltInFingerprint = "built-in 1";
 constexpr std::string_view kGoodRules = "secret rules that compile 1\n";
 
