@@ -234,6 +234,8 @@ TEST_P(PowerLossFacts, WhileItIsRetired) {
     static_cast<void>(
         retire_all(*make_fault_directory(open_memory_tree(cut.workspace.tree), plan)));
     row.set_calls(plan->calls.size());
+    // The state before a call that only looks is the state before the next one.
+    if (plan->is_dead && !plan->calls[at - 1].mutates) continue;
     const auto units = units_of(*cut.model, *cut.workspace.tree);
     for (const auto& selection : selections(units, random)) {
       const auto left = cut_power(*cut.model, units, selection);
