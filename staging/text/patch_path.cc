@@ -154,8 +154,9 @@ HeaderName read_header_name(std::string_view text) {
     stamp = text.substr(quoted->length);
   } else {
     // git and diff end a name with blanks in it by a tab: what stands before it is the name.
-    const bool is_exact = text.find('\t') != std::string_view::npos;
-    const size_t end = is_exact ? text.find('\t') : find_stamp(text);
+    const size_t tab = text.find('\t');
+    const bool is_exact = tab != std::string_view::npos;
+    const size_t end = is_exact ? tab : find_stamp(text);
     out.text = is_exact ? text.substr(0, end) : trim_blanks(text.substr(0, end));
     if (end != std::string_view::npos) stamp = text.substr(end);
   }
