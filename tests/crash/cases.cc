@@ -1,5 +1,8 @@
 #include "crash/cases.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -116,6 +119,14 @@ const CrashCase& crash_case(std::string_view name) {
   }
   ADD_FAILURE() << "no case " << name;
   return crash_cases().front();
+}
+
+int in_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 size_t stride_of(const CrashCase& shape, size_t stride) {

@@ -42,6 +42,9 @@ void prepare_case(const CrashCase& shape, const Directory& directory);
 Proposal propose_case(const CrashCase& shape, const Directory& directory);
 TreePicture picture_after(const CrashCase& shape);
 
+/// Runs `body` in a child process; its exit status, or minus the signal that ended it.
+int in_child(const std::function<int()>& body);
+
 /// 1 when GALLEY_CRASH_FULL is set (`make crash`) or the shape is small, else `stride`: how many
 /// calls of the rich shape a quick run goes on by.
 size_t stride_of(const CrashCase& shape, size_t stride);

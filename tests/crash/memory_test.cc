@@ -1,8 +1,6 @@
 // Memory that runs out at every allocation of a commit, once and for good: the exception reaches
 // the caller, whose process goes on, and its next open finds the old tree or the new.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <new>
@@ -61,14 +59,6 @@ int commit_and_run_out(const CrashCase& shape, const std::string& path, size_t a
   return reopen(**mine) ? kRanOut : kNotRecovered;
 }
 
-int run_in_child(const CrashCase& shape, const std::string& path, size_t at, bool lasting) {
-  const pid_t child = fork();
-  if (child == 0) _exit(commit_and_run_out(shape, path, at, lasting));
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 class MemoryFacts : public testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, MemoryFacts, testing::Bool(),
@@ -84,7 +74,8 @@ TEST_P(MemoryFacts, RunningOutAtEveryAllocationOfACommitLeavesOldOrNew) {
     ASSERT_TRUE(directory);
     prepare_case(shape, **directory);
     const TreePicture before = picture_of(**directory);
-    const int status = run_in_child(shape, scratch.path(), at, GetParam());
+    const int status =
+        in_child([&] { return commit_and_run_out(shape, scratch.path(), at, GetParam()); });
     if (status == kCommitted) break;
     const std::string where = "allocation " + std::to_string(at);
     ASSERT_EQ(status, kRanOut) << where;

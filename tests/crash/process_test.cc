@@ -2,7 +2,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -14,15 +13,6 @@
 
 namespace galley {
 namespace {
-
-/// Runs `body` in a child process; its exit status, or minus the signal that ended it.
-int in_child(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
 
 class ProcessFacts : public testing::TestWithParam<std::string> {};
 

@@ -136,27 +136,25 @@ TEST(LargeFiles, EditsThatNeedTheFileIndexedAnewTooOftenAreRefusedByName) {
   for (const EditFailure& failure : many.failures) EXPECT_EQ(failure.reason, "limit.edit_work");
 }
 
-TEST(LargeFiles, MoreReplacementsThanTheLimitAreRefusedByName) {
+void expect_too_many_replacements(std::string_view unit, size_t bytes, const std::string& from,
+                                  const std::string& to) {
   std::string file;
-  while (file.size() < size_t{5'000'000}) file += "ab";
-  FileEdit edit = replacing("a", "c");
-  edit.text_edits[0].replace_all = true;
-  const PlacedEdits placed = place_edits(file, edit, {});
-  ASSERT_EQ(placed.failures.size(), 1U);
-  EXPECT_EQ(placed.failures[0].reason, "limit.edit_work");
-  EXPECT_TRUE(placed.splices.is_empty());
-}
-
-TEST(LargeFiles, MoreReplacementsWithTheLineEndsOfTheFileAreRefusedByName) {
-  std::string file;
-  while (file.size() < size_t{9'000'000}) file += "a\r\n";
-  FileEdit edit = replacing("a\n", "b\n");
+  while (file.size() < bytes) file += unit;
+  FileEdit edit = replacing(from, to);
   edit.text_edits[0].replace_all = true;
   const PlacedEdits placed = place_edits(file, edit, {});
   ASSERT_EQ(placed.failures.size(), 1U);
   EXPECT_EQ(placed.failures[0].reason, "limit.edit_work");
   EXPECT_TRUE(placed.placements.empty());
   EXPECT_TRUE(placed.splices.is_empty());
+}
+
+TEST(LargeFiles, MoreReplacementsThanTheLimitAreRefusedByName) {
+  expect_too_many_replacements("ab", 5'000'000, "a", "c");
+}
+
+TEST(LargeFiles, MoreReplacementsWithTheLineEndsOfTheFileAreRefusedByName) {
+  expect_too_many_replacements("a\r\n", 9'000'000, "a\n", "b\n");
 }
 
 TEST(LargeFiles, AStringAtAMillionPlacesIsAmbiguousWithoutCountingThem) {
