@@ -66,6 +66,9 @@ struct Journal {
   bool is_aborted = false;
   std::string abort_reason;
   std::optional<std::string> applied_boot;  ///< boot id under which the apply step was completed
+  /// Boot id under which a flush of the tree failed since then: what the page cache holds may be
+  /// clean and yet not on the disk, so it is written anew.
+  std::optional<std::string> unflushed_boot;
   std::vector<JournalNote> notes;
 
   /// The operations as a change set (stamps are empty).

@@ -40,6 +40,7 @@ enum RecordType : uint16_t {
   kAbort = 16,
   kApplied = 17,
   kNote = 18,
+  kUnflushed = 19,
 };
 
 inline constexpr uint8_t kCodecRaw = 0;

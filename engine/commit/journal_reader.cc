@@ -304,6 +304,13 @@ bool JournalParser::read_trailer(const Record& record) {
       std::string boot(in.text(kMaxTextBytes));
       if (!in.is_done()) return false;
       journal.applied_boot = std::move(boot);
+      journal.unflushed_boot.reset();
+      return true;
+    }
+    case kUnflushed: {
+      std::string boot(in.text(kMaxTextBytes));
+      if (!in.is_done()) return false;
+      journal.unflushed_boot = std::move(boot);
       return true;
     }
     case kNote: {

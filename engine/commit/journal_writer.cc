@@ -172,6 +172,12 @@ Result<void> JournalTrailer::applied(std::string_view boot) {
   return append(kApplied, out.str());
 }
 
+Result<void> JournalTrailer::unflushed(std::string_view boot) {
+  WireWriter out;
+  out.text(boot);
+  return append(kUnflushed, out.str());
+}
+
 Result<void> JournalTrailer::note(const JournalNote& note) {
   WireWriter out;
   out.text(note.path);

@@ -55,6 +55,8 @@ class JournalTrailer {
 
   Result<void> abort(std::string_view reason);
   Result<void> applied(std::string_view boot);
+  /// A flush of the tree failed; holds until the next applied().
+  Result<void> unflushed(std::string_view boot);
   Result<void> note(const JournalNote& note);
 
  private:

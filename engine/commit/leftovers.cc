@@ -122,7 +122,7 @@ Result<RelPath> free_place(const StateDirectory& state, TxId id) {
 }  // namespace
 
 Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
-                                       const WriterLock& lock, const Clock& clock,
+                                       WriterLock& lock, const Clock& clock,
                                        std::chrono::hours max_stage_age, bool dry_run) {
   if (!dry_run) GALLEY_TRY(retire_due(workspace, state, lock, clock, current_boot_id()));
   return Clearing(state, clock, dry_run).run(max_stage_age);

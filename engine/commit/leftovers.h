@@ -24,7 +24,7 @@ struct LeftoverReport {
 /// Finished journals that are due are retired. Never touches the history (engine/history prunes
 /// it), rescue/ or quarantine/.
 Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
-                                       const WriterLock& lock, const Clock& clock,
+                                       WriterLock& lock, const Clock& clock,
                                        std::chrono::hours max_stage_age, bool dry_run);
 
 /// Moves journals of `j/` that cannot be believed to quarantine/, with what is in their slots, so

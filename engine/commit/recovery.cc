@@ -20,11 +20,13 @@
 //        |
 //   drop torn ones and slots without a journal
 //        |
-//   sync the others and j/  (I6: a journal may be readable only from the page cache)
-//        |
+//   copy the others, sync the copies and j/  (I6: a journal may be readable only from the page
+//        |                                     cache; I5: and its first flush may have failed)
 //   fold them per path: what is known, what is wanted
 //        |
 //   remove, rmdir (deepest first) -> mkdir (shallow first) -> put -> modes (deepest first)
+//        |
+//   write anew what a failed flush left in the page cache, where it still stands
 //        |
 //   APPLIED -> sync the tree -> sweep slots -> undo/   (or, after an ABORT, journal removed)
 //
@@ -35,7 +37,10 @@ namespace {
 
 using Kind = RecoveryAction::Kind;
 
-constexpr int kMaxLeftovers = 1000;
+/// The index of a fold's slots.
+size_t index_of(const Fold& fold) {
+  return static_cast<size_t>(fold.op - fold.journal->ops.data());
+}
 
 class Recoverer {
  public:
@@ -50,6 +55,7 @@ class Recoverer {
   Result<void> drop_torn();
   Result<void> sync_journals();
   Result<void> restore_tree();
+  Result<void> write_anew(const Fold& fold);
   Result<void> clear_way(Fold& fold);
   Result<void> clear_directory(const Fold& fold, const Seen& seen);
   Result<void> make_missing_directory(const Fold& fold);
@@ -60,8 +66,8 @@ class Recoverer {
   Result<void> swap_in(const Fold& fold, const Seen& seen, const Slots& slots, const RelPath& slot);
   Result<Content> content_of(const Node& node) const;
   Result<RelPath> write_slot(const Slots& slots, const Fold& fold, const Content& content) const;
-  Result<RelPath> free_slot(const Slots& slots, const Fold& fold) const;
   Result<void> finish();
+  Result<void> note_applied(const JournalVerdict& verdict);
   Result<void> forget_aborted(const JournalVerdict& verdict);
   Result<Seen> look(const Fold& fold);
   void report(Kind kind, const Fold& fold, std::string text);
@@ -78,6 +84,7 @@ class Recoverer {
   std::vector<TxId> torn_;
   std::vector<TxId> orphans_;               ///< slots without a journal
   std::vector<JournalVerdict> unfinished_;  ///< ascending
+  std::vector<JournalVerdict> unflushed_;   ///< finished, and a flush of their tree failed
   Folds folds_;
   std::map<TxId, std::vector<JournalNote>> notes_;
   RecoveryReport report_;
@@ -97,8 +104,11 @@ Result<RecoveryReport> Recoverer::run() {
     if (!options_.dry_run) GALLEY_TRY(sync_journals());
     folds_ = fold_journals(unfinished_, options_.boot_id);
     GALLEY_TRY(restore_tree());
-    GALLEY_TRY(finish());
   }
+  for (const auto& [path, fold] : fold_journals(unflushed_, options_.boot_id)) {
+    GALLEY_TRY(write_anew(fold));
+  }
+  GALLEY_TRY(finish());
   if (is_note_stale_ && !options_.dry_run) {
     GALLEY_ASSIGN(const TxId last, last_transaction(state_, lock_, ""));
     lock_.remember(last, options_.boot_id);
@@ -129,6 +139,8 @@ Result<void> Recoverer::read_journals() {
     } else if (verdict.journal.applied_boot != options_.boot_id || options_.boot_id.empty() ||
                verdict.journal.is_aborted || is_mutant(Mutant::kRedoFinished)) {
       unfinished_.push_back(std::move(verdict));
+    } else if (verdict.journal.unflushed_boot == options_.boot_id) {
+      unflushed_.push_back(std::move(verdict));
     }
   }
   if (!damaged.reason.empty() && !options_.dry_run) return damaged;
@@ -154,11 +166,11 @@ Result<void> Recoverer::drop_torn() {
 }
 
 Result<void> Recoverer::sync_journals() {
+  if (is_mutant(Mutant::kNoSyncBeforeRecovery)) return {};
   for (const auto& verdict : unfinished_) {
-    GALLEY_ASSIGN(const auto file, state_.journals().open_file(journal_name(verdict.journal.id),
-                                                               OpenMode::kReadWrite));
-    if (is_mutant(Mutant::kNoSyncBeforeRecovery)) return {};
-    GALLEY_TRY(file->sync());
+    GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, verdict.journal.id));
+    // A flush of it may have failed under an earlier run, and a second one would not tell.
+    GALLEY_TRY(slots.replace_by_copy(state_.journals(), journal_name(verdict.journal.id)));
   }
   return state_.journals().sync();
 }
@@ -251,7 +263,7 @@ Result<void> Recoverer::remove_known(const Fold& fold, const Seen& seen) {
   report(Kind::kRemove, fold, "removed");
   if (options_.dry_run) return {};
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
-  GALLEY_ASSIGN(const RelPath slot, free_slot(slots, fold));
+  GALLEY_ASSIGN(const RelPath slot, slots.free_name(index_of(fold), fold.op->path));
   GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
   auto taken = at.directory->rename(at.name, slots.directory(), slot, RenameMode::kNoReplace);
   if (!taken && is_unsupported(taken.error())) {
@@ -320,32 +332,19 @@ Result<void> Recoverer::put_content(const Fold& fold) {
 }
 
 Result<Content> Recoverer::content_of(const Node& node) const {
-  for (const auto& verdict : unfinished_) {
-    const auto found = verdict.journal.images.find(node.content);
-    if (found != verdict.journal.images.end()) return found->second;
+  for (const auto* verdicts : {&unfinished_, &unflushed_}) {
+    for (const auto& verdict : *verdicts) {
+      const auto found = verdict.journal.images.find(node.content);
+      if (found != verdict.journal.images.end()) return found->second;
+    }
   }
   return read_blob(state_.root(), node.content);
-}
-
-/// Names of earlier, interrupted runs are never reused: they may hold what those runs caught.
-Result<RelPath> Recoverer::free_slot(const Slots& slots, const Fold& fold) const {
-  const auto index = static_cast<size_t>(fold.op - fold.journal->ops.data());
-  for (int attempt = 0; attempt < kMaxLeftovers; ++attempt) {
-    RelPath name = Slots::name(index, ".r" + std::to_string(attempt));
-    GALLEY_ASSIGN(const FileStat stat, slots.directory().stat(name));
-    if (stat.kind == FileKind::kAbsent) return name;
-  }
-  return fail(ErrorKind::kQuota, "limit.recovery",
-              "recovery of '" + fold.op->path.str() +
-                  "' was interrupted too often; look into "
-                  ".galley/slot");
 }
 
 /// Under another name until it is whole, so that a later run can tell it from a caught object.
 Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold,
                                       const Content& content) const {
-  const auto index = static_cast<size_t>(fold.op - fold.journal->ops.data());
-  const RelPath writing = Slots::name(index, Slots::kWritingSuffix);
+  const RelPath writing = Slots::name(index_of(fold), Slots::kWritingSuffix);
   GALLEY_TRY(remove_tree(slots.directory(), writing));
   std::vector<std::string> unkept;
   GALLEY_TRY(slots.write(writing, fold.op->path, fold.target, content, unkept));
@@ -355,7 +354,7 @@ Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold,
     GALLEY_ASSIGN(const auto file, slots.directory().open_file(writing, OpenMode::kReadWrite));
     GALLEY_TRY(file->sync());
   }
-  GALLEY_ASSIGN(RelPath slot, free_slot(slots, fold));
+  GALLEY_ASSIGN(RelPath slot, slots.free_name(index_of(fold), fold.op->path));
   GALLEY_TRY(slots.directory().rename(writing, slots.directory(), slot, RenameMode::kReplace));
   return slot;
 }
@@ -393,8 +392,7 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
   RelPath caught = slot;
   auto swapped = own.rename(slot, *at.directory, at.name, RenameMode::kExchange);
   if (!swapped && is_unsupported(swapped.error())) {
-    const auto index = static_cast<size_t>(fold.op - fold.journal->ops.data());
-    caught = Slots::name(index, ".x" + slot.str());
+    caught = Slots::name(index_of(fold), ".x" + slot.str());
     GALLEY_TRY(at.directory->make_hard_link(at.name, own, caught));
     swapped = own.rename(slot, *at.directory, at.name, RenameMode::kReplace);
   }
@@ -408,6 +406,15 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
   keep(fold);
   return own.rename(caught, *at.directory, at.name,
                     caught == slot ? RenameMode::kExchange : RenameMode::kReplace);
+}
+
+/// The tree was complete once: what is not as the journal says has been changed by the user since.
+Result<void> Recoverer::write_anew(const Fold& fold) {
+  if (!is_written_by_us(fold)) return {};
+  GALLEY_ASSIGN(const Seen seen, look(fold));
+  if (seen.node != fold.target.node) return {};
+  report(Kind::kPut, fold, "written anew, because a flush of it may have failed");
+  return options_.dry_run ? Result<void>() : put(fold, seen);
 }
 
 Result<void> Recoverer::set_directory_mode(const Fold& fold) {
@@ -425,17 +432,14 @@ Result<void> Recoverer::set_directory_mode(const Fold& fold) {
 
 Result<void> Recoverer::finish() {
   std::vector<TxId> finished;
-  for (const auto& verdict : unfinished_) {
-    const Journal& journal = verdict.journal;
-    report_.actions.push_back(
-        {Kind::kFinishJournal, journal.id, "", journal.is_aborted ? "taken back" : "completed"});
-    if (options_.dry_run || journal.is_aborted) continue;
-    GALLEY_ASSIGN(const auto file,
-                  state_.journals().open_file(journal_name(journal.id), OpenMode::kReadWrite));
-    JournalTrailer trailer(*file, verdict);
-    for (const auto& note : notes_[journal.id]) GALLEY_TRY(trailer.note(note));
-    GALLEY_TRY(trailer.applied(options_.boot_id));
-    finished.push_back(journal.id);
+  for (const auto* verdicts : {&unfinished_, &unflushed_}) {
+    for (const auto& verdict : *verdicts) {
+      report_.actions.push_back({Kind::kFinishJournal, verdict.journal.id, "",
+                                 verdict.journal.is_aborted ? "taken back" : "completed"});
+      if (options_.dry_run || verdict.journal.is_aborted) continue;
+      GALLEY_TRY(note_applied(verdict));
+      finished.push_back(verdict.journal.id);
+    }
   }
   if (options_.dry_run) return {};
   GALLEY_ASSIGN(const auto rescued, retire(workspace_, state_, lock_, finished, options_.boot_id));
@@ -446,6 +450,15 @@ Result<void> Recoverer::finish() {
     if (verdict.journal.is_aborted) GALLEY_TRY(forget_aborted(verdict));
   }
   return {};
+}
+
+Result<void> Recoverer::note_applied(const JournalVerdict& verdict) {
+  const TxId id = verdict.journal.id;
+  GALLEY_ASSIGN(const auto file,
+                state_.journals().open_file(journal_name(id), OpenMode::kReadWrite));
+  JournalTrailer trailer(*file, verdict);
+  for (const auto& note : notes_[id]) GALLEY_TRY(trailer.note(note));
+  return trailer.applied(options_.boot_id);
 }
 
 /// Only after the old tree is on the disk: without the journal nothing could tell it from the new.

@@ -93,6 +93,14 @@ bool is_known_kind(const Fold& fold, FileKind kind) {
                      [&](const Fold::Image& image) { return image.node.kind == kind; });
 }
 
+bool is_written_by_us(const Fold& fold) {
+  const ContentId& wanted = fold.target.node.content;
+  return fold.target.node.kind == FileKind::kRegular &&
+         std::any_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
+           return image.op->after.node.content == wanted && image.op->before.node.content != wanted;
+         });
+}
+
 bool has_content_below(const Folds& folds, const RelPath& path) {
   // "a-b" sorts between "a" and "a/b": a common prefix is not yet below.
   for (auto at = folds.upper_bound(path);

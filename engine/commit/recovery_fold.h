@@ -51,6 +51,8 @@ Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view);
 /// Whether the chain knows the path as this kind of object. A path that turns from a directory into
 /// something else, or back, is also absent for a moment of recovery itself.
 [[nodiscard]] bool is_known_kind(const Fold& fold, FileKind kind);
+/// Whether the path has to hold a file whose content came with one of the journals.
+[[nodiscard]] bool is_written_by_us(const Fold& fold);
 /// Whether something has to stand below this path.
 [[nodiscard]] bool has_content_below(const Folds& folds, const RelPath& path);
 

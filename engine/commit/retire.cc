@@ -55,22 +55,43 @@ Result<void> sync_tree(const Directory& workspace, const std::vector<JournalVerd
   return workspace.sync_file_system();
 }
 
+/// In the page cache is enough: after a reboot recovery looks at every path anyway.
+Result<void> mark_unflushed(const StateDirectory& state, WriterLock& lock,
+                            const std::string& boot) {
+  GALLEY_TRY(lock.forget_last());
+  GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
+  for (const TxId id : ids) {
+    GALLEY_ASSIGN(const auto verdict, read_journal(state, state.journals(), id, ImageUse::kSkip));
+    if (verdict.state != JournalState::kCommitted) continue;
+    GALLEY_ASSIGN(const auto file,
+                  state.journals().open_file(journal_name(id), OpenMode::kReadWrite));
+    GALLEY_TRY(JournalTrailer(*file, verdict).unflushed(boot));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
-                                        const WriterLock& lock, const std::vector<TxId>& ids,
+                                        WriterLock& lock, const std::vector<TxId>& ids,
                                         const std::string& boot) {
-  static_cast<void>(lock);
   std::vector<JournalNote> all;
   std::vector<JournalVerdict> verdicts;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(JournalVerdict verdict,
                   read_journal(state, state.journals(), id, ImageUse::kSkip));
-    if (verdict.state == JournalState::kCommitted) verdicts.push_back(std::move(verdict));
+    const bool awaits_recovery = verdict.journal.unflushed_boot == boot;
+    if (verdict.state != JournalState::kCommitted || awaits_recovery) continue;
+    verdicts.push_back(std::move(verdict));
   }
   if (verdicts.empty()) return all;
   // Afterwards nothing could repair a tree that a power cut tore.
-  if (!is_mutant(Mutant::kRetireBeforeSync)) GALLEY_TRY(sync_tree(workspace, verdicts));
+  const auto synced =
+      is_mutant(Mutant::kRetireBeforeSync) ? Result<void>() : sync_tree(workspace, verdicts);
+  if (!synced) {
+    GALLEY_TRY(mark_unflushed(state, lock, boot));
+    return synced.error();
+  }
   for (auto& verdict : verdicts) {
     const TxId id = verdict.journal.id;
     if (verdict.journal.boot != boot) {  // an inode may be torn: only the contents tell
@@ -93,7 +114,7 @@ Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateD
 }
 
 Result<std::vector<JournalNote>> retire_due(const Directory& workspace, const StateDirectory& state,
-                                            const WriterLock& lock, const Clock& clock,
+                                            WriterLock& lock, const Clock& clock,
                                             const std::string& boot) {
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   const int64_t window = std::chrono::nanoseconds(kLateWriterWindow).count();

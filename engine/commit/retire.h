@@ -20,14 +20,16 @@ inline constexpr size_t kMaxSyncTargets = 8;
 
 /// Moves finished journals from `j/` to `undo/`: makes the tree they describe durable, takes a
 /// second look at the caught inodes (what a late writer left in them goes to rescue/), then the
-/// renames. Returns what was rescued.
+/// renames. Returns what was rescued. When a flush fails the journals stay and say so: the next
+/// recovery writes the contents anew, since a second flush of the same files would succeed falsely.
+/// Until then they are passed over.
 Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
-                                        const WriterLock& lock, const std::vector<TxId>& ids,
+                                        WriterLock& lock, const std::vector<TxId>& ids,
                                         const std::string& boot);
 
 /// Retires what is older than kLateWriterWindow, or everything when too much is pending.
 Result<std::vector<JournalNote>> retire_due(const Directory& workspace, const StateDirectory& state,
-                                            const WriterLock& lock, const Clock& clock,
+                                            WriterLock& lock, const Clock& clock,
                                             const std::string& boot);
 
 /// The id of the newest transaction, 0 when there is none.

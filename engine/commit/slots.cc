@@ -10,6 +10,8 @@ namespace {
 
 constexpr uint32_t kPrivateDirectory = 0700;
 constexpr uint32_t kPrivateFile = 0600;
+constexpr size_t kCopyBytes = size_t{1} << 20U;
+constexpr int kMaxLeftovers = 1000;
 constexpr uint32_t kSetGroupId = 02000;
 constexpr uint32_t kOwnerAll = 0700;
 constexpr uint32_t kKeepOwner = UINT32_MAX;
@@ -74,6 +76,32 @@ Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
   GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
   return Slots(std::move(directory), ours);
+}
+
+Result<RelPath> Slots::free_name(size_t op, const RelPath& path) const {
+  for (int attempt = 0; attempt < kMaxLeftovers; ++attempt) {
+    RelPath free = name(op, ".r" + std::to_string(attempt));
+    GALLEY_ASSIGN(const FileStat stat, directory_->stat(free));
+    if (stat.kind == FileKind::kAbsent) return free;
+  }
+  return fail(ErrorKind::kQuota, "limit.recovery",
+              "recovery of '" + path.str() + "' was interrupted too often; look into .galley/slot");
+}
+
+Result<void> Slots::replace_by_copy(const Directory& directory, const RelPath& name) const {
+  GALLEY_ASSIGN(const RelPath writing, RelPath::parse(name.str() + std::string(kWritingSuffix)));
+  GALLEY_TRY(remove_tree(*directory_, writing));
+  GALLEY_ASSIGN(const auto from, directory.open_file(name, OpenMode::kRead));
+  GALLEY_ASSIGN(const auto copy,
+                directory_->open_file(writing, OpenMode::kCreateNew, kPrivateFile));
+  for (uint64_t at = 0;;) {
+    GALLEY_ASSIGN(const std::string bytes, from->read_at(at, kCopyBytes));
+    if (bytes.empty()) break;
+    GALLEY_TRY(copy->write_at(at, bytes));
+    at += bytes.size();
+  }
+  GALLEY_TRY(copy->sync());
+  return directory_->rename(writing, directory, name, RenameMode::kReplace);
 }
 
 Result<void> Slots::write_file(const RelPath& name, const RelPath& path, const JournalSide& side,

@@ -31,6 +31,14 @@ class Slots {
   Result<void> write(const RelPath& name, const RelPath& path, const JournalSide& side,
                      const Content& content, std::vector<std::string>& warnings) const;
 
+  /// A name that no earlier, interrupted run used for this operation: what that one caught may be
+  /// there still. `path` is what the operation is about, for the message.
+  /// Errors: kQuota `limit.recovery`.
+  [[nodiscard]] Result<RelPath> free_name(size_t op, const RelPath& path) const;
+
+  /// Puts a copy of a file, made and synced here, in its place; its directory is not synced.
+  Result<void> replace_by_copy(const Directory& directory, const RelPath& name) const;
+
   [[nodiscard]] const Directory& directory() const { return *directory_; }
   /// Owner and group of what is made here.
   [[nodiscard]] const FileStat& ours() const { return ours_; }

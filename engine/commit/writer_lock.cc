@@ -131,7 +131,7 @@ Result<std::optional<WriterLock>> WriterLock::try_take(const StateDirectory& sta
     WriterLock lock(std::move(file));
     lock.last_ = line_after(text, kLastPrefix);
     lock.holder_ = this_process(clock);
-    lock.write_text();
+    static_cast<void>(lock.write_text());  // for messages only
     return std::optional<WriterLock>(std::move(lock));
   }
 }
@@ -157,12 +157,11 @@ Result<WriterLock> WriterLock::take(const StateDirectory& state, const Clock& cl
   }
 }
 
-void WriterLock::write_text() {
+Result<void> WriterLock::write_text() {
   std::string text = std::string(kHolderPrefix) + holder_ + "\n";
   text.append(kLastPrefix).append(last_).append("\n");
   text.resize(std::max(text.size(), kLockTextBytes), ' ');
-  // For messages and as a hint only.
-  static_cast<void>(file_->write_at(0, std::string_view(text).substr(0, kLockTextBytes)));
+  return file_->write_at(0, std::string_view(text).substr(0, kLockTextBytes));
 }
 
 std::optional<TxId> WriterLock::last_transaction(const std::string& boot) const {
@@ -173,7 +172,12 @@ std::optional<TxId> WriterLock::last_transaction(const std::string& boot) const 
 
 void WriterLock::remember(TxId last, const std::string& boot) {
   last_ = last.hex() + " " + boot;
-  write_text();
+  static_cast<void>(write_text());  // as a hint only
+}
+
+Result<void> WriterLock::forget_last() {
+  last_.clear();
+  return write_text();
 }
 
 }  // namespace galley

@@ -30,12 +30,14 @@ class WriterLock {
   [[nodiscard]] std::optional<TxId> last_transaction(const std::string& boot) const;
   /// Notes it for the next holder; a failure only costs that one a listing.
   void remember(TxId last, const std::string& boot);
+  /// Takes the note back: the next holder reads every journal again.
+  Result<void> forget_last();
 
  private:
   explicit WriterLock(std::unique_ptr<File> file) : file_(std::move(file)) {}
   static Result<std::optional<WriterLock>> try_take(const StateDirectory& state,
                                                     const Clock& clock);
-  void write_text();
+  Result<void> write_text();
 
   std::unique_ptr<File> file_;
   std::string holder_;

@@ -153,7 +153,7 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   std::vector<ClearedItem> cleared;
   if (workspace.state() == nullptr) return cleared;
   const StateDirectory& state = *workspace.state();
-  GALLEY_ASSIGN(const WriterLock lock,
+  GALLEY_ASSIGN(WriterLock lock,
                 WriterLock::take(state, workspace.clock(), lock_timeout(workspace)));
   if (!dry_run) GALLEY_TRY(workspace.restore_audit());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));

@@ -73,7 +73,7 @@ constexpr size_t kKept = 2;
 Result<void> collect(const Directory& workspace) {
   GALLEY_ASSIGN(const auto opened, StateDirectory::open(workspace));
   const StateDirectory& state = *opened;
-  GALLEY_ASSIGN(const auto lock, WriterLock::take(state, kClock, std::chrono::seconds(1)));
+  GALLEY_ASSIGN(auto lock, WriterLock::take(state, kClock, std::chrono::seconds(1)));
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   GALLEY_TRY(retire(workspace, state, lock, ids, kBoot));
   GALLEY_TRY(clear_leftovers(workspace, state, lock, kClock, std::chrono::hours(1), false));

@@ -186,7 +186,7 @@ inline Result<std::vector<JournalNote>> retire_all(const Directory& workspace) {
   static const SystemClock clock;
   GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));
   if (!state) return std::vector<JournalNote>();
-  GALLEY_ASSIGN(const auto lock, WriterLock::take(*state, clock, std::chrono::milliseconds(0)));
+  GALLEY_ASSIGN(auto lock, WriterLock::take(*state, clock, std::chrono::milliseconds(0)));
   GALLEY_ASSIGN(const auto ids, journal_ids(state->journals()));
   return retire(workspace, *state, lock, ids, kBoot);
 }

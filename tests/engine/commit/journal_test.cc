@@ -96,6 +96,23 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   EXPECT_FALSE(read.applied_boot);
 }
 
+TEST(Journal, AFailedFlushHoldsUntilTheNextApplied) {
+  const auto directory = make_memory_directory();
+  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  const std::string bytes = encode(five_files());
+  ASSERT_TRUE((*file)->write_at(0, bytes));
+  JournalTrailer trailer(**file, parse_journal(bytes));
+  const auto unflushed = [&] {
+    return parse_journal(*(*file)->read_at(0, 1 << 20U)).journal.unflushed_boot;
+  };
+  ASSERT_TRUE(trailer.applied("boot-1"));
+  EXPECT_EQ(unflushed(), std::nullopt);
+  ASSERT_TRUE(trailer.unflushed("boot-1"));
+  EXPECT_EQ(unflushed(), "boot-1");
+  ASSERT_TRUE(trailer.applied("boot-2"));
+  EXPECT_EQ(unflushed(), std::nullopt);
+}
+
 /// A journal in a file, judged through a window that is smaller than it.
 JournalVerdict judge_file(std::string_view bytes, ImageUse use) {
   const auto directory = make_memory_directory();

@@ -47,7 +47,7 @@ TEST(Leftovers, OldStagesGoAndHeldOnesStay) {
   put_file(state->root(), "format.0000", "left by a kill");
   put_file(state->root(), "wait/0000", "");
   const SystemClock clock;
-  const auto lock = WriterLock::take(*state, clock, std::chrono::milliseconds(0));
+  auto lock = WriterLock::take(*state, clock, std::chrono::milliseconds(0));
   ASSERT_TRUE(lock);
   // A memory tree's clock stands in 2001: everything in it is old.
   const auto dry = clear_leftovers(*workspace, *state, *lock, clock, std::chrono::hours(1), true);
@@ -130,19 +130,149 @@ TEST(Retire, AFileThatIsGoneSinceIsFlushedWithEverything) {
                           [](const auto& call) { return call.name == "sync_file_system"; }));
 }
 
-TEST(Retire, AFlushThatFailsKeepsTheJournal) {
+/// A committed "a" and "dir/b" whose first flush, when they are retired, fails.
+class UnflushedCommit : public testing::Test {
+ protected:
+  void SetUp() override { commit_and_fail(); }
+
+  void commit_and_fail() {
+    plan_ = std::make_shared<FaultPlan>();
+    workspace_ = make_fault_directory(make_memory_directory(), plan_);
+    plan_->os_error = EIO;
+    plan_->is_lasting = true;
+    plan_->affects = [](const FaultCall& call) { return call.is_sync(); };
+    put_file(*workspace_, "a", "old");
+    put_file(*workspace_, "dir/c", "another's");
+    const auto proposal = ChangeBuilder(*workspace_).write("a", "1").write("dir/b", "2").proposal();
+    ASSERT_TRUE(publish(*workspace_, proposal));
+    fail_syncs(true);
+    EXPECT_EQ(retire_all(*workspace_).error().os_error, EIO);
+    fail_syncs(false);
+    ASSERT_EQ(pending(), 1U);
+  }
+
+  void fail_syncs(bool fails) {
+    plan_->calls.clear();
+    plan_->at = fails ? 1 : 0;
+    plan_->has_failed = false;
+  }
+  [[nodiscard]] size_t pending() const {
+    const auto state = StateDirectory::open(*workspace_);
+    return journal_ids((*state)->journals())->size();
+  }
+  [[nodiscard]] uint64_t inode(std::string_view path) const {
+    return workspace_->stat(rel(path))->inode;
+  }
+
+  std::shared_ptr<FaultPlan> plan_;
+  std::unique_ptr<Directory> workspace_;
+};
+
+// The kernel tells a failed write-back once: flushing the same inode again would succeed falsely.
+TEST_F(UnflushedCommit, IsWrittenAnewBeforeItIsFlushedAgain) {
+  const TreePicture committed = picture_of(*workspace_);
+  for (int failures = 0; failures < 3; ++failures) {
+    const uint64_t a = inode("a");
+    const uint64_t b = inode("dir/b");
+    const bool fails = failures < 2;
+    // The first flush of what is retired: the new files are flushed one by one before it.
+    plan_->affects = [](const FaultCall& call) { return call.is_sync() && call.path == "a"; };
+    fail_syncs(fails);
+    EXPECT_EQ(reopen(*workspace_).has_value(), !fails);
+    EXPECT_NE(inode("a"), a);
+    EXPECT_NE(inode("dir/b"), b);
+    EXPECT_EQ(picture_of(*workspace_), committed);
+  }
+  EXPECT_EQ(pending(), 0U);
+}
+
+TEST_F(UnflushedCommit, WaitsForARecovery) {
+  const uint64_t a = inode("a");
+  ASSERT_TRUE(retire_all(*workspace_));
+  EXPECT_EQ(pending(), 1U);
+  EXPECT_EQ(inode("a"), a);
+}
+
+TEST_F(UnflushedCommit, IsWrittenAnewByTheNextCommitToo) {
+  const uint64_t a = inode("a");
+  ASSERT_TRUE(publish(*workspace_, ChangeBuilder(*workspace_).write("c", "3").proposal()));
+  EXPECT_NE(inode("a"), a);
+  EXPECT_EQ(pending(), 1U);
+}
+
+TEST_F(UnflushedCommit, LeavesAloneWhatTheUserChangedSince) {
+  save_file(*workspace_, "a", "mine");
+  put_file(*workspace_, "a.old", "old");
+  const uint64_t a = inode("a");
+  const uint64_t b = inode("dir/b");
+  const auto report = reopen(*workspace_);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(inode("a"), a);
+  EXPECT_NE(inode("dir/b"), b);
+  EXPECT_EQ(read_file(*workspace_, rel("a"), 100).value(), "mine");
+  EXPECT_EQ(pending(), 0U);
+}
+
+TEST_F(UnflushedCommit, ADryRunTellsWhatWouldBeWritten) {
+  const uint64_t a = inode("a");
+  const auto report = reopen(*workspace_, kBoot, true);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(
+      std::count_if(report->actions.begin(), report->actions.end(),
+                    [](const auto& action) { return action.kind == RecoveryAction::Kind::kPut; }),
+      2);
+  EXPECT_EQ(inode("a"), a);
+}
+
+TEST_F(UnflushedCommit, SurvivesAKillBeforeEveryCallOfItsRecovery) {
+  const TreePicture committed = picture_of(*workspace_);
+  size_t kills = 0;
+  for (bool was_killed = true; was_killed; ++kills) {
+    commit_and_fail();
+    const uint64_t a = inode("a");
+    plan_->calls.clear();
+    plan_->at = kills + 1;
+    plan_->kills = true;
+    static_cast<void>(reopen(*workspace_));
+    was_killed = plan_->is_dead;
+    plan_->is_dead = false;
+    plan_->at = 0;
+    ASSERT_TRUE(reopen(*workspace_)) << kills;
+    ASSERT_TRUE(retire_all(*workspace_)) << kills;
+    EXPECT_EQ(picture_of(*workspace_), committed) << kills;
+    EXPECT_NE(inode("a"), a) << kills;
+    EXPECT_EQ(pending(), 0U) << kills;
+  }
+  EXPECT_GT(kills, 50U);
+}
+
+TEST_F(UnflushedCommit, AfterARebootTheDiskTellsAndNothingIsWritten) {
+  const uint64_t a = inode("a");
+  ASSERT_TRUE(reopen(*workspace_, "the-next-boot"));
+  EXPECT_EQ(inode("a"), a);
+  EXPECT_EQ(pending(), 0U);
+}
+
+TEST(Recovery, NeverFlushesAJournalWhoseFlushMayHaveFailed) {
   auto plan = std::make_shared<FaultPlan>();
   const auto workspace = make_fault_directory(make_memory_directory(), plan);
-  ASSERT_TRUE(publish(*workspace, ChangeBuilder(*workspace).write("a", "1").proposal()));
-  plan->at = 1;
-  plan->os_error = EIO;
-  plan->is_lasting = true;
-  plan->affects = [](const FaultCall& call) { return call.is_sync(); };
-  plan->calls.clear();
-  EXPECT_FALSE(retire_all(*workspace));
+  PublisherOptions options = test_options();
+  options.before_apply = [&] { plan->at = plan->calls.size() + 1; };
+  plan->kills = true;
+  EXPECT_FALSE(publish(*workspace, ChangeBuilder(*workspace).write("a", "1").proposal(), options));
+  plan->is_dead = false;
+  plan->kills = false;
+  plan->at = 0;
   const auto state = StateDirectory::open(*workspace);
-  ASSERT_TRUE(state && *state);
-  EXPECT_EQ(journal_ids((*state)->journals())->size(), 1U);
+  const auto ids = journal_ids((*state)->journals());
+  ASSERT_EQ(ids->size(), 1U);
+  const auto inode = [&](const Directory& directory) {
+    return directory.stat(journal_name(ids->front()))->inode;
+  };
+  const uint64_t written = inode((*state)->journals());
+  ASSERT_TRUE(reopen(*workspace));
+  EXPECT_NE(inode((*state)->undo()), written);
+  EXPECT_EQ(read_file(*workspace, rel("a"), 100).value(), "1");
 }
 
 TEST(Publisher, ChangesNoPathBeforeTheJournalAndItsDirectoryAreSynced) {

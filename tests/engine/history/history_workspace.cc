@@ -49,8 +49,7 @@ TxId HistoryWorkspace::publish(const Proposal& proposal, CommitMeta meta) {
 }
 
 void HistoryWorkspace::retire_all() const {
-  const WriterLock lock =
-      must_have(WriterLock::take(*state_, clock_, std::chrono::milliseconds(1000)));
+  WriterLock lock = must_have(WriterLock::take(*state_, clock_, std::chrono::milliseconds(1000)));
   const auto pending = must_have(journal_ids(state_->journals()));
   (void)must_have(retire(root(), *state_, lock, pending, current_boot_id()));
 }
