@@ -71,7 +71,7 @@ compare:  ## measure beside git and patch, in one run; writes build/compare.md
 
 fuzz:  ## build the fuzz targets with clang and run each for FUZZ_SECONDS
 	@mkdir -p build-fuzz && $(call configure,build-fuzz,--preset fuzz)
-	@$(call compile,build-fuzz)
+	@$(call compile,build-fuzz) --target fuzz_targets
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
 differential:  ## hold galley to git apply and patch over real packages (npm); writes build/differential.md

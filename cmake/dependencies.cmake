@@ -58,8 +58,8 @@ galley_archive(yaml-cpp yaml yaml-cpp)
 galley_archive(pugixml::pugixml pugixml pugixml)
 galley_archive(SQLite::SQLite3 sqlite sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
 
-# Debian has no archive of fmt and of toml++. That of fmt is made here; toml++ is used by two sources
-# only, which take it as headers.
+# Debian has no archive of fmt and of toml++. That of fmt is made here; toml++ is used by one source
+# only, which takes it as headers.
 if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
   add_library(galley_archive_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cc)
   target_include_directories(galley_archive_fmt SYSTEM PUBLIC

@@ -1,7 +1,11 @@
 #include "engine/policy/toml_document.h"
 
 #include <fmt/core.h>
-#include <toml++/toml.h>
+
+#include <stdexcept>
+#include <variant>
+
+#include "engine/policy/toml_library.h"
 
 namespace galley {
 namespace {
@@ -58,6 +62,17 @@ TomlNode converted(const toml::node& node) {
   return out;
 }
 
+std::variant<toml::table, TomlProblem> parse(std::string_view text) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    const auto& at = error.source().begin;
+    return TomlProblem{at.line, at.column, std::string(error.description())};
+  } catch (const std::logic_error& error) {
+    return TomlProblem{0, 0, error.what()};
+  }
+}
+
 }  // namespace
 
 const TomlNode* TomlNode::find(std::string_view key) const {
@@ -87,18 +102,20 @@ std::string_view TomlNode::kind_name() const {
   return "a value";
 }
 
+std::optional<TomlProblem> find_toml_problem(std::string_view text) {
+  auto parsed = parse(text);
+  if (auto* problem = std::get_if<TomlProblem>(&parsed)) return std::move(*problem);
+  return {};
+}
+
 Result<TomlNode> parse_toml(std::string_view text, std::string_view file) {
-  try {
-    return converted(toml::parse(text, file));
-  } catch (const toml::parse_error& error) {
-    const auto& at = error.source().begin;
-    return fail(ErrorKind::kInvalid, "config.syntax",
-                fmt::format("{}:{}:{}: {}", file, at.line, at.column, error.description()),
-                std::string(file));
-  } catch (const std::exception& error) {
-    return fail(ErrorKind::kInvalid, "config.syntax", fmt::format("{}: {}", file, error.what()),
-                std::string(file));
-  }
+  const auto parsed = parse(text);
+  if (const auto* table = std::get_if<toml::table>(&parsed)) return converted(*table);
+  const auto& problem = std::get<TomlProblem>(parsed);
+  const std::string place =
+      problem.line == 0 ? "" : fmt::format(":{}:{}", problem.line, problem.column);
+  return fail(ErrorKind::kInvalid, "config.syntax",
+              fmt::format("{}{}: {}", file, place, problem.text), std::string(file));
 }
 
 }  // namespace galley

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,16 @@ struct TomlEntry {
   std::string key;
   TomlNode value;
 };
+
+/// Why a document is not TOML, and where.
+struct TomlProblem {
+  uint32_t line = 0;    ///< 1-based; 0 when the parser cannot tell
+  uint32_t column = 0;  ///< 1-based, in characters
+  std::string text;     ///< one phrase
+};
+
+/// Nothing when it is TOML 1.0.
+[[nodiscard]] std::optional<TomlProblem> find_toml_problem(std::string_view text);
 
 /// Parses TOML 1.0 (toml++ 3.3).
 /// Errors: kInvalid, reason `config.syntax`, message `FILE:LINE:COLUMN: …`.

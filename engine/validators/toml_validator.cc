@@ -1,5 +1,4 @@
-#include <toml++/toml.h>
-
+#include "engine/policy/toml_document.h"
 #include "engine/validators/builtin_validators.h"
 #include "engine/validators/file_validator.h"
 
@@ -16,12 +15,8 @@ class TomlValidator final : public FileValidator {
 
  protected:
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    try {
-      const toml::table document = toml::parse(file.text);
-      static_cast<void>(document);
-    } catch (const toml::parse_error& error) {
-      const auto& at = error.source().begin;
-      sink.add("toml.syntax", at.line, at.column, std::string(error.description()),
+    if (const auto problem = find_toml_problem(file.text)) {
+      sink.add("toml.syntax", problem->line, problem->column, problem->text,
                "make it valid TOML 1.0");
     }
     return {};

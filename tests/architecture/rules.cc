@@ -52,7 +52,7 @@ const std::vector<Door>& doors() {
       {"git2", {"staging/git/"}},
       {"valijson/", {"tools/schema"}},
       {"re2/", {"staging/text/", "tools/", "engine/validators/"}},
-      {"toml++/", {"engine/policy/", "engine/validators/"}},
+      {"toml++/", {"engine/policy/"}},
       {"yaml-cpp/", {"engine/validators/"}},
       {"pugixml.hpp", {"engine/validators/"}},
       {"sqlite3.h", {"engine/history/"}},

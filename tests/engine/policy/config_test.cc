@@ -124,6 +124,14 @@ TEST(Config, SyntaxErrorHasLineAndColumn) {
   EXPECT_EQ(reason_of("a = 1\na = 2\n"), "config.syntax");
 }
 
+// toml++ 3.3 asserts what such a document breaks.
+TEST(Config, AHostileTableHeaderIsAnError) {
+  for (const auto* header : {"[[[a]]]", "[\x0f", "[=", "[[=", "[[[]]"}) {
+    EXPECT_THAT(error_of(header), StartsWith("galley.toml:1:")) << header;
+    EXPECT_EQ(reason_of(header), "config.syntax") << header;
+  }
+}
+
 TEST(Config, UnknownKeyIsRefusedWithASuggestion) {
   const std::string error = error_of("[policy]\ndefualt = \"deny\"\n");
   EXPECT_THAT(error, StartsWith("galley.toml:2:1: unknown key `policy.defualt`"));

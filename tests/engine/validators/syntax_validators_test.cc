@@ -84,9 +84,11 @@ TEST_F(SyntaxValidators, Toml) {
   propose("a.toml", "a = 1\nb = = 2\n");
   propose("ok.toml", "[a]\nb = \"c\"\n");
   propose("deep.toml", "a = " + std::string(100'000, '['));
+  propose("header.toml", "\n\n[[[a]]]\n");
   const auto report = run();
-  ASSERT_EQ(report.findings.size(), 2U);
+  ASSERT_EQ(report.findings.size(), 3U);
   EXPECT_EQ(report.findings[0].line, 2U);
+  EXPECT_EQ(report.findings[2].line, 3U);
 }
 
 TEST_F(SyntaxValidators, Yaml) {
