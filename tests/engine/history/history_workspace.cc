@@ -36,7 +36,7 @@ void list_tree(const Directory& root, const RelPath& at, std::map<std::string, s
 
 }  // namespace
 
-TxId HistoryWorkspace::publish(const Proposal& proposal, CommitMeta meta) {
+TxId HistoryWorkspace::publish(const Proposal& proposal, const CommitMeta& meta) {
   PublisherOptions options;
   options.durability = Durability::kNone;
   Publisher publisher(root(), clock_, options);

@@ -37,21 +37,21 @@ class HistoryWorkspace {
   [[nodiscard]] bool exists(std::string_view path) const { return temp_.exists(path); }
 
   /// Commits what `stage` does to an overlay.
-  TxId commit(const std::function<void(Overlay&)>& stage, CommitMeta meta = {}) {
+  TxId commit(const std::function<void(Overlay&)>& stage, const CommitMeta& meta = {}) {
     Overlay overlay(root(), make_memory_store(), clock_);
     stage(overlay);
-    return publish(Proposal::freeze(overlay), std::move(meta));
+    return publish(Proposal::freeze(overlay), meta);
   }
-  TxId commit_file(std::string_view path, std::string content, CommitMeta meta = {}) {
+  TxId commit_file(std::string_view path, std::string content, const CommitMeta& meta = {}) {
     return commit(
         [&](Overlay& overlay) {
           ASSERT_TRUE(overlay.write(rel(path), std::move(content)).has_value());
         },
-        std::move(meta));
+        meta);
   }
 
   /// Through the gate and the publisher; throws when one of them says no.
-  TxId publish(const Proposal& proposal, CommitMeta meta);
+  TxId publish(const Proposal& proposal, const CommitMeta& meta);
   /// Moves every journal to `undo/`.
   void retire_all() const;
 

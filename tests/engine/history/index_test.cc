@@ -58,7 +58,7 @@ class IndexTest : public testing::Test {
     meta.agent = std::move(agent);
     meta.tool = "apply";
     meta.message = std::move(message);
-    workspace_.commit(stage, std::move(meta));
+    workspace_.commit(stage, meta);
   }
   std::unique_ptr<HistoryIndex> open() {
     auto index = HistoryIndex::open(workspace_.history());
