@@ -60,7 +60,7 @@ class StoredStageTest : public testing::Test {
   }
   LeftoverReport collect(std::chrono::hours max_age) {
     const StateDirectory there = state();
-    const auto lock = WriterLock::take(there, clock_, kAtOnce);
+    auto lock = WriterLock::take(there, clock_, kAtOnce);
     GALLEY_CHECK(lock.has_value());
     auto report = clear_leftovers(*root_, there, *lock, clock_, max_age, false);
     GALLEY_CHECK(report.has_value());
@@ -228,7 +228,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfTheLastOnesEndGcClearsTheContents) {
       if (stage) static_cast<void>(StoredStage::remove(*there, *std::move(stage)));
     }
     const StateDirectory there = open_state(*root);
-    const auto lock = WriterLock::take(there, clock_, kAtOnce);
+    auto lock = WriterLock::take(there, clock_, kAtOnce);
     ASSERT_TRUE(lock);
     ASSERT_TRUE(clear_leftovers(*root, there, *lock, clock_, kEverything, false));
     for (const char* folder : {"stage", "contents"}) {
