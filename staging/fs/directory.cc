@@ -5,6 +5,7 @@
 namespace galley {
 namespace {
 
+constexpr size_t kFirstReadBytes = 4096;  ///< of a file that does not say its size
 constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 
 /// Directories nested deeper than any RelPath could name are not ours to delete.
@@ -60,7 +61,7 @@ Result<std::string> read_file(const Directory& directory, const RelPath& path, u
   if (stat.size > max_bytes) return too_large();
   // Files of /proc say size 0, and a file may grow while we read: only a short read is the end.
   std::string content;
-  size_t want = static_cast<size_t>(stat.size) + 1;
+  size_t want = stat.size == 0 ? kFirstReadBytes : static_cast<size_t>(stat.size) + 1;
   while (true) {
     GALLEY_ASSIGN(std::string chunk, file->read_at(content.size(), want));
     const bool at_end = chunk.size() < want;
