@@ -1,0 +1,82 @@
+"""What tests with a hostile workspace need: a namespace of their own, two users, a home for each.
+
+A test file that ends in `hostile.main()` runs twice when root starts it: as root and as another user.
+Both runs have their own mount namespace, in which the whole machine is read-only but one new tmpfs.
+Started by anybody else it runs once, as that user.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import GALLEY, ROOT, SystemCase
+
+OTHER_USER = 54321  # an id that no account has
+IS_ROOT = os.geteuid() == 0
+
+_INSIDE = "GALLEY_HOSTILE_TEST_INSIDE"
+# Nothing outside the new tmpfs can be written from here on, whatever a test makes a program do. The
+# sources and the program are mounted below it too: the other user may not reach where they lie.
+_ENTER = """
+set -e
+scratch=$1 sources=$2 programs=$3; shift 3
+mount -t tmpfs -o mode=1777,size=4g tmpfs "$scratch"
+mkdir "$scratch/sources" "$scratch/programs"
+mount --bind "$sources" "$scratch/sources"
+mount --bind "$programs" "$scratch/programs"
+while read -r _ point _; do
+  case $point in "$scratch" | /proc | /proc/* | /sys | /sys/* | /dev | /dev/*) ;;
+    *) mount -o remount,bind,ro "$point" ;;
+  esac
+done < /proc/self/mounts
+cd "$scratch"
+exec "$@"
+"""
+
+
+def main():
+    if not IS_ROOT or os.environ.get(_INSIDE):
+        unittest.main()
+        return
+    with tempfile.TemporaryDirectory(prefix="galley-hostile-") as scratch:
+        os.chmod(scratch, 0o755)
+        script = Path(scratch) / "sources" / Path(sys.argv[0]).resolve().relative_to(ROOT)
+        environment = {**os.environ, _INSIDE: "1", "HOME": scratch, "TMPDIR": scratch,
+                       "GALLEY": str(Path(scratch) / "programs" / Path(GALLEY).name)}
+        other = ["setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
+        statuses = []
+        for name, user in (("root", []), ("another user", other)):
+            print(f"--- as {name}", file=sys.stderr, flush=True)
+            command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _ENTER, "sh", scratch,
+                       str(ROOT), str(Path(GALLEY).parent), *user, "/usr/bin/python3", "-B", str(script),
+                       *sys.argv[1:]]
+            statuses.append(subprocess.run(command, env=environment, check=False).returncode)
+    sys.exit(1 if any(statuses) else 0)
+
+
+class HostileCase(SystemCase):
+    """A SystemCase whose user has a home of its own below the scratch folder, empty at first."""
+
+    def setUp(self):
+        super().setUp()
+        self.home = self.scratch / "home"
+        self.home.mkdir(mode=0o700)
+        self.environment = {
+            "HOME": str(self.home),
+            "XDG_STATE_HOME": str(self.home / ".local" / "state"),
+            "XDG_CONFIG_HOME": str(self.home / ".config"),
+        }
+
+    def galley(self, *arguments, env=None, **options):
+        return super().galley(*arguments, env={**self.environment, **(env or {})}, **options)
+
+    def write(self, name, text, mode=0o644):
+        """Writes a file below the workspace, behind Galley's back."""
+        path = self.work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(mode)
+        return path
