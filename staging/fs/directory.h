@@ -28,6 +28,7 @@ struct FileStat {
   uint64_t mount = 0;  ///< mount id, 0 where the kernel does not tell
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
+  int64_t birth_ns = 0;  ///< when the object was made, 0 where the file system does not tell
 
   bool operator==(const FileStat&) const = default;
 };

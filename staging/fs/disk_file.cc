@@ -176,7 +176,9 @@ bool disk_stat(int directory, const char* name, FileStat& result) {
   struct statx status {};
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
   if (*name == '\0') flags |= AT_EMPTY_PATH;
-  if (statx(directory, name, flags, STATX_BASIC_STATS | STATX_MNT_ID, &status) != 0) return false;
+  if (statx(directory, name, flags, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &status) != 0) {
+    return false;
+  }
   result.kind = kind_of(status.stx_mode);
   result.mode = status.stx_mode & kPermissionBits;
   result.uid = status.stx_uid;
@@ -189,6 +191,7 @@ bool disk_stat(int directory, const char* name, FileStat& result) {
   result.mount = (status.stx_mask & STATX_MNT_ID) != 0 ? status.stx_mnt_id : 0;
   result.mtime_ns = to_ns(status.stx_mtime);
   result.ctime_ns = to_ns(status.stx_ctime);
+  result.birth_ns = (status.stx_mask & STATX_BTIME) != 0 ? to_ns(status.stx_btime) : 0;
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "staging/fs/memory_directory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -342,8 +344,10 @@ MemoryNodePtr MemoryTree::make_node(FileKind kind, uint32_t mode) {
   auto node = std::make_shared<MemoryNode>();
   node->kind = kind;
   node->mode = mode;
+  node->uid = ::geteuid();
+  node->gid = ::getegid();
   node->inode = next_inode++;
-  node->mtime_ns = node->ctime_ns = ++now_ns;
+  node->mtime_ns = node->ctime_ns = node->birth_ns = ++now_ns;
   return node;
 }
 

@@ -147,6 +147,7 @@ FileStat memory_stat(const MemoryNode& node) {
   stat.mount = 1;
   stat.mtime_ns = node.mtime_ns;
   stat.ctime_ns = node.ctime_ns;
+  stat.birth_ns = node.birth_ns;
   return stat;
 }
 

@@ -21,6 +21,7 @@ struct MemoryNode {
   uint64_t inode = 0;
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
+  int64_t birth_ns = 0;
   std::string content;  ///< bytes of a file, target of a symbolic link
   std::map<std::string, std::string> attributes;
   std::map<std::string, std::shared_ptr<MemoryNode>, std::less<>> entries;

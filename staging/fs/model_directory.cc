@@ -26,6 +26,7 @@ void PowerLossModel::capture(const MemoryNodePtr& node) {
   durable.uid = node->uid;
   durable.gid = node->gid;
   durable.mtime_ns = node->mtime_ns;
+  durable.birth_ns = node->birth_ns;
   durable.content = node->content;
   durable.attributes = node->attributes;
   dirty_.erase(node->inode);
@@ -48,7 +49,10 @@ void PowerLossModel::learn(const MemoryNodePtr& node) {
   Durable& durable = disk_[node->inode];
   durable.kind = node->kind;
   durable.mode = node->mode;
+  durable.uid = node->uid;
+  durable.gid = node->gid;
   durable.mtime_ns = node->mtime_ns;
+  durable.birth_ns = node->birth_ns;
   // The target of a link is part of its inode and comes with its name.
   if (node->kind == FileKind::kSymlink) durable.content = node->content;
 }
@@ -166,6 +170,7 @@ std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk, uint64_t roo
     node->gid = durable.gid;
     node->inode = inode;
     node->mtime_ns = node->ctime_ns = durable.mtime_ns;
+    node->birth_ns = durable.birth_ns;
     node->content = durable.content;
     tree->used_bytes += node->content.size();
     node->attributes = durable.attributes;

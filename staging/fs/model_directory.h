@@ -56,6 +56,7 @@ class PowerLossModel final : public MemoryObserver {
     FileKind kind = FileKind::kRegular;
     uint32_t mode = 0, uid = 0, gid = 0;
     int64_t mtime_ns = 0;
+    int64_t birth_ns = 0;
     std::string content;
     std::map<std::string, std::string> attributes;
     std::map<std::string, uint64_t> entries;

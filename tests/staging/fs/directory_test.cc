@@ -177,6 +177,18 @@ TEST_P(DirectoryFacts, ModesAndAttributesAreKept) {
   EXPECT_THAT(*root_->attributes(path("a")), testing::Not(testing::Contains(attribute)));
 }
 
+TEST_P(DirectoryFacts, ARenameKeepsTheBirthTimeAndInode) {
+  ASSERT_TRUE(root_->make_directory(path("d"), 0700));
+  const FileStat made = *root_->stat(path("d"));
+  put(*root_, "d/f", "changes the directory");
+  ASSERT_TRUE(root_->rename(path("d"), *root_, path("e"), RenameMode::kReplace));
+  const FileStat moved = *root_->stat(path("e"));
+  EXPECT_EQ(moved.inode, made.inode);
+  EXPECT_EQ(moved.birth_ns, made.birth_ns);
+  ASSERT_TRUE(root_->make_directory(path("d"), 0700));
+  EXPECT_NE(root_->stat(path("d"))->inode, made.inode);
+}
+
 TEST_P(DirectoryFacts, ListIsSortedAndTellsKinds) {
   put(*root_, "b", "");
   ASSERT_TRUE(root_->make_directory(path("c"), 0755));
