@@ -304,6 +304,11 @@ class CommandLine {
     App* init = add("init", "Write a galley.toml for what is found here", kCareGroup);
     init->add_flag("-n,--dry-run", args_.dry_run, "Print it instead");
     init->add_flag("--force", args_.force, "Replace an existing one");
+    App* trust =
+        add("trust", "Let what galley.toml runs or widens count, as it stands", kCareGroup);
+    trust->add_flag("--show", args_.show, "Only show it, with its hash for GALLEY_TRUST");
+    trust->add_flag("--list", args_.list, "What you trust, everywhere");
+    trust->add_flag("--revoke", args_.revoke, "Trust this workspace no longer");
     App* recover = add("recover", "Finish or take back what a crash left", kCareGroup);
     recover->add_flag("-n,--dry-run", args_.dry_run, "Only say what it would do");
     App* gc = add("gc", "Clear what dead processes and old history left", kCareGroup);

@@ -94,6 +94,9 @@ struct Arguments {
   bool all = false;
   bool force = false;
   bool repair = false;
+  bool list = false;      ///< trust --list
+  bool show = false;      ///< trust --show
+  bool revoke = false;    ///< trust --revoke
   bool fix = false;       ///< validate --fix
   bool bisect = false;    ///< validate --bisect
   uint32_t budget_s = 0;  ///< validate --budget; 0: the default

@@ -10,11 +10,23 @@
 namespace galley {
 namespace {
 
+/// What init wrote is known: it need not be looked at once more.
+Result<void> trust_written(Session& session, const Workspace& workspace, const std::string& text) {
+  GALLEY_ASSIGN(const Config config, parse_config(text, kConfigFileName));
+  const TrustPart part = trust_part_of(config);
+  if (part.is_empty()) return {};
+  return record_trust(session.user(),
+                      {workspace.root_path(), part.hash(), workspace.clock().wall_ns()});
+}
+
 Result<int> init(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string text, recommended_config(workspace->root()));
-  if (!arguments.dry_run) GALLEY_TRY(write_config(workspace->root(), text, arguments.force));
+  if (!arguments.dry_run) {
+    GALLEY_TRY(write_config(workspace->root(), text, arguments.force));
+    GALLEY_TRY(trust_written(session, *workspace, text));
+  }
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.init/1"},
                        {"ok", true},

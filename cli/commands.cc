@@ -34,6 +34,7 @@ constexpr std::array kCommands = {
     Row{"query", "", run_query},
     Row{"at", "", run_at},
     Row{"init", "", run_init},
+    Row{"trust", "", run_trust},
     Row{"recover", "", run_recover},
     Row{"gc", "", run_gc},
     Row{"doctor", "", run_doctor},

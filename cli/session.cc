@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "staging/sandbox/command_runner.h"
+#include "staging/fs/controlling_terminal.h"
 
 namespace galley {
 
@@ -23,22 +22,29 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.config_file = arguments_->global.config;
     options.approver = approver();
     options.recovers = recovers;
+    GALLEY_ASSIGN(user_, load_user_settings());
+    options.user = user_;
     GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
+    for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
   }
   return workspace_.get();
 }
 
-/// Asks on the terminal; with no terminal there is nobody to ask, which the gate takes as a no.
+/// Asks at the controlling terminal; with none there is nobody to ask, which the gate takes as a
+/// no. What is piped into us is no answer: it may be an agent's.
 Approver Session::approver() {
   if (is_json() || !terminal_->is_error_terminal()) return {};
   return [](const ApprovalQuestion& question) -> Result<ApprovalAnswer> {
+    auto terminal = ControllingTerminal::open();
+    if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
+    std::string text;
     for (const Judgement& judgement : question.judgements) {
-      std::cerr << printable(judgement.message) << '\n';
+      text += printable(judgement.message) + "\n";
     }
-    std::cerr << "Commit proposal " << question.proposal.hex().substr(0, 12) << "? [y/N] "
-              << std::flush;
-    std::string answer;
-    std::getline(std::cin, answer);
+    GALLEY_TRY((*terminal)->write(text));
+    GALLEY_ASSIGN(
+        const std::string answer,
+        (*terminal)->ask("Commit proposal " + question.proposal.hex().substr(0, 12) + "? [y/N] "));
     return ApprovalAnswer{question.proposal, answer == "y" || answer == "yes", "terminal"};
   };
 }

@@ -24,6 +24,10 @@ class Session {
   /// The same without recovering first, for the commands that tell what recovery would do.
   Result<Workspace*> open_without_recovery();
 
+  /// Whether a person's words need no terminal here; where their own configuration is looked for.
+  [[nodiscard]] bool is_unattended() const { return user_.config.unattended; }
+  [[nodiscard]] const UserSettings& user() const { return user_; }
+
   /// Says what went wrong, as text or as the JSON document; returns the exit status.
   int report(const Error& error);
   /// The exit status, or what report() says of the error.
@@ -50,7 +54,7 @@ class Session {
 
   const Arguments* arguments_;
   Terminal* terminal_;
-  std::unique_ptr<CommandRunner> runner_;
+  UserSettings user_;
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Progress> progress_;
 };

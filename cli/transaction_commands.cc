@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/person.h"
 #include "cli/render.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
@@ -161,6 +162,7 @@ Result<int> approve(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ContentId proposal, approved_proposal(session, *workspace));
   const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
+  GALLEY_TRY(need_person(session, "", "Approve proposal " + proposal.hex() + " and nothing else?"));
   GALLEY_TRY(workspace->approve(proposal, by));
   if (session.is_json()) {
     session.print(Json{

@@ -7,8 +7,8 @@
 #include "engine/commit/publisher.h"
 #include "engine/history/rebase.h"
 #include "engine/pipeline/approvals.h"
+#include "engine/pipeline/hooks.h"
 #include "engine/validators/factory.h"
-#include "staging/sandbox/host_process.h"
 
 namespace galley {
 namespace {
@@ -32,17 +32,6 @@ AuditEvent event_of(std::string kind, const Proposal& proposal, const Transactio
   event.proposal = proposal.id().hex();
   event.input = summary_of(proposal);
   return event;
-}
-
-/// A watcher's hook cannot change the outcome of a commit: what goes wrong is a warning.
-void run_hook(const std::vector<std::string>& command, std::vector<std::string>& failures) {
-  auto process = HostProcess::start(command);
-  auto status = process ? (*process)->wait() : Result<int>(process.error());
-  if (!status) {
-    failures.push_back("hook: " + status.error().message);
-  } else if (*status != 0) {
-    failures.push_back("the hook " + command[0] + " ended with " + std::to_string(*status));
-  }
 }
 
 Result<void> record_refusal(WorkspaceState& workspace, const Preview& preview,
@@ -73,12 +62,9 @@ Result<PublishOutcome> publish(WorkspaceState& workspace, const Proposal& propos
   options.hard_links = config.hard_links;
   options.lock_timeout = std::chrono::milliseconds(config.lock_timeout_ms);
   std::vector<std::string> hook_failures;
-  const auto hook = [&](const std::vector<std::string>& command) -> std::function<void()> {
-    if (command.empty()) return {};
-    return [&hook_failures, command] { run_hook(command, hook_failures); };
-  };
-  options.before_apply = hook(config.before_apply);
-  options.after_apply = hook(config.after_apply);
+  ApplyHooks hooks = apply_hooks(workspace, hook_failures);
+  options.before_apply = std::move(hooks.before);
+  options.after_apply = std::move(hooks.after);
   Publisher publisher(*workspace.root, workspace.clock(), options);
   GALLEY_ASSIGN(PublishOutcome outcome, publisher.publish(proposal, approval, meta));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {

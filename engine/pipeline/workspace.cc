@@ -7,6 +7,7 @@
 #include "engine/commit/recovery.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/find_root.h"
 #include "engine/pipeline/guarded_runner.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
@@ -16,22 +17,6 @@
 namespace galley {
 namespace {
 
-/// The nearest directory upwards that says it is a workspace, else `start` itself.
-Result<std::string> find_root(const std::string& start) {
-  static constexpr std::string_view kMarks[] = {".galley", kConfigFileName, ".git"};
-  for (std::string path = start;;) {
-    GALLEY_ASSIGN(const auto directory, open_disk_directory(path));
-    for (const std::string_view mark : kMarks) {
-      GALLEY_ASSIGN(const RelPath name, RelPath::parse(mark));
-      GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
-      if (stat.kind != FileKind::kAbsent) return path;
-    }
-    const size_t slash = path.rfind('/');
-    if (path == "/" || slash == std::string::npos) return start;
-    path = slash == 0 ? "/" : path.substr(0, slash);
-  }
-}
-
 Result<Config> read_config(const Directory& root, const std::string& file) {
   if (file.empty()) return load_config(root);
   GALLEY_ASSIGN(const std::string text, read_host_file(file, limits::kMaxConfigBytes));
@@ -39,6 +24,18 @@ Result<Config> read_config(const Directory& root, const std::string& file) {
 }
 
 }  // namespace
+
+Result<void> WorkspaceState::judge_trust() {
+  trust_part = trust_part_of(config);
+  GALLEY_ASSIGN(const bool counts, is_trusted(options.user, root_path, trust_part));
+  if (counts) return {};
+  take_trust_away(config);
+  std::string all;
+  for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
+  notices.push_back(config.file + " asks for what nobody trusted, so it does not count: " + all +
+                    ". Look at it with: galley trust");
+  return {};
+}
 
 Result<void> WorkspaceState::need_state() {
   if (!state_directory) {
@@ -121,10 +118,13 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     return fail(ErrorKind::kUsage, "workspace.not_found",
                 "there is no directory '" + path + "' to work in", path);
   }
-  GALLEY_ASSIGN(state->root_path, find_root(*start));
+  GALLEY_ASSIGN(FoundRoot found, find_root(*start, options.user.config));
+  state->root_path = std::move(found.path);
+  state->notices = std::move(found.notices);
   GALLEY_ASSIGN(state->root, open_disk_directory(state->root_path));
   GALLEY_ASSIGN(state->config, read_config(*state->root, options.config_file));
   state->options = std::move(options);
+  GALLEY_TRY(state->judge_trust());
   GALLEY_ASSIGN(state->state_directory, StateDirectory::open(*state->root));
   if (state->state_directory) {
     GALLEY_TRY(state->need_state());
@@ -170,6 +170,8 @@ Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry();
 const std::string& Workspace::root_path() const { return state_->root_path; }
 const Directory& Workspace::root() const { return *state_->root; }
 const Config& Workspace::config() const { return state_->config; }
+const TrustPart& Workspace::trust_part() const { return state_->trust_part; }
+const std::vector<std::string>& Workspace::notices() const { return state_->notices; }
 const Clock& Workspace::clock() const { return state_->clock(); }
 
 }  // namespace galley

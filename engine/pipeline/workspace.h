@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/tx_id.h"
 #include "engine/pipeline/transaction.h"
+#include "engine/pipeline/trust.h"
 #include "engine/policy/config.h"
 #include "engine/policy/gate.h"
 #include "staging/fs/directory.h"
@@ -27,6 +28,9 @@ struct WorkspaceOptions {
   CommandRunner* runner = nullptr;  ///< for commands and command validators; null: none can run
   const Clock* clock = nullptr;     ///< null: the machine's
   bool recovers = true;             ///< false: leave what a crash left, to look at it first
+  /// What the person said outside the workspace (load_user_settings); by default nothing, so that
+  /// nothing which the workspace's configuration executes or widens counts.
+  UserSettings user;
 };
 
 /// One open stored transaction, for `status`.
@@ -46,11 +50,10 @@ struct StageStatus {
 /// Ownership: owns the root's descriptor, the configuration and the standard tools.
 /// Threads:   one thread at a time; open it once more for another thread.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, and everything
-///            load_config says.
+///            find_root, load_config and is_trusted say.
 class Workspace {
  public:
-  /// Opens the workspace that `path` lies in: the nearest directory, from `path` upwards, that has
-  /// a `.galley`, a `galley.toml` or a `.git`, else `path` itself.
+  /// Opens the workspace that `path` lies in (find_root.h has the rules).
   static Result<std::unique_ptr<Workspace>> open(const std::string& path,
                                                  WorkspaceOptions options = {});
   ~Workspace();
@@ -88,7 +91,12 @@ class Workspace {
 
   [[nodiscard]] const std::string& root_path() const;
   [[nodiscard]] const Directory& root() const;
+  /// What counts of the configuration: what nobody trusted is taken out of it (trust_part.h).
   [[nodiscard]] const Config& config() const;
+  /// The part that has to be trusted, as the configuration has it.
+  [[nodiscard]] const TrustPart& trust_part() const;
+  /// What was not believed when it was opened, a line each.
+  [[nodiscard]] const std::vector<std::string>& notices() const;
   [[nodiscard]] const Clock& clock() const;
 
  private:

@@ -20,6 +20,8 @@ struct WorkspaceState {
   std::string root_path;
   std::unique_ptr<Directory> root;
   Config config;
+  TrustPart trust_part;              ///< of the configuration as it stands in the file
+  std::vector<std::string> notices;  ///< what was not believed
   WorkspaceOptions options;
   SystemClock system_clock;
   std::optional<StateDirectory> state_directory;  ///< absent until something must be kept
@@ -43,6 +45,8 @@ struct WorkspaceState {
   /// Makes `.galley` when there is none.
   Result<void> need_state();
   Result<const ToolRegistry*> need_registry();
+  /// Takes out of the configuration what nobody trusted.
+  Result<void> judge_trust();
   /// Finishes or takes back what a crash left, and puts lost audit records back.
   Result<void> recover();
   Result<size_t> restore_audit();

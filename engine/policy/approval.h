@@ -36,6 +36,7 @@ struct ValidatorRun {
   size_t findings = 0;
   int64_t elapsed_ms = 0;
   bool was_cached = false;
+  std::string reason;   ///< of the Error when it could not run
   std::string message;  ///< why it could not run
 };
 

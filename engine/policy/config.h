@@ -95,6 +95,7 @@ struct ValidatorConfig {
   std::vector<std::string> agents;       ///< empty: everyone
   Severity severity = Severity::kError;  ///< kError blocks, kWarning and kNote only tell
   uint32_t line = 0;
+  bool is_trusted = true;  ///< false: a command that nobody trusted; it is never run
 
   // Built-in validators; 0 or empty where one does not use it.
   uint64_t max_bytes = 0;             ///< size
@@ -185,6 +186,9 @@ struct Config {
   CommitConfig commit;
   SandboxConfig sandbox;
   EditsConfig edits;
+  /// What of it executes or widens and was not trusted, a line each: it does not count
+  /// (trust_part.h). Empty when all of it counts.
+  std::vector<std::string> not_trusted;
 };
 
 /// One key of galley.toml, as the parser knows it; docs/configuration.md is held to this list.

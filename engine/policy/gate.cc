@@ -50,6 +50,10 @@ std::string policy_message(const PolicyReport& report) {
 std::optional<Refusal> refusal_of(const std::vector<ValidatorOutcome>& outcomes) {
   for (const auto& outcome : outcomes) {
     if (outcome.run.outcome != ValidatorRun::Outcome::kUnavailable) continue;
+    if (outcome.run.reason == kNotTrusted) {
+      return refuse("gate.not_trusted", fmt::format("validator `{}` was not run: {}",
+                                                    outcome.run.name, outcome.run.message));
+    }
     return refuse("gate.validator_unavailable",
                   fmt::format("validator `{}` could not judge: {}. What cannot be judged is "
                               "refused; mend the validator or its entry in galley.toml.",

@@ -2,6 +2,7 @@
 
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -26,6 +27,9 @@ struct ValidatorReport {
   std::vector<Finding> findings;
   bool was_cached = false;
 };
+
+/// The reason of an Error of a validator that needs a person's trust before it may run.
+inline constexpr std::string_view kNotTrusted = "trust.needed";
 
 /// Judges the proposed tree and returns findings; it never writes.
 ///

@@ -18,11 +18,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kDeadlineLook{20};
 
-ValidatorOutcome unavailable(const Validator& validator, std::string why) {
+ValidatorOutcome unavailable(const Validator& validator, std::string why, std::string reason) {
   ValidatorOutcome outcome;
   outcome.run.name = validator.name();
   outcome.run.outcome = ValidatorRun::Outcome::kUnavailable;
   outcome.run.message = std::move(why);
+  outcome.run.reason = std::move(reason);
   return outcome;
 }
 
@@ -37,13 +38,14 @@ Result<ValidatorReport> validate_caught(Validator& validator, const ValidatorCon
 }
 
 ValidatorOutcome run_one(Validator& validator, const ValidatorContext& context) {
-  if (context.should_stop()) return unavailable(validator, "was not started in time");
+  if (context.should_stop())
+    return unavailable(validator, "was not started in time", "validator.stopped");
   const auto begin = context.clock.steady();
   auto report = validate_caught(validator, context);
   const auto elapsed = context.clock.steady() - begin;
   ValidatorOutcome outcome;
   if (!report) {
-    outcome = unavailable(validator, report.error().message);
+    outcome = unavailable(validator, report.error().message, report.error().reason);
   } else {
     outcome.run.name = validator.name();
     outcome.run.was_cached = report->was_cached;

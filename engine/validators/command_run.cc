@@ -111,6 +111,15 @@ std::vector<Command> commands_of(const ValidatorConfig& config, const std::vecto
   return commands;
 }
 
+Error not_trusted(const ValidatorConfig& config) {
+  std::string command;
+  for (const std::string& word : config.command) command += (command.empty() ? "" : " ") + word;
+  return {ErrorKind::kRefused, std::string(kNotTrusted),
+          fmt::format("it would run `{}`, which nobody trusted; look at it with: galley trust",
+                      printable(command, kLastWordsBytes)),
+          "", 0};
+}
+
 std::string last_words(const CommandResult& result) {
   const std::string errors = result.standard_error.text();
   const std::string output = result.standard_output.text();

@@ -27,6 +27,9 @@ enum class RunEnd : uint8_t {
 /// Errors: it could not judge: a limit, a signal, a status that is neither; with its last words.
 [[nodiscard]] Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result);
 
+/// The Error (kRefused `trust.needed`) for a command that nobody trusted: what it would run.
+[[nodiscard]] Error not_trusted(const ValidatorConfig& config);
+
 /// The last lines of what a command said, for a message.
 [[nodiscard]] std::string last_words(const CommandResult& result);
 

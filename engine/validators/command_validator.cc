@@ -36,6 +36,7 @@ class CommandValidator final : public Validator {
  private:
   /// What one tree made the command say.
   using Findings = std::vector<Finding>;
+  Result<ValidatorReport> untrusted() const;
   Result<Findings> run_on(const ValidatorContext& context);
   Result<void> run_one(const Command& command, Overlay& overlay, const ProposedTree& tree,
                        Findings& findings);
@@ -50,6 +51,7 @@ class CommandValidator final : public Validator {
 };
 
 Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& context) {
+  if (!config_.is_trusted) return untrusted();
   if (parts_.runner == nullptr) {
     return fail(ErrorKind::kRefused, "sandbox.unavailable",
                 "commands cannot be run here; `galley doctor` says why");
@@ -74,6 +76,17 @@ Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& conte
   }
   if (key) parts_.cache->put(*key, findings);
   return ValidatorReport{std::move(findings), false};
+}
+
+/// One that could not have refused only tells that it was not run.
+Result<ValidatorReport> CommandValidator::untrusted() const {
+  Error error = not_trusted(config_);
+  if (config_.severity == Severity::kError) return fail(std::move(error));
+  Finding finding;
+  finding.rule = config_.name + ".not_trusted";
+  finding.severity = config_.severity;
+  finding.message = std::move(error.message);
+  return ValidatorReport{{std::move(finding)}, false};
 }
 
 Result<CommandValidator::Findings> CommandValidator::run_on(const ValidatorContext& context) {

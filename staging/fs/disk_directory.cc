@@ -429,4 +429,15 @@ Result<std::unique_ptr<Directory>> open_disk_directory(const std::string& path,
   return std::unique_ptr<Directory>(std::make_unique<DiskDirectory>(Descriptor(fd), resolution));
 }
 
+Result<std::unique_ptr<Directory>> make_disk_directory(const std::string& path, uint32_t mode) {
+  for (size_t at = 0; at != std::string::npos;) {
+    at = path.find('/', at + 1);
+    const std::string ancestor = path.substr(0, at);
+    if (::mkdir(ancestor.c_str(), mode) != 0 && errno != EEXIST && errno != EISDIR) {
+      return os_error(errno, "cannot make directory", ancestor);
+    }
+  }
+  return open_disk_directory(path);
+}
+
 }  // namespace galley

@@ -19,6 +19,10 @@ enum class PathResolution : uint8_t {
 Result<std::unique_ptr<Directory>> open_disk_directory(
     const std::string& path, PathResolution resolution = PathResolution::kBest);
 
+/// The same, making what is missing of an absolute path with this mode: for what Galley keeps in
+/// the home of its user.
+Result<std::unique_ptr<Directory>> make_disk_directory(const std::string& path, uint32_t mode);
+
 /// Whether the kernel resolved paths by openat2 (true) or we walk (false); for `doctor` and tests.
 [[nodiscard]] bool has_openat2();
 

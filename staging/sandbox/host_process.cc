@@ -57,22 +57,35 @@ class SpawnedProcess final : public HostProcess {
   int status_ = 0;
 };
 
+/// posix_spawn takes them as char*, and changes nothing.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  return pointers;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::string>& argv) {
+Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::string>& argv,
+                                                        const HostProcessOptions& options) {
   if (argv.empty()) return fail(ErrorKind::kUsage, "host.no_program", "no program was named");
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(os_error(errno, "making a pipe for", argv[0]));
-  std::vector<char*> arguments;
-  arguments.reserve(argv.size() + 1);
-  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  std::vector<char*> arguments = pointers_to(argv);
   arguments.push_back(nullptr);
+  std::vector<char*> environment = pointers_to(options.environment);
+  for (char** one = environ; *one != nullptr; ++one) environment.push_back(*one);
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  if (!options.directory.empty()) {
+    posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
+  }
   posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
   pid_t pid = -1;
-  const int code =
-      ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  const int code = ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(),
+                                  environment.data());
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[0]);
   if (code != 0) {

@@ -9,6 +9,12 @@
 
 namespace galley {
 
+/// How such a program is started.
+struct HostProcessOptions {
+  std::string directory;                 ///< its working directory; empty: ours
+  std::vector<std::string> environment;  ///< NAME=value, beside our own
+};
+
 /// A program of the user's own choosing that runs outside every sandbox, with the user's rights and
 /// environment: a pager, a hook around the apply step. Never a command that an agent named.
 ///
@@ -17,7 +23,8 @@ namespace galley {
 class HostProcess {
  public:
   /// Starts `argv` (found on PATH) with a pipe as its standard input; output goes where ours goes.
-  static Result<std::unique_ptr<HostProcess>> start(const std::vector<std::string>& argv);
+  static Result<std::unique_ptr<HostProcess>> start(const std::vector<std::string>& argv,
+                                                    const HostProcessOptions& options = {});
   virtual ~HostProcess() = default;
 
   /// False when it no longer reads (a pager that was quit): not an error.

@@ -1,0 +1,101 @@
+#include "engine/pipeline/find_root.h"
+
+#include <cerrno>
+#include <optional>
+
+#include "engine/commit/state_directory.h"
+#include "engine/pipeline/trust.h"
+#include "engine/policy/config.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/owner.h"
+
+namespace galley {
+namespace {
+
+/// What marks a directory as a root.
+struct Marks {
+  bool has_git = false;
+  bool has_state = false;
+  bool has_config = false;
+  /// The first of configuration, state and their folder that another user owns; empty: none.
+  std::string foreign;
+  uint32_t foreign_uid = 0;
+};
+
+Result<FileStat> stat_of(const Directory& directory, std::string_view name) {
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+  return directory.stat(path);
+}
+
+Result<Marks> marks_of(const std::string& path) {
+  GALLEY_ASSIGN(const auto directory, open_disk_directory(path));
+  GALLEY_ASSIGN(const FileStat git, stat_of(*directory, ".git"));
+  GALLEY_ASSIGN(const FileStat state, stat_of(*directory, StateDirectory::kName));
+  GALLEY_ASSIGN(const FileStat config, stat_of(*directory, kConfigFileName));
+  GALLEY_ASSIGN(const FileStat folder, directory->stat(RelPath::root()));
+  Marks marks;
+  marks.has_git = git.kind != FileKind::kAbsent;
+  marks.has_state = state.kind != FileKind::kAbsent;
+  marks.has_config = config.kind != FileKind::kAbsent;
+  const auto check = [&](bool counts, const FileStat& stat, const std::string& name) {
+    if (!counts || !marks.foreign.empty() || is_believed_owner(stat.uid)) return;
+    marks.foreign = name;
+    marks.foreign_uid = stat.uid;
+  };
+  const std::string prefix = path == "/" ? path : path + "/";
+  check(marks.has_config, config, prefix + std::string(kConfigFileName));
+  check(marks.has_state, state, prefix + std::string(StateDirectory::kName));
+  check(marks.has_config || marks.has_state, folder, path);
+  return marks;
+}
+
+std::string owner_text(const Marks& marks) {
+  return "'" + marks.foreign + "' belongs to another user (" + std::to_string(marks.foreign_uid) +
+         ")";
+}
+
+std::string way_out(const std::string& root) {
+  return "to believe it, add \"" + root + "\" to safe_directories in your own configuration";
+}
+
+std::optional<std::string> parent_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (path == "/" || slash == std::string::npos) return {};
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+Result<FoundRoot> find_root(const std::string& start, const UserConfig& user) {
+  FoundRoot found{start, {}};
+  std::optional<std::string> configured;
+  std::optional<Error> refused;
+  for (std::optional<std::string> path = start; path; path = parent_of(*path)) {
+    auto seen = marks_of(*path);
+    // What may not be looked into marks nothing for this user.
+    if (!seen && *path != start && seen.error().os_error == EACCES) continue;
+    GALLEY_ASSIGN(const Marks marks, std::move(seen));
+    const bool is_root = marks.has_git || marks.has_state;
+    if (!marks.foreign.empty() && !is_safe_directory(user, *path)) {
+      if (*path == start) {
+        refused =
+            Error{ErrorKind::kRefused, "workspace.foreign_owner",
+                  owner_text(marks) + "; nothing is read from it: " + way_out(*path), *path, 0};
+        if (is_root) return fail(*refused);
+      } else {
+        found.notices.push_back(owner_text(marks) + " and was passed by: " + way_out(*path));
+      }
+      continue;
+    }
+    if (is_root) {
+      found.path = *path;
+      return found;
+    }
+    if (marks.has_config) configured = *path;
+  }
+  if (configured) found.path = *configured;
+  if (refused && found.path == start) return fail(*refused);
+  return found;
+}
+
+}  // namespace galley

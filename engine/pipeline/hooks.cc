@@ -1,0 +1,64 @@
+#include "engine/pipeline/hooks.h"
+
+#include <algorithm>
+
+#include "engine/pipeline/workspace_state.h"
+#include "staging/fs/host_file.h"
+#include "staging/sandbox/host_process.h"
+
+namespace galley {
+namespace {
+
+using HookCommand = std::vector<std::string>;
+
+Result<int> run_on_host(const HookCommand& command, const std::string& root) {
+  for (const std::string& word : command) {
+    const auto real = word.starts_with('/') ? absolute_path(word) : Result<std::string>("");
+    if (!is_at_or_below(word, root) && !(real && is_at_or_below(*real, root))) continue;
+    return fail(ErrorKind::kRefused, "hook.inside_workspace",
+                "it was not run, because " + word + " lies inside the workspace");
+  }
+  HostProcessOptions options;
+  options.directory = "/";
+  options.environment = {"GALLEY_WORKSPACE=" + root};
+  GALLEY_ASSIGN(const auto process, HostProcess::start(command, options));
+  return process->wait();
+}
+
+Result<int> run_in_sandbox(const HookCommand& hook, WorkspaceState& workspace) {
+  Overlay unchanged(*workspace.root, make_memory_store(), workspace.clock());
+  Command command;
+  command.argv = hook;
+  command.effects = EffectsRule::kDrop;
+  GALLEY_ASSIGN(const CommandResult result, workspace.need_runner("")->run(command, unchanged));
+  if (result.breach) return fail(result.breach->error());
+  constexpr int kSignalBase = 128;
+  return result.exit_code.value_or(kSignalBase + result.exit_signal.value_or(0));
+}
+
+void tell(const HookCommand& command, const Result<int>& status,
+          std::vector<std::string>& failures) {
+  if (!status) {
+    failures.push_back("the hook " + command.front() + ": " + status.error().message);
+  } else if (*status != 0) {
+    failures.push_back("the hook " + command.front() + " ended with " + std::to_string(*status));
+  }
+}
+
+}  // namespace
+
+ApplyHooks apply_hooks(WorkspaceState& workspace, std::vector<std::string>& failures) {
+  const auto hook = [&](const HookCommand& own, const HookCommand& of_workspace) {
+    if (own.empty() && of_workspace.empty()) return std::function<void()>();
+    return std::function<void()>([&workspace, &failures, own, of_workspace] {
+      if (!own.empty()) tell(own, run_on_host(own, workspace.root_path), failures);
+      if (of_workspace.empty()) return;
+      tell(of_workspace, run_in_sandbox(of_workspace, workspace), failures);
+    });
+  };
+  const UserConfig& user = workspace.options.user.config;
+  const CommitConfig& commit = workspace.config.commit;
+  return {hook(user.before_apply, commit.before_apply), hook(user.after_apply, commit.after_apply)};
+}
+
+}  // namespace galley

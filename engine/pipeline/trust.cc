@@ -1,0 +1,212 @@
+#include "engine/pipeline/trust.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/limits.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/owner.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kTrustFolderMode = 0700;
+constexpr uint32_t kTrustFileMode = 0600;
+constexpr uint64_t kMaxTrustBytes = uint64_t{64} << 10U;
+constexpr const char* kTrustFormat = "galley.trust/1";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+/// The XDG base directory specification: a relative path is not taken.
+std::string base_folder(const char* variable, const char* below_home) {
+  const std::string named = environment(variable);
+  if (named.starts_with('/')) return named + "/galley";
+  const std::string home = environment("HOME");
+  return home.starts_with('/') ? home + below_home + "/galley" : std::string();
+}
+
+Result<std::vector<ContentId>> hashes_of(const std::string& text) {
+  std::vector<ContentId> hashes;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_of(", ", at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    const auto hash = ContentId::from_hex(word);
+    if (!hash) {
+      return fail(ErrorKind::kInvalid, "trust.bad_hash",
+                  "GALLEY_TRUST takes hashes of 64 hexadecimal digits with commas between them, as "
+                  "`galley trust --show` prints them");
+    }
+    hashes.push_back(*hash);
+  }
+  return hashes;
+}
+
+/// nullptr where the folder is missing.
+Result<std::unique_ptr<Directory>> open_if_there(const std::string& path) {
+  auto opened = open_disk_directory(path);
+  const bool is_missing = !opened && (opened.error().kind == ErrorKind::kNotFound ||
+                                      opened.error().reason == "path.not_directory");
+  if (is_missing) return std::unique_ptr<Directory>();
+  return opened;
+}
+
+Result<UserConfig> read_user_config(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  GALLEY_ASSIGN(const auto folder, open_if_there(path.substr(0, slash)));
+  if (folder == nullptr) return UserConfig();
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
+  auto file = folder->open_file(name, OpenMode::kRead);
+  if (!file && file.error().kind == ErrorKind::kNotFound) return UserConfig();
+  if (!file) return fail(file.error());
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+  if (!is_believed_owner(stat.uid)) {
+    return fail(ErrorKind::kRefused, "config.foreign_owner",
+                path + " belongs to another user (" + std::to_string(stat.uid) +
+                    "); your own configuration has to be yours");
+  }
+  GALLEY_ASSIGN(const std::string text, read_file(*folder, name, limits::kMaxConfigBytes));
+  return parse_user_config(text, path);
+}
+
+Result<RelPath> record_name(const std::string& root) {
+  return RelPath::parse(ContentId::of(root).hex());
+}
+
+std::optional<TrustRecord> parse_record(const std::string& text) {
+  try {
+    const auto document = nlohmann::json::parse(text);
+    if (document.at("format") != kTrustFormat) return {};
+    const auto hash = ContentId::from_hex(document.at("hash").get<std::string>());
+    if (!hash) return {};
+    return TrustRecord{document.at("root").get<std::string>(), *hash,
+                       document.at("given_ns").get<int64_t>()};
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+/// A record that is not there, not ours or not readable trusts nothing.
+Result<std::optional<TrustRecord>> read_record(const Directory& folder, const RelPath& name) {
+  auto file = folder.open_file(name, OpenMode::kRead);
+  if (!file && file.error().kind == ErrorKind::kNotFound) return std::optional<TrustRecord>();
+  if (!file) return fail(file.error());
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+  if (!is_believed_owner(stat.uid) || stat.size > kMaxTrustBytes) {
+    return std::optional<TrustRecord>();
+  }
+  GALLEY_ASSIGN(const std::string text, (*file)->read_at(0, stat.size));
+  return parse_record(text);
+}
+
+}  // namespace
+
+bool is_at_or_below(std::string_view path, std::string_view folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  if (!path.starts_with(folder)) return false;
+  return path.size() == folder.size() || folder == "/" || path[folder.size()] == '/';
+}
+
+bool is_safe_directory(const UserConfig& config, std::string_view root) {
+  const auto names = [&](std::string_view entry) {
+    if (entry == "*") return true;
+    if (!entry.ends_with("/*")) return entry == root;
+    entry.remove_suffix(2);
+    return is_at_or_below(root, entry) && root != entry;
+  };
+  return std::any_of(config.safe_directories.begin(), config.safe_directories.end(), names);
+}
+
+Result<UserSettings> load_user_settings() {
+  UserSettings settings;
+  const std::string config_folder = base_folder("XDG_CONFIG_HOME", "/.config");
+  const std::string state_folder = base_folder("XDG_STATE_HOME", "/.local/state");
+  if (!config_folder.empty()) settings.config_path = config_folder + "/config.toml";
+  if (!state_folder.empty()) settings.trust_path = state_folder + "/trust";
+  GALLEY_ASSIGN(settings.trusted, hashes_of(environment("GALLEY_TRUST")));
+  if (!settings.config_path.empty()) {
+    GALLEY_ASSIGN(settings.config, read_user_config(settings.config_path));
+  }
+  return settings;
+}
+
+Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
+                        const TrustPart& part) {
+  if (part.is_empty() || settings.trusts_workspaces) return true;
+  const ContentId hash = part.hash();
+  const auto& given = settings.trusted;
+  if (std::find(given.begin(), given.end(), hash) != given.end()) return true;
+  const auto& folders = settings.config.trusted_folders;
+  // A configuration of the person's that lies inside the workspace is anybody's who edits there.
+  if (!is_at_or_below(settings.config_path, root) &&
+      std::any_of(folders.begin(), folders.end(),
+                  [&](const std::string& folder) { return is_at_or_below(root, folder); })) {
+    return true;
+  }
+  if (settings.trust_path.empty() || is_at_or_below(settings.trust_path, root)) return false;
+  GALLEY_ASSIGN(const auto folder, open_if_there(settings.trust_path));
+  if (folder == nullptr) return false;
+  GALLEY_ASSIGN(const RelPath name, record_name(root));
+  GALLEY_ASSIGN(const auto record, read_record(*folder, name));
+  return record && record->hash == hash;
+}
+
+Result<void> record_trust(const UserSettings& settings, const TrustRecord& record) {
+  if (settings.trust_path.empty() || is_at_or_below(settings.trust_path, record.root)) {
+    return fail(ErrorKind::kRefused, "trust.no_place",
+                settings.trust_path.empty()
+                    ? std::string("there is no home directory to record a trust in: set HOME or "
+                                  "XDG_STATE_HOME, or give GALLEY_TRUST")
+                    : "trust is recorded in " + settings.trust_path +
+                          ", inside the workspace itself, where every edit could forge it: set "
+                          "XDG_STATE_HOME to a folder outside, or give GALLEY_TRUST");
+  }
+  GALLEY_ASSIGN(const auto folder, make_disk_directory(settings.trust_path, kTrustFolderMode));
+  GALLEY_ASSIGN(const RelPath name, record_name(record.root));
+  GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(name.str() + ".new"));
+  const nlohmann::ordered_json document = {{"format", kTrustFormat},
+                                           {"root", record.root},
+                                           {"hash", record.hash.hex()},
+                                           {"given_ns", record.given_ns}};
+  GALLEY_ASSIGN(const auto file, folder->open_file(fresh, OpenMode::kOpenOrCreate, kTrustFileMode));
+  GALLEY_TRY(file->truncate(0));
+  using Handler = nlohmann::json::error_handler_t;
+  GALLEY_TRY(file->write_at(0, document.dump(-1, ' ', false, Handler::replace) + "\n"));
+  return folder->rename(fresh, *folder, name, RenameMode::kReplace);
+}
+
+Result<std::vector<TrustRecord>> list_trust(const UserSettings& settings) {
+  std::vector<TrustRecord> records;
+  if (settings.trust_path.empty()) return records;
+  GALLEY_ASSIGN(const auto folder, open_if_there(settings.trust_path));
+  if (folder == nullptr) return records;
+  GALLEY_ASSIGN(const auto entries, folder->list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name || !ContentId::from_hex(entry.name)) continue;
+    GALLEY_ASSIGN(auto record, read_record(*folder, *name));
+    if (record) records.push_back(*std::move(record));
+  }
+  std::sort(records.begin(), records.end(),
+            [](const TrustRecord& a, const TrustRecord& b) { return a.root < b.root; });
+  return records;
+}
+
+Result<bool> revoke_trust(const UserSettings& settings, const std::string& root) {
+  if (settings.trust_path.empty()) return false;
+  GALLEY_ASSIGN(const auto folder, open_if_there(settings.trust_path));
+  if (folder == nullptr) return false;
+  GALLEY_ASSIGN(const RelPath name, record_name(root));
+  auto removed = folder->remove_file(name);
+  if (removed) return true;
+  if (removed.error().kind == ErrorKind::kNotFound) return false;
+  return fail(removed.error());
+}
+
+}  // namespace galley

@@ -1,0 +1,228 @@
+#include "engine/policy/trust_part.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/utf8.h"
+
+namespace galley {
+namespace {
+
+constexpr unsigned char kFirstPrintable = 0x20;
+constexpr unsigned char kLastPrintable = 0x7e;
+
+/// The code point of a well-formed sequence of `length` bytes.
+uint32_t code_point(std::string_view bytes, size_t length) {
+  constexpr uint32_t kPayload = 0x3f;
+  constexpr std::array<uint32_t, 5> kFirstMask = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  uint32_t value = static_cast<uint8_t>(bytes[0]) & kFirstMask[length];
+  for (size_t i = 1; i < length; ++i) {
+    value = value << 6U | (static_cast<uint8_t>(bytes[i]) & kPayload);
+  }
+  return value;
+}
+
+/// A TOML basic string in printable ASCII. TOML is UTF-8, so every text of a configuration has one.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const auto byte = static_cast<unsigned char>(c);
+    const size_t length = std::max<size_t>(1, utf8_sequence_length(text, at));
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (byte >= kFirstPrintable && byte <= kLastPrintable) {
+      out += c;
+    } else {
+      out += fmt::format("\\U{:08X}", code_point(text.substr(at), length));
+    }
+    at += length;
+  }
+  return out + '"';
+}
+
+template <class List, class Text>
+std::string array_of(const List& list, Text text) {
+  std::string out;
+  for (const auto& one : list) out += (out.empty() ? "" : ", ") + text(one);
+  return "[" + out + "]";
+}
+
+std::string array_of(const std::vector<std::string>& texts) { return array_of(texts, quoted); }
+
+std::string inline_table(const std::map<std::string, std::string>& texts) {
+  std::string out;
+  for (const auto& [name, value] : texts) {
+    out += (out.empty() ? "" : ", ") + quoted(name) + " = " + quoted(value);
+  }
+  return "{" + out + "}";
+}
+
+std::string_view parser_name(OutputParser parser) {
+  static constexpr std::array<std::string_view, 5> kNames = {"none", "gcc", "regex", "sarif",
+                                                             "junit"};
+  return kNames[static_cast<size_t>(parser)];
+}
+
+std::string_view severity_name(Severity severity) {
+  static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
+  return kNames[static_cast<size_t>(severity)];
+}
+
+/// Everything of a command validator: which files, which answers count and where it is cached bear
+/// on what runs as much as the command itself.
+std::string validator_text(const ValidatorConfig& one) {
+  std::string text = "[[validator]]\n";
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += fmt::format("{} = {}\n", key, value);
+  };
+  const auto number = [](int value) { return std::to_string(value); };
+  add("name", quoted(one.name));
+  add("command", array_of(one.command));
+  if (one.has_paths) {
+    add("paths", array_of(one.paths.globs(), [](const Glob& glob) { return quoted(glob.text()); }));
+  }
+  add("agents", array_of(one.agents));
+  add("severity", quoted(severity_name(one.severity)));
+  add("per_file", one.is_per_file ? "true" : "false");
+  add("timeout_ms", std::to_string(one.timeout_ms));
+  add("max_output_bytes", std::to_string(one.max_output_bytes));
+  add("parser", quoted(parser_name(one.parser)));
+  if (!one.parser_regex.empty()) add("parser_regex", quoted(one.parser_regex));
+  if (!one.parser_file.empty()) add("parser_file", quoted(one.parser_file));
+  add("only_new", one.only_new ? "true" : "false");
+  add("fix", one.fix ? "true" : "false");
+  add("ok_exit", array_of(one.ok_exit, number));
+  add("findings_exit", array_of(one.findings_exit, number));
+  add("keep", array_of(one.keep));
+  add("inputs", array_of(one.inputs));
+  add("cache", one.is_cached ? "true" : "false");
+  add("network", one.allows_network ? "true" : "false");
+  add("environment", inline_table(one.environment));
+  return text;
+}
+
+/// `word word`, cut where a notice has no more room.
+std::string command_line(const std::vector<std::string>& command) {
+  constexpr size_t kMaxShown = 60;
+  std::string line;
+  for (const std::string& word : command) {
+    const std::string shown = quoted(word);
+    const bool is_plain = word.size() + 2 == shown.size() && word.find(' ') == word.npos;
+    line += (line.empty() ? "" : " ") + (is_plain ? word : shown);
+  }
+  return line.size() <= kMaxShown ? line : line.substr(0, kMaxShown) + "...";
+}
+
+/// The sandbox's limits; one above its built-in value gives commands more than everybody has.
+struct WideLimit {
+  std::string_view key;
+  uint64_t (*get)(const SandboxConfig&);
+  void (*reset)(SandboxConfig&);
+};
+
+template <auto Member>
+constexpr WideLimit wide_limit(std::string_view key) {
+  return {key, [](const SandboxConfig& sandbox) { return static_cast<uint64_t>(sandbox.*Member); },
+          [](SandboxConfig& sandbox) { sandbox.*Member = SandboxConfig().*Member; }};
+}
+
+constexpr std::array kWideLimits = {
+    wide_limit<&SandboxConfig::timeout_ms>("timeout_ms"),
+    wide_limit<&SandboxConfig::grace_ms>("grace_ms"),
+    wide_limit<&SandboxConfig::max_memory_bytes>("max_memory_bytes"),
+    wide_limit<&SandboxConfig::max_processes>("max_processes"),
+    wide_limit<&SandboxConfig::max_file_bytes>("max_file_bytes"),
+    wide_limit<&SandboxConfig::max_written_bytes>("max_written_bytes"),
+    wide_limit<&SandboxConfig::max_output_bytes>("max_output_bytes"),
+    wide_limit<&SandboxConfig::max_open_files>("max_open_files"),
+};
+
+/// 0 means that there is no limit.
+bool is_wider(uint64_t value, uint64_t standard) { return value > standard || value == 0; }
+
+void add_sandbox(const SandboxConfig& sandbox, TrustPart& part) {
+  const auto add = [&](std::string_view key, const std::string& value, const std::string& summary) {
+    part.entries.push_back({summary, fmt::format("sandbox.{} = {}\n", key, value)});
+  };
+  if (sandbox.fallback == SandboxFallback::kCopy) {
+    add("fallback", quoted("copy"), "commands without namespaces (sandbox.fallback)");
+  }
+  if (sandbox.allows_network) add("network", "true", "the network for commands (sandbox.network)");
+  if (!sandbox.environment.empty()) {
+    add("environment", array_of(sandbox.environment),
+        "variables of your environment (sandbox.environment)");
+  }
+  const SandboxConfig standard;
+  for (const WideLimit& limit : kWideLimits) {
+    const uint64_t value = limit.get(sandbox);
+    if (!is_wider(value, limit.get(standard))) continue;
+    add(limit.key, std::to_string(value), fmt::format("a wider sandbox.{}", limit.key));
+  }
+}
+
+}  // namespace
+
+std::string TrustPart::text() const {
+  std::string all;
+  for (const TrustEntry& entry : entries) all += entry.text;
+  return all;
+}
+
+TrustPart trust_part_of(const Config& config) {
+  TrustPart part;
+  const auto add_hook = [&](std::string_view key, const std::vector<std::string>& command) {
+    if (command.empty()) return;
+    part.entries.push_back({fmt::format("hook {}: {}", key, command_line(command)),
+                            fmt::format("commit.{} = {}\n", key, array_of(command))});
+  };
+  // Keys of the document before its tables, as TOML wants them.
+  add_hook("before_apply", config.commit.before_apply);
+  add_hook("after_apply", config.commit.after_apply);
+  add_sandbox(config.sandbox, part);
+  for (const ValidatorConfig& one : config.validators) {
+    if (!one.builtin.empty()) continue;
+    part.entries.push_back(
+        {fmt::format("validator {}: {}", quoted(one.name), command_line(one.command)),
+         validator_text(one)});
+  }
+  return part;
+}
+
+void take_trust_away(Config& config) {
+  for (TrustEntry& entry : trust_part_of(config).entries) {
+    config.not_trusted.push_back(std::move(entry.summary));
+  }
+  config.commit.before_apply.clear();
+  config.commit.after_apply.clear();
+  const SandboxConfig standard;
+  config.sandbox.fallback = standard.fallback;
+  config.sandbox.allows_network = standard.allows_network;
+  config.sandbox.environment.clear();
+  for (const WideLimit& limit : kWideLimits) {
+    if (is_wider(limit.get(config.sandbox), limit.get(standard))) limit.reset(config.sandbox);
+  }
+  for (ValidatorConfig& one : config.validators) one.is_trusted = !one.builtin.empty();
+}
+
+bool needs_trust(std::string_view key) {
+  static constexpr std::array<std::string_view, 5> kKeys = {
+      "commit.before_apply", "commit.after_apply", "sandbox.fallback", "sandbox.network",
+      "sandbox.environment"};
+  // Keys that only a built-in validator has; all others stand in the text of a command.
+  static constexpr std::array<std::string_view, 6> kBuiltinKeys = {
+      "validator[].builtin",  "validator[].max_bytes",  "validator[].style",
+      "validator[].patterns", "validator[].rules_file", "validator[].allow_comments"};
+  if (key.starts_with("validator[].")) {
+    return std::find(kBuiltinKeys.begin(), kBuiltinKeys.end(), key) == kBuiltinKeys.end();
+  }
+  if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) return true;
+  return std::any_of(kWideLimits.begin(), kWideLimits.end(), [&](const WideLimit& limit) {
+    return key == fmt::format("sandbox.{}", limit.key);
+  });
+}
+
+}  // namespace galley
