@@ -79,6 +79,7 @@ Result<int> trust(Session& session) {
     }
     return kExitDone;
   }
+  if (session.is_unattended() && !session.is_json()) session.print(shown_part(*workspace));
   GALLEY_TRY(need_person(session, shown_part(*workspace),
                          "Trust this, for you and this folder, as long as it stays as it is?"));
   GALLEY_TRY(record_trust(session.user(),

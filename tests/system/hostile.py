@@ -5,10 +5,14 @@ Both runs have their own mount namespace, in which the whole machine is read-onl
 Started by anybody else it runs once, as that user.
 """
 
+import fcntl
 import os
+import pty
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import unittest
 from pathlib import Path
 
@@ -70,9 +74,6 @@ class HostileCase(SystemCase):
             "XDG_CONFIG_HOME": str(self.home / ".config"),
         }
 
-    def galley(self, *arguments, env=None, **options):
-        return super().galley(*arguments, env={**self.environment, **(env or {})}, **options)
-
     def write(self, name, text, mode=0o644):
         """Writes a file below the workspace, behind Galley's back."""
         path = self.work / name
@@ -80,3 +81,46 @@ class HostileCase(SystemCase):
         path.write_text(text)
         path.chmod(mode)
         return path
+
+    def at_terminal(self, *arguments, answer="", env=None, expect=None, work=None, agent_input=b""):
+        """Runs the program with a terminal of its own, at which a person types `answer`; its streams
+        stay pipes. Returns the result; `.terminal` is what the person saw."""
+        person, terminal = pty.openpty()
+        seen = []
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+        environment = {**os.environ, **self.environment, **(env or {})}
+        process = subprocess.Popen(
+            [GALLEY, "-C", str(work or self.work), *map(str, arguments)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, preexec_fn=take_terminal,
+            pass_fds=[terminal])
+
+        def be_the_person():
+            asked = b""
+            while True:
+                try:
+                    chunk = os.read(person, 4096)
+                except OSError:  # EIO: the program has gone
+                    return
+                if not chunk:
+                    return
+                seen.append(chunk)
+                asked += chunk
+                if asked.rstrip().endswith(b"]"):
+                    os.write(person, answer.encode() + b"\n")
+                    asked = b""
+
+        watcher = threading.Thread(target=be_the_person)
+        watcher.start()
+        out, err = process.communicate(input=agent_input, timeout=120)
+        os.close(terminal)
+        watcher.join()
+        os.close(person)
+        result = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        result.terminal = b"".join(seen).decode(errors="replace").replace("\r\n", "\n")
+        if expect is not None:
+            self.assertEqual(result.returncode, expect, f"{result.terminal}\n{err.decode(errors='replace')}")
+        return result

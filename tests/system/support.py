@@ -51,10 +51,16 @@ class SystemCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
         self.work = self.scratch / "work"
         shutil.copytree(PROJECT, self.work, symlinks=True)
+        # Whoever runs these tests trusts what they write, and no terminal is there to ask at.
+        own = self.scratch / "config" / "galley" / "config.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text(f'trusted_folders = ["{self.scratch}"]\nunattended = true\n')
+        self.environment = {"XDG_CONFIG_HOME": str(self.scratch / "config"),
+                            "XDG_STATE_HOME": str(self.scratch / "state")}
 
     def galley(self, *arguments, work=None, stdin=b"", expect=None, env=None, **options):
         """Runs the program in the workspace; `expect` is the exit status or statuses it must have."""
-        environment = {**os.environ, **(env or {})}
+        environment = {**os.environ, **self.environment, **(env or {})}
         for name in ("NO_COLOR", "PAGER", "GALLEY_PAGER"):
             if not env or name not in env:
                 environment.pop(name, None)

@@ -68,6 +68,7 @@ class CommandValidatorsInTheSandbox : public ::testing::Test {
   }
   Workspace& open(WorkspaceOptions options = {}) {
     workspace_.reset();
+    options.user.trusts_workspaces = true;
     auto opened = Workspace::open(tree_.path(), std::move(options));
     EXPECT_TRUE(opened) << opened.error().message;
     workspace_ = *std::move(opened);

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "base/limits.h"
 #include "staging/fs/memory_directory.h"
 #include "support/temp_directory.h"
+#include "tests/engine/policy/documented_keys.h"
 
 namespace galley {
 namespace {
@@ -187,22 +187,8 @@ TEST(Config, LinkInPlaceOfTheFileIsRefused) {
   EXPECT_EQ(config.error().reason, "config.not_a_file");
 }
 
-/// docs/configuration.md has one table row a key: | `key` | type | `default` | meaning |
 TEST(Config, EveryKeyStandsInTheDocumentWithItsDefault) {
-  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/configuration.md");
-  std::map<std::string, std::string> documented;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("| `")) continue;
-    const size_t key_end = line.find('`', 3);
-    const size_t type_end = line.find(" | ", key_end + 4);
-    const size_t begin = line.find('`', type_end);
-    ASSERT_NE(begin, std::string::npos) << line;
-    documented[line.substr(3, key_end - 3)] =
-        line.substr(begin + 1, line.find('`', begin + 1) - begin - 1);
-  }
-  std::map<std::string, std::string> known;
-  for (const auto& key : config_keys()) known[key.key] = key.default_value;
-  EXPECT_EQ(documented, known);
+  EXPECT_EQ(documented_keys("docs/configuration.md"), keys_with_defaults(config_keys()));
 }
 
 }  // namespace

@@ -1,0 +1,161 @@
+#include "engine/policy/trust_part.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/policy/user_config.h"
+#include "tests/engine/policy/documented_keys.h"
+
+namespace galley {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kAll = R"(
+[commit]
+before_apply = ["pause", "the watcher"]
+after_apply = ["resume"]
+[sandbox]
+fallback = "copy"
+network = true
+environment = ["TOKEN"]
+timeout_ms = 600000
+max_memory_bytes = "100 GiB"
+max_written_bytes = 0
+[[validator]]
+name = "t\u202Eests\n"
+command = ["sh", "-c", "echo \"é\""]
+paths = ["*.py", "!a.py"]
+keep = ["build"]
+network = true
+[validator.environment]
+CI = "1"
+)";
+
+Config config_of(std::string_view text) {
+  auto config = parse_config(text, "galley.toml");
+  EXPECT_TRUE(config) << config.error().message;
+  return config ? *config : Config();
+}
+
+TEST(TrustPart, WhatOnlyNarrowsNeedsNoTrust) {
+  const Config config = config_of(R"(
+[policy]
+protected = ["LICENSE"]
+[agents.bot]
+capabilities = ["fs:read"]
+[[validator]]
+builtin = "json"
+[sandbox]
+timeout_ms = 1000
+deny = ["curl"]
+)");
+  EXPECT_TRUE(trust_part_of(config).is_empty());
+}
+
+TEST(TrustPart, IsTomlThatHasTheSamePart) {
+  const TrustPart part = trust_part_of(config_of(kAll));
+  const TrustPart again = trust_part_of(config_of(part.text()));
+  EXPECT_EQ(again.text(), part.text());
+  EXPECT_EQ(again.hash(), part.hash());
+}
+
+TEST(TrustPart, HoldsPrintableAsciiOnly) {
+  const std::string text = trust_part_of(config_of(kAll)).text();
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(),
+                          [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+  EXPECT_THAT(text, HasSubstr(R"("t\U0000202Eests\U0000000A")"));
+}
+
+TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
+  // Another value of each key; a key that is missing here fails the test below.
+  const std::map<std::string, std::string> others = {
+      {"commit.before_apply", "[commit]\nbefore_apply = [\"x\"]"},
+      {"commit.after_apply", "[commit]\nafter_apply = [\"x\"]"},
+      {"sandbox.fallback", "[sandbox]\nfallback = \"copy\""},
+      {"sandbox.network", "[sandbox]\nnetwork = true"},
+      {"sandbox.environment", "[sandbox]\nenvironment = [\"X\"]"},
+      {"sandbox.timeout_ms", "[sandbox]\ntimeout_ms = 900000"},
+      {"sandbox.grace_ms", "[sandbox]\ngrace_ms = 900000"},
+      {"sandbox.max_memory_bytes", "[sandbox]\nmax_memory_bytes = \"1 TiB\""},
+      {"sandbox.max_processes", "[sandbox]\nmax_processes = 9999"},
+      {"sandbox.max_file_bytes", "[sandbox]\nmax_file_bytes = \"1 TiB\""},
+      {"sandbox.max_written_bytes", "[sandbox]\nmax_written_bytes = 0"},
+      {"sandbox.max_output_bytes", "[sandbox]\nmax_output_bytes = \"1 GiB\""},
+      {"sandbox.max_open_files", "[sandbox]\nmax_open_files = 9999"},
+  };
+  const std::string empty_hash = TrustPart().hash().hex();
+  const std::string base = "[[validator]]\nname = \"n\"\ncommand = [\"c\"]\n";
+  const std::map<std::string, std::string> of_command = {
+      {"name", "name = \"m\"\ncommand = [\"c\"]"},
+      {"command", "name = \"n\"\ncommand = [\"d\"]"},
+      {"paths", base + "paths = [\"x\"]"},
+      {"agents", base + "agents = [\"x\"]"},
+      {"severity", base + "severity = \"note\""},
+      {"per_file", "name = \"n\"\ncommand = [\"c\", \"{file}\"]\nper_file = true"},
+      {"timeout_ms", base + "timeout_ms = 7"},
+      {"max_output_bytes", base + "max_output_bytes = 7"},
+      {"parser", base + "parser = \"gcc\""},
+      {"parser_regex", base + "parser = \"regex\"\nparser_regex = \"(?P<message>x)\""},
+      {"parser_file", base + "parser = \"sarif\"\nparser_file = \"x\""},
+      {"only_new", base + "only_new = true"},
+      {"fix", base + "fix = true"},
+      {"ok_exit", base + "ok_exit = [0, 1]"},
+      {"findings_exit", base + "findings_exit = [1]"},
+      {"keep", base + "keep = [\"x\"]"},
+      {"inputs", base + "inputs = [\"x\"]"},
+      {"cache", base + "cache = false"},
+      {"network", base + "network = true"},
+      {"environment", base + "environment = {X = \"1\"}"},
+  };
+  const std::string base_hash = trust_part_of(config_of(base)).hash().hex();
+  for (const ConfigKey& key : config_keys()) {
+    constexpr std::string_view kValidator = "validator[].";
+    const bool is_of_validator = key.key.starts_with(kValidator);
+    const std::string name = is_of_validator ? key.key.substr(kValidator.size()) : key.key;
+    const auto& table = is_of_validator ? of_command : others;
+    const auto other = table.find(name);
+    ASSERT_EQ(other != table.end(), needs_trust(key.key)) << key.key;
+    if (other == table.end()) continue;
+    std::string text = other->second;
+    if (is_of_validator && !text.starts_with("[[")) text = "[[validator]]\n" + text;
+    const std::string hash = trust_part_of(config_of(text)).hash().hex();
+    EXPECT_NE(hash, is_of_validator ? base_hash : empty_hash) << key.key;
+  }
+}
+
+TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
+  Config config = config_of(kAll);
+  config.sandbox.deny = {"curl"};
+  take_trust_away(config);
+  EXPECT_THAT(config.commit.before_apply, IsEmpty());
+  EXPECT_THAT(config.commit.after_apply, IsEmpty());
+  EXPECT_FALSE(config.sandbox.allows_network);
+  EXPECT_EQ(config.sandbox.fallback, SandboxFallback::kRefuse);
+  EXPECT_THAT(config.sandbox.environment, IsEmpty());
+  EXPECT_EQ(config.sandbox.timeout_ms, SandboxConfig().timeout_ms);
+  EXPECT_EQ(config.sandbox.max_written_bytes, SandboxConfig().max_written_bytes);
+  EXPECT_FALSE(config.validators.front().is_trusted);
+  EXPECT_THAT(config.sandbox.deny, ElementsAre("curl"));
+  EXPECT_TRUE(trust_part_of(config_of("")).is_empty());
+  EXPECT_EQ(config.not_trusted.size(), 9U);
+}
+
+TEST(UserConfig, EveryKeyStandsInTheDocumentWithItsDefault) {
+  EXPECT_EQ(documented_keys("docs/trust.md"), keys_with_defaults(user_config_keys()));
+}
+
+TEST(UserConfig, TakesAbsoluteFoldersAndProgramsOnly) {
+  EXPECT_TRUE(parse_user_config("trusted_folders = [\"/src\"]\nsafe_directories = [\"*\"]", "c"));
+  for (const char* bad : {"trusted_folders = [\"src\"]", "safe_directories = [\"src\"]",
+                          "[commit]\nbefore_apply = [\"sh\"]", "trusted_folder = []"}) {
+    EXPECT_FALSE(parse_user_config(bad, "c")) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace galley

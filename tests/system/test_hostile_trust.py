@@ -1,0 +1,293 @@
+"""What a workspace's configuration runs or widens counts only when a person trusted exactly that."""
+
+import json
+import os
+import shutil
+import unittest
+
+import hostile
+
+PATCH = """--- a/README.md
++++ b/README.md
+@@ -1 +1 @@
+-one
++two
+"""
+TESTS = '[[validator]]\nname = "tests"\ncommand = ["sh", "-c", "grep -q two README.md"]\n'
+
+
+class TrustCase(hostile.HostileCase):
+    def setUp(self):
+        super().setUp()
+        for path in sorted(self.work.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        self.write("README.md", "one\n")
+
+    def apply(self, **options):
+        return self.galley("apply", "-", stdin=PATCH.encode(), **options)
+
+    def reason(self, result):
+        return json.loads(result.stdout).get("reason")
+
+    def own_config(self, text):
+        path = self.home / ".config" / "galley" / "config.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def own_hook(self, text):
+        path = self.home / "hook"
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def hash(self):
+        return json.loads(self.galley("--json", "trust", "--show", expect=0).stdout)["hash"]
+
+
+class Hooks(TrustCase):
+    def test_a_hook_of_the_workspace_does_not_run_untrusted(self):
+        mark = self.scratch / "mark"
+        self.write("galley.toml", f'[commit]\nbefore_apply = ["sh", "-c", "touch {mark}"]\n')
+        result = self.apply(expect=0)
+        self.assertFalse(mark.exists())
+        self.assertIn("hook before_apply", result.stderr.decode())
+        self.assertIn("galley trust", result.stderr.decode())
+
+    def test_a_trusted_hook_of_the_workspace_runs_behind_the_walls(self):
+        mark = self.scratch / "mark"
+        self.write("galley.toml", f'[commit]\nafter_apply = ["sh", "-c", "touch {mark}; exit 7"]\n')
+        self.at_terminal("trust", answer="y", expect=0)
+        result = self.apply(expect=0)
+        self.assertIn("the hook sh ended with 7", result.stderr.decode())
+        self.assertFalse(mark.exists())
+
+    def test_a_persons_own_hook_runs_on_the_host(self):
+        hook = self.own_hook('echo "$GALLEY_WORKSPACE" > "$HOME/mark"\n')
+        self.own_config(f'[commit]\nafter_apply = ["{hook}"]\n')
+        self.apply(expect=0)
+        self.assertEqual((self.home / "mark").read_text().strip(), str(self.work))
+
+    def test_a_persons_own_hook_inside_the_workspace_does_not_run(self):
+        mark = self.scratch / "mark"
+        script = self.write("hook.sh", f"#!/bin/sh\ntouch {mark}\n", 0o755)
+        link = self.home / "link"
+        link.symlink_to(script)
+        for command in (f'["{script}"]', f'["/bin/sh", "{script}"]', f'["{link}"]'):
+            self.write("README.md", "one\n")
+            self.own_config(f"[commit]\nafter_apply = {command}\n")
+            self.assertIn("lies inside the workspace", self.apply(expect=0).stderr.decode())
+            self.assertFalse(mark.exists())
+
+
+class Validators(TrustCase):
+    def test_an_untrusted_command_is_named_and_refuses(self):
+        self.write("galley.toml", TESTS)
+        preview = self.galley("--json", "preview", "-", stdin=PATCH.encode(), expect=1)
+        document = json.loads(preview.stdout)
+        self.assertEqual(document["reason"], "gate.not_trusted")
+        self.assertIn("grep -q two README.md", document["message"])
+        self.assertIn("galley trust", document["message"])
+        self.apply(expect=1)
+        self.assertEqual((self.work / "README.md").read_text(), "one\n")
+
+    def test_a_trusted_command_judges(self):
+        self.write("galley.toml", TESTS)
+        self.at_terminal("trust", answer="y", expect=0)
+        self.apply(expect=0)
+        self.assertEqual((self.work / "README.md").read_text(), "two\n")
+
+    def test_an_untrusted_warning_only_says_that_it_was_not_run(self):
+        self.write("galley.toml", TESTS + 'severity = "warning"\n')
+        self.assertIn("which nobody trusted", self.apply(expect=0).stderr.decode())
+
+    def test_an_untrusted_fixer_is_not_run(self):
+        self.write("galley.toml", '[[validator]]\ncommand = ["sh", "-c", "echo x > README.md"]\nfix = true\n')
+        self.galley("begin", expect=0)
+        self.galley("call", "Write", json.dumps({"file_path": "README.md", "content": "two\n"}), expect=0)
+        result = self.galley("--json", "validate", "--fix", expect=1)
+        self.assertEqual(self.reason(result), "trust.needed")
+
+    def test_built_in_validators_and_rules_need_no_trust(self):
+        self.write("galley.toml", '[[validator]]\nbuiltin = "json"\n[policy]\nprotected = ["LICENSE"]\n')
+        result = self.apply(expect=0)
+        self.assertNotIn("trust", result.stderr.decode())
+
+
+class Walls(TrustCase):
+    def environment_inside(self):
+        self.galley("begin", expect=0)
+        env = {"HOSTILE_SECRET": "hunter2"}
+        return self.galley("exec", "--", "env", env=env, expect=0).stdout.decode()
+
+    def test_an_untrusted_environment_does_not_pass(self):
+        self.write("galley.toml", '[sandbox]\nenvironment = ["HOSTILE_SECRET"]\n')
+        self.assertNotIn("hunter2", self.environment_inside())
+
+    def test_a_trusted_environment_passes(self):
+        self.write("galley.toml", '[sandbox]\nenvironment = ["HOSTILE_SECRET"]\n')
+        self.at_terminal("trust", answer="y", expect=0)
+        self.assertIn("hunter2", self.environment_inside())
+
+    def test_an_untrusted_network_stays_closed(self):
+        self.write("galley.toml", "[sandbox]\nnetwork = true\n")
+        self.galley("begin", expect=0)
+        result = self.galley("--json", "exec", "--network", "--", "true", expect=1)
+        self.assertEqual(self.reason(result), "command.network_denied")
+        self.at_terminal("trust", answer="y", expect=0)
+        self.galley("exec", "--network", "--", "true", expect=0)
+
+    def test_an_untrusted_wider_limit_does_not_count(self):
+        self.write("galley.toml", "[sandbox]\nmax_open_files = 5000\n")
+        self.galley("begin", expect=0)
+        command = ("exec", "--", "sh", "-c", "ulimit -n")
+        self.assertEqual(self.galley(*command, expect=0).stdout.strip(), b"1024")
+        self.write("galley.toml", "[sandbox]\nmax_open_files = 500\n")
+        self.assertEqual(self.galley(*command, expect=0).stdout.strip(), b"500")
+
+
+class Words(TrustCase):
+    """`galley trust` is a person's word."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("galley.toml", TESTS)
+
+    def assert_not_trusted(self):
+        self.assertFalse(json.loads(self.galley("--json", "trust", "--show", expect=0).stdout)["trusted"])
+
+    def test_it_is_refused_without_a_terminal(self):
+        result = self.galley("--json", "trust", stdin=b"y\nyes\n", expect=1, start_new_session=True)
+        self.assertEqual(self.reason(result), "person.no_terminal")
+        self.assert_not_trusted()
+
+    def test_what_is_piped_in_is_no_answer(self):
+        self.at_terminal("trust", answer="n", agent_input=b"y\n", expect=1)
+        self.assert_not_trusted()
+
+    def test_it_is_refused_inside_exec(self):
+        self.galley("begin", expect=0)
+        program = os.path.abspath(hostile.GALLEY)
+        self.galley("exec", "--", program, "-C", self.work, "trust")
+        self.at_terminal("trust", answer="y", env={"GALLEY_SANDBOX": "1"}, expect=1)
+        self.assert_not_trusted()
+
+    def test_all_of_it_is_shown_and_nothing_hides(self):
+        self.write("galley.toml", '[[validator]]\nname = "t"\ncommand = ["sh", "-c", "true\\u202e # \\u001b[2K\\n"]\n')
+        result = self.at_terminal("trust", answer="n", expect=1)
+        self.assertIn(r'"true\U0000202E # \U0000001B[2K\U0000000A"', result.terminal)
+        self.assertNotIn("\x1b", result.terminal)
+
+    def test_a_change_of_the_part_ends_the_trust(self):
+        self.at_terminal("trust", answer="yes", expect=0)
+        self.write("galley.toml", TESTS + '[policy]\nprotected = ["LICENSE"]\n')
+        self.apply(expect=0)  # a rule that narrows is no part of it
+        self.write("README.md", "one\n")
+        self.write("galley.toml", TESTS.replace("grep -q", "grep  -q"))
+        self.apply(expect=1)
+
+    def test_a_trust_is_listed_and_revoked(self):
+        self.at_terminal("trust", answer="y", expect=0)
+        listed = json.loads(self.galley("--json", "trust", "--list", expect=0).stdout)["trusted"]
+        self.assertEqual([entry["root"] for entry in listed], [str(self.work)])
+        self.assertEqual((self.home / ".local/state/galley/trust").stat().st_mode & 0o777, 0o700)
+        self.galley("trust", "--revoke", expect=0)
+        self.apply(expect=1)
+
+    def test_a_trust_holds_for_one_folder(self):
+        self.at_terminal("trust", answer="y", expect=0)
+        other = self.scratch / "other"
+        other.mkdir()
+        (other / "galley.toml").write_text(TESTS)
+        (other / "README.md").write_text("one\n")
+        self.apply(work=other, expect=1)
+        self.apply(expect=0)
+
+    def test_a_hash_in_the_environment_serves_ci(self):
+        self.apply(env={"GALLEY_TRUST": "0" * 64}, expect=1)
+        self.apply(env={"GALLEY_TRUST": "0" * 64 + "," + self.hash()}, expect=0)
+        self.assertEqual(self.galley("status", env={"GALLEY_TRUST": "yes"}).returncode, 2)
+
+    def test_a_persons_own_configuration_serves_ci(self):
+        self.own_config(f'trusted_folders = ["{self.scratch}"]\n')
+        self.apply(expect=0)
+        self.own_config("unattended = true\n")
+        self.write("README.md", "one\n")
+        self.apply(expect=1)
+        self.galley("trust", expect=0, start_new_session=True)
+        self.apply(expect=0)
+
+    def test_records_inside_the_workspace_trust_nothing(self):
+        inside = {"XDG_STATE_HOME": str(self.work / "state")}
+        result = self.at_terminal("trust", answer="y", env=inside, expect=1)
+        self.assertIn("inside the workspace itself", result.stderr.decode())
+        self.own_config("")
+        config = self.work / "config" / "galley"
+        config.mkdir(parents=True)
+        (config / "config.toml").write_text(f'trusted_folders = ["{self.work}"]\n')
+        self.apply(env={"XDG_CONFIG_HOME": str(self.work / "config")}, expect=1)
+
+    def test_an_approval_is_a_persons_word(self):
+        self.write("galley.toml", '[[policy.rule]]\npaths = ["*"]\ndecision = "ask"\n')
+        self.galley("begin", expect=0)
+        self.galley("call", "Write", json.dumps({"file_path": "README.md", "content": "two\n"}), expect=0)
+        proposal = json.loads(self.galley("diff", "--json", expect=0).stdout)["proposal"]
+        result = self.galley("--json", "approve", proposal, stdin=b"y\n", expect=1, start_new_session=True)
+        self.assertEqual(self.reason(result), "person.no_terminal")
+        self.galley("commit", expect=1, start_new_session=True)
+        self.at_terminal("approve", proposal, answer="y", expect=0)
+        self.galley("commit", expect=0, start_new_session=True)
+
+
+class Roots(TrustCase):
+    def test_a_galley_toml_below_a_root_makes_no_root(self):
+        below = '[policy]\ndefault = "deny"\n'
+        self.write("src/galley.toml", below)
+        patch = b"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
+        for mark in (".git", "galley.toml"):
+            path = self.work / mark
+            self.git("init", "-q") if mark == ".git" else path.write_text("")
+            self.galley("apply", "-", stdin=patch, work=self.work / "src", expect=0)
+            self.assertTrue((self.work / "new.txt").exists(), mark)
+            self.galley("undo", expect=0)
+            if mark == ".git":
+                shutil.rmtree(path)
+                shutil.rmtree(self.work / ".galley")
+
+    def test_without_a_root_above_it_rules(self):
+        self.write("src/galley.toml", '[policy]\ndefault = "deny"\n')
+        patch = b"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
+        self.galley("apply", "-", stdin=patch, work=self.work / "src", expect=1)
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_another_users_configuration_above_neither_rules_nor_blocks(self):
+        shared = self.scratch / "shared"
+        mine = shared / "mine"
+        mine.mkdir(parents=True)
+        (mine / "README.md").write_text("one\n")
+        (shared / "galley.toml").write_text('[policy]\ndefault = "deny"\n')
+        os.chown(shared / "galley.toml", hostile.OTHER_USER, hostile.OTHER_USER)
+        result = self.apply(work=mine, expect=0)
+        self.assertIn("was passed by", result.stderr.decode())
+        self.assertEqual((mine / "README.md").read_text(), "two\n")
+        self.assertFalse((shared / ".galley").exists())
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_another_users_configuration_of_the_root_is_refused(self):
+        config = self.write("galley.toml", "")
+        os.chown(config, hostile.OTHER_USER, hostile.OTHER_USER)
+        result = self.galley("--json", "status", expect=1)
+        self.assertEqual(self.reason(result), "workspace.foreign_owner")
+        self.galley("status", env={"SUDO_UID": str(hostile.OTHER_USER)}, expect=0)
+        self.own_config(f'safe_directories = ["{self.work}"]\n')
+        self.galley("status", expect=0)
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_another_users_tree_without_either_can_be_previewed(self):
+        for path in (self.work, self.work / "README.md"):
+            os.chown(path, hostile.OTHER_USER, hostile.OTHER_USER)
+        self.galley("preview", "-", stdin=PATCH.encode(), expect=0)
+
+
+if __name__ == "__main__":
+    hostile.main()
