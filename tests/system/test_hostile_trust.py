@@ -99,7 +99,9 @@ class Validators(TrustCase):
 
     def test_an_untrusted_warning_only_says_that_it_was_not_run(self):
         self.write("galley.toml", TESTS + 'severity = "warning"\n')
-        self.assertIn("which nobody trusted", self.apply(expect=0).stderr.decode())
+        preview = self.galley("preview", "-", stdin=PATCH.encode(), expect=0)
+        self.assertIn("it would run `sh -c grep -q two README.md`", preview.stderr.decode())
+        self.apply(expect=0)
 
     def test_an_untrusted_fixer_is_not_run(self):
         self.write("galley.toml", '[[validator]]\ncommand = ["sh", "-c", "echo x > README.md"]\nfix = true\n')
