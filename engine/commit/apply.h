@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "engine/commit/base_check.h"
@@ -56,21 +57,24 @@ class Applier {
   Result<void> set_mode(const JournalOp& op, const Location& at) const;
   /// The conflict in what a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);
-  static Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
-                                                     const JournalSide& expected,
-                                                     const FileStat& base);
+  Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
+                                              const JournalSide& expected,
+                                              const FileStat& base) const;
   Result<std::optional<ConflictPath>> look_before(const Step& step, const Location& at) const;
   Result<void> undo_one(const Done& done);
   Result<void> undo_move(const Step& step, Way way);
   Result<void> undo_exchange(const Step& step, Way way);
-  Result<void> undo_remove(const JournalOp& op, const Location& at) const;
+  Result<void> undo_remove(size_t index, const Location& at) const;
+  Result<void> undo_mode(const Step& step, const Location& at) const;
   [[nodiscard]] const JournalOp& op(const Step& step) const { return plan_->ops[step.op]; }
 
   const Plan* plan_;
   const CheckedBases* bases_;
   WorkspaceView* view_;
   const Slots* slots_;
+  [[nodiscard]] JournalSide as_opened(size_t index) const;
   size_t current_ = 0;
+  std::set<size_t> opened_;  ///< operations whose directory is open until the end
   std::vector<Done> done_;
 };
 

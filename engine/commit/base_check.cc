@@ -119,7 +119,8 @@ Result<void> BaseCheck::check_writable(const Change& change, const Location& at)
       change.before.kind == change.after.kind && change.before.content == change.after.content;
   if (is_mode_only || !writable_.insert(change.path.parent()).second) return {};
   GALLEY_ASSIGN(const bool is_writable, at.directory->is_writable());
-  if (is_writable) return {};
+  // The plan opens a directory that the change is about itself; chmod has the last word.
+  if (is_writable || by_path_.count(change.path.parent()) != 0) return {};
   const std::string parent = change.path.parent().is_root() ? "." : change.path.parent().str();
   Error error = os_error(EACCES, "cannot change the directory", parent);
   error.reason = "commit.read_only_directory";

@@ -7,6 +7,8 @@
 #include "engine/commit/apply.h"
 #include "engine/commit/base_check.h"
 #include "engine/commit/blob_store.h"
+#include "engine/commit/history_reader.h"
+#include "engine/commit/inheritance.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/plan.h"
@@ -70,7 +72,8 @@ class Publisher::Attempt {
  private:
   Result<void> lock_and_recover();
   Result<void> check_links();
-  Result<void> write_slots();
+  Result<void> write_slots(const CommitMeta& meta);
+  Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
   Result<void> write_journal(const CommitMeta& meta);
   Result<void> write_images(JournalWriter& writer);
   Result<void> commit_point();
@@ -124,7 +127,7 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
     return PublishOutcome(std::move(conflict));
   }
   GALLEY_TRY(check_links());
-  if (auto written = write_slots(); !written) {
+  if (auto written = write_slots(meta); !written) {
     clear_slots();
     return written.error();
   }
@@ -170,17 +173,37 @@ Result<void> Publisher::Attempt::check_links() {
   return {};
 }
 
-Result<void> Publisher::Attempt::write_slots() {
+/// What an undo brings back has the owner, group and attributes that its journal knows. A journal
+/// that was pruned meanwhile leaves what the directory hands down.
+Result<void> Publisher::Attempt::bring_back(Inheritance& inheritance, const CommitMeta& meta) {
+  if (!meta.undoes) return {};
+  auto undone = load_committed(state_, *meta.undoes, ImageUse::kSkip);
+  if (!undone && undone.error().kind != ErrorKind::kNotFound) return undone.error();
+  if (undone) inheritance.bring_back(std::move(undone->journal));
+  return {};
+}
+
+Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
   GALLEY_ASSIGN(slots_, Slots::create(state_, journal_.id));
   Inheritance inheritance(plan_, *publisher_.workspace_, slots_->ours());
+  GALLEY_TRY(bring_back(inheritance, meta));
   for (auto& op : plan_.ops) GALLEY_TRY(inheritance.fill(op));
   for (const size_t index : plan_.slots()) {
-    const JournalOp& op = plan_.ops[index];
+    JournalOp& op = plan_.ops[index];
     Content content;
     if (has_content(op.after.node)) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
     }
-    GALLEY_TRY(slots_->write(Slots::name(index), op.path, op.after, content, warnings_));
+    Slots::WriteOptions how;
+    if (op.after.node.kind == FileKind::kDirectory) {
+      GALLEY_ASSIGN(how.has_set_group_id, inheritance.has_set_group_id(op.path));
+    }
+    GALLEY_ASSIGN(const Slots::Given given,
+                  slots_->write(Slots::name(index), op.path, op.after, content, how, warnings_));
+    // The journal says what is so, else recovery would set right what is right.
+    op.after.uid = given.uid;
+    op.after.gid = given.gid;
+    op.after.node.mode = given.mode;
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "staging/fs/creation_mode.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
 #include "staging/text/binary_patch.h"
@@ -11,6 +12,8 @@
 
 namespace galley {
 namespace {
+
+constexpr uint32_t kAnyExecute = 0111;
 
 bool is_failure_of_ours(const Error& error) {
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kInternal ||
@@ -249,7 +252,7 @@ class Stager {
     PlannedFile file;
     file.kind = is_kind(edit.new_mode, kGitSymlink) ? FileKind::kSymlink : FileKind::kRegular;
     if (file.kind == FileKind::kRegular) {
-      file.mode = with_git_mode(kNewFile, edit.new_mode.value_or(kNewFile));
+      file.mode = mode_of_new(edit);
     }
     file.content = std::make_shared<const std::string>(std::move(content));
     plan_.put(path, std::move(file));
@@ -322,6 +325,11 @@ class Stager {
   /// True when an earlier edit of the document has put something new at this path.
   [[nodiscard]] bool is_produced(const RelPath& path) const { return produced_.count(path) > 0; }
 
+  /// As git makes files: what the umask leaves, whether the patch says 644 or 664.
+  static uint32_t mode_of_new(const FileEdit& edit) {
+    return created_file_mode((edit.new_mode.value_or(0) & kAnyExecute) != 0);
+  }
+
   static void apply_mode(const FileEdit& edit, PlannedFile& file) {
     if (!edit.new_mode || file.kind != FileKind::kRegular) return;
     if (edit.old_mode && *edit.old_mode == *edit.new_mode) return;
@@ -332,7 +340,7 @@ class Stager {
     GALLEY_ASSIGN(PlannedFile file, plan_.current(path));
     if (edit.op == FileOp::kWrite && file.kind == FileKind::kAbsent) {
       file.kind = FileKind::kRegular;
-      file.mode = with_git_mode(kNewFile, edit.new_mode.value_or(kNewFile));
+      file.mode = mode_of_new(edit);
       file.content = std::make_shared<const std::string>();
     }
     GALLEY_TRY(check_kind(edit, path, file));
