@@ -61,6 +61,7 @@ struct MemoryTree {
   MemoryObserver* observer = nullptr;
   size_t capacity_bytes = SIZE_MAX;  ///< beyond it writes fail with ENOSPC
   size_t used_bytes = 0;
+  uint64_t mount = 1;  ///< another number is a tree that was mounted anew
 
   MemoryNodePtr make_node(FileKind kind, uint32_t mode);
 };
@@ -72,6 +73,6 @@ struct MemoryTree {
 [[nodiscard]] std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree,
                                                      MemoryNodePtr node, bool is_writable);
 
-[[nodiscard]] FileStat memory_stat(const MemoryNode& node);
+[[nodiscard]] FileStat memory_stat(const MemoryTree& tree, const MemoryNode& node);
 
 }  // namespace galley
