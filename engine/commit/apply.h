@@ -28,7 +28,10 @@ class Applier {
   Result<std::optional<ConflictPath>> run();
   /// Puts back what was done, backwards. Foreign objects found in the way stay in the slots.
   /// Errors: the tree is between old and new; the journal's ABORT record lets recovery finish.
+  /// kIo `commit.state_lost` when what was caught is not in the slots any more.
   Result<void> undo();
+  /// Directories of ours that undo() left in place, because others had put files into them.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   /// How a step was done, for its inverse.
@@ -57,13 +60,15 @@ class Applier {
   /// The conflict in what a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);
   static Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
-                                                     const JournalSide& expected,
-                                                     const FileStat& base);
+                                                     const JournalSide& expected);
   Result<std::optional<ConflictPath>> look_before(const Step& step, const Location& at) const;
   Result<void> undo_one(const Done& done);
   Result<void> undo_move(const Step& step, Way way);
   Result<void> undo_exchange(const Step& step, Way way);
   Result<void> undo_remove(const JournalOp& op, const Location& at) const;
+  Result<void> undo_place(const Step& step, const Location& at);
+  /// Fails when what a step caught has vanished with the slots.
+  [[nodiscard]] Result<void> check_caught(const RelPath& slot, const RelPath& path) const;
   [[nodiscard]] const JournalOp& op(const Step& step) const { return plan_->ops[step.op]; }
 
   const Plan* plan_;
@@ -72,6 +77,7 @@ class Applier {
   const Slots* slots_;
   size_t current_ = 0;
   std::vector<Done> done_;
+  std::vector<std::string> warnings_;
 };
 
 /// Whether renameat2 said that it cannot do this flag, or not between these places.
