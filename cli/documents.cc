@@ -129,6 +129,7 @@ Json conflict_json(const Conflict& conflict) {
     if (!path.hunks.empty()) entry["hunks"] = hunks_json(path.hunks);
     json["paths"].push_back(std::move(entry));
   }
+  if (!conflict.warnings.empty()) json["warnings"] = conflict.warnings;
   return json;
 }
 

@@ -133,6 +133,9 @@ std::string conflict_text(const Conflict& conflict) {
     text += fmt::format("conflict: {}\n", printable(path.message));
     text += sides_text(path.hunks, path.diff, "proposal");
   }
+  for (const std::string& warning : conflict.warnings) {
+    text += fmt::format("warning: {}\n", printable(warning));
+  }
   return text + fmt::format("nothing was committed [{}]\n", conflict.reason);
 }
 

@@ -49,11 +49,7 @@ Result<int> tools_show(Session& session) {
 
 Result<int> audit_verify(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  AuditVerification found;
-  if (workspace->state() != nullptr) {
-    const AuditLog log(workspace->state()->root(), workspace->clock());
-    GALLEY_ASSIGN(found, log.verify());
-  }
+  GALLEY_ASSIGN(const AuditVerification found, workspace->verify_audit());
   Json document = {{"schema", "galley.audit/1"},
                    {"ok", found.is_intact()},
                    {"records", found.records},
@@ -64,11 +60,11 @@ Result<int> audit_verify(Session& session) {
                                    {"seq", defect.seq},
                                    {"reason", defect.reason},
                                    {"message", defect.message}});
-    text +=
-        fmt::format("line {}: {} [{}]\n", defect.line, printable(defect.message), defect.reason);
+    if (defect.line > 0) text += fmt::format("line {}: ", defect.line);
+    text += fmt::format("{} [{}]\n", printable(defect.message), defect.reason);
   }
   text += fmt::format("{} records, {}\n", found.records,
-                      found.is_intact() ? "the chain is whole" : "the chain is broken");
+                      found.is_intact() ? "the chain is whole" : "something is wrong with them");
   if (session.is_json()) {
     session.print(document);
   } else {

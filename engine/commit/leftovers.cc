@@ -123,9 +123,12 @@ Result<RelPath> free_place(const StateDirectory& state, TxId id) {
 
 Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
                                        WriterLock& lock, const Clock& clock,
-                                       std::chrono::hours max_stage_age, bool dry_run) {
-  if (!dry_run) GALLEY_TRY(retire_due(workspace, state, lock, clock, current_boot_id()));
-  return Clearing(state, clock, dry_run).run(max_stage_age);
+                                       const ClearOptions& options) {
+  if (!options.dry_run) {
+    const RetireOptions retiring{state.session(current_boot_id()), options.audit};
+    GALLEY_TRY(retire_due(workspace, state, lock, clock, retiring));
+  }
+  return Clearing(state, clock, options.dry_run).run(options.max_stage_age);
 }
 
 Result<std::vector<TxId>> quarantine_damaged(const StateDirectory& state, const WriterLock& lock) {

@@ -82,6 +82,7 @@ class Recoverer {
   const StateDirectory& state_;
   WriterLock& lock_;
   const RecoveryOptions& options_;
+  const std::string session_ = state_.session(options_.boot_id);
   WorkspaceView view_;
   bool is_note_stale_ = false;  ///< the lock file's note of the last transaction
   std::vector<TxId> torn_;
@@ -106,23 +107,23 @@ Result<RecoveryReport> Recoverer::run() {
   if (!options_.dry_run) GALLEY_TRY(drop_torn());
   if (!unfinished_.empty()) {
     if (!options_.dry_run) GALLEY_TRY(sync_journals());
-    folds_ = fold_journals(unfinished_, options_.boot_id);
+    folds_ = fold_journals(unfinished_, session_);
     GALLEY_TRY(restore_tree());
   }
-  for (const auto& [path, fold] : fold_journals(unflushed_, options_.boot_id)) {
+  for (const auto& [path, fold] : fold_journals(unflushed_, session_)) {
     GALLEY_TRY(write_anew(fold));
   }
   GALLEY_TRY(finish());
   if (is_note_stale_ && !options_.dry_run) {
     GALLEY_ASSIGN(const TxId last, last_transaction(state_, lock_, ""));
-    lock_.remember(last, options_.boot_id);
+    lock_.remember(last, session_);
   }
   return std::move(report_);
 }
 
 Result<void> Recoverer::read_journals() {
   GALLEY_ASSIGN(const auto ids, journal_ids(state_.journals()));
-  const auto settled = lock_.last_transaction(options_.boot_id);
+  const auto settled = lock_.last_transaction(session_);
   Error damaged;
   for (const TxId id : ids) {
     // Whoever noted this id under the same boot had completed it: what differs now is the user's.
@@ -140,10 +141,10 @@ Result<void> Recoverer::read_journals() {
                           "; nothing was touched, `galley doctor --repair` sets it aside",
                       ".galley/j/" + journal_name(id).str(), 0};
       report_.actions.push_back({Kind::kDamagedJournal, id, "", verdict.problem});
-    } else if (verdict.journal.applied_boot != options_.boot_id || options_.boot_id.empty() ||
+    } else if (!is_same_session(verdict.journal.applied_boot.value_or(""), session_) ||
                verdict.journal.is_aborted || is_mutant(Mutant::kRedoFinished)) {
       unfinished_.push_back(std::move(verdict));
-    } else if (verdict.journal.unflushed_boot == options_.boot_id) {
+    } else if (is_same_session(verdict.journal.unflushed_boot.value_or(""), session_)) {
       unflushed_.push_back(std::move(verdict));
     }
   }
@@ -303,7 +304,7 @@ Result<void> Recoverer::put_content(const Fold& fold) {
   if (wanted != FileKind::kRegular && wanted != FileKind::kSymlink) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
   GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
-  if (standing == Standing::kDone) return {};
+  if (standing == Standing::kDone) return fold.is_unflushed ? write_anew(fold) : Result<void>();
   if (standing == Standing::kForeign) {
     keep(fold);
     return {};
@@ -438,7 +439,8 @@ Result<void> Recoverer::finish() {
     }
   }
   if (options_.dry_run) return {};
-  GALLEY_ASSIGN(const auto rescued, retire(workspace_, state_, lock_, finished, options_.boot_id));
+  GALLEY_ASSIGN(const auto rescued,
+                retire(workspace_, state_, lock_, finished, {session_, options_.audit}));
   for (const auto& note : rescued) {
     report_.actions.push_back({Kind::kRescue, TxId(), note.path, note.text});
   }
@@ -454,15 +456,14 @@ Result<void> Recoverer::note_applied(const JournalVerdict& verdict) {
                 state_.journals().open_file(journal_name(id), OpenMode::kReadWrite));
   JournalTrailer trailer(*file, verdict);
   for (const auto& note : notes_[id]) GALLEY_TRY(trailer.note(note));
-  return trailer.applied(options_.boot_id);
+  return trailer.applied(session_);
 }
 
 /// Only after the old tree is on the disk: without the journal nothing could tell it from the new.
 Result<void> Recoverer::forget_aborted(const JournalVerdict& verdict) {
   GALLEY_TRY(workspace_.sync_file_system());
   std::vector<JournalNote> rescued;
-  GALLEY_TRY(
-      sweep_slots(state_, verdict.journal, verdict.journal.boot != options_.boot_id, rescued));
+  GALLEY_TRY(sweep_slots(state_, verdict.journal, verdict.journal.boot != session_, rescued));
   for (const auto& note : rescued) {
     report_.actions.push_back({Kind::kRescue, verdict.journal.id, note.path, note.text});
   }

@@ -13,6 +13,7 @@
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/leftovers.h"
+#include "engine/commit/mutant.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {
@@ -143,6 +144,8 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> roo
   if (!id) return version_error();
   state.workspace_id_ = *id;
   state.root_ = std::move(root);
+  GALLEY_ASSIGN(const FileStat stat, state.root_->stat(RelPath::root()));
+  state.mount_ = stat.mount;
   // Their absence means that something removed them: an empty one has nothing to recover.
   const auto open_or_make = [&](std::string_view name) -> Result<std::unique_ptr<Directory>> {
     auto opened = state.root_->open_directory(known(name));
@@ -286,6 +289,51 @@ std::string current_boot_id() {
     return std::move(*text);
   }();
   return boot;
+}
+
+namespace {
+
+constexpr char kSessionSeparator = '@';
+
+/// Empty where the system does not tell.
+const std::string& mount_namespace() {
+  static const std::string name = [] {
+    const auto directory = open_disk_directory("/proc/self/ns");
+    if (!directory) return std::string();
+    return (*directory)->read_link(known("mnt")).value_or(std::string());
+  }();
+  return name;
+}
+
+struct SessionParts {
+  std::string_view boot;
+  std::string_view mount;
+  std::string_view name_space;
+};
+
+/// A boot id alone is what an older Galley noted.
+SessionParts parts_of(std::string_view session) {
+  const size_t last = session.rfind(kSessionSeparator);
+  const size_t middle = last == 0 ? last : session.rfind(kSessionSeparator, last - 1);
+  if (last == std::string_view::npos || middle == std::string_view::npos) return {session, {}, {}};
+  return {session.substr(0, middle), session.substr(middle + 1, last - middle - 1),
+          session.substr(last + 1)};
+}
+
+}  // namespace
+
+std::string StateDirectory::session(const std::string& boot) const {
+  if (boot.empty() || mount_ == 0 || is_mutant(Mutant::kForgetMount)) return boot;
+  return boot + kSessionSeparator + std::to_string(mount_) + kSessionSeparator + mount_namespace();
+}
+
+bool is_same_session(std::string_view noted, std::string_view now) {
+  if (noted.empty() || now.empty()) return false;
+  const SessionParts then = parts_of(noted);
+  const SessionParts here = parts_of(now);
+  if (then.boot != here.boot) return false;
+  if (then.mount.empty() || here.mount.empty()) return true;
+  return then.mount == here.mount || then.name_space != here.name_space;
 }
 
 }  // namespace galley

@@ -36,6 +36,8 @@ class StateDirectory {
   static Result<StateDirectory> open_or_create(const Directory& workspace);
 
   [[nodiscard]] const WorkspaceId& workspace_id() const { return workspace_id_; }
+  /// What unsynced data outlives a process in: this boot (empty stays empty), and this mount.
+  [[nodiscard]] std::string session(const std::string& boot) const;
   /// `.galley` itself.
   [[nodiscard]] const Directory& root() const { return *root_; }
   [[nodiscard]] const Directory& journals() const { return *journals_; }
@@ -48,6 +50,7 @@ class StateDirectory {
                                            std::string_view format);
 
   WorkspaceId workspace_id_{};
+  uint64_t mount_ = 0;
   std::unique_ptr<Directory> root_;
   std::unique_ptr<Directory> journals_;
   std::unique_ptr<Directory> undo_;
@@ -65,5 +68,10 @@ Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory
 /// The id of this boot of the machine; GALLEY_BOOT_ID stands in for it when set (tests). Empty
 /// where the system does not tell, which is never equal to a boot.
 [[nodiscard]] std::string current_boot_id();
+
+/// Whether what was noted in one session still is in the page cache now. A mount of another mount
+/// namespace (a container's) may be of the same file system, and is taken for it; so is what an
+/// older Galley noted, which knew of boots only.
+[[nodiscard]] bool is_same_session(std::string_view noted, std::string_view now);
 
 }  // namespace galley

@@ -86,10 +86,21 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
-  const AuditLog log(workspace.state()->root(), workspace.clock());
-  GALLEY_ASSIGN(const AuditVerification found, log.verify());
+  GALLEY_ASSIGN(const AuditVerification found, workspace.verify_audit());
   if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
-  return Check{"audit", CheckStatus::kError, found.defects.front().message,
+  const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
+                                  [](const auto& each) { return each.reason != "audit.lost"; });
+  if (worst == found.defects.end()) {
+    return Check{
+        "audit", CheckStatus::kWarning,
+        fmt::format("{} records, chain whole; {}", found.records, found.defects.front().message),
+        "what was lost cannot be had back; the log says where"};
+  }
+  const bool is_mended = worst->reason == "audit.truncated" || worst->reason == "audit.unrecorded";
+  if (is_mended) {
+    return Check{"audit", CheckStatus::kError, worst->message, "galley doctor --repair mends it"};
+  }
+  return Check{"audit", CheckStatus::kError, worst->message,
                "galley audit verify lists every defect"};
 }
 
@@ -140,12 +151,18 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
   RecoveryOptions options;
   options.dry_run = dry_run;
   options.boot_id = current_boot_id();
+  AuditLog log(workspace.state()->root(), workspace.clock());
+  options.audit = &log;
   GALLEY_ASSIGN(const RecoveryReport report, recover_if_needed(workspace.root(), *workspace.state(),
                                                                workspace.clock(), options));
   for (const RecoveryAction& action : report.actions) lines.push_back(action.text);
   if (dry_run) return lines;
-  GALLEY_ASSIGN(const size_t restored, workspace.restore_audit());
-  if (restored > 0) lines.push_back(fmt::format("put back {} audit records", restored));
+  const auto restored = workspace.restore_audit();
+  if (!restored) {
+    lines.push_back("no audit record could be put back: " + restored.error().message);
+  } else if (*restored > 0) {
+    lines.push_back(fmt::format("put back {} audit records", *restored));
+  }
   return lines;
 }
 
@@ -155,11 +172,11 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   const StateDirectory& state = *workspace.state();
   GALLEY_ASSIGN(WriterLock lock,
                 WriterLock::take(state, workspace.clock(), lock_timeout(workspace)));
-  if (!dry_run) GALLEY_TRY(workspace.restore_audit());
+  AuditLog log(state.root(), workspace.clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
-  GALLEY_ASSIGN(
-      const LeftoverReport leftovers,
-      clear_leftovers(workspace.root(), state, lock, workspace.clock(), kMaxStageAge, dry_run));
+  GALLEY_ASSIGN(const LeftoverReport leftovers,
+                clear_leftovers(workspace.root(), state, lock, workspace.clock(),
+                                {kMaxStageAge, dry_run, &log}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);

@@ -1,11 +1,13 @@
 #include "engine/pipeline/workspace.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/limits.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
 #include "engine/pipeline/approvals.h"
+#include "engine/pipeline/audit_chain.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/guarded_runner.h"
@@ -79,23 +81,54 @@ CommandRunner* WorkspaceState::need_runner(const std::string& agent) {
 Result<void> WorkspaceState::recover() {
   RecoveryOptions recovery;
   recovery.boot_id = current_boot_id();
-  GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(*root, *state_directory, clock(), recovery));
-  if (!report.is_clean()) GALLEY_TRY(restore_audit());
+  recovery.audit = audit.get();
+  GALLEY_TRY(recover_if_needed(*root, *state_directory, clock(), recovery));
   return {};
 }
 
 Result<size_t> WorkspaceState::restore_audit() {
+  GALLEY_ASSIGN(const auto commits, recorded_commits());
   std::vector<std::string> records;
-  GALLEY_ASSIGN(const auto ids, journal_ids(state_directory->journals()));
+  for (const RecordedCommit& commit : commits) records.push_back(commit.record);
+  GALLEY_TRY(audit->close_gap());
+  return audit->append_missing(records);
+}
+
+Result<AuditVerification> WorkspaceState::verify_audit() const {
+  GALLEY_ASSIGN(AuditVerification found, audit->verify());
+  GALLEY_ASSIGN(const auto commits, recorded_commits());
+  std::vector<std::string> records;
+  for (const RecordedCommit& commit : commits) records.push_back(commit.record);
+  GALLEY_ASSIGN(const auto missing, audit->missing(records));
+  for (const size_t index : missing) {
+    const RecordedCommit& commit = commits[index];
+    // What is in j/ is added when its journal retires.
+    if (!commit.is_retired || found.defects.size() >= kMaxAuditDefects) continue;
+    found.defects.push_back({0, 0, "audit.unrecorded",
+                             "the log has no record of transaction " + commit.id.hex() +
+                                 "; it is in the journal, and galley doctor --repair adds it"});
+  }
+  return found;
+}
+
+Result<std::vector<RecordedCommit>> WorkspaceState::recorded_commits() const {
+  std::vector<RecordedCommit> commits;
+  GALLEY_ASSIGN(const std::string first, audit->first_timestamp());
+  GALLEY_ASSIGN(const auto pending, journal_ids(state_directory->journals()));
+  GALLEY_ASSIGN(const auto ids, committed_ids(*state_directory));
   for (const TxId id : ids) {
     const auto found = load_committed(*state_directory, id, ImageUse::kSkip);
-    if (!found) continue;  // taken back, or damaged, which doctor tells of
-    const auto& own = found->journal.meta.audit;
-    records.insert(records.end(), own.begin(), own.end());
+    if (!found) continue;  // damaged, which doctor tells of
+    const bool is_retired = !std::binary_search(pending.begin(), pending.end(), id);
+    for (const std::string& record : found->journal.meta.audit) {
+      // A log that was begun anew does not go back behind its beginning.
+      const std::string made = audit_timestamp(record);
+      if (!made.empty() && (!is_retired || made >= first)) {
+        commits.push_back({id, is_retired, record});
+      }
+    }
   }
-  if (records.empty()) return size_t{0};
-  return audit->append_missing(records);
+  return commits;
 }
 
 Result<const ToolRegistry*> WorkspaceState::need_registry() {
@@ -154,6 +187,11 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
   event.reason = "given beforehand by " + by;
   GALLEY_TRY(state_->audit->append(event));
   return keep_approval(state_->state_directory->root(), {proposal, by, now});
+}
+
+Result<AuditVerification> Workspace::verify_audit() const {
+  if (!state_->state_directory) return AuditVerification();
+  return state_->verify_audit();
 }
 
 Result<size_t> Workspace::restore_audit() {

@@ -19,6 +19,7 @@ namespace galley {
 class CommandRunner;
 class StateDirectory;
 class ToolRegistry;
+struct AuditVerification;
 struct WorkspaceState;
 
 /// How a workspace is opened.
@@ -80,9 +81,11 @@ class Workspace {
   /// takes that for an answer, and its commit uses it up. On record before it counts.
   Result<void> approve(const ContentId& proposal, const std::string& by);
 
-  /// Appends audit records of unretired journals that the log lost when a process died between its
-  /// commit and its record; returns how many.
+  /// Closes a log that was cut short with a record that says so, and appends the records of commits
+  /// that it lacks, from their journals; returns how many.
   Result<size_t> restore_audit();
+  /// Checks the audit log: every record, the chain, and that each commit of the history is on it.
+  [[nodiscard]] Result<AuditVerification> verify_audit() const;
 
   /// The `.galley` directory, or null when nothing was ever kept here.
   [[nodiscard]] const StateDirectory* state() const;

@@ -15,6 +15,13 @@
 
 namespace galley {
 
+/// A record that a journal of the history carries.
+struct RecordedCommit {
+  TxId id;
+  bool is_retired = false;  ///< its journal has left j/
+  std::string record;
+};
+
 /// What a workspace holds; private to this room.
 struct WorkspaceState {
   std::string root_path;
@@ -47,9 +54,13 @@ struct WorkspaceState {
   Result<const ToolRegistry*> need_registry();
   /// Takes out of the configuration what nobody trusted.
   Result<void> judge_trust();
-  /// Finishes or takes back what a crash left, and puts lost audit records back.
+  /// Finishes or takes back what a crash left.
   Result<void> recover();
+  /// Puts audit records that the log lacks back from the journals.
   Result<size_t> restore_audit();
+  /// The chain, and whether every commit of the history is in it.
+  Result<AuditVerification> verify_audit() const;
+  Result<std::vector<RecordedCommit>> recorded_commits() const;
 };
 
 }  // namespace galley
