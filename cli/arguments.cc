@@ -311,6 +311,7 @@ class CommandLine {
     trust->add_flag("--revoke", args_.revoke, "Trust this workspace no longer");
     App* recover = add("recover", "Finish or take back what a crash left", kCareGroup);
     recover->add_flag("-n,--dry-run", args_.dry_run, "Only say what it would do");
+    recover->add_flag("--adopt", args_.adopt, "Take over a .galley that is not believed");
     App* gc = add("gc", "Clear what dead processes and old history left", kCareGroup);
     gc->add_flag("-n,--dry-run", args_.dry_run, "Only say what it would clear");
     App* doctor = add("doctor", "Check the workspace and what this machine offers", kCareGroup);

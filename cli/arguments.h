@@ -91,6 +91,7 @@ struct Arguments {
   std::string conflict = "stop";   ///< commit, apply, undo … --conflict: `stop` or `markers`
   uint64_t limit = 0;              ///< log -n
   bool dry_run = false;
+  bool adopt = false;
   bool all = false;
   bool force = false;
   bool repair = false;

@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 #include "cli/commands.h"
+#include "cli/person.h"
+#include "engine/pipeline/adoption.h"
 #include "engine/pipeline/care.h"
 #include "engine/policy/config.h"
 
@@ -43,18 +45,40 @@ Result<int> init(Session& session) {
   return kExitDone;
 }
 
-Result<int> recover_workspace(Session& session) {
-  const bool dry_run = session.arguments().dry_run;
-  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
-  GALLEY_ASSIGN(const auto actions, recover_now(*workspace, dry_run));
+void print_actions(Session& session, const std::vector<std::string>& actions) {
   if (session.is_json()) {
-    session.print(Json{
-        {"schema", "galley.recover/1"}, {"ok", true}, {"dry_run", dry_run}, {"actions", actions}});
-    return kExitDone;
+    session.print(Json{{"schema", "galley.recover/1"},
+                       {"ok", true},
+                       {"dry_run", session.arguments().dry_run},
+                       {"actions", actions}});
+    return;
   }
   std::string text;
   for (const std::string& action : actions) text += printable(action) + "\n";
   session.print(text);
+}
+
+Result<int> adopt(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const AdoptionPlan plan, plan_adoption(*workspace));
+  if (!session.arguments().dry_run) {
+    std::string text = printable(plan.doubt) + "\nTaken over, this is what it does and is:\n";
+    for (const std::string& effect : plan.effects) text += "  " + printable(effect) + "\n";
+    GALLEY_TRY(need_person(session, text,
+                           "Take over '.galley' in " + printable(workspace->root_path()) + "?"));
+    GALLEY_TRY(adopt_state(*workspace, plan));
+  }
+  print_actions(session, plan.effects);
+  if (!session.arguments().dry_run) session.say("'.galley' is taken over");
+  return kExitDone;
+}
+
+Result<int> recover_workspace(Session& session) {
+  if (session.arguments().adopt) return adopt(session);
+  const bool dry_run = session.arguments().dry_run;
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const auto actions, recover_now(*workspace, dry_run));
+  print_actions(session, actions);
   if (actions.empty()) session.say("nothing to recover");
   return kExitDone;
 }
@@ -88,13 +112,7 @@ std::string_view status_name(CheckStatus status) {
 }
 
 Result<int> doctor(Session& session) {
-  auto opened = session.open_without_recovery();
-  if (!opened && opened.error().reason == "state.version" && session.arguments().repair) {
-    GALLEY_ASSIGN(const bool is_mended, repair_state(session.arguments().global.directory));
-    if (is_mended) session.say("'.galley/format' was damaged and is made again");
-    opened = session.open_without_recovery();
-  }
-  GALLEY_ASSIGN(Workspace * workspace, opened);
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   GALLEY_ASSIGN(const auto checks, examine(*workspace, session.arguments().repair));
   Json document = {{"schema", "galley.doctor/1"}, {"ok", true}, {"checks", Json::array()}};
   std::string text;

@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds kQueryTime{10'000};
 /// The history of an open workspace; an empty one where nothing was ever committed.
 Result<History> open_history(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  if (workspace->state_doubt() != nullptr) return *workspace->state_doubt();
   if (workspace->state() == nullptr) {
     return fail(ErrorKind::kNotFound, "history.empty",
                 "nothing was committed in '" + workspace->root_path() + "' yet");
@@ -106,7 +107,11 @@ Result<int> log(Session& session) {
   for (const TxSummary& summary : transactions) {
     text += transaction_text(summary, session.terminal().has_color());
   }
-  if (transactions.empty()) session.say("nothing was committed here yet");
+  if (transactions.empty()) {
+    const bool is_doubted = workspace->state_doubt() != nullptr;
+    session.say(is_doubted ? "nothing is committed here that is believed"
+                           : "nothing was committed here yet");
+  }
   session.print(text);
   return kExitDone;
 }

@@ -11,7 +11,12 @@ namespace galley {
 Session::Session(const Arguments& arguments, Terminal& terminal)
     : arguments_(&arguments), terminal_(&terminal) {}
 
-Session::~Session() = default;
+Session::~Session() { tell_doubt(); }
+
+void Session::tell_doubt() {
+  if (!doubt_.empty()) terminal_->complain(printable(doubt_));
+  doubt_.clear();
+}
 
 Result<Workspace*> Session::open() { return open_workspace(true); }
 Result<Workspace*> Session::open_without_recovery() { return open_workspace(false); }
@@ -26,6 +31,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.user = user_;
     GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
+    if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
   }
   return workspace_.get();
 }
@@ -51,6 +57,8 @@ Approver Session::approver() {
 
 int Session::report(const Error& error) {
   progress_.reset();
+  // The refusal says it all: one clear error.
+  if (error.reason == "state.not_believed") doubt_.clear();
   if (is_json()) {
     print(error_document(error));
   } else {
@@ -59,9 +67,15 @@ int Session::report(const Error& error) {
   return exit_status(error.kind);
 }
 
-void Session::print(const Json& document) { terminal_->print(document_text(document)); }
+void Session::print(const Json& document) { print(document_text(document)); }
+
+void Session::print(const std::string& text) {
+  tell_doubt();
+  terminal_->print(text);
+}
 
 void Session::say(const std::string& line) {
+  tell_doubt();
   if (!is_json()) terminal_->say(printable(line));
 }
 

@@ -35,7 +35,7 @@ class Session {
   /// Prints a JSON document as the one result.
   void print(const Json& document);
   /// Prints text as the result.
-  void print(const std::string& text) { terminal_->print(text); }
+  void print(const std::string& text);
   /// A line for people; nothing with --json.
   void say(const std::string& line);
   /// Progress of the gate's validators on stderr.
@@ -51,12 +51,15 @@ class Session {
  private:
   Result<Workspace*> open_workspace(bool recovers);
   Approver approver();
+  /// Says once, on stderr, what of the workspace was not believed.
+  void tell_doubt();
 
   const Arguments* arguments_;
   Terminal* terminal_;
   UserSettings user_;
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Progress> progress_;
+  std::string doubt_;  ///< still to be said
 };
 
 inline constexpr int kExitDone = 0;

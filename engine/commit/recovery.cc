@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/blob_store.h"
+#include "engine/commit/journal_rules.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/recovery_fold.h"
@@ -16,7 +17,7 @@
 
 // One run, under the writer lock:
 //
-//   read journals --any damaged--> Error, nothing touched
+//   read journals --any damaged, or against the rules--> Error, nothing touched
 //        |
 //   drop torn ones and slots without a journal
 //        |
@@ -149,6 +150,9 @@ Result<void> Recoverer::read_journals() {
     }
   }
   if (!damaged.reason.empty() && !options_.dry_run) return damaged;
+  for (const auto* verdicts : {&unfinished_, &unflushed_}) {
+    GALLEY_TRY(hold_to_rules(workspace_, state_, *verdicts, JournalTrust::kOwn));
+  }
   GALLEY_ASSIGN(const auto slots, state_.slots().list());
   for (const auto& entry : slots) {
     const auto id = TxId::from_hex(entry.name);

@@ -212,6 +212,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal pro
                                          const TransactionOptions& who,
                                          const CommitRequest& request) {
   constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
+  GALLEY_TRY(workspace.check_belief());
   if (request.expected && *request.expected != proposal.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
                 "what is proposed now is " + proposal.id().hex() + ", not the reviewed " +

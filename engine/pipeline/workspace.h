@@ -47,7 +47,7 @@ struct StageStatus {
 /// A directory under Galley's care: where transactions begin, and what they are committed to.
 ///
 /// Invariant: opening writes nothing. `.galley/` is made by the first stored transaction or commit;
-///            a workspace that has one is recovered when it is opened.
+///            a workspace that has one and believes it is recovered when it is opened.
 /// Ownership: owns the root's descriptor, the configuration and the standard tools.
 /// Threads:   one thread at a time; open it once more for another thread.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, and everything
@@ -87,8 +87,13 @@ class Workspace {
   /// Checks the audit log: every record, the chain, and that each commit of the history is on it.
   [[nodiscard]] Result<AuditVerification> verify_audit() const;
 
-  /// The `.galley` directory, or null when nothing was ever kept here.
+  /// The `.galley` directory, or null when nothing that is believed was ever kept here.
   [[nodiscard]] const StateDirectory* state() const;
+  /// Why the `.galley` that is there is not believed (kRefused `state.not_believed`), or null:
+  /// everything is as if it were not there, and what has to write state is refused with this.
+  [[nodiscard]] const Error* state_doubt() const;
+  /// Looks again, and recovers: `.galley` was adopted (adoption.h), which goes on record.
+  Result<void> take_up_state();
   /// The tools that can be called here.
   Result<const ToolRegistry*> tools();
 
