@@ -8,6 +8,8 @@
 
 namespace galley {
 
+uint32_t effective_user() { return ::geteuid(); }
+
 bool is_believed_owner(uint32_t uid) {
   const uid_t self = ::geteuid();
   if (uid == self || uid == 0) return true;
