@@ -176,7 +176,8 @@ class CommandLine {
   }
 
   void add_tx(App* command) {
-    command->add_option("--tx", args_.tx, "A transaction; the newest open one by default")
+    command->add_option("--tx", args_.tx, "A transaction; the only one of your own by default")
+        ->envname("GALLEY_TX")
         ->type_name("ID");
   }
 

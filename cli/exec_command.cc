@@ -106,11 +106,9 @@ int status_of(const CommandResult& result) {
 }
 
 Result<int> exec(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Command command = command_of(session);
-  GALLEY_ASSIGN(const CommandResult result,
-                transaction.runner().run(command, transaction.overlay()));
+  GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   if (result.effects_staged) GALLEY_TRY(transaction.save());
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
@@ -134,8 +132,7 @@ Result<int> at(Session& session) {
   GALLEY_TRY(stage_proposal(past, transaction.overlay()));
   Command command = command_of(session);
   command.effects = EffectsRule::kDrop;
-  GALLEY_ASSIGN(const CommandResult result,
-                transaction.runner().run(command, transaction.overlay()));
+  GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   if (session.is_json()) {
     session.print(result_json(result, id.hex()));
   } else {

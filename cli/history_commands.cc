@@ -33,6 +33,7 @@ Json transaction_json(const TxSummary& summary) {
                {"agent", summary.agent},     {"tool", summary.tool},
                {"message", summary.message}, {"proposal", summary.proposal.hex()},
                {"paths", Json::array()}};
+  if (summary.owner) json["owner"] = *summary.owner;
   if (summary.undoes) json["undoes"] = summary.undoes->hex();
   if (summary.undone_by) json["undone_by"] = summary.undone_by->hex();
   for (const TxId part : summary.partly_undone_by) json["partly_undone_by"].push_back(part.hex());
@@ -56,6 +57,10 @@ std::string transaction_text(const TxSummary& summary, bool has_color) {
                                  rfc3339_utc(summary.time_ns));
   if (!summary.tool.empty()) text += "  " + summary.tool;
   if (!summary.agent.empty()) text += "  by " + printable(summary.agent);
+  if (summary.owner) {
+    text += "  in the transaction of " +
+            (summary.owner->empty() ? "no agent" : printable(*summary.owner));
+  }
   if (summary.undoes) text += fmt::format("  undoes {}", summary.undoes->hex());
   if (summary.undone_by) text += fmt::format("  undone by {}", summary.undone_by->hex());
   for (const TxId part : summary.partly_undone_by) {

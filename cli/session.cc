@@ -32,8 +32,21 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
+    warn_of_unknown_agent();
   }
   return workspace_.get();
+}
+
+/// With a mistyped name no profile holds and no rule that names the agent: not an error, since
+/// names are labels, but never in silence. Also with --json: the document is on stdout.
+void Session::warn_of_unknown_agent() {
+  const std::string warning = unknown_agent(workspace_->config(), arguments_->global.agent);
+  if (!warning.empty()) terminal_->complain("warning: " + printable(warning));
+}
+
+Result<Transaction> Session::resume(const std::string& id) {
+  GALLEY_ASSIGN(Workspace * workspace, open());
+  return workspace->resume(id, arguments_->global.agent);
 }
 
 /// Asks at the controlling terminal; with none there is nobody to ask, which the gate takes as a

@@ -47,9 +47,14 @@ class Session {
   [[nodiscard]] TransactionOptions transaction_options() const {
     return {arguments_->global.agent, arguments_->global.message};
   }
+  /// Takes up a stored transaction for --agent: this one, that of --tx or GALLEY_TX, or the only
+  /// open one of its own.
+  Result<Transaction> resume(const std::string& id);
+  Result<Transaction> resume() { return resume(arguments_->tx); }
 
  private:
   Result<Workspace*> open_workspace(bool recovers);
+  void warn_of_unknown_agent();
   Approver approver();
   /// Says once, on stderr, what of the workspace was not believed.
   void tell_doubt();

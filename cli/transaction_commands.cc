@@ -49,15 +49,11 @@ Result<int> status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(auto stages, workspace->stages());
   const std::string& wanted = session.arguments().tx;
-  if (!session.arguments().all && !stages.empty()) {
-    const auto is_other = [&](const StageStatus& stage) {
-      return wanted.empty() ? &stage != &stages.back() : stage.id != wanted;
-    };
-    std::vector<StageStatus> kept;
-    for (const StageStatus& stage : stages) {
-      if (!is_other(stage)) kept.push_back(stage);
-    }
-    stages = std::move(kept);
+  const size_t open = stages.size();
+  if (!session.arguments().all) {
+    std::erase_if(stages, [&](const StageStatus& stage) {
+      return wanted.empty() ? !stage.is_own(session.arguments().global.agent) : stage.id != wanted;
+    });
   }
   Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
   document["transactions"] = Json::array();
@@ -67,7 +63,7 @@ Result<int> status(Session& session) {
     text += stage_text(stage);
   }
   if (stages.size() == 1 && !stages.front().is_held) {
-    GALLEY_ASSIGN(Transaction transaction, workspace->resume(stages.front().id));
+    GALLEY_ASSIGN(Transaction transaction, session.resume(stages.front().id));
     const Proposal proposal = Proposal::freeze(transaction.overlay());
     document["tx"] = transaction.id();
     document["changes"] = changes_json(proposal.changes());
@@ -81,13 +77,15 @@ Result<int> status(Session& session) {
     return kExitDone;
   }
   session.print(text);
-  if (stages.empty()) session.say("no transaction is open in " + workspace->root_path());
+  if (open == 0) session.say("no transaction is open in " + workspace->root_path());
+  if (wanted.empty() && stages.size() < open) {
+    session.say(fmt::format("{} more, of others: galley status --all", open - stages.size()));
+  }
   return kExitDone;
 }
 
 Result<int> diff(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   if (!session.is_json()) {
     Terminal& terminal = session.terminal();
@@ -120,8 +118,7 @@ Result<int> call(Session& session) {
   if (json == "-") {
     GALLEY_ASSIGN(json, read_host_file("-", limits::kMaxJsonBytes));
   }
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(arguments.tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const ToolResult result = transaction.call(arguments.name, json);
   if (result.ok) GALLEY_TRY(transaction.save());
   const Json document = to_json(result);
@@ -147,7 +144,7 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
 Result<ContentId> approved_proposal(Session& session, Workspace& workspace) {
   const std::string& wanted = session.arguments().proposal;
   if (const auto whole = ContentId::from_hex(wanted)) return *whole;
-  GALLEY_ASSIGN(Transaction transaction, workspace.resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_TRY(check_expected(proposal, wanted));
   return proposal.id();
@@ -174,7 +171,7 @@ Result<int> approve(Session& session) {
 }
 
 Result<int> commit_transaction(Session& session, Workspace& workspace, const std::string& id) {
-  GALLEY_ASSIGN(Transaction transaction, workspace.resume(id));
+  GALLEY_ASSIGN(Transaction transaction, session.resume(id));
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   const std::string& wanted = session.arguments().proposal;
   CommitRequest request;
@@ -201,8 +198,7 @@ Result<int> commit(Session& session) {
 }
 
 Result<int> rollback(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string id = transaction.id();
   const std::string& to = session.arguments().to;
   GALLEY_TRY(to.empty() ? transaction.rollback() : transaction.rollback_to(to));
@@ -214,8 +210,7 @@ Result<int> rollback(Session& session) {
 }
 
 Result<int> savepoint(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& name = session.arguments().name;
   GALLEY_TRY(transaction.savepoint(name));
   if (session.is_json()) {
@@ -227,8 +222,7 @@ Result<int> savepoint(Session& session) {
 }
 
 Result<int> fork(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction parent, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction parent, session.resume());
   GALLEY_ASSIGN(const Transaction child, parent.fork());
   if (session.is_json()) {
     session.print(Json{
@@ -240,13 +234,13 @@ Result<int> fork(Session& session) {
 }
 
 /// The others that came from the same fork lose: their stages go.
-Result<std::vector<std::string>> drop_rivals(Workspace& workspace,
+Result<std::vector<std::string>> drop_rivals(Session& session,
                                              const std::vector<std::string>& family,
                                              const std::string& winner) {
   std::vector<std::string> dropped;
   for (const std::string& id : family) {
     if (id == winner) continue;
-    auto rival = workspace.resume(id);
+    auto rival = session.resume(id);
     if (!rival && rival.error().kind == ErrorKind::kNotFound) continue;  // over already
     if (!rival) return fail(rival.error());
     GALLEY_TRY(rival->rollback());
@@ -260,14 +254,14 @@ Result<int> pick(Session& session) {
   const std::string& id = session.arguments().id;
   std::vector<std::string> family;
   {
-    GALLEY_ASSIGN(const Transaction transaction, workspace->resume(id));
+    GALLEY_ASSIGN(const Transaction transaction, session.resume(id));
     GALLEY_ASSIGN(const RelPath stages, RelPath::parse("stage"));
     GALLEY_ASSIGN(const auto directory, workspace->state()->root().open_directory(stages));
     GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
   }
   GALLEY_ASSIGN(const int status, commit_transaction(session, *workspace, id));
   if (status != kExitDone) return status;
-  GALLEY_ASSIGN(const auto dropped, drop_rivals(*workspace, family, id));
+  GALLEY_ASSIGN(const auto dropped, drop_rivals(session, family, id));
   for (const std::string& rival : dropped) session.say("dropped " + rival);
   return status;
 }

@@ -130,8 +130,7 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
 
 Result<int> validate(Session& session) {
   const Arguments& arguments = session.arguments();
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(arguments.tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
   if (arguments.fix) GALLEY_TRY(fix(session, transaction, document));
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));

@@ -100,6 +100,7 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
   summary.id = journal.id;
   summary.time_ns = journal.time_ns;
   summary.agent = journal.meta.agent;
+  summary.owner = journal.meta.owner;
   summary.tool = journal.meta.tool;
   summary.message = journal.meta.message;
   summary.proposal = journal.proposal;

@@ -37,6 +37,7 @@ struct TxSummary {
   TxId id;
   int64_t time_ns = 0;
   std::string agent;
+  std::optional<std::string> owner;  ///< who began the transaction, when that is not `agent`
   std::string tool;
   std::string message;
   ContentId proposal;

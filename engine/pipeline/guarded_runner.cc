@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/pipeline/early_policy.h"
 #include "engine/policy/policy.h"
 #include "staging/git/git_repository.h"
 #include "staging/sandbox/resolve_program.h"
@@ -62,7 +63,11 @@ class GuardedRunner final : public CommandRunner {
     bounded_command.limits = bounded(command.limits, config_->sandbox);
     bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
     bounded_command.propose_ignored |= config_->sandbox.propose_ignored;
-    return sandbox->run(bounded_command, overlay);
+    if (options_.who.is_alone()) return sandbox->run(bounded_command, overlay);
+    const Overlay::Entries before = overlay.entries();
+    GALLEY_ASSIGN(CommandResult result, sandbox->run(bounded_command, overlay));
+    refuse_denied(before, overlay, result);
+    return result;
   }
 
  private:
@@ -79,7 +84,7 @@ class GuardedRunner final : public CommandRunner {
             options_.workspace, command.working_directory));
     GALLEY_TRY(check_lists(command, program));
     const Policy policy(*config_);
-    const Judgement exec = policy.judge_exec(program.real, options_.agent);
+    const Judgement exec = policy.judge_exec(program.real, options_.who);
     if (exec.decision != Decision::kAllow) return refuse("command.no_capability", exec.message);
     if (command.network != NetworkAccess::kHost) return {};
     if (!config_->sandbox.allows_network) {
@@ -87,7 +92,7 @@ class GuardedRunner final : public CommandRunner {
                     "the network is denied: set sandbox.network = true in galley.toml, or run the "
                     "command without it");
     }
-    const Judgement network = policy.judge_network(options_.agent);
+    const Judgement network = policy.judge_network(options_.who);
     if (network.decision != Decision::kAllow) {
       return refuse("command.network_denied", network.message);
     }
@@ -109,6 +114,18 @@ class GuardedRunner final : public CommandRunner {
     return refuse("command.not_allowed", "'" + command.argv[0] + "' (" + program.real +
                                              ") is not in sandbox.allow of galley.toml; use a "
                                              "program that is, or add it");
+  }
+
+  void refuse_denied(const Overlay::Entries& before, Overlay& overlay,
+                     CommandResult& result) const {
+    if (!result.effects_staged) return;
+    for (const Judgement& no : denied_changes(*config_, options_.who, before, overlay.entries())) {
+      result.refused.push_back({no.path, "may not be changed: " + no.message});
+    }
+    if (result.refused.empty()) return;
+    overlay.restore(before);
+    result.effects_staged = false;
+    result.staged_paths = 0;
   }
 
   Result<CommandRunner*> need_sandbox() {

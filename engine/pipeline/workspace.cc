@@ -84,13 +84,13 @@ ValidatorCache* WorkspaceState::need_cache() {
   return cache.get();
 }
 
-CommandRunner* WorkspaceState::need_runner(const std::string& agent) {
+CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   if (options.runner != nullptr) return options.runner;
-  std::unique_ptr<CommandRunner>& runner = runners[agent];
+  std::unique_ptr<CommandRunner>& runner = runners[who];
   if (runner != nullptr) return runner.get();
   GuardedRunnerOptions runner_options;
   runner_options.workspace = root_path;
-  runner_options.agent = agent;
+  runner_options.who = who;
   // Without a place that stays, what validators keep goes with the process: only slower.
   if (state_directory) {
     const auto place = own_place(*state_directory, "keep");
@@ -181,6 +181,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   GALLEY_ASSIGN(state->config, read_config(*state->root, options.config_file));
   state->options = std::move(options);
   GALLEY_TRY(state->judge_trust());
+  state->config.configuration_is_editable = state->options.user.config.edits_configuration;
   GALLEY_TRY(state->open_state());
   return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
 }

@@ -41,7 +41,13 @@ struct StageStatus {
   std::string message;
   int64_t begun_ns = 0;
   size_t changes = 0;
-  bool is_held = false;  ///< another process has it open now
+  bool is_held = false;          ///< another process has it open now
+  bool is_of_this_user = false;  ///< of the system's user that this process acts as
+
+  /// Whether a command of `agent` means it without naming it.
+  [[nodiscard]] bool is_own(const std::string& name) const {
+    return is_of_this_user && agent == name;
+  }
 };
 
 /// A directory under Galley's care: where transactions begin, and what they are committed to.
@@ -65,8 +71,12 @@ class Workspace {
   Result<Transaction> begin(const TransactionOptions& options = {});
   /// Begins one that outlives the process, under `.galley/stage/`.
   Result<Transaction> begin_stored(const TransactionOptions& options = {});
-  /// Takes a stored one up again; an empty id means the newest.
-  Result<Transaction> resume(const std::string& id = {});
+  /// Takes a stored one up again for `agent`, whoever began it: every call is judged by what both
+  /// may do, and both are on record. An empty id means the one that `agent` itself began, as the
+  /// same user of the system.
+  /// Errors: kNotFound `stage.not_found`; kUsage `stage.which`, with a list, when without an id
+  ///         several could be meant or all that are open are somebody else's.
+  Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {});
   /// Stored transactions, oldest first.
   Result<std::vector<StageStatus>> stages() const;
 

@@ -8,10 +8,11 @@
 
 namespace galley {
 
-bool is_root_user() { return ::geteuid() == 0; }
+uint32_t effective_user() { return ::geteuid(); }
+bool is_root_user() { return effective_user() == 0; }
 
 bool is_own_user(uint32_t uid) {
-  if (uid == ::geteuid()) return true;
+  if (uid == effective_user()) return true;
   const char* sudo = is_root_user() ? std::getenv("SUDO_UID") : nullptr;
   if (sudo == nullptr) return false;
   uint32_t caller = 0;

@@ -4,6 +4,9 @@
 
 namespace galley {
 
+/// The user of the system that this process acts as (geteuid).
+[[nodiscard]] uint32_t effective_user();
+
 /// Whether this user is the one that the process works for: the effective user, or, for root, the
 /// user who called sudo (SUDO_UID), as git's safe.directory has it.
 [[nodiscard]] bool is_own_user(uint32_t uid);

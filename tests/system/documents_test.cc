@@ -112,7 +112,9 @@ TEST_F(Documents, OfStoredTransactions) {
   EXPECT_EQ(run("diff", "diff")["changes"].size(), 1u);
   EXPECT_EQ(run("validate", "validate")["ok"], true);
   EXPECT_EQ(run("fork", "fork")["parent"], tx);
-  run("rollback", "rollback");
+  EXPECT_EQ(run("commit", "error")["reason"], "stage.which") << "two are open";
+  EXPECT_EQ(status_, 2);
+  run("rollback --tx " + tx, "rollback");
   EXPECT_EQ(run("commit", "commit")["receipt"]["id"], "1");
   EXPECT_TRUE(tree_.exists("made.txt"));
   run("begin", "begin");
