@@ -1,5 +1,5 @@
-// Any bytes as a stage folder: its `pool` up to the first NUL, its `overlay` behind that. Reading is
-// bounded, what can be read is written as it was, and removing the stage touches nothing else.
+// Any bytes as a stage folder: its `pool` up to the first NUL, its `overlay` behind that. Reading
+// is bounded, what can be read is written as it was, and removing the stage touches nothing else.
 #include <algorithm>
 #include <cstdint>
 #include <string>

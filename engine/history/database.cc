@@ -9,7 +9,7 @@ namespace galley {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5'000;
-constexpr int kStepsBetweenLooks = 1'000;
+constexpr int kStepsBetweenLooks = 10;  // one may call a function on megabytes
 constexpr int kMaxValueBytes = 16 << 20;
 constexpr int kMaxPatternBytes = 256;  // of LIKE and GLOB: one comparison is one step
 constexpr int kMaxExpressionDepth = 100;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-
 namespace galley {
 namespace {
 

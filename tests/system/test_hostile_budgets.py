@@ -111,7 +111,7 @@ class BinaryPatches(Budgets):
         self.assertEqual((self.work / "copy2.bin").read_bytes(), b"\0" * 300_000)
 
     def test_a_literal_that_states_more_than_its_bytes_can_hold_is_refused_unread(self):
-        half = binary_half("literal", b"short", stated=(1 << 30) - 1)
+        half = binary_half("literal", b"short", stated=200 * MIB)
         self.apply("diff --git a/big.bin b/big.bin\nnew file mode 100644\nindex "
                    f"{'0' * 40}..{blob(b'short')}\nGIT binary patch\n{half}literal 0\nHcmV?d00001\n\n",
                    expect=(1, 2))
@@ -238,9 +238,9 @@ class AfterACommand(Budgets):
 
     def test_many_names_of_one_sparse_file_are_hashed_once(self):
         self.exec("import os\n"
-                  "open('a0', 'w').truncate(1 << 29)\n"
-                  "for n in range(1, 41): os.link('a0', f'a{n}')\n", expect=(0, 1), timeout_ms=20_000)
-        self.assertFalse((self.work / "a1").exists())
+                  "open('a0', 'w').truncate(1 << 26)\n"
+                  "for n in range(1, 2000): os.link('a0', f'a{n}')\n", expect=0, timeout_ms=20_000)
+        self.bounded("rollback", expect=0)
 
     def test_a_file_is_hashed_once_and_each_name_staged(self):
         self.exec("import os\nopen('a0', 'w').write('x')\n"
@@ -295,6 +295,11 @@ class DeepTrees(Budgets):
         options.setdefault("descriptors", 64)
         return super().bounded(*arguments, **{**options, "memory": 8 << 30})
 
+    def setUp(self):
+        super().setUp()
+        # Python's own removal recurses.
+        self.addCleanup(subprocess.run, ["rm", "-rf", str(self.scratch)], check=False)
+
     def begin(self):
         self.galley("begin", expect=0)
 
@@ -328,7 +333,7 @@ class DeepTrees(Budgets):
         self.begin()
         result = self.bounded("call", "Grep", '{"pattern": "needle"}', expect=0)
         self.assertIn(b"needle.txt", result.stdout)
-        self.bounded("call", "directory_tree", '{"path": "."}', expect=(0, 1))
+        self.bounded("call", "directory_tree", '{"path": "."}', expect=0)
         self.bounded("exec", "--", "python3", "-c", "open('good', 'w').write('x')", expect=0)
         self.bounded("commit", expect=0)
 

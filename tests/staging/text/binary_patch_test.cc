@@ -42,8 +42,7 @@ TEST(BinaryPatchLimits, AStatedSizeIsReadWithoutInflating) {
 }
 
 TEST(BinaryPatchLimits, ALiteralCannotStateMoreThanItsBytesCanHold) {
-  const BinaryPatch liar{BinaryPatch::Kind::kLiteral, kMaxBinaryPatchBytes,
-                         deflated("hello")};
+  const BinaryPatch liar{BinaryPatch::Kind::kLiteral, kMaxBinaryPatchBytes, deflated("hello")};
   EXPECT_EQ(apply_binary(liar, "").error().reason, "edit.corrupt_binary");
 }
 
