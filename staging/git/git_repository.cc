@@ -89,20 +89,6 @@ Result<std::optional<GitRepository>> GitRepository::discover(const std::string& 
 
 std::string GitRepository::in_work_tree(const RelPath& path) const { return prefix_ + path.str(); }
 
-Result<std::vector<bool>> GitRepository::are_ignored(const std::vector<RelPath>& paths) const {
-  std::vector<bool> ignored;
-  ignored.reserve(paths.size());
-  for (const auto& path : paths) {
-    int is_ignored = 0;
-    const auto name = in_work_tree(path);
-    const int code =
-        handle_->git->ignore_path_is_ignored(&is_ignored, handle_->repository, name.c_str());
-    if (code < 0) return fail(handle_->git->error(code, "read the ignore rules for", name));
-    ignored.push_back(is_ignored != 0);
-  }
-  return ignored;
-}
-
 Result<git_index*> GitRepository::Handle::open_index(const std::string& work_tree) const {
   git_index* index = nullptr;
   int code = git->repository_index(&index, repository);
