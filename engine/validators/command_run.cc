@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/validators/printable.h"
+#include "base/printable.h"
 
 namespace galley {
 namespace {
@@ -130,7 +130,7 @@ std::string last_words(const CommandResult& result) {
     const size_t newline = text.find('\n');
     if (newline != text.npos) text.remove_prefix(newline + 1);
   }
-  return printable(text);
+  return printable_line(text, kMaxFindingBytes);
 }
 
 Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result) {
