@@ -4,12 +4,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/past.h"
 #include "engine/history/rebase.h"
+#include "engine/pipeline/readable.h"
+#include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
@@ -38,7 +41,33 @@ CommandLimits limits_of(const ExecArguments& exec) {
   return limits;
 }
 
-Command command_of(Session& session) {
+/// Passes on what a command writes: printable where that is a terminal, exact elsewhere.
+class OutputView {
+ public:
+  explicit OutputView(Terminal& terminal) : terminal_(&terminal) {}
+
+  void take(OutputStream stream, std::string_view text) {
+    const bool is_output = stream == OutputStream::kStdout;
+    const bool escapes = is_output ? terminal_->escapes() : terminal_->escapes_errors();
+    PrintableStream& filter = is_output ? output_ : errors_;
+    show(stream, escapes ? filter.feed(text) : std::string(text));
+  }
+  void finish() {
+    show(OutputStream::kStdout, output_.finish());
+    show(OutputStream::kStderr, errors_.finish());
+  }
+
+ private:
+  void show(OutputStream stream, const std::string& text) {
+    if (text.empty()) return;
+    stream == OutputStream::kStdout ? terminal_->print(text) : terminal_->talk(text);
+  }
+  Terminal* terminal_;
+  PrintableStream output_;
+  PrintableStream errors_;
+};
+
+Command command_of(Session& session, OutputView& view) {
   const Arguments& arguments = session.arguments();
   Command command;
   command.argv = arguments.words;
@@ -49,14 +78,8 @@ Command command_of(Session& session) {
   command.propose_ignored = exec.proposes_ignored;
   command.limits = limits_of(exec);
   if (!session.is_json()) {
-    command.on_output = [&session](OutputStream stream, std::string_view text) {
-      const std::string shown =
-          session.terminal().is_terminal() ? printable(text) : std::string(text);
-      if (stream == OutputStream::kStdout) {
-        session.print(shown);
-      } else {
-        session.terminal().talk(shown);
-      }
+    command.on_output = [&view](OutputStream stream, std::string_view text) {
+      view.take(stream, text);
     };
   }
   return command;
@@ -108,9 +131,11 @@ int status_of(const CommandResult& result) {
 Result<int> exec(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
-  const Command command = command_of(session);
+  OutputView view(session.terminal());
+  const Command command = command_of(session, view);
   GALLEY_ASSIGN(const CommandResult result,
                 transaction.runner().run(command, transaction.overlay()));
+  view.finish();
   if (result.effects_staged) GALLEY_TRY(transaction.save());
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
@@ -130,12 +155,20 @@ Result<int> at(Session& session) {
   GALLEY_ASSIGN(const TxId id, history.resolve(session.arguments().id));
   GALLEY_ASSIGN(const Proposal past,
                 proposal_to_past(history, workspace->root(), id, workspace->clock()));
+  const ReadablePart part =
+      readable_part(past, Policy(workspace->config()), session.arguments().global.agent);
+  for (const RelPath& path : part.left_out) {
+    session.say(fmt::format("left out: {} as it was then, which {} may not read", path.str(),
+                            session.arguments().global.agent));
+  }
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_TRY(stage_proposal(past, transaction.overlay()));
-  Command command = command_of(session);
+  GALLEY_TRY(stage_proposal(part.proposal, transaction.overlay()));
+  OutputView view(session.terminal());
+  Command command = command_of(session, view);
   command.effects = EffectsRule::kDrop;
   GALLEY_ASSIGN(const CommandResult result,
                 transaction.runner().run(command, transaction.overlay()));
+  view.finish();
   if (session.is_json()) {
     session.print(result_json(result, id.hex()));
   } else {

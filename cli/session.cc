@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "staging/fs/controlling_terminal.h"
 
 namespace galley {
@@ -39,7 +40,7 @@ Approver Session::approver() {
     if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
     std::string text;
     for (const Judgement& judgement : question.judgements) {
-      text += printable(judgement.message) + "\n";
+      text += printable_line(judgement.message) + "\n";
     }
     GALLEY_TRY((*terminal)->write(text));
     GALLEY_ASSIGN(
@@ -54,15 +55,27 @@ int Session::report(const Error& error) {
   if (is_json()) {
     print(error_document(error));
   } else {
-    terminal_->complain(printable(error.message));
+    terminal_->complain(error.message);
   }
   return exit_status(error.kind);
 }
 
-void Session::print(const Json& document) { terminal_->print(document_text(document)); }
+void Session::print(const Json& document) {
+  if (outcome_.empty() && document.contains("message")) {
+    outcome_ = document["message"].get<std::string>();
+  } else if (outcome_.empty()) {
+    outcome_ = arguments_->command + (document.value("ok", true) ? " was done" : " said no");
+  }
+  // The escapes of JSON mean the same to a program.
+  terminal_->print(document_text(document, terminal_->escapes()));
+}
 
 void Session::say(const std::string& line) {
-  if (!is_json()) terminal_->say(printable(line));
+  if (!is_json()) terminal_->say(printable_line(line));
+}
+
+void Session::say_lines(const std::string& text) {
+  if (!is_json()) terminal_->say(printable(text));
 }
 
 std::function<void(const GateProgress&)> Session::gate_progress() {
@@ -72,8 +85,8 @@ std::function<void(const GateProgress&)> Session::gate_progress() {
     if (step.done == step.total) {
       progress_.reset();
     } else if (progress_ != nullptr) {
-      progress_->show(
-          fmt::format("validators: {} of {} done, {}", step.done, step.total, step.validator));
+      progress_->show(fmt::format("validators: {} of {} done, {}", step.done, step.total,
+                                  printable_line(step.validator)));
     }
   };
 }

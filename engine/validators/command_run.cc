@@ -116,7 +116,7 @@ Error not_trusted(const ValidatorConfig& config) {
   for (const std::string& word : config.command) command += (command.empty() ? "" : " ") + word;
   return {ErrorKind::kRefused, std::string(kNotTrusted),
           fmt::format("it would run `{}`, which nobody trusted; look at it with: galley trust",
-                      printable(command, kLastWordsBytes)),
+                      printable_line(command, kLastWordsBytes)),
           "", 0};
 }
 
