@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "base/printable.h"
 
 namespace galley {
 namespace {
@@ -87,6 +88,9 @@ class CommandLine {
     GlobalArguments& global = args_.global;
     app_.add_option("-C", global.directory, "Work as if started in DIR")->type_name("DIR");
     app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
+    app_.add_flag("--raw", global.is_raw,
+                  "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"
+                  "and invisible characters as \\x1b or <U+202E>");
     app_.add_option("--color", color_, "auto, always or never")
         ->check(one_of({"auto", "always", "never"}))
         ->type_name("WHEN");
@@ -365,11 +369,11 @@ class CommandLine {
 
   [[nodiscard]] std::string complaint(const CLI::ParseError& error, int argc,
                                       const char* const* argv) const {
-    std::string text = std::string("galley: ") + error.what();
+    std::string text = "galley: " + printable_line(error.what());
     if (app_.get_subcommands().empty()) {
       const std::string word = first_word(argc, argv);
       if (!word.empty()) {
-        text = "galley: there is no command '" + word + "'";
+        text = "galley: there is no command '" + printable_line(word) + "'";
         const auto near = nearest_command(word);
         if (near) text += "; did you mean '" + *near + "'?";
       }

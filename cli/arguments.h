@@ -19,6 +19,7 @@ struct GlobalArguments {
   std::string message;          ///< --reason
   ColorWhen color = ColorWhen::kAuto;
   bool is_json = false;
+  bool is_raw = false;  ///< --raw
 };
 
 /// How a diff is shown: diff, preview, apply, show, undo --dry-run.

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/outcome.h"
 #include "cli/person.h"
 #include "engine/pipeline/adoption.h"
 #include "engine/pipeline/care.h"
@@ -38,7 +40,7 @@ Result<int> init(Session& session) {
     return kExitDone;
   }
   if (arguments.dry_run) {
-    session.print(text);
+    session.print(session.terminal().content(text));
   } else {
     session.say("wrote " + workspace->root_path() + "/" + std::string(kConfigFileName));
   }
@@ -54,7 +56,7 @@ void print_actions(Session& session, const std::vector<std::string>& actions) {
     return;
   }
   std::string text;
-  for (const std::string& action : actions) text += printable(action) + "\n";
+  for (const std::string& action : actions) text += printable_line(action) + "\n";
   session.print(text);
 }
 
@@ -62,10 +64,10 @@ Result<int> adopt(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   GALLEY_ASSIGN(const AdoptionPlan plan, plan_adoption(*workspace));
   if (!session.arguments().dry_run) {
-    std::string text = printable(plan.doubt) + "\nTaken over, this is what it does and is:\n";
-    for (const std::string& effect : plan.effects) text += "  " + printable(effect) + "\n";
+    std::string text = printable_line(plan.doubt) + "\nTaken over, this is what it does and is:\n";
+    for (const std::string& effect : plan.effects) text += "  " + printable_line(effect) + "\n";
     GALLEY_TRY(need_person(session, text,
-                           "Take over '.galley' in " + printable(workspace->root_path()) + "?"));
+                           "Take over '.galley' in " + printable_line(workspace->root_path()) + "?"));
     GALLEY_TRY(adopt_state(*workspace, plan));
   }
   print_actions(session, plan.effects);
@@ -94,7 +96,7 @@ Result<int> gc(Session& session) {
   for (const ClearedItem& item : cleared) {
     freed += item.bytes;
     document["cleared"].push_back({{"what", item.what}, {"bytes", item.bytes}});
-    text += fmt::format("{:>12}  {}\n", item.bytes, printable(item.what));
+    text += fmt::format("{:>12}  {}\n", item.bytes, printable_line(item.what));
   }
   document["freed_bytes"] = freed;
   if (session.is_json()) {
@@ -124,8 +126,8 @@ Result<int> doctor(Session& session) {
     document["checks"].push_back(std::move(entry));
     is_well = is_well && check.status != CheckStatus::kError;
     text += fmt::format("{:<8} {:<20} {}\n", status_name(check.status), check.name,
-                        printable(check.message));
-    if (!check.remedy.empty()) text += fmt::format("{:29} {}\n", "", printable(check.remedy));
+                        printable_line(check.message));
+    if (!check.remedy.empty()) text += fmt::format("{:29} {}\n", "", printable_line(check.remedy));
   }
   document["ok"] = is_well;
   if (session.is_json()) {
@@ -141,8 +143,9 @@ Result<int> rescue(Session& session) {
   const std::string& verb = session.arguments().subcommand;
   const std::string& name = session.arguments().name;
   if (verb == "show") {
+    GALLEY_TRY(check_reads_all(session, "rescue"));
     GALLEY_ASSIGN(const std::string bytes, read_rescued(*workspace, name));
-    session.print(bytes);
+    session.print(session.terminal().content(bytes));
     return kExitDone;
   }
   if (verb == "drop") GALLEY_TRY(drop_rescued(*workspace, name));
@@ -151,7 +154,7 @@ Result<int> rescue(Session& session) {
   std::string text;
   for (const RescuedItem& entry : entries) {
     document["entries"].push_back({{"name", entry.name}, {"bytes", entry.bytes}});
-    text += fmt::format("{:>12}  {}\n", entry.bytes, printable(entry.name));
+    text += fmt::format("{:>12}  {}\n", entry.bytes, printable_line(entry.name));
   }
   if (session.is_json()) {
     session.print(document);

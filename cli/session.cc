@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "staging/fs/controlling_terminal.h"
 
 namespace galley {
@@ -14,7 +15,7 @@ Session::Session(const Arguments& arguments, Terminal& terminal)
 Session::~Session() { tell_doubt(); }
 
 void Session::tell_doubt() {
-  if (!doubt_.empty()) terminal_->complain(printable(doubt_));
+  if (!doubt_.empty()) terminal_->complain(printable_line(doubt_));
   doubt_.clear();
 }
 
@@ -41,7 +42,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
 /// names are labels, but never in silence. Also with --json: the document is on stdout.
 void Session::warn_of_unknown_agent() {
   const std::string warning = unknown_agent(workspace_->config(), arguments_->global.agent);
-  if (!warning.empty()) terminal_->complain("warning: " + printable(warning));
+  if (!warning.empty()) terminal_->complain("warning: " + printable_line(warning));
 }
 
 Result<Transaction> Session::resume(const std::string& id) {
@@ -58,7 +59,7 @@ Approver Session::approver() {
     if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
     std::string text;
     for (const Judgement& judgement : question.judgements) {
-      text += printable(judgement.message) + "\n";
+      text += printable_line(judgement.message) + "\n";
     }
     GALLEY_TRY((*terminal)->write(text));
     GALLEY_ASSIGN(
@@ -75,12 +76,20 @@ int Session::report(const Error& error) {
   if (is_json()) {
     print(error_document(error));
   } else {
-    terminal_->complain(printable(error.message));
+    terminal_->complain(error.message);
   }
   return exit_status(error.kind);
 }
 
-void Session::print(const Json& document) { print(document_text(document)); }
+void Session::print(const Json& document) {
+  if (outcome_.empty() && document.contains("message")) {
+    outcome_ = document["message"].get<std::string>();
+  } else if (outcome_.empty()) {
+    outcome_ = arguments_->command + (document.value("ok", true) ? " was done" : " said no");
+  }
+  // The escapes of JSON mean the same to a program.
+  print(document_text(document, terminal_->escapes()));
+}
 
 void Session::print(const std::string& text) {
   tell_doubt();
@@ -89,7 +98,12 @@ void Session::print(const std::string& text) {
 
 void Session::say(const std::string& line) {
   tell_doubt();
-  if (!is_json()) terminal_->say(printable(line));
+  if (!is_json()) terminal_->say(printable_line(line));
+}
+
+void Session::say_lines(const std::string& text) {
+  tell_doubt();
+  if (!is_json()) terminal_->say(printable(text));
 }
 
 std::function<void(const GateProgress&)> Session::gate_progress() {
@@ -99,8 +113,8 @@ std::function<void(const GateProgress&)> Session::gate_progress() {
     if (step.done == step.total) {
       progress_.reset();
     } else if (progress_ != nullptr) {
-      progress_->show(
-          fmt::format("validators: {} of {} done, {}", step.done, step.total, step.validator));
+      progress_->show(fmt::format("validators: {} of {} done, {}", step.done, step.total,
+                                  printable_line(step.validator)));
     }
   };
 }

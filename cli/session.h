@@ -36,8 +36,13 @@ class Session {
   void print(const Json& document);
   /// Prints text as the result.
   void print(const std::string& text);
-  /// A line for people; nothing with --json.
+  /// A line for people, whatever is in it; nothing with --json.
   void say(const std::string& line);
+  /// Several lines for people whose fields cannot forge one; nothing with --json.
+  void say_lines(const std::string& text);
+  /// What must be known even when the result cannot be written to standard output.
+  void remember(const std::string& outcome) { outcome_ = outcome; }
+  [[nodiscard]] const std::string& outcome() const { return outcome_; }
   /// Progress of the gate's validators on stderr.
   [[nodiscard]] std::function<void(const GateProgress&)> gate_progress();
 
@@ -65,6 +70,7 @@ class Session {
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Progress> progress_;
   std::string doubt_;  ///< still to be said
+  std::string outcome_;
 };
 
 inline constexpr int kExitDone = 0;
