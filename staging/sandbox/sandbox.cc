@@ -269,8 +269,9 @@ Result<int64_t> Sandbox::file_system_now() const {
 
 /// The command's wall limit and the grace, less what the command took; never without a wall limit.
 Deadline Sandbox::read_back_deadline(const Command& command, const CommandResult& result) const {
-  if (command.limits.wall.count() == 0) return {};
-  const auto left = command.limits.wall + kReadBackGrace - result.wall;
+  const auto wall = command.limits.or_usual().wall;
+  if (wall.count() == 0) return {};
+  const auto left = wall + kReadBackGrace - result.wall;
   return Deadline::after(*clock_, std::chrono::duration_cast<std::chrono::milliseconds>(left));
 }
 
@@ -295,7 +296,8 @@ Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Ove
   if (!report && report.error().kind == ErrorKind::kTimeout) {
     const auto took = result.wall + (clock_->steady() - before);
     result.breach =
-        LimitBreach{LimitKind::kReadBack, in_ms(command.limits.wall + kReadBackGrace), in_ms(took)};
+        LimitBreach{LimitKind::kReadBack,
+                    in_ms(command.limits.or_usual().wall + kReadBackGrace), in_ms(took)};
     return {};
   }
   if (!report) return fail(report.error());
