@@ -57,6 +57,7 @@ class Recoverer {
   Result<void> drop_torn();
   Result<void> sync_journals();
   Result<void> restore_tree();
+  Result<void> write_unflushed();
   Result<void> write_anew(const Fold& fold);
   Result<void> clear_way(Fold& fold);
   Result<void> clear_directory(const Fold& fold, const Seen& seen);
@@ -109,9 +110,7 @@ Result<RecoveryReport> Recoverer::run() {
     folds_ = fold_journals(unfinished_, options_.boot_id);
     GALLEY_TRY(restore_tree());
   }
-  for (const auto& [path, fold] : fold_journals(unflushed_, options_.boot_id)) {
-    GALLEY_TRY(write_anew(fold));
-  }
+  GALLEY_TRY(write_unflushed());
   GALLEY_TRY(finish());
   if (is_note_stale_ && !options_.dry_run) {
     GALLEY_ASSIGN(const TxId last, last_transaction(state_, lock_, ""));
@@ -401,6 +400,14 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
   keep(fold);
   return own.rename(caught, *at.directory, at.name,
                     caught == slot ? RenameMode::kExchange : RenameMode::kReplace);
+}
+
+Result<void> Recoverer::write_unflushed() {
+  const Folds folds = fold_journals(unflushed_, options_.boot_id);
+  OpenedDirectories opened;
+  if (!options_.dry_run) GALLEY_TRY(opened.open(folds, view_));
+  for (const auto& [path, fold] : folds) GALLEY_TRY(write_anew(fold));
+  return options_.dry_run ? Result<void>() : opened.close(folds, view_);
 }
 
 /// The tree was complete once: what is not as the journal says has been changed by the user since.

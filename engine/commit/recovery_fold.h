@@ -48,12 +48,14 @@ struct Seen {
 class OpenedDirectories {
  public:
   Result<void> open(const Folds& folds, WorkspaceView& view);
-  /// Gives those their mode back that stay though they should have gone: somebody's files are in
-  /// them. The others have the mode of their target by now.
+  /// Gives them the mode of their target, also those that an earlier run left open. Those that stay
+  /// though they should have gone, because somebody's files are in them, get the one they had.
   Result<void> close(const Folds& folds, WorkspaceView& view);
 
  private:
   Result<void> open_one(const Folds& folds, const Fold& fold, WorkspaceView& view);
+  static Result<void> close_one(const RelPath& path, uint32_t open, uint32_t closed,
+                                WorkspaceView& view);
   std::map<RelPath, uint32_t> modes_;
 };
 
