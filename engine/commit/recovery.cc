@@ -428,9 +428,9 @@ Result<void> Recoverer::set_directory_mode(const Fold& fold) {
   if (!is_wrong) return {};
   report(Kind::kSetMode, fold, "mode set");
   if (options_.dry_run) return {};
-  constexpr uint32_t kSpecialBits = 07000;
   GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
-  return at.directory->set_mode(at.name, fold.target.node.mode | (seen.stat.mode & kSpecialBits));
+  GALLEY_ASSIGN(const uint32_t special, restore_inheritance(fold, seen, at));
+  return at.directory->set_mode(at.name, fold.target.node.mode | special);
 }
 
 Result<void> Recoverer::finish() {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint32_t kPermissions = 0777;
 constexpr uint32_t kOwnerAll = 0700;
+constexpr uint32_t kSetGroupId = 02000;
 
 bool is_same_content(const Node& a, const Node& b) {
   return a.kind == b.kind && a.content == b.content;
@@ -224,6 +225,16 @@ Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) 
       fold.known.begin(), fold.known.end(),
       [&](const Fold::Image& image) { return is_torn_image(bytes, *image.journal, *image.op); });
   return is_torn ? Standing::kKnown : Standing::kForeign;
+}
+
+Result<uint32_t> restore_inheritance(const Fold& fold, const Seen& seen, const Location& at) {
+  const uint32_t special = seen.stat.mode & ~kPermissions;
+  const bool is_old = fold.op->before.node.kind == FileKind::kDirectory;
+  if (is_old || !fold.may_be_torn) return special;
+  // As when it was made: what may not be given stays ours, and its mode is narrow already.
+  static_cast<void>(at.directory->set_owner(at.name, fold.target.uid, fold.target.gid));
+  GALLEY_ASSIGN(const FileStat parent, at.directory->stat(RelPath::root()));
+  return special | (parent.mode & kSetGroupId);
 }
 
 bool is_known_kind(const Fold& fold, FileKind kind) {
