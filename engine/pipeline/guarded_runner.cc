@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "engine/policy/policy.h"
-#include "staging/git/git_repository.h"
+#include "staging/git/ignore_files.h"
 #include "staging/sandbox/resolve_program.h"
 #include "staging/sandbox/sandbox.h"
 
@@ -23,37 +24,41 @@ Number tighter(Number asked, Number allowed) {
   return asked == Number{} ? allowed : std::min(asked, allowed);
 }
 
-/// Whether git ignores a path; git is asked for the first time when a command left something.
+/// Whether git ignores a path; its files are read when a command first left something.
 class GitIgnore {
  public:
-  explicit GitIgnore(std::string workspace) : workspace_(std::move(workspace)) {}
+  GitIgnore(std::string workspace, const Clock& clock)
+      : workspace_(std::move(workspace)), clock_(&clock) {}
 
-  /// libgit2 looks on the disk for what is a directory; one that a command made is not there, so a
-  /// name below it is asked about instead: it is ignored exactly when all of the directory is.
-  Result<bool> operator()(const RelPath& path, bool is_directory) {
+  Result<bool> operator()(const RelPath& path, bool is_directory, const Deadline& deadline) {
     const std::lock_guard lock(mutex_);
-    if (!is_looked_for_) {
-      GALLEY_ASSIGN(repository_, GitRepository::discover(workspace_));
-      is_looked_for_ = true;
+    if (!files_) {
+      GALLEY_ASSIGN(IgnoreFiles opened, IgnoreFiles::open(workspace_));
+      files_.emplace(std::move(opened));
     }
-    if (!repository_) return false;
-    GALLEY_ASSIGN(const RelPath below, RelPath::parse(".galley-below"));
-    GALLEY_ASSIGN(const RelPath asked, is_directory ? path.join(below) : Result<RelPath>(path));
-    GALLEY_ASSIGN(const auto ignored, repository_->are_ignored({asked}));
-    return ignored.front();
+    return files_->is_ignored(path, is_directory, deadline, *clock_);
+  }
+
+  /// The files may have changed since.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    files_.reset();
   }
 
  private:
   std::mutex mutex_;
   std::string workspace_;
-  bool is_looked_for_ = false;
-  std::optional<GitRepository> repository_;
+  const Clock* clock_;
+  std::optional<IgnoreFiles> files_;
 };
 
 class GuardedRunner final : public CommandRunner {
  public:
   GuardedRunner(const Config& config, GuardedRunnerOptions options, const Clock& clock)
-      : config_(&config), options_(std::move(options)), clock_(&clock) {}
+      : config_(&config),
+        options_(std::move(options)),
+        clock_(&clock),
+        ignore_(std::make_shared<GitIgnore>(options_.workspace, clock)) {}
 
   Result<CommandResult> run(const Command& command, Overlay& overlay) override {
     GALLEY_TRY(check(command));
@@ -62,6 +67,7 @@ class GuardedRunner final : public CommandRunner {
     bounded_command.limits = bounded(command.limits, config_->sandbox);
     bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
     bounded_command.propose_ignored |= config_->sandbox.propose_ignored;
+    ignore_->forget();
     return sandbox->run(bounded_command, overlay);
   }
 
@@ -123,9 +129,9 @@ class GuardedRunner final : public CommandRunner {
     }
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
-    options.is_ignored = [ignore = std::make_shared<GitIgnore>(options_.workspace)](
-                             const RelPath& path, bool is_directory) {
-      return (*ignore)(path, is_directory);
+    options.is_ignored = [ignore = ignore_](const RelPath& path, bool is_directory,
+                                            const Deadline& deadline) {
+      return (*ignore)(path, is_directory, deadline);
     };
     GALLEY_ASSIGN(sandbox_, make_sandbox(std::move(options), *clock_));
     return sandbox_.get();
@@ -134,6 +140,7 @@ class GuardedRunner final : public CommandRunner {
   const Config* config_;
   GuardedRunnerOptions options_;
   const Clock* clock_;
+  std::shared_ptr<GitIgnore> ignore_;
   std::mutex mutex_;
   std::unique_ptr<CommandRunner> sandbox_;
 };

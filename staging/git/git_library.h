@@ -34,7 +34,6 @@ struct GitLibrary {
   decltype(&::git_repository_workdir) repository_workdir = nullptr;
   decltype(&::git_repository_path) repository_path = nullptr;
   decltype(&::git_repository_index) repository_index = nullptr;
-  decltype(&::git_ignore_path_is_ignored) ignore_path_is_ignored = nullptr;
   decltype(&::git_index_read) index_read = nullptr;
   decltype(&::git_index_free) index_free = nullptr;
   decltype(&::git_index_get_bypath) index_get_bypath = nullptr;

@@ -86,20 +86,6 @@ Result<std::optional<GitRepository>> GitRepository::discover(const std::string& 
 
 std::string GitRepository::in_work_tree(const RelPath& path) const { return prefix_ + path.str(); }
 
-Result<std::vector<bool>> GitRepository::are_ignored(const std::vector<RelPath>& paths) const {
-  std::vector<bool> ignored;
-  ignored.reserve(paths.size());
-  for (const auto& path : paths) {
-    int is_ignored = 0;
-    const auto name = in_work_tree(path);
-    const int code =
-        handle_->git->ignore_path_is_ignored(&is_ignored, handle_->repository, name.c_str());
-    if (code < 0) return fail(handle_->git->error(code, "read the ignore rules for", name));
-    ignored.push_back(is_ignored != 0);
-  }
-  return ignored;
-}
-
 Result<std::optional<GitEntry>> GitRepository::index_entry(const RelPath& path) const {
   const auto& git = *handle_->git;
   git_index* index = nullptr;

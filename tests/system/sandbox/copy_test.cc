@@ -52,7 +52,7 @@ TEST_P(SandboxCopy, FileAndDirectoryTakeEachOthersPlace) {
 TEST_P(SandboxCopy, IgnoredOutputsReachTheNextCommand) {
   as_user(GetParam(), [] {
     SandboxOptions options = copying();
-    options.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
       return path.str() == "build" || path.is_below(rel("build"));
     };
     World world(std::move(options));
