@@ -175,18 +175,28 @@ Result<void> Stage::remove(const StateDirectory& state, Stage stage) {
 }
 
 Result<uint64_t> tree_bytes(const Directory& directory) {
-  GALLEY_ASSIGN(const auto entries, directory.list());
   uint64_t bytes = 0;
-  for (const auto& entry : entries) {
-    const auto name = RelPath::parse(entry.name);
-    if (!name) continue;
-    if (entry.kind == FileKind::kDirectory) {
-      const auto child = directory.open_directory(*name);
-      if (!child) continue;  // went away, or not ours to read
-      GALLEY_ASSIGN(const uint64_t below, tree_bytes(**child));
-      bytes += below;
-    } else {
-      GALLEY_ASSIGN(const FileStat stat, directory.stat(*name));
+  std::vector<RelPath> waiting = {RelPath::root()};
+  while (!waiting.empty()) {
+    const RelPath folder = std::move(waiting.back());
+    waiting.pop_back();
+    std::unique_ptr<Directory> owned;
+    if (!folder.is_root()) {
+      auto opened = directory.open_directory(folder);
+      if (!opened) continue;  // went away, or not ours to read
+      owned = std::move(*opened);
+    }
+    const Directory& at = owned ? *owned : directory;
+    GALLEY_ASSIGN(const auto entries, at.list());
+    for (const auto& entry : entries) {
+      const auto name = RelPath::parse(entry.name);
+      const auto path = name ? folder.join(*name) : name;
+      if (!path) continue;  // deeper than any path that Galley made
+      if (entry.kind == FileKind::kDirectory) {
+        waiting.push_back(*path);
+        continue;
+      }
+      GALLEY_ASSIGN(const FileStat stat, at.stat(*name));
       bytes += stat.size;
     }
   }
