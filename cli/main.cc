@@ -1,5 +1,8 @@
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/check.h"
 #include "cli/arguments.h"
@@ -27,6 +30,21 @@ int end_early(const galley::ParsedArguments& parsed, bool is_json) {
   return parsed.status;
 }
 
+/// No input ends the program by an exception: what a library or the lack of memory throws is an
+/// error like others, and a commit that it interrupted is for recovery.
+int run_guarded(galley::CommandFunction command, galley::Session& session) {
+  constexpr const char* kWayOut = "; what was begun the next galley command finishes or takes back";
+  try {
+    return command(session);
+  } catch (const std::bad_alloc&) {
+    return session.report({galley::ErrorKind::kQuota, "limit.memory",
+                           std::string("there is not enough memory for this") + kWayOut, "", 0});
+  } catch (const std::exception& error) {
+    return session.report({galley::ErrorKind::kInternal, "internal.exception",
+                           std::string("unexpected: ") + error.what() + kWayOut, "", 0});
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,7 +56,7 @@ int main(int argc, char** argv) {
       galley::find_command(arguments.command, arguments.subcommand);
   GALLEY_CHECK(command != nullptr);
   galley::Session session(arguments, terminal);
-  const int status = command(session);
+  const int status = run_guarded(command, session);
   if (terminal.finish() || status != galley::kExitDone) return status;
   terminal.complain("the result could not be written to standard output");
   return galley::kExitFailure;
