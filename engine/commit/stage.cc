@@ -174,7 +174,7 @@ Result<void> Stage::remove(const StateDirectory& state, Stage stage) {
   return {};
 }
 
-Result<uint64_t> tree_bytes(const Directory& directory) {
+uint64_t tree_bytes(const Directory& directory) {
   uint64_t bytes = 0;
   std::vector<RelPath> waiting = {RelPath::root()};
   while (!waiting.empty()) {
@@ -187,17 +187,17 @@ Result<uint64_t> tree_bytes(const Directory& directory) {
       owned = std::move(*opened);
     }
     const Directory& at = owned ? *owned : directory;
-    GALLEY_ASSIGN(const auto entries, at.list());
-    for (const auto& entry : entries) {
+    const auto entries = at.list();
+    if (!entries) continue;
+    for (const auto& entry : *entries) {
       const auto name = RelPath::parse(entry.name);
       const auto path = name ? folder.join(*name) : name;
       if (!path) continue;  // deeper than any path that Galley made
       if (entry.kind == FileKind::kDirectory) {
         waiting.push_back(*path);
-        continue;
+      } else if (const auto stat = at.stat(*name)) {
+        bytes += stat->size;
       }
-      GALLEY_ASSIGN(const FileStat stat, at.stat(*name));
-      bytes += stat.size;
     }
   }
   return bytes;
@@ -218,12 +218,11 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     info.id = entry.name;
     GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
     info.mtime_ns = stat.mtime_ns;
-    GALLEY_ASSIGN(info.bytes, tree_bytes(**directory));
+    info.bytes = tree_bytes(**directory);
     const auto pool = pool_of(**directory, entry.name);
     if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {
       const auto contents = state.root().open_directory(pool_path(*pool));
-      const auto bytes = contents ? tree_bytes(**contents) : Result<uint64_t>(0);
-      info.bytes += bytes ? *bytes : 0;
+      info.bytes += contents ? tree_bytes(**contents) : 0;
     }
     const auto owner = (*directory)->open_file(known("owner"), OpenMode::kReadWrite);
     if (owner) {

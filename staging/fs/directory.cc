@@ -10,8 +10,14 @@ constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 
 /// Levels that a removal holds open at once; what lies deeper is first moved up.
 constexpr int kMaxHeldLevels = 16;
-constexpr uint32_t kMovableMode = 0700;
+constexpr uint32_t kOwnerAll = 0700;
 constexpr int kMaxFreshNames = 1'000'000;
+
+/// Lets us read and empty a directory that is to go. One that is not ours stays as it is, and what
+/// is done to it next says so.
+void open_to_owner(const Directory& directory, const RelPath& name, uint32_t mode) {
+  if ((mode & kOwnerAll) != kOwnerAll) static_cast<void>(directory.set_mode(name, kOwnerAll));
+}
 
 Error crosses_mount(const std::string& name) {
   return Error{ErrorKind::kRefused, "path.crosses_mount",
@@ -53,6 +59,7 @@ class TreeRemoval {
       GALLEY_ASSIGN(const FileStat stat, child->stat(RelPath::root()));
       // st_dev would miss a bind mount of the same file system; the mount id does not.
       if (stat.mount != mount_) return crosses_mount(name.str());
+      open_to_owner(directory, name, stat.mode);
       GALLEY_TRY(remove_children(*child, level + 1));
     }
     auto removed = directory.remove_directory(name);
@@ -65,9 +72,7 @@ class TreeRemoval {
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
     if (stat.mount != mount_) return crosses_mount(name.str());
     // One whose `..` changes must be writable.
-    if ((stat.mode & kMovableMode) != kMovableMode) {
-      GALLEY_TRY(directory.set_mode(name, kMovableMode));
-    }
+    open_to_owner(directory, name, stat.mode);
     has_moved_ = true;
     for (;;) {
       GALLEY_ASSIGN(const RelPath fresh, RelPath::parse("removed-" + std::to_string(fresh_++)));
@@ -140,6 +145,7 @@ Result<void> remove_tree(const Directory& directory, const RelPath& path) {
                 path.str());
   }
   GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
+  open_to_owner(directory, path, stat.mode);
   GALLEY_TRY(TreeRemoval(*tree, stat.mount).run());
   auto removed = directory.remove_directory(path);
   if (!removed && removed.error().os_error != ENOENT) return removed;

@@ -44,6 +44,8 @@ class GitRepository {
 
   /// The index entry (stage 0) of a workspace path, or none when it is not tracked.
   Result<std::optional<GitEntry>> index_entry(const RelPath& path) const;
+  /// Whether the index has an entry below this workspace path.
+  Result<bool> tracks_below(const RelPath& path) const;
   /// The entry of a workspace path in HEAD's tree, or none.
   Result<std::optional<GitEntry>> head_entry(const RelPath& path) const;
   /// The bytes of a blob as they are stored: no line ending is converted.

@@ -84,6 +84,17 @@ TEST_F(GitRepositoryTest, ReadsIndexHeadAndBlobs) {
   EXPECT_EQ(missing.error().reason, "git.failed");
 }
 
+TEST_F(GitRepositoryTest, TellsWhetherAnythingBelowAPathIsTracked) {
+  git("init -q");
+  write("sub/dir/file", "x\n");
+  write("dirt", "x\n");
+  git("add -A");
+  EXPECT_TRUE(*open().tracks_below(path_of("sub")));
+  EXPECT_TRUE(*open("/sub").tracks_below(path_of("dir")));
+  EXPECT_FALSE(*open().tracks_below(path_of("dir")));
+  EXPECT_FALSE(*open().tracks_below(path_of("dirt")));
+}
+
 TEST_F(GitRepositoryTest, HarmlessExtensionsAreRead) {
   git("init -q");
   git("config core.repositoryformatversion 1");
