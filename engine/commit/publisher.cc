@@ -152,20 +152,23 @@ Result<void> Publisher::Attempt::lock_and_recover() {
 }
 
 Result<void> Publisher::Attempt::check_links() {
-  for (const auto& step : plan_.steps) {
+  for (auto& step : plan_.steps) {
     const JournalOp& op = plan_.ops[step.op];
-    const bool breaks = step.kind == StepKind::kExchange &&
+    const bool is_mode = step.kind == StepKind::kMode;
+    const bool breaks = (step.kind == StepKind::kExchange || is_mode) &&
                         op.before.node.kind == FileKind::kRegular &&
                         bases_.stats[step.op].nlink > 1;
     if (!breaks) continue;
+    const std::string kept = is_mode ? "the old mode" : "the old content";
     if (options().hard_links == HardLinks::kRefuse) {
       return fail(ErrorKind::kRefused, "commit.hard_link",
-                  "'" + op.path.str() +
-                      "' has other hard links, which would keep the old content; unlink them or "
-                      "set hard_links = \"break\"",
+                  "'" + op.path.str() + "' has other hard links, which would keep " + kept +
+                      "; unlink them or set hard_links = \"break\"",
                   op.path.str());
     }
-    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep the old content");
+    // A mode belongs to the inode: in place it would be changed under the other names too.
+    step.kind = StepKind::kExchange;
+    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep " + kept);
   }
   return {};
 }

@@ -318,9 +318,11 @@ Result<void> Recoverer::put_content(const Fold& fold) {
     keep(fold);
     return {};
   }
-  // A torn inode may lack its owner and attributes too: that one is made anew.
+  // A torn inode may lack its owner and attributes too: that one is made anew. So is one that has
+  // other names, outside perhaps, which keep their mode.
   const bool is_whole =
-      fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn;
+      (fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn) &&
+      seen.stat.nlink <= 1;
   if (is_whole && seen.node.kind == wanted && seen.node.content == fold.target.node.content) {
     report(Kind::kSetMode, fold, "mode set");
     if (options_.dry_run) return {};
@@ -410,9 +412,14 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
 
 /// The tree was complete once: what is not as the journal says has been changed by the user since.
 Result<void> Recoverer::write_anew(const Fold& fold) {
-  if (!is_written_by_us(fold)) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
   if (seen.node != fold.target.node) return {};
+  // A change of mode keeps the time of the last write, unless it broke a hard link.
+  const JournalSide& before = fold.op->before;
+  const bool is_broken_link = before.node.kind == FileKind::kRegular &&
+                              before.node.content == seen.node.content &&
+                              before.mtime_ns != seen.stat.mtime_ns;
+  if (!is_written_by_us(fold) && !is_broken_link) return {};
   report(Kind::kPut, fold, "written anew, because a flush of it may have failed");
   return options_.dry_run ? Result<void>() : put(fold, seen);
 }
