@@ -11,6 +11,14 @@ constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 /// Directories nested deeper than any RelPath could name are not ours to delete.
 constexpr int kMaxRemoveDepth = RelPath::kMaxComponents * 4;
 
+constexpr uint32_t kOwnerAll = 0700;
+
+/// Lets us read and empty a directory that is to go. One that is not ours stays as it is, and what
+/// is done to it next says so.
+void open_to_owner(const Directory& directory, const RelPath& name, uint32_t mode) {
+  if ((mode & kOwnerAll) != kOwnerAll) static_cast<void>(directory.set_mode(name, kOwnerAll));
+}
+
 Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
                           int depth);
 
@@ -34,14 +42,16 @@ Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entr
     if (!removed && removed.error().os_error != ENOENT) return removed;
     return {};
   }
-  GALLEY_ASSIGN(const auto child, directory.open_directory(name));
-  GALLEY_ASSIGN(const FileStat stat, child->stat(RelPath::root()));
+  // Not by its own descriptor: what we may not enter can only be looked at from above.
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
   // st_dev would miss a bind mount of the same file system; the mount id does not.
   if (stat.mount != mount) {
     return fail(ErrorKind::kRefused, "path.crosses_mount",
                 "'" + entry.name + "' is a mount point; unmount it before its tree is removed",
                 entry.name);
   }
+  open_to_owner(directory, name, stat.mode);
+  GALLEY_ASSIGN(const auto child, directory.open_directory(name));
   GALLEY_TRY(remove_children(*child, mount, depth + 1));
   auto removed = directory.remove_directory(name);
   if (!removed && removed.error().os_error != ENOENT) return removed;
@@ -103,6 +113,7 @@ Result<void> remove_tree(const Directory& directory, const RelPath& path) {
                 "'" + path.str() + "' is a mount point; unmount it before it is removed",
                 path.str());
   }
+  open_to_owner(directory, path, stat.mode);
   GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
   GALLEY_TRY(remove_children(*tree, stat.mount, 0));
   auto removed = directory.remove_directory(path);
