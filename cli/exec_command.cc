@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -17,8 +18,8 @@ namespace {
 
 constexpr int kSignalBase = 128;
 
-CommandLimits limits_of(const ExecArguments& exec) {
-  CommandLimits limits;
+AskedLimits limits_of(const ExecArguments& exec) {
+  AskedLimits limits;
   const auto set = [](auto& limit, auto wanted) {
     if (wanted > 0) limit = wanted;
   };
@@ -54,9 +55,15 @@ Command command_of(Session& session) {
           session.terminal().is_terminal() ? printable(text) : std::string(text);
       if (stream == OutputStream::kStdout) {
         session.print(shown);
+        std::fflush(stdout);  // a reader at the other end of a pipe sees it as it comes
       } else {
         session.terminal().talk(shown);
       }
+    };
+    // Not into stdout: who reads that wants the command's own bytes.
+    command.on_left_out = [&session](OutputStream stream, uint64_t bytes) {
+      session.terminal().talk(fmt::format("\n[... {} bytes of {} left out ...]\n", bytes,
+                                          stream == OutputStream::kStdout ? "stdout" : "stderr"));
     };
   }
   return command;
@@ -68,6 +75,7 @@ Json result_json(const CommandResult& result, const std::string& tx) {
   if (result.exit_signal) document["signal"] = *result.exit_signal;
   document["level"] = sandbox_level_name(result.level);
   document["walls"] = result.walls;
+  document["unchecked"] = result.unchecked;
   document["staged"] = result.effects_staged;
   document["staged_paths"] = result.staged_paths;
   document["ignored_paths"] = result.ignored_paths;
@@ -90,6 +98,15 @@ void say_result(Session& session, const CommandResult& result) {
     session.say(fmt::format("refused: {} {}", effect.path, effect.why));
   }
   if (result.breach) session.say(result.breach->error().message);
+  for (const std::string& rule : result.unchecked) {
+    session.say("only the first program was checked against: " + rule);
+  }
+  constexpr int kCannotExecute = 126;  // of shells and env(1)
+  if (result.restricts_programs && result.exit_code == kCannotExecute) {
+    session.say(
+        "sandbox.allow and exec capabilities hold for what a program starts, too: add what "
+        "it needs there, or a directory of programs as `dir/`");
+  }
   session.say(fmt::format(
       "{} in {}; {} paths staged{}",
       result.exit_code ? fmt::format("exit {}", *result.exit_code)

@@ -116,6 +116,7 @@ ToolInfo bash_tool() {
       change_output(R"("stdout":{"type":"string"},"stderr":{"type":"string"},
         "exitCode":{"type":"integer"},"signal":{"type":"integer"},
         "stagedPaths":{"type":"integer"},"ignoredPaths":{"type":"integer"},
+        "uncheckedRules":{"type":"array","items":{"type":"string"}},
         "protectedPaths":{"type":"integer"},"refused":{"type":"array"},
         "sandbox":{"type":"string"})",
                     R"("stdout","stderr","exitCode")"));

@@ -1,9 +1,11 @@
 #include "engine/pipeline/guarded_runner.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <utility>
 
+#include "engine/pipeline/program_rules.h"
 #include "engine/policy/policy.h"
 #include "staging/git/git_repository.h"
 #include "staging/sandbox/resolve_program.h"
@@ -50,6 +52,11 @@ class GitIgnore {
   std::optional<GitRepository> repository_;
 };
 
+std::string search_path_of(const Command& command) {
+  const auto path = command.environment.find("PATH");
+  return path == command.environment.end() ? std::string(kProgramPath) : path->second;
+}
+
 class GuardedRunner final : public CommandRunner {
  public:
   GuardedRunner(const Config& config, GuardedRunnerOptions options, const Clock& clock)
@@ -59,6 +66,7 @@ class GuardedRunner final : public CommandRunner {
     GALLEY_TRY(check(command));
     GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
     Command bounded_command = command;
+    bounded_command.programs = rules_for(command);
     bounded_command.limits = bounded(command.limits, config_->sandbox);
     bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
     bounded_command.propose_ignored |= config_->sandbox.propose_ignored;
@@ -70,13 +78,9 @@ class GuardedRunner final : public CommandRunner {
     if (command.argv.empty()) {
       return fail(ErrorKind::kInvalid, "sandbox.bad_command", "no program was named");
     }
-    const auto path = command.environment.find("PATH");
-    GALLEY_ASSIGN(
-        const ResolvedProgram program,
-        resolve_program(
-            command.argv[0],
-            path == command.environment.end() ? kProgramPath : std::string_view(path->second),
-            options_.workspace, command.working_directory));
+    GALLEY_ASSIGN(const ResolvedProgram program,
+                  resolve_program(command.argv[0], search_path_of(command), options_.workspace,
+                                  command.working_directory));
     GALLEY_TRY(check_lists(command, program));
     const Policy policy(*config_);
     const Judgement exec = policy.judge_exec(program.real, options_.agent);
@@ -96,7 +100,8 @@ class GuardedRunner final : public CommandRunner {
 
   Result<void> check_lists(const Command& command, const ResolvedProgram& program) const {
     const auto matches = [&](const std::string& rule) {
-      return command_matches(rule, program, command.argv);
+      return command_matches(rule, program, command.argv) ||
+             command_matches(placed_rule(rule, options_.workspace), program, command.argv);
     };
     const auto& deny = config_->sandbox.deny;
     const auto denied = std::find_if(deny.begin(), deny.end(), matches);
@@ -109,6 +114,16 @@ class GuardedRunner final : public CommandRunner {
     return refuse("command.not_allowed", "'" + command.argv[0] + "' (" + program.real +
                                              ") is not in sandbox.allow of galley.toml; use a "
                                              "program that is, or add it");
+  }
+
+  /// Names of programs are looked up once: that is a look into every directory of PATH.
+  ProgramRules rules_for(const Command& command) {
+    const std::string path = search_path_of(command);
+    const std::lock_guard lock(mutex_);
+    const auto known = rules_.find(path);
+    if (known != rules_.end()) return known->second;
+    const ProgramScope scope{options_.agent, options_.workspace, path};
+    return rules_.emplace(path, program_rules(*config_, scope)).first->second;
   }
 
   Result<CommandRunner*> need_sandbox() {
@@ -135,28 +150,28 @@ class GuardedRunner final : public CommandRunner {
   GuardedRunnerOptions options_;
   const Clock* clock_;
   std::mutex mutex_;
+  std::map<std::string, ProgramRules> rules_;  ///< by search path
   std::unique_ptr<CommandRunner> sandbox_;
 };
 
 }  // namespace
 
-CommandLimits bounded(CommandLimits limits, const SandboxConfig& config) {
-  const CommandLimits standard;
-  const auto bound = [](auto& limit, const auto& usual, const auto& most) {
-    limit = limit == usual ? most : tighter(limit, most);
+AskedLimits bounded(AskedLimits limits, const SandboxConfig& config) {
+  const auto bound = [](auto& limit, const auto& most) {
+    limit = limit ? tighter(*limit, most) : most;
   };
   using std::chrono::milliseconds;
   using std::chrono::seconds;
-  bound(limits.wall, standard.wall, milliseconds(config.timeout_ms));
-  bound(limits.grace, standard.grace, milliseconds(config.grace_ms));
-  bound(limits.cpu, standard.cpu, seconds(config.max_cpu_seconds));
-  bound(limits.max_memory_bytes, standard.max_memory_bytes, config.max_memory_bytes);
-  bound(limits.max_processes, standard.max_processes, config.max_processes);
-  bound(limits.max_file_bytes, standard.max_file_bytes, config.max_file_bytes);
-  bound(limits.max_written_bytes, standard.max_written_bytes, config.max_written_bytes);
-  bound(limits.max_open_files, standard.max_open_files, config.max_open_files);
-  bound(limits.max_stdout_bytes, standard.max_stdout_bytes, config.max_output_bytes);
-  bound(limits.max_stderr_bytes, standard.max_stderr_bytes, config.max_output_bytes);
+  bound(limits.wall, milliseconds(config.timeout_ms));
+  bound(limits.grace, milliseconds(config.grace_ms));
+  bound(limits.cpu, seconds(config.max_cpu_seconds));
+  bound(limits.max_memory_bytes, config.max_memory_bytes);
+  bound(limits.max_processes, config.max_processes);
+  bound(limits.max_file_bytes, config.max_file_bytes);
+  bound(limits.max_written_bytes, config.max_written_bytes);
+  bound(limits.max_open_files, config.max_open_files);
+  bound(limits.max_stdout_bytes, config.max_output_bytes);
+  bound(limits.max_stderr_bytes, config.max_output_bytes);
   return limits;
 }
 

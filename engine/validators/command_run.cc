@@ -26,7 +26,7 @@ Command bare_command(const ValidatorConfig& config, const ValidatorContext& cont
   command.environment = config.environment;
   command.limits.wall = std::chrono::milliseconds(config.timeout_ms);
   if (!context.deadline.is_never()) {
-    command.limits.wall = std::min(command.limits.wall, context.deadline.left(context.clock));
+    command.limits.wall = std::min(*command.limits.wall, context.deadline.left(context.clock));
   }
   command.limits.max_stdout_bytes = config.max_output_bytes;
   command.limits.max_stderr_bytes = config.max_output_bytes;

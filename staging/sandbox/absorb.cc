@@ -186,6 +186,10 @@ Result<void> Absorption::remove(const RelPath& path, const Node& now) {
 }
 
 Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& now) {
+  if (now.kind == FileKind::kOther) {
+    refuse(path.str(), "would take the place of a special file, which no edit may do");
+    return {};
+  }
   if (now.kind == FileKind::kDirectory && node.kind != FileKind::kDirectory) {
     GALLEY_TRY(remove(path, now));
   }

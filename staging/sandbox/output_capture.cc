@@ -7,7 +7,7 @@
 
 namespace galley {
 
-void OutputCapture::append(std::string_view piece) {
+size_t OutputCapture::append(std::string_view piece) {
   const auto to_head = std::min<uint64_t>(piece.size(), head_limit_ - head_.size());
   head_.append(piece.substr(0, to_head));
   piece.remove_prefix(to_head);
@@ -25,6 +25,7 @@ void OutputCapture::append(std::string_view piece) {
     tail_[tail_start_] = byte;
     tail_start_ = (tail_start_ + 1) % tail_.size();
   }
+  return to_head;
 }
 
 CapturedOutput OutputCapture::finish() && {

@@ -88,7 +88,8 @@ class Sandbox final : public CommandRunner {
   Result<RunPlace> make_run_directory();
   Result<RelPath> take_run_directory();
   void clear_afterwards(const RelPath& place, EndingProcess helper);
-  Result<KeptSet> keep_between_runs(const Command& command, SandboxRequest& request);
+  Result<KeptSet> keep_between_runs(const Command& command, Overlay& overlay,
+                                    SandboxRequest& request);
   Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
                        CommandResult& result);
   Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
@@ -209,7 +210,24 @@ Result<RelPath> Sandbox::take_run_directory() {
   return made.path;
 }
 
-Result<KeptSet> Sandbox::keep_between_runs(const Command& command, SandboxRequest& request) {
+/// A kept directory is made where it is missing: through a link that would be outside.
+Result<void> refuse_links(const std::vector<RelPath>& paths, Overlay& overlay) {
+  for (const RelPath& path : paths) {
+    for (RelPath at = path; !at.is_root(); at = at.parent()) {
+      const auto node = overlay.node_without_content(at);
+      if (!node || node->kind != FileKind::kSymlink) continue;
+      return fail(ErrorKind::kRefused, "sandbox.keep_link",
+                  "'" + path.str() + "' cannot be kept between runs, because '" + at.str() +
+                      "' is a symbolic link; name the directory itself",
+                  path.str());
+    }
+  }
+  return {};
+}
+
+Result<KeptSet> Sandbox::keep_between_runs(const Command& command, Overlay& overlay,
+                                           SandboxRequest& request) {
+  GALLEY_TRY(refuse_links(command.keep, overlay));
   const std::string home = options_.keep_home.empty() ? home_.path() + "/keep" : options_.keep_home;
   GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
   GALLEY_ASSIGN(KeptSet kept, KeptSet::take(home, command, root, *clock_));
@@ -315,8 +333,10 @@ Result<CommandResult> Sandbox::start(const Command& command, const SandboxReques
   const auto started = clock_->steady();
   GALLEY_ASSIGN(HelperRun ended, run_helper(command, request));
   helper = std::move(ended.helper);
-  GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
+  GALLEY_ASSIGN(CommandResult result, result_of(request, std::move(ended)));
   result.wall = clock_->steady() - started;
+  const auto& unchecked = command.programs.unchecked;
+  result.unchecked.insert(result.unchecked.begin(), unchecked.begin(), unchecked.end());
   return result;
 }
 
@@ -325,7 +345,7 @@ Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay
   GALLEY_ASSIGN(const auto staged, staged_layer(overlay));
   GALLEY_TRY(afterwards_.take_failure());
   GALLEY_ASSIGN(const RelPath place, take_run_directory());
-  GALLEY_ASSIGN(const KeptSet kept, keep_between_runs(command, request));
+  GALLEY_ASSIGN(const KeptSet kept, keep_between_runs(command, overlay, request));
   request.lowers = {staged->path, lower_home().path() + "/scratch"};
   request.upper_home = below_home(place);
   GALLEY_ASSIGN(const int64_t began_ns, file_system_now());

@@ -70,6 +70,8 @@ Result<void> TreeCopy::copy_directory(Overlay& overlay, const RelPath& path,
   for (const DirectoryEntry& entry : entries) {
     const auto name = RelPath::parse(entry.name);
     if (!name) continue;  // a name that no change could hold either
+    // Sockets and FIFOs of the workspace are nobody's input, and left alone.
+    if (entry.kind == FileKind::kOther) continue;
     GALLEY_ASSIGN(const RelPath child, path.join(*name));
     GALLEY_TRY(copy_node(overlay, child, entry.kind));
     GALLEY_TRY(imitate_owner(*target_, child, owner));
@@ -94,7 +96,7 @@ Result<void> TreeCopy::copy_node(Overlay& overlay, const RelPath& path, FileKind
     return target_->make_symlink(path, *link);
   }
   if (node.kind == FileKind::kRegular) return copy_file(overlay, path, node);
-  return {};  // sockets and FIFOs of the workspace are nobody's input
+  return {};
 }
 
 Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const Node& node) {

@@ -156,6 +156,37 @@ TEST_P(SandboxTraps, FilesOfOtherOwnersCanBeRead) {
   });
 }
 
+/// /tmp is where the view is built, so a link to anywhere else is one to the host.
+TEST_P(SandboxTraps, KeptDirectoriesAreNotMadeThroughALink) {
+  as_user(GetParam(), [] {
+    std::string outside = "/dev/shm/galley-test-XXXXXX";
+    ASSERT_NE(mkdtemp(outside.data()), nullptr);
+    ASSERT_EQ(chmod(outside.c_str(), 0777), 0);
+    World world;
+    ASSERT_EQ(symlink(outside.c_str(), (world.root() + "/out").c_str()), 0);
+    ASSERT_EQ(symlink("dir", (world.root() + "/inner").c_str()), 0);
+    world.defaults().effects = EffectsRule::kDrop;
+    world.defaults().keep_name = "lint";
+    Command command = world.defaults();
+    command.argv = {"true"};
+    for (const char* kept : {"out", "out/made", "inner/made"}) {
+      command.keep = {rel(kept)};
+      const auto refused = world.try_run(command);
+      ASSERT_FALSE(refused.has_value()) << kept;
+      EXPECT_EQ(refused.error().reason, "sandbox.keep_link");
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(outside));
+    // A link that is only proposed is one as well.
+    ASSERT_TRUE(world.overlay().make_symlink(rel("dir/proposed"), outside).has_value());
+    command.keep = {rel("dir/proposed/made")};
+    EXPECT_FALSE(world.try_run(command).has_value());
+    EXPECT_TRUE(std::filesystem::is_empty(outside));
+    command.keep = {rel("dir/sub/made")};
+    EXPECT_TRUE(world.try_run(command).has_value());
+    std::filesystem::remove_all(outside);
+  });
+}
+
 TEST_P(SandboxTraps, WritingOneNameOfAHardLinkLeavesTheOther) {
   as_user(GetParam(), [] {
     World world;
