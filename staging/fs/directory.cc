@@ -8,9 +8,6 @@ namespace {
 constexpr size_t kFirstReadBytes = 4096;  ///< of a file that does not say its size
 constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 
-/// Directories nested deeper than any RelPath could name are not ours to delete.
-constexpr int kMaxRemoveDepth = RelPath::kMaxComponents * 4;
-
 constexpr uint32_t kOwnerAll = 0700;
 
 /// Lets us read and empty a directory that is to go. One that is not ours stays as it is, and what
@@ -19,23 +16,40 @@ void open_to_owner(const Directory& directory, const RelPath& name, uint32_t mod
   if ((mode & kOwnerAll) != kOwnerAll) static_cast<void>(directory.set_mode(name, kOwnerAll));
 }
 
-Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
-                          int depth);
+/// Empties a directory, however deep it is: what lies too deep is moved up to it and met again, so
+/// that descriptors and stack are bounded.
+class TreeRemoval {
+ public:
+  TreeRemoval(const Directory& top, uint64_t mount) : top_(top), mount_(mount) {}
 
-Result<void> remove_children(const Directory& directory, uint64_t mount, int depth) {
-  if (depth > kMaxRemoveDepth) {
-    return fail(ErrorKind::kRefused, "limit.depth",
-                "the directory tree to remove is nested too deep; remove it by hand");
+  Result<void> run() {
+    for (uint64_t before = UINT64_MAX; before != moved_;) {
+      before = moved_;
+      GALLEY_TRY(remove_children(top_, 0));
+    }
+    return {};
   }
+
+ private:
+  static constexpr int kMaxOpenDirectories = 64;
+
+  Result<void> remove_children(const Directory& directory, int depth);
+  Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, int depth);
+  Result<void> move_up(const Directory& directory, const RelPath& name);
+
+  const Directory& top_;
+  uint64_t mount_;
+  uint64_t moved_ = 0;
+};
+
+Result<void> TreeRemoval::remove_children(const Directory& directory, int depth) {
   GALLEY_ASSIGN(const auto entries, directory.list());
-  for (const auto& entry : entries) {
-    GALLEY_TRY(remove_entry(directory, entry, mount, depth));
-  }
+  for (const auto& entry : entries) GALLEY_TRY(remove_entry(directory, entry, depth));
   return {};
 }
 
-Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
-                          int depth) {
+Result<void> TreeRemoval::remove_entry(const Directory& directory, const DirectoryEntry& entry,
+                                       int depth) {
   GALLEY_ASSIGN(const RelPath name, RelPath::of_entry(entry.name));
   if (entry.kind != FileKind::kDirectory) {
     auto removed = directory.remove_file(name);
@@ -44,18 +58,31 @@ Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entr
   }
   // Not by its own descriptor: what we may not enter can only be looked at from above.
   GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+  if (stat.kind == FileKind::kAbsent) return {};  // went away meanwhile
   // st_dev would miss a bind mount of the same file system; the mount id does not.
-  if (stat.mount != mount) {
+  if (stat.mount != mount_) {
     return fail(ErrorKind::kRefused, "path.crosses_mount",
                 "'" + entry.name + "' is a mount point; unmount it before its tree is removed",
                 entry.name);
   }
   open_to_owner(directory, name, stat.mode);
-  GALLEY_ASSIGN(const auto child, directory.open_directory(name));
-  GALLEY_TRY(remove_children(*child, mount, depth + 1));
+  if (depth == kMaxOpenDirectories) return move_up(directory, name);
+  {
+    GALLEY_ASSIGN(const auto child, directory.open_directory(name));
+    GALLEY_TRY(remove_children(*child, depth + 1));
+  }
   auto removed = directory.remove_directory(name);
   if (!removed && removed.error().os_error != ENOENT) return removed;
   return {};
+}
+
+Result<void> TreeRemoval::move_up(const Directory& directory, const RelPath& name) {
+  for (;;) {
+    GALLEY_ASSIGN(const RelPath fresh, RelPath::parse("removed-" + std::to_string(moved_++)));
+    GALLEY_ASSIGN(const FileStat there, top_.stat(fresh));
+    if (there.kind != FileKind::kAbsent) continue;
+    return directory.rename(name, top_, fresh, RenameMode::kReplace);
+  }
 }
 
 }  // namespace
@@ -114,8 +141,10 @@ Result<void> remove_tree(const Directory& directory, const RelPath& path) {
                 path.str());
   }
   open_to_owner(directory, path, stat.mode);
-  GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
-  GALLEY_TRY(remove_children(*tree, stat.mount, 0));
+  {
+    GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
+    GALLEY_TRY(TreeRemoval(*tree, stat.mount).run());
+  }
   auto removed = directory.remove_directory(path);
   if (!removed && removed.error().os_error != ENOENT) return removed;
   return {};

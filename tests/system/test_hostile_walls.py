@@ -20,7 +20,9 @@ class KilledExec(hostile.HostileCase):
         super().setUp()
         self.galley("begin", expect=0)
         # What the command made is as hard to read and to remove as it could make it.
-        script = "mkdir -p shut/in; echo x > shut/in/file; chmod 000 shut/in shut; echo up >&2; exec sleep 600"
+        deep = "for i in range(1500): os.mkdir('d'); os.chdir('d')"
+        script = f'python3 -c "import os\n{deep}"; '
+        script += "mkdir -p shut/in; echo x > shut/in/file; chmod 000 shut/in shut; echo up >&2; exec sleep 600"
         with subprocess.Popen([GALLEY, "-C", self.work, "exec", "--", "sh", "-c", script], stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, env={**os.environ, **self.environment}) as running:
             self.assertEqual(running.stderr.readline(), b"up\n")
