@@ -115,7 +115,7 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
     return ToolResult::failure(std::move(error));
   }
   if (result->effects_staged) {
-    const auto finished = diff.finish(data);
+    const auto finished = diff.finish(data, context.may_read);
     if (!finished) return ToolResult::failure(tool_error_from(finished.error()));
   }
   return ToolResult::success(std::move(data));

@@ -123,7 +123,8 @@ Result<void> BaseCheck::check_writable(const Change& change, const Location& at,
       is_mode_only && (change.before.kind == FileKind::kDirectory || stat.nlink <= 1);
   if (is_in_place || !writable_.insert(change.path.parent()).second) return {};
   GALLEY_ASSIGN(const bool is_writable, at.directory->is_writable());
-  if (is_writable) return {};
+  // The plan opens a directory that the change is about itself; chmod has the last word.
+  if (is_writable || by_path_.count(change.path.parent()) != 0) return {};
   const std::string parent = change.path.parent().is_root() ? "." : change.path.parent().str();
   Error error = os_error(EACCES, "cannot change the directory", parent);
   error.reason = "commit.read_only_directory";

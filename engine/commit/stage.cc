@@ -175,17 +175,29 @@ Result<void> Stage::remove(const StateDirectory& state, Stage stage) {
 }
 
 uint64_t tree_bytes(const Directory& directory) {
-  const auto entries = directory.list();
-  if (!entries) return 0;
   uint64_t bytes = 0;
-  for (const auto& entry : *entries) {
-    const auto name = RelPath::parse(entry.name);
-    if (!name) continue;
-    if (entry.kind == FileKind::kDirectory) {
-      const auto child = directory.open_directory(*name);
-      if (child) bytes += tree_bytes(**child);
-    } else if (const auto stat = directory.stat(*name)) {
-      bytes += stat->size;
+  std::vector<RelPath> waiting = {RelPath::root()};
+  while (!waiting.empty()) {
+    const RelPath folder = std::move(waiting.back());
+    waiting.pop_back();
+    std::unique_ptr<Directory> owned;
+    if (!folder.is_root()) {
+      auto opened = directory.open_directory(folder);
+      if (!opened) continue;  // went away, or not ours to read
+      owned = std::move(*opened);
+    }
+    const Directory& at = owned ? *owned : directory;
+    const auto entries = at.list();
+    if (!entries) continue;
+    for (const auto& entry : *entries) {
+      const auto name = RelPath::parse(entry.name);
+      const auto path = name ? folder.join(*name) : name;
+      if (!path) continue;  // deeper than any path that Galley made
+      if (entry.kind == FileKind::kDirectory) {
+        waiting.push_back(*path);
+      } else if (const auto stat = at.stat(*name)) {
+        bytes += stat->size;
+      }
     }
   }
   return bytes;

@@ -42,7 +42,7 @@ class RuleResolver {
   void deny(const std::string& rule);
   [[nodiscard]] std::vector<std::string> files_of(const std::string& rule) const;
   [[nodiscard]] bool may_execute(std::string_view real) const {
-    return policy_.judge_exec(real, scope_.agent).decision == Decision::kAllow;
+    return policy_.judge_exec(real, scope_.who).decision == Decision::kAllow;
   }
 
   const Config& config_;

@@ -4,13 +4,14 @@
 #include <string_view>
 
 #include "engine/policy/config.h"
+#include "engine/policy/principals.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
 
 /// Whose rules for programs, and where names of programs are looked up.
 struct ProgramScope {
-  std::string agent;
+  Principals who;
   std::string workspace;    ///< absolute path of the root
   std::string search_path;  ///< as PATH
 };

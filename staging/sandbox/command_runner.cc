@@ -58,6 +58,13 @@ Error LimitBreach::error() const {
               fmt::format("the command was cancelled after {} ms; every process of it was killed",
                           figure),
               "", 0};
+    case LimitKind::kReadBack:
+      return {ErrorKind::kTimeout, "sandbox.read_back",
+              fmt::format("reading back what the command changed was not done {} ms after its "
+                          "start, and the limit is {} ms; its effects were dropped: change less, "
+                          "or raise sandbox.timeout_ms",
+                          figure, limit),
+              "", 0};
     case LimitKind::kCpu:
       return {ErrorKind::kQuota, "sandbox.quota_cpu",
               fmt::format("the command used {} s of processor time and the limit is {} s", figure,

@@ -128,7 +128,11 @@ enum class LimitKind : uint8_t {
   kWritten,
   kFileSize,
   kCancelled,
+  kReadBack,  ///< the command ended in time, but its effects could not be read in time
 };
+
+/// How long reading back a command's effects may take beyond the command's own wall limit.
+inline constexpr std::chrono::milliseconds kReadBackGrace{5'000};
 
 /// The limit that ended a command.
 struct LimitBreach {

@@ -30,8 +30,4 @@ class OutputCapture {
   uint64_t omitted_ = 0;
 };
 
-/// The text with every control character but newline and tab shown as an escape, so that printing
-/// it cannot drive a terminal.
-[[nodiscard]] std::string without_terminal_controls(std::string_view text);
-
 }  // namespace galley

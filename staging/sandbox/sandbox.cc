@@ -37,6 +37,10 @@ RelPath numbered(const char* folder, uint64_t number) {
   return *RelPath::parse(std::string(folder) + "/" + std::to_string(number));
 }
 
+uint64_t in_ms(std::chrono::nanoseconds span) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
+}
+
 /// A layer that shows one change set, shared by the commands that run on it.
 struct SharedLayer {
   StagedLayer layer;
@@ -94,6 +98,8 @@ class Sandbox final : public CommandRunner {
                        CommandResult& result);
   Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
                       CommandResult& result, int64_t began_ns, std::vector<RelPath> deleted = {});
+  [[nodiscard]] Deadline read_back_deadline(const Command& command,
+                                            const CommandResult& result) const;
   Result<int64_t> file_system_now() const;
   [[nodiscard]] const LayerHome& lower_home() const { return outside_ ? *outside_ : home_; }
   [[nodiscard]] Result<std::unique_ptr<Directory>> scratch() const {
@@ -261,6 +267,14 @@ Result<int64_t> Sandbox::file_system_now() const {
   return stat.ctime_ns;
 }
 
+/// The command's wall limit and the grace, less what the command took; never without a wall limit.
+Deadline Sandbox::read_back_deadline(const Command& command, const CommandResult& result) const {
+  const auto wall = command.limits.or_usual().wall;
+  if (wall.count() == 0) return {};
+  const auto left = wall + kReadBackGrace - result.wall;
+  return Deadline::after(*clock_, std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
+
 Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Overlay& overlay,
                              CommandResult& result, int64_t began_ns,
                              std::vector<RelPath> deleted) {
@@ -274,13 +288,24 @@ Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Ove
                           command.keep,
                           std::move(deleted),
                           began_ns,
-                          ended_ns};
-  GALLEY_ASSIGN(AbsorbReport report, absorb_layer(upper, *outputs, overlay, rules));
-  result.refused = std::move(report.refused);
+                          ended_ns,
+                          read_back_deadline(command, result),
+                          clock_};
+  const auto before = clock_->steady();
+  auto report = absorb_layer(upper, *outputs, overlay, rules);
+  if (!report && report.error().kind == ErrorKind::kTimeout) {
+    const auto took = result.wall + (clock_->steady() - before);
+    result.breach =
+        LimitBreach{LimitKind::kReadBack,
+                    in_ms(command.limits.or_usual().wall + kReadBackGrace), in_ms(took)};
+    return {};
+  }
+  if (!report) return fail(report.error());
+  result.refused = std::move(report->refused);
   result.effects_staged = result.refused.empty();
-  result.staged_paths = result.effects_staged ? report.staged : 0;
-  result.ignored_paths = report.ignored;
-  result.protected_paths = report.protected_paths;
+  result.staged_paths = result.effects_staged ? report->staged : 0;
+  result.ignored_paths = report->ignored;
+  result.protected_paths = report->protected_paths;
   return {};
 }
 

@@ -204,9 +204,9 @@ class Exec(SystemCase):
         self.assertEqual(call["error"]["reason"], "command.denied")
         self.galley("rollback", expect=0)
         self.galley("--agent", "bot", "begin", expect=0)
-        call = json.loads(self.galley("--json", "call", "Bash", '{"command": "true"}', expect=1).stdout)
+        call = json.loads(self.galley("--agent", "bot", "--json", "call", "Bash", '{"command": "true"}', expect=1).stdout)
         self.assertEqual(call["error"]["reason"], "command.no_capability")
-        self.galley("call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
+        self.galley("--agent", "bot", "call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
 
 
 if __name__ == "__main__":

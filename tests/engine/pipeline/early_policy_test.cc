@@ -58,6 +58,7 @@ class PolicyAtTheDoor : public ::testing::Test {
   Transaction begin(const std::string& agent, CommandRunner* runner = nullptr) {
     WorkspaceOptions options;
     options.runner = runner;
+    options.user.trusts_workspaces = true;
     auto opened = Workspace::open(tree_.path(), std::move(options));
     EXPECT_TRUE(opened) << opened.error().message;
     workspace_ = *std::move(opened);

@@ -79,7 +79,7 @@ TEST_P(SandboxBasics, DroppedEffectsCanStillBeCollected) {
 TEST_P(SandboxBasics, IgnoredOutputsStayInTheScratchLayer) {
   as_user(GetParam(), [] {
     SandboxOptions options;
-    options.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
       return path.str() == "build" || path.is_below(rel("build")) || path.str().ends_with(".o");
     };
     World world(std::move(options));

@@ -100,7 +100,7 @@ TEST_P(SandboxTraps, LayersMayLieInsideTheWorkspaceUnderGalley) {
     options.workspace = workspace.path();
     options.layer_home = workspace.path() + "/.galley/stage";
     options.helper = helper_program();
-    options.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
       return path.str() == "out";
     };
     const auto runner = make_sandbox(options, clock);
