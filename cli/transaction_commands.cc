@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
@@ -23,18 +24,19 @@ Json stage_json(const StageStatus& stage) {
 }
 
 std::string stage_text(const StageStatus& stage) {
-  std::string text =
-      fmt::format("transaction {}  begun {}  {} paths{}\n", stage.id, rfc3339_utc(stage.begun_ns),
-                  stage.changes, stage.is_held ? "  (another process has it open)" : "");
-  if (!stage.agent.empty()) text += "    by " + stage.agent + "\n";
-  if (!stage.message.empty()) text += "    " + stage.message + "\n";
-  return printable(text);
+  std::string text = fmt::format("transaction {}  begun {}  {} paths{}\n", printable_line(stage.id),
+                                 rfc3339_utc(stage.begun_ns), stage.changes,
+                                 stage.is_held ? "  (another process has it open)" : "");
+  if (!stage.agent.empty()) text += "    by " + printable_line(stage.agent) + "\n";
+  if (!stage.message.empty()) text += "    " + printable_line(stage.message) + "\n";
+  return text;
 }
 
 Result<int> begin(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
   GALLEY_TRY(transaction.save());
+  session.remember("transaction " + transaction.id() + " is open");
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.begin/1"}, {"ok", true}, {"tx", transaction.id()}});
     return kExitDone;
@@ -88,17 +90,13 @@ Result<int> diff(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   if (!session.is_json()) {
-    Terminal& terminal = session.terminal();
-    GALLEY_ASSIGN(const std::string text, render_changes(proposal, session.arguments().diff,
-                                                         {terminal.has_color(), terminal.width()}));
-    session.print(text);
+    GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
     return kExitDone;
   }
   Json document = {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}};
   document["proposal"] = proposal.id().hex();
   document["changes"] = changes_json(proposal.changes());
-  GALLEY_ASSIGN(const std::string text, exact_diff(proposal));
-  add_diff(document, text);
+  GALLEY_TRY(add_exact_diff(session, document, proposal));
   GALLEY_ASSIGN(const auto files, summarize_proposal(proposal));
   document["files"] = Json::array();
   for (const FileDiff& file : files) {
@@ -125,7 +123,7 @@ Result<int> call(Session& session) {
   if (session.is_json() || result.ok) {
     session.print(document);
   } else {
-    session.terminal().complain(printable(result.error->message));
+    session.terminal().complain(result.error->message);
   }
   if (result.ok) return kExitDone;
   return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
@@ -224,6 +222,7 @@ Result<int> savepoint(Session& session) {
 Result<int> fork(Session& session) {
   GALLEY_ASSIGN(Transaction parent, session.resume());
   GALLEY_ASSIGN(const Transaction child, parent.fork());
+  session.remember("transaction " + child.id() + " is open");
   if (session.is_json()) {
     session.print(Json{
         {"schema", "galley.fork/1"}, {"ok", true}, {"tx", child.id()}, {"parent", parent.id()}});

@@ -81,7 +81,7 @@ bool read_side(WireReader& in, JournalSide& side) {
   const uint16_t count = in.u16();
   if (count > kMaxAttributes) return false;
   for (uint16_t i = 0; i < count && !in.failed(); ++i) {
-    const auto name = in.text(RelPath::kMaxComponentBytes);
+    const auto name = in.text(kMaxAttributeNameBytes);
     const auto value = in.text(kMaxAttributeBytes);
     side.attributes.push_back({std::string(name), std::string(value)});
   }

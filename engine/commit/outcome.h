@@ -54,6 +54,8 @@ struct ConflictPath {
 struct Conflict {
   std::string reason = "conflict.changed_on_disk";  ///< or `conflict.read_changed`
   std::vector<ConflictPath> paths;
+  /// Files of others that were met while the swaps were taken back, and where they are now.
+  std::vector<std::string> warnings = {};
 };
 
 /// An Error instead means "could not find out"; with ErrorKind::kUndecided the commit point was

@@ -21,9 +21,9 @@ struct GuardedRunnerOptions {
   std::function<Result<std::string>()> scratch_home;
 };
 
-/// The limits that hold for a command: one that it left as it comes is the configuration's, one
-/// that it asked for can only be tighter.
-[[nodiscard]] CommandLimits bounded(CommandLimits limits, const SandboxConfig& config);
+/// The limits that hold for a command: one that it did not ask for is the configuration's, one that
+/// it asked for can only be tighter.
+[[nodiscard]] AskedLimits bounded(AskedLimits limits, const SandboxConfig& config);
 
 /// The sandbox behind the command policy: allow and deny lists, the agent's `exec` and `net`
 /// capabilities, and the limits of `[sandbox]`, which a command can only tighten. Where several are

@@ -150,6 +150,8 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
   options.root = state_->workspace->root_path;
   options.earlier = earlier_versions(*state_->workspace);
+  options.may_read =
+      EarlyPolicy(state_->workspace->config, state_->options.agent, state_->overlay).reading_rule();
   return options;
 }
 

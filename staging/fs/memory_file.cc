@@ -55,18 +55,24 @@ class MemoryFile final : public File {
 
   Result<FileStat> stat() override {
     const std::lock_guard guard(tree_->mutex);
-    return memory_stat(*node_);
+    return memory_stat(*tree_, *node_);
   }
 
   Result<void> set_mode(uint32_t mode) override {
     const std::lock_guard guard(tree_->mutex);
-    node_->mode = mode;
+    if (const int code = tree_->refuses_mode(*node_); code != 0) {
+      return os_error(code, "cannot set mode of", "");
+    }
+    node_->mode = tree_->permitted_mode(*node_, mode);
     touch(false);
     return {};
   }
 
   Result<void> set_owner(uint32_t uid, uint32_t gid) override {
     const std::lock_guard guard(tree_->mutex);
+    if (const int code = tree_->refuses_owner(*node_, uid, gid); code != 0) {
+      return os_error(code, "cannot set owner of", "");
+    }
     if (uid != UINT32_MAX) node_->uid = uid;
     if (gid != UINT32_MAX) node_->gid = gid;
     touch(false);
@@ -82,6 +88,9 @@ class MemoryFile final : public File {
 
   Result<void> set_attribute(const ExtendedAttribute& attribute) override {
     const std::lock_guard guard(tree_->mutex);
+    if (const int code = tree_->refuses_attribute(*node_, attribute.name); code != 0) {
+      return os_error(code, "cannot set attribute of", "");
+    }
     node_->attributes[attribute.name] = attribute.value;
     touch(false);
     return {};
@@ -134,7 +143,7 @@ std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree, MemoryN
   return std::make_unique<MemoryFile>(std::move(tree), std::move(node), is_writable);
 }
 
-FileStat memory_stat(const MemoryNode& node) {
+FileStat memory_stat(const MemoryTree& tree, const MemoryNode& node) {
   FileStat stat;
   stat.kind = node.kind;
   stat.mode = node.mode;
@@ -144,7 +153,7 @@ FileStat memory_stat(const MemoryNode& node) {
   stat.size = node.content.size();
   stat.inode = node.inode;
   stat.device = 1;
-  stat.mount = 1;
+  stat.mount = tree.mount;
   stat.mtime_ns = node.mtime_ns;
   stat.ctime_ns = node.ctime_ns;
   stat.birth_ns = node.birth_ns;

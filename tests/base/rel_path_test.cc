@@ -33,6 +33,21 @@ TEST(RelPath, RefusesWhatCouldLeaveOrConfuse) {
   EXPECT_TRUE(RelPath::parse(std::string(RelPath::kMaxComponentBytes, 'a')));
 }
 
+TEST(RelPath, BytesNamesAndLevelsAreBounded) {
+  std::string deep = "a";
+  for (size_t i = 1; i < RelPath::kMaxComponents; ++i) deep += "/a";
+  EXPECT_TRUE(RelPath::parse(deep));
+  EXPECT_FALSE(RelPath::parse(deep + "/a"));
+  EXPECT_FALSE(RelPath::parse(deep)->join(*RelPath::parse("a")));
+  const std::string name(RelPath::kMaxComponentBytes, 'a');
+  EXPECT_TRUE(RelPath::parse(name));
+  EXPECT_FALSE(RelPath::parse(name + "a"));
+  std::string longest = name;
+  while (longest.size() + 1 + name.size() <= RelPath::kMaxBytes) longest += "/" + name;
+  EXPECT_TRUE(RelPath::parse(longest));
+  EXPECT_FALSE(RelPath::parse(longest + "/" + name));
+}
+
 TEST(RelPath, TakesAbsolutePathsInsideTheRootOnly) {
   EXPECT_EQ(RelPath::parse_within("/w/a/b", "/w")->str(), "a/b");
   EXPECT_EQ(RelPath::parse_within("/w/a", "/w/")->str(), "a");
