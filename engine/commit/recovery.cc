@@ -58,6 +58,7 @@ class Recoverer {
   Result<void> drop_torn();
   Result<void> sync_journals();
   Result<void> restore_tree();
+  Result<void> write_unflushed();
   Result<void> write_anew(const Fold& fold);
   Result<void> clear_way(Fold& fold);
   Result<void> clear_directory(const Fold& fold, const Seen& seen);
@@ -111,9 +112,7 @@ Result<RecoveryReport> Recoverer::run() {
     folds_ = fold_journals(unfinished_, session_);
     GALLEY_TRY(restore_tree());
   }
-  for (const auto& [path, fold] : fold_journals(unflushed_, session_)) {
-    GALLEY_TRY(write_anew(fold));
-  }
+  GALLEY_TRY(write_unflushed());
   GALLEY_TRY(finish());
   if (is_note_stale_ && !options_.dry_run) {
     GALLEY_ASSIGN(const TxId last, last_transaction(state_, lock_, ""));
@@ -410,6 +409,14 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
                     caught == slot ? RenameMode::kExchange : RenameMode::kReplace);
 }
 
+Result<void> Recoverer::write_unflushed() {
+  const Folds folds = fold_journals(unflushed_, session_);
+  OpenedDirectories opened;
+  if (!options_.dry_run) GALLEY_TRY(opened.open(folds, view_));
+  for (const auto& [path, fold] : folds) GALLEY_TRY(write_anew(fold));
+  return options_.dry_run ? Result<void>() : opened.close(folds, view_);
+}
+
 /// The tree was complete once: what is not as the journal says has been changed by the user since.
 Result<void> Recoverer::write_anew(const Fold& fold) {
   GALLEY_ASSIGN(const Seen seen, look(fold));
@@ -433,9 +440,9 @@ Result<void> Recoverer::set_directory_mode(const Fold& fold) {
   if (!is_wrong) return {};
   report(Kind::kSetMode, fold, "mode set");
   if (options_.dry_run) return {};
-  constexpr uint32_t kSpecialBits = 07000;
   GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
-  return at.directory->set_mode(at.name, fold.target.node.mode | (seen.stat.mode & kSpecialBits));
+  GALLEY_ASSIGN(const uint32_t special, restore_inheritance(fold, seen, at));
+  return at.directory->set_mode(at.name, fold.target.node.mode | special);
 }
 
 Result<void> Recoverer::finish() {

@@ -244,8 +244,10 @@ auto look_again(const Location& at, const Look& look) -> decltype(look()) {
   auto seen = look();
   if (seen || seen.error().os_error != EACCES) return seen;
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
-  // Of another owner: the mode cannot be changed, and the first answer stands.
-  if (!at.directory->set_mode(at.name, stat.mode | kOwnerRead)) return seen;
+  const auto opened = at.directory->set_mode(at.name, stat.mode | kOwnerRead);
+  // Of another owner: the first answer stands.
+  if (!opened && opened.error().os_error == EPERM) return seen;
+  if (!opened) return opened.error();
   seen = look();
   GALLEY_TRY(at.directory->set_mode(at.name, stat.mode));
   return seen;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/workspace.h"
 #include "support/temp_directory.h"
