@@ -151,7 +151,8 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.root = state_->workspace->root_path;
   options.earlier = earlier_versions(*state_->workspace);
   options.may_read =
-      EarlyPolicy(state_->workspace->config, state_->options.agent, state_->overlay).reading_rule();
+      EarlyPolicy(state_->workspace->config, state_->options.principals(), state_->overlay)
+          .reading_rule();
   return options;
 }
 
