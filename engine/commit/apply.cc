@@ -12,7 +12,8 @@ namespace {
 constexpr uint32_t kPermissions = 0777;
 constexpr uint32_t kSpecialBits = 07000;
 constexpr uint32_t kOwnerAll = 0700;
-constexpr std::string_view kOld = ".old";
+constexpr std::string_view kOld = Slots::kOldSuffix;
+constexpr std::string_view kBack = ".back";
 constexpr std::string_view kKeep = Slots::kKeepSuffix;
 
 /// What another program's interference looks like to a rename.
@@ -93,6 +94,10 @@ Result<std::optional<ConflictPath>> Applier::look_before(const Step& step,
                                                          const Location& at) const {
   const JournalOp& here = op(step);
   if (here.before.node.kind == FileKind::kAbsent) return std::optional<ConflictPath>();
+  // A new directory of ours is closed: the base went when it was placed.
+  const bool is_closing =
+      step.kind == StepKind::kMode && here.before.node.kind != here.after.node.kind;
+  if (is_closing) return std::optional<ConflictPath>();
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
   if (stat.kind == FileKind::kDirectory && here.before.node.kind == FileKind::kDirectory) {
     return std::optional<ConflictPath>();
@@ -127,6 +132,11 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
       break;
     case StepKind::kMode:
       GALLEY_TRY(set_mode(here, at));
+      mark(Way::kPlain);
+      break;
+    case StepKind::kOpen:
+      GALLEY_TRY(at.directory->set_mode(at.name, bases_->stats[step.op].mode | kOwnerAll));
+      opened_.insert(step.op);
       mark(Way::kPlain);
       break;
     case StepKind::kRemoveDirectory:
@@ -263,10 +273,12 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
   const JournalOp& here = op(step);
   Location at{&slots_->directory(), Slots::name(step.op)};
   if (is_mutant(Mutant::kNoLookAfterSwap)) return std::optional<ConflictPath>();
-  const JournalSide* expected = &here.before;
+  const JournalSide opened = as_opened(step.op);
+  const JournalSide* expected = &opened;
   switch (step.kind) {
     case StepKind::kPlace:
     case StepKind::kMode:
+    case StepKind::kOpen:
     case StepKind::kRemoveDirectory:
       return std::optional<ConflictPath>();
     case StepKind::kMove: {
@@ -291,9 +303,10 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
 }
 
 Result<std::optional<ConflictPath>> Applier::look_at(const Location& at, const RelPath& path,
-                                                     const JournalSide& expected) {
+                                                     const JournalSide& expected) const {
   // Always by content: a save may keep size and mtime, and a store through a mapping sets neither.
-  GALLEY_ASSIGN(const Node caught, observe(at));
+  GALLEY_ASSIGN(const Node caught,
+                at.directory == &slots_->directory() ? observe_slot(at) : observe(at));
   bool is_base = caught == expected.node;
   if (is_base && caught.kind == FileKind::kDirectory) {
     GALLEY_ASSIGN(const auto directory, at.directory->open_directory(at.name));
@@ -337,14 +350,14 @@ Result<void> Applier::undo_one(const Done& done) {
       GALLEY_TRY(check_caught(Slots::name(step.op), here.path));
       undone = place(Slots::name(step.op), at);
       break;
-    case StepKind::kMode: {
-      const bool is_new = here.before.node.kind != here.after.node.kind;
-      const uint32_t mode = is_new ? here.after.node.mode | kOwnerAll : bases_->stats[step.op].mode;
-      undone = at.directory->set_mode(at.name, mode);
+    case StepKind::kMode:
+      undone = undo_mode(step, at);
       break;
-    }
+    case StepKind::kOpen:
+      undone = at.directory->set_mode(at.name, bases_->stats[step.op].mode);
+      break;
     case StepKind::kRemoveDirectory:
-      undone = undo_remove(here, at);
+      undone = undo_remove(step.op, at);
       break;
   }
   if (undone) return {};
@@ -418,21 +431,37 @@ Result<void> Applier::undo_exchange(const Step& step, Way way) {
       return place(old, here);
     case Way::kRemoved:
       GALLEY_TRY(take_if_there(here, slot));
-      return undo_remove(op(step), here);
+      return undo_remove(step.op, here);
   }
   return {};
 }
 
-Result<void> Applier::undo_remove(const JournalOp& here, const Location& at) const {
-  GALLEY_TRY(at.directory->make_directory(at.name, kOwnerAll));
-  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
-  if (stat.uid != here.before.uid || stat.gid != here.before.gid) {
-    static_cast<void>(at.directory->set_owner(at.name, here.before.uid, here.before.gid));
-  }
-  for (const auto& attribute : here.before.attributes) {
-    static_cast<void>(at.directory->set_attribute(at.name, attribute));
-  }
-  return at.directory->set_mode(at.name, here.before.node.mode);
+/// What is in the directory is put back after this.
+Result<void> Applier::undo_mode(const Step& step, const Location& at) const {
+  const JournalOp& here = op(step);
+  const bool is_new = here.before.node.kind != here.after.node.kind;
+  uint32_t mode = is_new ? here.after.node.mode : bases_->stats[step.op].mode;
+  if (is_new || opened_.count(step.op) != 0) mode |= kOwnerAll;
+  return at.directory->set_mode(at.name, mode);
+}
+
+/// The `before` side of an operation while the directory is open.
+JournalSide Applier::as_opened(size_t index) const {
+  JournalSide side = plan_->ops[index].before;
+  if (opened_.count(index) != 0) side.node.mode |= kOwnerAll;
+  return side;
+}
+
+/// Made aside first, as every new object is: it comes back with its owner and attributes at once.
+Result<void> Applier::undo_remove(size_t index, const Location& at) const {
+  const JournalSide before = as_opened(index);
+  const RelPath slot = Slots::name(index, kBack);
+  const uint32_t special = bases_->stats[index].mode & kSpecialBits;
+  std::vector<std::string> unkept;
+  GALLEY_ASSIGN(const Slots::Given given,
+                slots_->write(slot, plan_->ops[index].path, before, nullptr, {}, unkept));
+  GALLEY_TRY(place(slot, at));
+  return at.directory->set_mode(at.name, given.mode | special);
 }
 
 }  // namespace galley

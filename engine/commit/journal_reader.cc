@@ -153,6 +153,7 @@ bool JournalParser::read_meta(WireReader in) {
   journal.meta.tool = in.text(kMaxTextBytes);
   journal.meta.message = in.text(kMaxTextBytes);
   if (const TxId undoes{in.u64()}; undoes.value != 0) journal.meta.undoes = undoes;
+  if (!in.is_done()) journal.meta.owner = in.text(kMaxTextBytes);
   if (!in.is_done() || has_meta_) return problem("its description cannot be read");
   has_meta_ = true;
   return true;

@@ -61,6 +61,7 @@ std::string encode_meta(const Journal& journal) {
   out.text(journal.meta.tool);
   out.text(journal.meta.message);
   out.u64(journal.meta.undoes ? journal.meta.undoes->value : 0);
+  if (journal.meta.owner) out.text(*journal.meta.owner);
   return out.str();
 }
 

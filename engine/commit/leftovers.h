@@ -34,12 +34,10 @@ Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDi
                                        WriterLock& lock, const Clock& clock,
                                        const ClearOptions& options);
 
-/// Moves journals of `j/` that cannot be believed to quarantine/, with what is in their slots, so
-/// that the workspace can be used again. Their transactions may be half applied: `doctor` says so.
-Result<std::vector<TxId>> quarantine_damaged(const StateDirectory& state, const WriterLock& lock);
-
-/// Makes a damaged `.galley/format` again: the workspace id is in every journal. False when there
-/// was nothing to mend. Errors: kRefused `state.version` when it is of a newer Galley.
-Result<bool> repair_format(const Directory& workspace);
+/// Moves journals of `j/` that are damaged, or say what none may, to quarantine/, with what is in
+/// their slots, so that the workspace can be used again. Their transactions may be half applied:
+/// `doctor` says so.
+Result<std::vector<TxId>> quarantine_damaged(const Directory& workspace,
+                                             const StateDirectory& state, const WriterLock& lock);
 
 }  // namespace galley

@@ -19,6 +19,8 @@ struct CommitMeta {
   std::string message;             ///< the reason given
   std::optional<TxId> undoes;      ///< the transaction this one takes back
   std::vector<std::string> audit;  ///< canonical audit records that become durable with the commit
+  /// Who began the transaction, when that is not `agent`.
+  std::optional<std::string> owner = std::nullopt;
 };
 
 /// What a commit returns.

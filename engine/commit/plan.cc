@@ -9,7 +9,6 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kOwnerWrite = 0200;
 constexpr uint32_t kOwnerWriteAndSearch = 0300;
 
 bool holds_content(const Node& node) {
@@ -55,7 +54,10 @@ Result<void> check(const ChangeSet& changes) {
 class Planner {
  public:
   explicit Planner(const ChangeSet& changes) : changes_(changes) {
-    for (size_t i = 0; i < changes.size(); ++i) index_.emplace(changes[i].path, i);
+    for (size_t i = 0; i < changes.size(); ++i) {
+      index_.emplace(changes[i].path, i);
+      parents_.insert(changes[i].path.parent());
+    }
   }
 
   std::vector<Step> run() {
@@ -65,6 +67,7 @@ class Planner {
     const auto append = [&](const std::vector<Step>& phase) {
       steps.insert(steps.end(), phase.begin(), phase.end());
     };
+    append(opened_);
     append(open_modes_);
     append(to_directories_);
     append(new_directories_);
@@ -95,8 +98,23 @@ class Planner {
     }
   }
 
+  static bool is_closed(const Node& node) {
+    return (node.mode & kOwnerWriteAndSearch) != kOwnerWriteAndSearch;
+  }
+
+  /// What stands in a directory that the owner may not write can be changed, and the directory
+  /// itself be moved away, only while it is open.
+  void open_first(size_t i) {
+    const Change& change = changes_[i];
+    if (change.before.kind != FileKind::kDirectory || !is_closed(change.before)) return;
+    const bool is_moved =
+        change.after.kind != FileKind::kDirectory && change.after.kind != FileKind::kAbsent;
+    if (is_moved || parents_.count(change.path) != 0) opened_.push_back({StepKind::kOpen, i, 0});
+  }
+
   void sort(size_t i) {
     const Change& change = changes_[i];
+    open_first(i);
     const FileKind before = change.before.kind;
     const FileKind after = change.after.kind;
     if (after == FileKind::kAbsent) {
@@ -134,7 +152,7 @@ class Planner {
     const Step step{StepKind::kMode, i, 0};
     if (changes_[i].after.kind != FileKind::kDirectory) {
       file_modes_.push_back(step);
-    } else if ((changes_[i].after.mode & kOwnerWrite) != 0) {
+    } else if (!is_closed(changes_[i].after)) {
       open_modes_.push_back(step);
     } else {
       closed_modes_.push_back(step);
@@ -143,7 +161,7 @@ class Planner {
 
   /// A new directory that its owner may not write is placed writable and closed at the end.
   void close_later(size_t i) {
-    if ((changes_[i].after.mode & kOwnerWriteAndSearch) != kOwnerWriteAndSearch) {
+    if (is_closed(changes_[i].after)) {
       closed_modes_.push_back({StepKind::kMode, i, 0});
     }
   }
@@ -151,9 +169,11 @@ class Planner {
   const ChangeSet& changes_;
   std::map<RelPath, size_t> index_;
   std::set<size_t> sources_;
+  std::set<RelPath> parents_;  ///< where something changes
   std::map<size_t, size_t> moves_;
-  std::vector<Step> open_modes_, to_directories_, new_directories_, creations_, changes_in_place_,
-      file_modes_, deletions_, removed_directories_, from_directories_, closed_modes_;
+  std::vector<Step> opened_, open_modes_, to_directories_, new_directories_, creations_,
+      changes_in_place_, file_modes_, deletions_, removed_directories_, from_directories_,
+      closed_modes_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace galley {
 /// One atomic thing the apply step does to the workspace. Every kind has an inverse.
 enum class StepKind : uint8_t {
   kMode,             ///< chmod in place
+  kOpen,             ///< a directory lets its owner change it until it is closed or goes away
   kExchange,         ///< slot and path change places
   kPlace,            ///< slot goes to a path that is absent
   kMove,             ///< another path of the transaction comes here, inode and all
@@ -29,6 +30,8 @@ struct Step {
 ///
 /// Invariant: steps never leave a name that refers to something not there yet: directories and
 ///            creations first, then changes, then deletions.
+///            A directory whose owner may not write is open while something in it changes, if the
+///            change is about the directory too; else the commit is refused beforehand.
 struct Plan {
   std::vector<JournalOp> ops;  ///< sorted by path, sides without owner and attributes yet
   std::vector<Step> steps;

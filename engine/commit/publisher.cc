@@ -8,6 +8,8 @@
 #include "engine/commit/apply.h"
 #include "engine/commit/base_check.h"
 #include "engine/commit/blob_store.h"
+#include "engine/commit/history_reader.h"
+#include "engine/commit/inheritance.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/plan.h"
@@ -73,7 +75,8 @@ class Publisher::Attempt {
  private:
   Result<void> lock_and_recover();
   Result<void> check_links();
-  Result<void> write_slots();
+  Result<void> write_slots(const CommitMeta& meta);
+  Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
   void describe(const CommitMeta& meta);
   Result<void> write_journal();
   Result<void> write_images(JournalWriter& writer);
@@ -138,7 +141,7 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   GALLEY_TRY(check_links());
   describe(meta);
   GALLEY_TRY(check_journal_limits(journal_));
-  if (auto written = write_slots(); !written) {
+  if (auto written = write_slots(meta); !written) {
     clear_slots();
     return written.error();
   }
@@ -173,35 +176,58 @@ Result<void> Publisher::Attempt::lock_and_recover() {
 }
 
 Result<void> Publisher::Attempt::check_links() {
-  for (const auto& step : plan_.steps) {
+  for (auto& step : plan_.steps) {
     const JournalOp& op = plan_.ops[step.op];
-    const bool breaks = step.kind == StepKind::kExchange &&
+    const bool is_mode = step.kind == StepKind::kMode;
+    const bool breaks = (step.kind == StepKind::kExchange || is_mode) &&
                         op.before.node.kind == FileKind::kRegular &&
                         bases_.stats[step.op].nlink > 1;
     if (!breaks) continue;
+    const std::string kept = is_mode ? "the old mode" : "the old content";
     if (options().hard_links == HardLinks::kRefuse) {
       return fail(ErrorKind::kRefused, "commit.hard_link",
-                  "'" + op.path.str() +
-                      "' has other hard links, which would keep the old content; unlink them or "
-                      "set hard_links = \"break\"",
+                  "'" + op.path.str() + "' has other hard links, which would keep " + kept +
+                      "; unlink them or set hard_links = \"break\"",
                   op.path.str());
     }
-    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep the old content");
+    // A mode belongs to the inode: in place it would be changed under the other names too.
+    step.kind = StepKind::kExchange;
+    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep " + kept);
   }
   return {};
 }
 
-Result<void> Publisher::Attempt::write_slots() {
+/// What an undo brings back has the owner, group and attributes that its journal knows. A journal
+/// that was pruned meanwhile leaves what the directory hands down.
+Result<void> Publisher::Attempt::bring_back(Inheritance& inheritance, const CommitMeta& meta) {
+  if (!meta.undoes) return {};
+  auto undone = load_committed(state_, *meta.undoes, ImageUse::kSkip);
+  if (!undone && undone.error().kind != ErrorKind::kNotFound) return undone.error();
+  if (undone) inheritance.bring_back(std::move(undone->journal));
+  return {};
+}
+
+Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
   GALLEY_ASSIGN(slots_, Slots::create(state_, journal_.id));
   Inheritance inheritance(plan_, *publisher_.workspace_, slots_->ours());
+  GALLEY_TRY(bring_back(inheritance, meta));
   for (auto& op : plan_.ops) GALLEY_TRY(inheritance.fill(op));
   for (const size_t index : plan_.slots()) {
-    const JournalOp& op = plan_.ops[index];
+    JournalOp& op = plan_.ops[index];
     Content content;
     if (has_content(op.after.node)) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
     }
-    GALLEY_TRY(slots_->write(Slots::name(index), op.path, op.after, content, warnings_));
+    Slots::WriteOptions how;
+    if (op.after.node.kind == FileKind::kDirectory) {
+      GALLEY_ASSIGN(how.has_set_group_id, inheritance.has_set_group_id(op.path));
+    }
+    GALLEY_ASSIGN(const Slots::Given given,
+                  slots_->write(Slots::name(index), op.path, op.after, content, how, warnings_));
+    // The journal says what is so, else recovery would set right what is right.
+    op.after.uid = given.uid;
+    op.after.gid = given.gid;
+    op.after.node.mode = given.mode;
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/blob_store.h"
+#include "engine/commit/journal_rules.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/recovery_fold.h"
@@ -16,7 +17,7 @@
 
 // One run, under the writer lock:
 //
-//   read journals --any damaged--> Error, nothing touched
+//   read journals --any damaged, or against the rules--> Error, nothing touched
 //        |
 //   drop torn ones and slots without a journal
 //        |
@@ -36,6 +37,8 @@ namespace galley {
 namespace {
 
 using Kind = RecoveryAction::Kind;
+
+constexpr uint32_t kSetGroupId = 02000;
 
 /// The index of a fold's slots.
 size_t index_of(const Fold& fold) {
@@ -65,11 +68,12 @@ class Recoverer {
   Result<void> put(const Fold& fold, const Seen& seen);
   Result<void> swap_in(const Fold& fold, const Seen& seen, const Slots& slots, const RelPath& slot);
   Result<Content> content_of(const Node& node) const;
-  Result<RelPath> write_slot(const Slots& slots, const Fold& fold, const Content& content) const;
+  Result<RelPath> write_slot(const Slots& slots, const Fold& fold, const Content& content,
+                             bool has_set_group_id = false) const;
   Result<void> finish();
   Result<void> note_applied(const JournalVerdict& verdict);
   Result<void> forget_aborted(const JournalVerdict& verdict);
-  Result<Seen> look(const Fold& fold);
+  Result<Seen> look(const Fold& fold) { return galley::look(fold, view_, options_.dry_run); }
   void report(Kind kind, const Fold& fold, std::string text);
   void keep(const Fold& fold) {
     report(Kind::kKeepForeign, fold, "holds what Galley never put there; it is left alone");
@@ -87,6 +91,7 @@ class Recoverer {
   std::vector<JournalVerdict> unfinished_;  ///< ascending
   std::vector<JournalVerdict> unflushed_;   ///< finished, and a flush of their tree failed
   Folds folds_;
+  OpenedDirectories opened_;
   std::map<TxId, std::vector<JournalNote>> notes_;
   RecoveryReport report_;
 };
@@ -145,6 +150,9 @@ Result<void> Recoverer::read_journals() {
     }
   }
   if (!damaged.reason.empty() && !options_.dry_run) return damaged;
+  for (const auto* verdicts : {&unfinished_, &unflushed_}) {
+    GALLEY_TRY(hold_to_rules(workspace_, state_, *verdicts, JournalTrust::kOwn));
+  }
   GALLEY_ASSIGN(const auto slots, state_.slots().list());
   for (const auto& entry : slots) {
     const auto id = TxId::from_hex(entry.name);
@@ -181,6 +189,7 @@ Result<void> Recoverer::restore_tree() {
   if constexpr (kLate) {
     for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) GALLEY_TRY(put_content(at->second));
   }
+  if (!options_.dry_run) GALLEY_TRY(opened_.open(folds_, view_));
   for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) GALLEY_TRY(clear_way(at->second));
   view_.forget();
   for (const auto& [path, fold] : folds_) GALLEY_TRY(make_missing_directory(fold));
@@ -190,24 +199,7 @@ Result<void> Recoverer::restore_tree() {
   for (auto at = folds_.rbegin(); at != folds_.rend(); ++at) {
     GALLEY_TRY(set_directory_mode(at->second));
   }
-  return {};
-}
-
-/// A missing parent, or one that is no directory, means that nothing is there.
-Result<Seen> Recoverer::look(const Fold& fold) {
-  const auto is_nothing = [](const Error& error) {
-    return error.os_error == ENOENT || error.os_error == ENOTDIR || error.os_error == ELOOP;
-  };
-  auto at = view_.locate(fold.op->path);
-  if (!at && is_nothing(at.error())) return Seen{};
-  if (!at) return at.error();
-  Seen seen;
-  seen.is_reachable = true;
-  auto node = observe(*at, &seen.stat);
-  if (!node && is_nothing(node.error())) return Seen{{}, {}, true};
-  if (!node) return node.error();
-  seen.node = *node;
-  return seen;
+  return opened_.close(folds_, view_);
 }
 
 Result<void> Recoverer::clear_way(Fold& fold) {
@@ -272,8 +264,8 @@ Result<void> Recoverer::remove_known(const Fold& fold, const Seen& seen) {
   }
   if (!taken && taken.error().os_error == ENOENT) return {};
   GALLEY_TRY(taken);
-  GALLEY_ASSIGN(const Node caught, observe(Location{&slots.directory(), slot}));
-  if (caught == seen.node) return {};
+  GALLEY_ASSIGN(const bool is_seen, is_as_seen(fold, seen, {&slots.directory(), slot}));
+  if (is_seen) return {};
   // Saved in the last instant: it goes back, or to rescue when the place is taken again.
   keep(fold);
   auto back = slots.directory().rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
@@ -294,13 +286,15 @@ Result<void> Recoverer::make_missing_directory(const Fold& fold) {
   report(Kind::kMakeDirectory, fold, "made");
   if (options_.dry_run) return {};
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
-  GALLEY_ASSIGN(const RelPath slot, write_slot(slots, fold, nullptr));
   auto at = view_.locate(fold.op->path);
   if (!at && at.error().kind == ErrorKind::kNotFound) {
     keep(fold);
     return {};
   }
   if (!at) return at.error();
+  GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
+  const bool has_set_group_id = (parent.mode & kSetGroupId) != 0;
+  GALLEY_ASSIGN(const RelPath slot, write_slot(slots, fold, nullptr, has_set_group_id));
   auto placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kNoReplace);
   if (!placed && is_unsupported(placed.error())) {
     placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kReplace);
@@ -319,9 +313,11 @@ Result<void> Recoverer::put_content(const Fold& fold) {
     keep(fold);
     return {};
   }
-  // A torn inode may lack its owner and attributes too: that one is made anew.
+  // A torn inode may lack its owner and attributes too: that one is made anew. So is one that has
+  // other names, outside perhaps, which keep their mode.
   const bool is_whole =
-      fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn;
+      (fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn) &&
+      seen.stat.nlink <= 1;
   if (is_whole && seen.node.kind == wanted && seen.node.content == fold.target.node.content) {
     report(Kind::kSetMode, fold, "mode set");
     if (options_.dry_run) return {};
@@ -343,18 +339,17 @@ Result<Content> Recoverer::content_of(const Node& node) const {
 }
 
 /// Under another name until it is whole, so that a later run can tell it from a caught object.
-Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold,
-                                      const Content& content) const {
+Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold, const Content& content,
+                                      bool has_set_group_id) const {
   const RelPath writing = Slots::name(index_of(fold), Slots::kWritingSuffix);
   GALLEY_TRY(remove_tree(slots.directory(), writing));
   std::vector<std::string> unkept;
-  GALLEY_TRY(slots.write(writing, fold.op->path, fold.target, content, unkept));
-  if (fold.target.node.kind == FileKind::kRegular && !is_mutant(Mutant::kSlotNotSynced)) {
-    // Its bytes must be there before its name is: the next run would not know a torn one as ours,
-    // because it is newer than the journal.
-    GALLEY_ASSIGN(const auto file, slots.directory().open_file(writing, OpenMode::kReadWrite));
-    GALLEY_TRY(file->sync());
-  }
+  Slots::WriteOptions how;
+  // Its bytes must be there before its name is: the next run would not know a torn one as ours,
+  // because it is newer than the journal.
+  how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
+  how.has_set_group_id = has_set_group_id;
+  GALLEY_TRY(slots.write(writing, fold.op->path, fold.target, content, how, unkept));
   GALLEY_ASSIGN(RelPath slot, slots.free_name(index_of(fold), fold.op->path));
   GALLEY_TRY(slots.directory().rename(writing, slots.directory(), slot, RenameMode::kReplace));
   return slot;
@@ -363,8 +358,14 @@ Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold,
 Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
   GALLEY_ASSIGN(const Content content, content_of(fold.target.node));
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
-  GALLEY_ASSIGN(const RelPath slot, write_slot(slots, fold, content));
-  return swap_in(fold, seen, slots, slot);
+  std::optional<RelPath> slot;
+  if (fold.is_backward) {
+    GALLEY_ASSIGN(slot, slots.caught(index_of(fold), fold.target));
+  }
+  if (!slot) {
+    GALLEY_ASSIGN(slot, write_slot(slots, fold, content));
+  }
+  return swap_in(fold, seen, slots, *slot);
 }
 
 Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots& slots,
@@ -402,8 +403,8 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
     return {};
   }
   GALLEY_TRY(swapped);
-  GALLEY_ASSIGN(const Node node, observe(Location{&own, caught}));
-  if (node == seen.node) return {};
+  GALLEY_ASSIGN(const bool is_seen, is_as_seen(fold, seen, {&own, caught}));
+  if (is_seen) return {};
   keep(fold);
   return own.rename(caught, *at.directory, at.name,
                     caught == slot ? RenameMode::kExchange : RenameMode::kReplace);
@@ -411,9 +412,15 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
 
 /// The tree was complete once: what is not as the journal says has been changed by the user since.
 Result<void> Recoverer::write_anew(const Fold& fold) {
-  if (!is_written_by_us(fold)) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
-  if (seen.node != fold.target.node) return {};
+  GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
+  if (standing != Standing::kDone) return {};
+  // A change of mode keeps the time of the last write, unless it broke a hard link.
+  const JournalSide& before = fold.op->before;
+  const bool is_broken_link = before.node.kind == FileKind::kRegular &&
+                              before.node.content == seen.node.content &&
+                              before.mtime_ns != seen.stat.mtime_ns;
+  if (!is_written_by_us(fold) && !is_broken_link) return {};
   report(Kind::kPut, fold, "written anew, because a flush of it may have failed");
   return options_.dry_run ? Result<void>() : put(fold, seen);
 }

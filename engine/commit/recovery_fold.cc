@@ -1,12 +1,16 @@
 #include "engine/commit/recovery_fold.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
 
 namespace galley {
 namespace {
+
+constexpr uint32_t kPermissions = 0777;
+constexpr uint32_t kOwnerAll = 0700;
 
 bool is_same_content(const Node& a, const Node& b) {
   return a.kind == b.kind && a.content == b.content;
@@ -20,6 +24,66 @@ bool is_newer(const Fold& fold, const Seen& seen) {
   if (is_mutant(Mutant::kIgnoreTimestamps)) return false;
   return std::none_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
     return image.mtime_ns == seen.stat.mtime_ns && is_same_content(image.node, seen.node);
+  });
+}
+
+bool is_stat_of(const Fold& fold, const Fold::Image& image, const Seen& seen) {
+  if (image.node.kind != FileKind::kRegular) return false;
+  // A power cut may leave less than was written, and not yet its mode.
+  if (fold.may_be_torn) return seen.node.size <= image.node.size;
+  return image.node.mode == seen.node.mode && image.node.size == seen.node.size;
+}
+
+Standing judge_unreadable(const Fold& fold, const Seen& seen) {
+  const bool keeps_time =
+      std::any_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
+        return image.mtime_ns == seen.stat.mtime_ns && is_stat_of(fold, image, seen);
+      });
+  if (seen.stat.mtime_ns > fold.journal->stamp_ns && !keeps_time) {
+    // What an earlier recovery put is newer too, and whole: it was flushed before it got its name.
+    const Node& target = fold.target.node;
+    const bool is_target = seen.node.mode == target.mode && seen.node.size == target.size &&
+                           target.kind == FileKind::kRegular;
+    return is_target ? Standing::kDone : Standing::kForeign;
+  }
+  bool is_image = false;
+  bool is_other = fold.may_be_torn;
+  for (const auto& image : fold.known) {
+    if (!is_stat_of(fold, image, seen)) continue;
+    is_image = true;
+    is_other = is_other || image.node != fold.target.node;
+  }
+  if (!is_image) return Standing::kForeign;
+  return is_other ? Standing::kKnown : Standing::kDone;
+}
+
+/// What look() says of a regular file that could not be read.
+Seen unreadable(const Fold& fold, const FileStat& stat) {
+  Seen seen;
+  seen.stat = stat;
+  seen.is_reachable = true;
+  seen.node = Node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
+  // Where nothing but the mode was changed the content is not in question.
+  const Node& target = fold.target.node;
+  const bool is_same =
+      std::all_of(fold.known.begin(), fold.known.end(),
+                  [&](const Fold::Image& image) { return is_same_content(image.node, target); });
+  const bool is_whole = is_same && stat.size == target.size;
+  if (is_whole) seen.node.content = target.content;
+  seen.is_unreadable = !is_whole;
+  return seen;
+}
+
+/// Whether what could not be read before is one of our images after all.
+Result<bool> is_ours(const Fold& fold, const Location& caught, const Node& node) {
+  const bool is_image =
+      std::any_of(fold.known.begin(), fold.known.end(),
+                  [&](const Fold::Image& image) { return is_same_content(image.node, node); });
+  const bool can_be_torn = fold.may_be_torn && node.kind == FileKind::kRegular;
+  if (is_image || !can_be_torn || node.size > kMaxImageBytes) return is_image;
+  GALLEY_ASSIGN(const std::string bytes, read_slot(caught));
+  return std::any_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
+    return is_torn_image(bytes, *image.journal, *image.op);
   });
 }
 
@@ -51,7 +115,73 @@ Folds fold_journals(const std::vector<JournalVerdict>& journals, const std::stri
   return folds;
 }
 
+Result<Seen> look(const Fold& fold, WorkspaceView& view, bool is_dry) {
+  const auto is_nothing = [](const Error& error) {
+    return error.os_error == ENOENT || error.os_error == ENOTDIR || error.os_error == ELOOP;
+  };
+  auto at = view.locate(fold.op->path);
+  // A run that does nothing does not open closed directories either.
+  const bool is_hidden = !at && is_dry && at.error().os_error == EACCES;
+  if (is_hidden || (!at && is_nothing(at.error()))) return Seen{};
+  if (!at) return at.error();
+  Seen seen;
+  seen.is_reachable = true;
+  auto node = observe(*at, &seen.stat);
+  if (!node && is_nothing(node.error())) return Seen{{}, {}, true};
+  if (!node && node.error().os_error == EACCES && seen.stat.kind == FileKind::kRegular) {
+    return unreadable(fold, seen.stat);
+  }
+  if (!node && node.error().os_error == EACCES && is_dry) return Seen{};
+  if (!node) return node.error();
+  seen.node = *node;
+  return seen;
+}
+
+Result<bool> is_as_seen(const Fold& fold, const Seen& seen, const Location& caught) {
+  const auto node = observe_slot(caught);
+  if (!node && node.error().os_error == EACCES) return false;  // another user's
+  if (!node) return node.error();
+  return seen.is_unreadable ? is_ours(fold, caught, *node) : Result<bool>(*node == seen.node);
+}
+
+Result<void> OpenedDirectories::open(const Folds& folds, WorkspaceView& view) {
+  // Parents come first.
+  for (const auto& [path, fold] : folds) GALLEY_TRY(open_one(folds, fold, view));
+  return {};
+}
+
+/// A directory that its owner may not change or search is opened while recovery is at work below
+/// it, or takes it away.
+Result<void> OpenedDirectories::open_one(const Folds& folds, const Fold& fold,
+                                         WorkspaceView& view) {
+  const RelPath& path = fold.op->path;
+  const bool is_at_work =
+      fold.target.node.kind != FileKind::kDirectory || has_path_below(folds, path);
+  if (!is_at_work || !is_known_kind(fold, FileKind::kDirectory)) return {};
+  const auto at = view.locate(path);
+  if (!at) return {};  // whoever needs it says why
+  GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
+  const bool is_closed = stat.kind == FileKind::kDirectory && (stat.mode & kOwnerAll) != kOwnerAll;
+  if (!is_closed || !at->directory->set_mode(at->name, stat.mode | kOwnerAll)) return {};
+  modes_.emplace(path, stat.mode);
+  return {};
+}
+
+/// Those that stay though they should have gone: somebody's files are in them.
+Result<void> OpenedDirectories::close(const Folds& folds, WorkspaceView& view) {
+  for (auto opened = modes_.rbegin(); opened != modes_.rend(); ++opened) {
+    const auto& [path, mode] = *opened;
+    if (folds.at(path).target.node.kind == FileKind::kDirectory) continue;
+    const auto at = view.locate(path);
+    if (!at) continue;
+    GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
+    if (stat.kind == FileKind::kDirectory) GALLEY_TRY(at->directory->set_mode(at->name, mode));
+  }
+  return {};
+}
+
 Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) {
+  if (seen.is_unreadable) return judge_unreadable(fold, seen);
   if (seen.node == fold.target.node) return Standing::kDone;
   if (is_newer(fold, seen)) return Standing::kForeign;
   if (seen.node.kind == FileKind::kAbsent) {
@@ -104,13 +234,27 @@ bool is_written_by_us(const Fold& fold) {
          });
 }
 
-bool has_content_below(const Folds& folds, const RelPath& path) {
+namespace {
+
+template <class Is>
+bool is_any_below(const Folds& folds, const RelPath& path, const Is& is) {
   // "a-b" sorts between "a" and "a/b": a common prefix is not yet below.
   for (auto at = folds.upper_bound(path);
        at != folds.end() && at->first.str().starts_with(path.str()); ++at) {
-    if (at->first.is_below(path) && at->second.target.node.kind != FileKind::kAbsent) return true;
+    if (at->first.is_below(path) && is(at->second)) return true;
   }
   return false;
+}
+
+}  // namespace
+
+bool has_path_below(const Folds& folds, const RelPath& path) {
+  return is_any_below(folds, path, [](const Fold&) { return true; });
+}
+
+bool has_content_below(const Folds& folds, const RelPath& path) {
+  return is_any_below(folds, path,
+                      [](const Fold& fold) { return fold.target.node.kind != FileKind::kAbsent; });
 }
 
 }  // namespace galley

@@ -39,6 +39,23 @@ struct Seen {
   Node node;
   FileStat stat;
   bool is_reachable = false;  ///< its parent is there
+  /// Its mode does not let us read it: the stat alone tells, `node.content` is none.
+  bool is_unreadable = false;
+};
+
+/// Directories that let their owner change and search them while recovery is at work in them.
+///
+/// Errors: none of its own; what cannot be opened is told by whoever needs it.
+class OpenedDirectories {
+ public:
+  Result<void> open(const Folds& folds, WorkspaceView& view);
+  /// Gives those their mode back that stay though they should have gone: somebody's files are in
+  /// them. The others have the mode of their target by now.
+  Result<void> close(const Folds& folds, WorkspaceView& view);
+
+ private:
+  Result<void> open_one(const Folds& folds, const Fold& fold, WorkspaceView& view);
+  std::map<RelPath, uint32_t> modes_;
 };
 
 enum class Standing : uint8_t {
@@ -47,13 +64,22 @@ enum class Standing : uint8_t {
   kForeign,  ///< somebody else's
 };
 
-/// Whose bytes these are.
+/// What stands at the path of a fold. A missing parent, or one that is no directory, means that
+/// nothing is there; `is_dry`: so does one that would have to be opened first.
+Result<Seen> look(const Fold& fold, WorkspaceView& view, bool is_dry);
+/// Whether a swap caught what was there before it. What could not be read then is read now.
+Result<bool> is_as_seen(const Fold& fold, const Seen& seen, const Location& caught);
+
+/// Whose bytes these are. An unreadable file is known when the stat fits one of our images, and
+/// done only when nothing else could be it: what a swap catches is read in the slots.
 Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view);
 /// Whether the chain knows the path as this kind of object. A path that turns from a directory into
 /// something else, or back, is also absent for a moment of recovery itself.
 [[nodiscard]] bool is_known_kind(const Fold& fold, FileKind kind);
 /// Whether the path has to hold a file whose content came with one of the journals.
 [[nodiscard]] bool is_written_by_us(const Fold& fold);
+/// Whether a path of the folds is below this one.
+[[nodiscard]] bool has_path_below(const Folds& folds, const RelPath& path);
 /// Whether something has to stand below this path.
 [[nodiscard]] bool has_content_below(const Folds& folds, const RelPath& path);
 

@@ -12,6 +12,9 @@ namespace {
 
 constexpr uint32_t kPrivateDirectory = 0700;
 constexpr int kMaxRescueNames = 10'000;
+constexpr uint32_t kOwnerRead = 0400;
+constexpr uint32_t kOwnerWrite = 0200;
+constexpr uint32_t kOwnerAll = 0700;
 
 RelPath known(std::string_view text) {
   auto path = RelPath::parse(text);
@@ -70,7 +73,13 @@ class SlotSweep {
   }
 
   Result<bool> is_known(const Directory& directory, const RelPath& name, const JournalOp* op) {
-    GALLEY_ASSIGN(const Node node, observe(Location{&directory, name}));
+    GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+    open_up(directory, name, stat);
+    const auto looked = observe(Location{&directory, name}, stat);
+    // Another user's save, unless its bytes have another name.
+    if (!looked && looked.error().os_error == EACCES) return stat.nlink > 1;
+    if (!looked) return looked.error();
+    const Node& node = *looked;
     if (node.kind == FileKind::kDirectory) return holds_only_known(directory, name);
     // The slot's own operation first: the search through all of them is for moved inodes.
     if (op != nullptr && (is_side(op->before.node, node) || is_side(op->after.node, node))) {
@@ -99,6 +108,17 @@ class SlotSweep {
     return true;
   }
 
+  /// What was caught may be of any mode. Afterwards it is gone, or in rescue/.
+  static void open_up(const Directory& directory, const RelPath& name, const FileStat& stat) {
+    uint32_t rights = 0;
+    // The other name of a file may be in the workspace, where no system call swaps two.
+    if (stat.kind == FileKind::kRegular && stat.nlink == 1) rights = kOwnerRead;
+    if (stat.kind == FileKind::kDirectory) rights = kOwnerAll;
+    if ((stat.mode & rights) == rights) return;
+    // Of another owner: the look that follows tells.
+    static_cast<void>(directory.set_mode(name, stat.mode | rights));
+  }
+
   static bool is_side(const Node& side, const Node& node) {
     return side.kind == node.kind && side.content == node.content;
   }
@@ -125,6 +145,10 @@ Result<void> rescue(const StateDirectory& state, TxId id, const Directory& from,
     GALLEY_ASSIGN(const RelPath target, RelPath::parse(text));
     GALLEY_ASSIGN(const FileStat there, state.root().stat(target));
     if (there.kind != FileKind::kAbsent) continue;
+    GALLEY_ASSIGN(const FileStat stat, from.stat(name));
+    // A directory is written to when it moves: its `..` changes.
+    const bool is_closed = stat.kind == FileKind::kDirectory && (stat.mode & kOwnerWrite) == 0;
+    if (is_closed) static_cast<void>(from.set_mode(name, stat.mode | kOwnerWrite));
     GALLEY_TRY(from.rename(name, state.root(), target, RenameMode::kNoReplace));
     notes.push_back({path.str(), "bytes that Galley did not know were moved to .galley/" + text});
     return {};

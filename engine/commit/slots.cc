@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "engine/commit/acl.h"
 
 namespace galley {
 namespace {
@@ -14,10 +15,19 @@ constexpr size_t kCopyBytes = size_t{1} << 20U;
 constexpr int kMaxLeftovers = 1000;
 constexpr uint32_t kSetGroupId = 02000;
 constexpr uint32_t kOwnerAll = 0700;
+constexpr uint32_t kOwnerRead = 0400;
 constexpr uint32_t kKeepOwner = UINT32_MAX;
-constexpr std::string_view kAccessAcl = "system.posix_acl_access";
-constexpr std::string_view kDefaultAcl = "system.posix_acl_default";
-constexpr std::string_view kCapability = "security.capability";
+constexpr uint32_t kGroupRights = 0070;
+constexpr uint32_t kOtherRights = 0007;
+constexpr uint32_t kGroupShift = 3;
+
+std::string in_octal(uint32_t mode) {
+  std::string text = "000";
+  for (size_t digit = text.size(); digit > 0; --digit, mode >>= 3U) {
+    text[digit - 1] = static_cast<char>('0' + (mode & 7U));
+  }
+  return text;
+}
 
 RelPath slot_path(TxId id) {
   auto path = RelPath::parse(id.hex());
@@ -25,33 +35,103 @@ RelPath slot_path(TxId id) {
   return std::move(*path);
 }
 
-/// `ours` is the slot directory: what is made in it has its owner and group.
-Result<void> set_owner(const Directory& directory, const FileStat& ours, const RelPath& name,
-                       const JournalSide& side, const RelPath& path,
-                       std::vector<std::string>& warnings) {
-  if (ours.uid == side.uid && ours.gid == side.gid) return {};
-  const auto set = directory.set_owner(name, side.uid, side.gid);
-  if (set) return {};
-  if (set.error().os_error != EPERM) return set.error();
+/// What could not be given to a new object as its side has it.
+struct Unkept {
+  bool group = false;
+  bool acl = false;
+};
+
+/// `given` has the owner and group of what is made here, and then those that the object has.
+Result<void> set_owner(const Location& at, const JournalSide& side, Slots::Given& given) {
+  if (given.uid == side.uid && given.gid == side.gid) return {};
+  // EINVAL: an id that this user namespace does not know.
+  const auto is_refusal = [](const Error& error) {
+    return error.os_error == EPERM || error.os_error == EINVAL;
+  };
+  const auto set = at.directory->set_owner(at.name, side.uid, side.gid);
+  if (!set && !is_refusal(set.error())) return set.error();
   // The group alone may be allowed; a file that nobody asked to give away stays ours otherwise.
-  const auto group = directory.set_owner(name, kKeepOwner, side.gid);
-  warnings.push_back("the owner" + std::string(group ? "" : " and group") + " of '" + path.str() +
-                     "' could not be kept");
+  const auto group = set ? set : at.directory->set_owner(at.name, kKeepOwner, side.gid);
+  if (!group && !is_refusal(group.error())) return group.error();
+  if (set) given.uid = side.uid;
+  if (group) given.gid = side.gid;
   return {};
 }
 
-Result<void> set_attributes(const Directory& directory, const RelPath& name,
-                            const JournalSide& side, const RelPath& path,
-                            std::vector<std::string>& warnings) {
+bool is_acl(const ExtendedAttribute& attribute) {
+  return attribute.name == kAccessAcl || attribute.name == kDefaultAcl;
+}
+
+Result<void> set_attribute(const Location& at, const ExtendedAttribute& attribute, Unkept& unkept,
+                           std::vector<std::string>& names) {
+  const auto set = at.directory->set_attribute(at.name, attribute);
+  if (set) return {};
+  const int code = set.error().os_error;
+  if (code != EPERM && code != EOPNOTSUPP && code != EACCES && code != EINVAL) return set.error();
+  unkept.acl = unkept.acl || attribute.name == kAccessAcl;
+  names.push_back(attribute.name);
+  return {};
+}
+
+/// ACLs come last: they rewrite the mode, and the others need the right to write. An ACL speaks of
+/// the owning group, so it is not given with another one.
+Result<void> set_attributes(const Location& at, const JournalSide& side, Unkept& unkept,
+                            std::vector<std::string>& names) {
   for (const auto& attribute : side.attributes) {
-    const auto set = directory.set_attribute(name, attribute);
-    if (set) continue;
-    const int code = set.error().os_error;
-    if (code != EPERM && code != EOPNOTSUPP && code != EACCES) return set.error();
-    warnings.push_back("the attribute " + attribute.name + " of '" + path.str() +
-                       "' could not be kept");
+    if (!is_acl(attribute)) GALLEY_TRY(set_attribute(at, attribute, unkept, names));
+  }
+  for (const auto& attribute : side.attributes) {
+    if (!is_acl(attribute)) continue;
+    if (!unkept.group) {
+      GALLEY_TRY(set_attribute(at, attribute, unkept, names));
+      continue;
+    }
+    unkept.acl = unkept.acl || attribute.name == kAccessAcl;
+    names.push_back(attribute.name);
   }
   return {};
+}
+
+/// The mode without its group or its ACL: who was in the group is one of the others now, and who
+/// was one of the others may be in the group now.
+uint32_t narrowed_mode(const JournalSide& side, const Unkept& unkept) {
+  uint32_t mode = side.node.mode;
+  if (unkept.acl) {
+    for (const auto& attribute : side.attributes) {
+      if (attribute.name != kAccessAcl) continue;
+      mode &= ~kGroupRights | owning_group_rights(attribute.value).value_or(0) << kGroupShift;
+    }
+  }
+  if (!unkept.group) return mode;
+  const uint32_t shared = (mode >> kGroupShift) & mode & kOtherRights;
+  return (mode & kOwnerAll) | shared << kGroupShift | shared;
+}
+
+/// Owner, attributes and the mode to set, with a warning for what could not be kept.
+Result<Slots::Given> give(const Location& at, const FileStat& ours, const RelPath& path,
+                          const JournalSide& side, std::vector<std::string>& warnings) {
+  Slots::Given given{ours.uid, ours.gid, side.node.mode};
+  GALLEY_TRY(set_owner(at, side, given));
+  Unkept unkept;
+  unkept.group = given.gid != side.gid;
+  std::vector<std::string> names;
+  if (side.node.kind != FileKind::kSymlink) {
+    GALLEY_TRY(set_attributes(at, side, unkept, names));
+    given.mode = narrowed_mode(side, unkept);
+  }
+  std::string lost;
+  const auto add = [&](const std::string& what) { lost += (lost.empty() ? "" : ", ") + what; };
+  if (given.uid != side.uid) add("owner " + std::to_string(side.uid));
+  if (unkept.group) add("group " + std::to_string(side.gid));
+  for (const auto& name : names) add("attribute " + name);
+  if (lost.empty()) return given;
+  std::string warning = "'" + path.str() + "' could not be given its " + lost;
+  if (given.mode != side.node.mode) {
+    warning += "; its mode is " + in_octal(given.mode) + " instead of " + in_octal(side.node.mode) +
+               ", so that nobody may do more than before";
+  }
+  warnings.push_back(std::move(warning));
+  return given;
 }
 
 }  // namespace
@@ -88,6 +168,20 @@ Result<RelPath> Slots::free_name(size_t op, const RelPath& path) const {
               "recovery of '" + path.str() + "' was interrupted too often; look into .galley/slot");
 }
 
+Result<std::optional<RelPath>> Slots::caught(size_t op, const JournalSide& side) const {
+  const std::optional<RelPath> none;
+  const bool is_foreign = side.uid != ours_.uid || side.gid != ours_.gid;
+  if (!is_foreign || side.node.kind != FileKind::kRegular) return none;
+  for (const std::string_view suffix : {std::string_view(), kOldSuffix}) {
+    const RelPath slot = name(op, suffix);
+    GALLEY_ASSIGN(const FileStat stat, directory_->stat(slot));
+    if (stat.kind != FileKind::kRegular || stat.uid != side.uid || stat.gid != side.gid) continue;
+    GALLEY_ASSIGN(const Node node, observe_slot(Location{directory_.get(), slot}));
+    if (node == side.node) return std::optional<RelPath>(slot);
+  }
+  return none;
+}
+
 Result<void> Slots::replace_by_copy(const Directory& directory, const RelPath& name) const {
   GALLEY_ASSIGN(const RelPath writing, RelPath::parse(name.str() + std::string(kWritingSuffix)));
   GALLEY_TRY(remove_tree(*directory_, writing));
@@ -104,92 +198,67 @@ Result<void> Slots::replace_by_copy(const Directory& directory, const RelPath& n
   return directory_->rename(writing, directory, name, RenameMode::kReplace);
 }
 
-Result<void> Slots::write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
-                               const Content& content, std::vector<std::string>& warnings) const {
+Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
+                                       const JournalSide& side, const Content& content,
+                                       bool is_synced, std::vector<std::string>& warnings) const {
   GALLEY_ASSIGN(const auto file, directory_->open_file(name, OpenMode::kCreateNew, kPrivateFile));
   if (!content->empty()) GALLEY_TRY(file->write_at(0, *content));
-  GALLEY_TRY(set_owner(*directory_, ours_, name, side, path, warnings));
-  GALLEY_TRY(set_attributes(*directory_, name, side, path, warnings));
+  GALLEY_ASSIGN(const Given given,
+                give(Location{directory_.get(), name}, ours_, path, side, warnings));
   // Last: an ACL rewrites the group bits, a change of owner clears bits.
-  return file->set_mode(side.node.mode);
+  GALLEY_TRY(file->set_mode(given.mode));
+  // By this descriptor: from now on the mode may let nobody open it.
+  if (is_synced) GALLEY_TRY(file->sync());
+  return given;
 }
 
-Result<void> Slots::write(const RelPath& name, const RelPath& path, const JournalSide& side,
-                          const Content& content, std::vector<std::string>& warnings) const {
+Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, const JournalSide& side,
+                                  const Content& content, const WriteOptions& options,
+                                  std::vector<std::string>& warnings) const {
+  const Location at{directory_.get(), name};
   switch (side.node.kind) {
     case FileKind::kRegular:
-      return write_file(name, path, side, content, warnings);
+      return write_file(name, path, side, content, options.is_synced, warnings);
     case FileKind::kSymlink:
       GALLEY_TRY(directory_->make_symlink(name, *content));
-      return set_owner(*directory_, ours_, name, side, path, warnings);
+      return give(at, ours_, path, side, warnings);
     case FileKind::kDirectory: {
       GALLEY_TRY(directory_->make_directory(name, kPrivateDirectory));
-      GALLEY_TRY(set_owner(*directory_, ours_, name, side, path, warnings));
-      GALLEY_TRY(set_attributes(*directory_, name, side, path, warnings));
+      GALLEY_ASSIGN(const Given given, give(at, ours_, path, side, warnings));
       // Open to us until it is filled; the plan closes it afterwards.
-      GALLEY_ASSIGN(const FileStat stat, directory_->stat(name));
-      return directory_->set_mode(name, side.node.mode | kOwnerAll | (stat.mode & kSetGroupId));
+      const uint32_t special = options.has_set_group_id ? kSetGroupId : 0;
+      GALLEY_TRY(directory_->set_mode(name, given.mode | kOwnerAll | special));
+      return given;
     }
     default:
       GALLEY_CHECK(false);
   }
-  return {};
+  return Given();
 }
 
-Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours)
-    : plan_(&plan), workspace_(&workspace), uid_(ours.uid), gid_(ours.gid) {
-  for (size_t i = 0; i < plan.ops.size(); ++i) index_.emplace(plan.ops[i].path, i);
+namespace {
+
+/// Looks once more, with the right to read, where a look at a slot was refused.
+template <class Look>
+auto look_again(const Location& at, const Look& look) -> decltype(look()) {
+  auto seen = look();
+  if (seen || seen.error().os_error != EACCES) return seen;
+  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+  // Of another owner: the mode cannot be changed, and the first answer stands.
+  if (!at.directory->set_mode(at.name, stat.mode | kOwnerRead)) return seen;
+  seen = look();
+  GALLEY_TRY(at.directory->set_mode(at.name, stat.mode));
+  return seen;
 }
 
-Result<const Inheritance::Hereditary*> Inheritance::of_parent(const RelPath& path) {
-  // The nearest directory that stands already: ones made by this transaction only pass it on.
-  RelPath parent = path.parent();
-  while (!parent.is_root()) {
-    const auto op = index_.find(parent);
-    if (op == index_.end() || plan_->ops[op->second].before.node.kind == FileKind::kDirectory)
-      break;
-    parent = parent.parent();
-  }
-  const auto known = parents_.find(parent);
-  if (known != parents_.end()) return &known->second;
-  Hereditary hereditary;
-  GALLEY_ASSIGN(const FileStat stat, workspace_->stat(parent));
-  if ((stat.mode & kSetGroupId) != 0) hereditary.gid = stat.gid;
-  GALLEY_ASSIGN(const auto attributes, workspace_->attributes(parent));
-  for (const auto& attribute : attributes) {
-    if (attribute.name == kDefaultAcl) hereditary.acl.push_back(attribute);
-  }
-  return &parents_.emplace(parent, std::move(hereditary)).first->second;
+}  // namespace
+
+Result<Node> observe_slot(const Location& at) {
+  return look_again(at, [&] { return observe(at); });
 }
 
-Result<void> Inheritance::fill(JournalOp& op) {
-  if (op.after.node.kind == FileKind::kAbsent) return {};
-  const JournalSide* source = nullptr;
-  if (op.renamed_from) {
-    const auto found = index_.find(*op.renamed_from);
-    if (found != index_.end()) source = &plan_->ops[found->second].before;
-    if (source != nullptr && source->node.kind != op.after.node.kind) source = nullptr;
-  }
-  if (source == nullptr && op.before.node.kind == op.after.node.kind) source = &op.before;
-  op.after.uid = uid_;
-  op.after.gid = gid_;
-  if (source != nullptr) {
-    op.after.uid = source->uid;
-    op.after.gid = source->gid;
-    op.after.attributes = source->attributes;
-    // As write(2) would: new content does not inherit the trust the old one was given.
-    std::erase_if(op.after.attributes, [](const auto& a) { return a.name == kCapability; });
-    return {};
-  }
-  GALLEY_ASSIGN(const Hereditary* parent, of_parent(op.path));
-  if (parent->gid) op.after.gid = *parent->gid;
-  if (op.after.node.kind == FileKind::kSymlink) return {};
-  for (ExtendedAttribute acl : parent->acl) {
-    if (op.after.node.kind == FileKind::kDirectory) op.after.attributes.push_back(acl);
-    acl.name = kAccessAcl;
-    op.after.attributes.push_back(std::move(acl));
-  }
-  return {};
+Result<std::string> read_slot(const Location& at) {
+  return look_again(at, [&] { return read_file(*at.directory, at.name, kMaxImageBytes); });
 }
 
 bool is_torn_image(const std::string& bytes, const Journal& journal, const JournalOp& op) {

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/commit/plan.h"
+#include "engine/commit/journal.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/workspace_view.h"
 
@@ -16,6 +15,9 @@ namespace galley {
 /// Ownership: owns its descriptor. Threads: confined to one thread.
 class Slots {
  public:
+  /// Marks a caught object whose place was filled anew, where the system knows no exchange.
+  static constexpr std::string_view kOldSuffix = ".old";
+
   /// Marks a caught object that could not be put back: never swept, always rescued.
   static constexpr std::string_view kKeepSuffix = ".keep";
 
@@ -26,15 +28,32 @@ class Slots {
   /// Opens what is there, for recovery; makes it when absent.
   static Result<Slots> open_or_create(const StateDirectory& state, TxId id);
 
-  /// Makes the object of one side: content, owner, attributes and mode; nothing is synced.
-  /// What could not be kept is told in `warnings`.
-  Result<void> write(const RelPath& name, const RelPath& path, const JournalSide& side,
-                     const Content& content, std::vector<std::string>& warnings) const;
+  /// What else a new object has to be.
+  struct WriteOptions {
+    bool is_synced = false;         ///< a file is flushed, by the descriptor that wrote it
+    bool has_set_group_id = false;  ///< a directory hands its group down, as its parent does
+  };
+  /// Owner, group and permission bits that an object got.
+  struct Given {
+    uint32_t uid = 0;
+    uint32_t gid = 0;
+    uint32_t mode = 0;
+  };
+  /// Makes the object of one side: content, owner, attributes and mode. What could not be kept is
+  /// told in `warnings`, and nobody gains by it: without its group or ACL the object has the rights
+  /// that all of its group and all others had.
+  Result<Given> write(const RelPath& name, const RelPath& path, const JournalSide& side,
+                      const Content& content, const WriteOptions& options,
+                      std::vector<std::string>& warnings) const;
 
   /// A name that no earlier, interrupted run used for this operation: what that one caught may be
   /// there still. `path` is what the operation is about, for the message.
   /// Errors: kQuota `limit.recovery`.
   [[nodiscard]] Result<RelPath> free_name(size_t op, const RelPath& path) const;
+
+  /// What an operation caught, if it still is this side of it and no new inode could be: it belongs
+  /// to somebody else. It has its mode.
+  [[nodiscard]] Result<std::optional<RelPath>> caught(size_t op, const JournalSide& side) const;
 
   /// Puts a copy of a file, made and synced here, in its place; its directory is not synced.
   Result<void> replace_by_copy(const Directory& directory, const RelPath& name) const;
@@ -47,35 +66,18 @@ class Slots {
  private:
   Slots(std::unique_ptr<Directory> directory, const FileStat& ours)
       : directory_(std::move(directory)), ours_(ours) {}
-  Result<void> write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
-                          const Content& content, std::vector<std::string>& warnings) const;
+  Result<Given> write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
+                           const Content& content, bool is_synced,
+                           std::vector<std::string>& warnings) const;
   std::unique_ptr<Directory> directory_;
   FileStat ours_;
 };
 
-/// Decides what a new inode carries: the owner, attributes and ACL of what it replaces or was
-/// renamed from, else what its parent directory hands down.
-class Inheritance {
- public:
-  Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours);
-  /// Fills the `after` side of one operation.
-  Result<void> fill(JournalOp& op);
-
- private:
-  /// What a directory hands down to new entries.
-  struct Hereditary {
-    std::optional<uint32_t> gid;  ///< of a set-group-id directory
-    std::vector<ExtendedAttribute> acl;
-  };
-  Result<const Hereditary*> of_parent(const RelPath& path);
-
-  const Plan* plan_;
-  const Directory* workspace_;
-  uint32_t uid_;
-  uint32_t gid_;
-  std::map<RelPath, size_t> index_;
-  std::map<RelPath, Hereditary> parents_;
-};
+/// As observe(), of something in the slots, also when its mode does not let its owner read it: then
+/// the owner may for the moment of the look. Not for the workspace.
+Result<Node> observe_slot(const Location& at);
+/// The bytes of a file in the slots, up to kMaxImageBytes, in the same way.
+Result<std::string> read_slot(const Location& at);
 
 /// Looks at everything in the slots of one transaction and moves aside what is not one of its own
 /// images; the rest is removed, and the slot directory with it.

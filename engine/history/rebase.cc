@@ -7,12 +7,11 @@
 #include "base/limits.h"
 #include "engine/history/layered_store.h"
 #include "engine/history/three_way.h"
+#include "staging/fs/creation_mode.h"
 #include "staging/overlay/proposal_diff.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kNewDirectoryMode = 0755;
 
 bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
@@ -105,7 +104,7 @@ class RebaseRun {
   Result<Node> node_after(const RelPath& path) {
     const auto planned = planned_.find(path);
     if (planned != planned_.end()) return planned->second.after;
-    if (path.is_root()) return Node{FileKind::kDirectory, kNewDirectoryMode, {}, 0};
+    if (path.is_root()) return Node{FileKind::kDirectory, created_directory_mode(), {}, 0};
     auto node = view_.node_without_content(path);
     if (!node && node.error().kind == ErrorKind::kRefused) return Node{FileKind::kOther, 0, {}, 0};
     return node;
@@ -374,12 +373,12 @@ class RebaseRun {
           break;
         }
         GALLEY_ASSIGN(const Look found, look(above));
-        planned_.insert_or_assign(above,
-                                  Planned{found.node,
-                                          found.stamp,
-                                          Node{FileKind::kDirectory, kNewDirectoryMode, {}, 0},
-                                          {},
-                                          {}});
+        planned_.insert_or_assign(
+            above, Planned{found.node,
+                           found.stamp,
+                           Node{FileKind::kDirectory, created_directory_mode(), {}, 0},
+                           {},
+                           {}});
       }
     }
     return {};

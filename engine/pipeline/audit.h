@@ -22,7 +22,8 @@ struct AuditEvent {
   std::string execution_id;  ///< unique; makes appending after a crash idempotent
   std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
-  std::string agent;
+  std::string agent;                 ///< who asked
+  std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::string task_id;
   std::string goal_id;
   std::string reason;      ///< why the caller asked

@@ -28,6 +28,7 @@ AuditEvent event_of(std::string kind, const Proposal& proposal, const Transactio
   event.execution_id = proposal.id().hex() + "-" + std::to_string(clock.wall_ns());
   event.tool = request.tool;
   event.agent = who.agent;
+  event.owner = who.owner;
   event.reason = who.message;
   event.proposal = proposal.id().hex();
   event.input = summary_of(proposal);
@@ -112,11 +113,11 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
   GALLEY_TRY(check_limits(workspace.config.limits, proposal));
   const Config config = config_for(workspace.config, who);
   GALLEY_ASSIGN(auto validators,
-                make_validators(config, *workspace.root, workspace.need_runner(who.agent),
+                make_validators(config, *workspace.root, workspace.need_runner(who.principals()),
                                 workspace.need_cache()));
   Gate gate(config, std::move(validators), std::move(options.approver), workspace.clock());
-  options.gate.agent = who.agent;
-  const ProposedTree tree(proposal, *workspace.root);
+  options.gate.who = who.principals();
+  const ProposedTree tree(proposal, *workspace.root, workspace.root_path);
   return gate.judge(tree, options.gate);
 }
 
@@ -147,7 +148,7 @@ Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& propos
     return CommitOutcome(Refused{std::move(preview)});
   }
   GALLEY_TRY(workspace.need_state());
-  CommitMeta meta{who.agent, request.tool, who.message, request.undoes, {}};
+  CommitMeta meta{who.agent, request.tool, who.message, request.undoes, {}, who.owner};
   const Clock& clock = workspace.clock();
   AuditEvent event = event_of("commit", preview.proposal, who, request, clock);
   if (!preview.verdict.approved_by.empty()) {
@@ -212,6 +213,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal pro
                                          const TransactionOptions& who,
                                          const CommitRequest& request) {
   constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
+  GALLEY_TRY(workspace.check_belief());
   if (request.expected && *request.expected != proposal.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
                 "what is proposed now is " + proposal.id().hex() + ", not the reviewed " +

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
+#include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/audit_chain.h"
 #include "engine/pipeline/decide.h"
@@ -25,6 +26,12 @@ Result<Config> read_config(const Directory& root, const std::string& file) {
   return parse_config(text, file);
 }
 
+/// Below `.galley`, under a name that nobody knows who does not know the workspace's id: what git
+/// or an archive put there is never found.
+Result<RelPath> own_place(const StateDirectory& state, std::string_view name) {
+  return RelPath::parse(std::string(name) + "/" + uuid_text(state.workspace_id()));
+}
+
 }  // namespace
 
 Result<void> WorkspaceState::judge_trust() {
@@ -39,7 +46,22 @@ Result<void> WorkspaceState::judge_trust() {
   return {};
 }
 
+Result<void> WorkspaceState::open_state() {
+  auto opened = StateDirectory::open(*root);
+  doubt.reset();
+  if (!opened && opened.error().reason == "state.not_believed") {
+    doubt = opened.error();
+    return {};
+  }
+  if (!opened) return opened.error();
+  state_directory = std::move(*opened);
+  if (!state_directory) return {};
+  GALLEY_TRY(need_state());
+  return options.recovers ? recover() : Result<void>();
+}
+
 Result<void> WorkspaceState::need_state() {
+  GALLEY_TRY(check_belief());
   if (!state_directory) {
     GALLEY_ASSIGN(state_directory, StateDirectory::open_or_create(*root));
     runners.clear();  // from now on what they keep has a place to stay
@@ -51,7 +73,7 @@ Result<void> WorkspaceState::need_state() {
 ValidatorCache* WorkspaceState::need_cache() {
   if (cache != nullptr || config.validators.empty()) return cache.get();
   if (state_directory) {
-    const auto place = RelPath::parse("cache");
+    const auto place = own_place(*state_directory, "cache");
     auto made = make_directories(state_directory->root(), *place, 0700);
     auto opened = made ? state_directory->root().open_directory(*place)
                        : Result<std::unique_ptr<Directory>>(made.error());
@@ -62,17 +84,18 @@ ValidatorCache* WorkspaceState::need_cache() {
   return cache.get();
 }
 
-CommandRunner* WorkspaceState::need_runner(const std::string& agent) {
+CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   if (options.runner != nullptr) return options.runner;
-  std::unique_ptr<CommandRunner>& runner = runners[agent];
+  std::unique_ptr<CommandRunner>& runner = runners[who];
   if (runner != nullptr) return runner.get();
   GuardedRunnerOptions runner_options;
   runner_options.workspace = root_path;
-  runner_options.agent = agent;
-  const auto place = RelPath::parse("keep");
+  runner_options.who = who;
   // Without a place that stays, what validators keep goes with the process: only slower.
-  if (state_directory && make_directories(state_directory->root(), *place, 0700)) {
-    runner_options.keep_home = root_path + "/.galley/keep";
+  if (state_directory) {
+    const auto place = own_place(*state_directory, "keep");
+    const auto made = make_directories(state_directory->root(), *place, 0700);
+    if (made) runner_options.keep_home = root_path + "/.galley/" + place->str();
   }
   runner = make_guarded_runner(config, std::move(runner_options), clock());
   return runner.get();
@@ -163,11 +186,8 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   GALLEY_ASSIGN(state->config, read_config(*state->root, options.config_file));
   state->options = std::move(options);
   GALLEY_TRY(state->judge_trust());
-  GALLEY_ASSIGN(state->state_directory, StateDirectory::open(*state->root));
-  if (state->state_directory) {
-    GALLEY_TRY(state->need_state());
-    if (state->options.recovers) GALLEY_TRY(state->recover());
-  }
+  state->config.configuration_is_editable = state->options.user.config.edits_configuration;
+  GALLEY_TRY(state->open_state());
   return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
 }
 
@@ -206,6 +226,21 @@ Result<size_t> Workspace::restore_audit() {
 
 const StateDirectory* Workspace::state() const {
   return state_->state_directory ? &*state_->state_directory : nullptr;
+}
+
+const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }
+
+Result<void> Workspace::take_up_state() {
+  AuditEvent event;
+  event.kind = "adoption";
+  event.execution_id = "adoption-" + std::to_string(clock().wall_ns());
+  event.tool = "recover";
+  if (state_->doubt) event.reason = state_->doubt->message;
+  state_->options.recovers = true;
+  GALLEY_TRY(state_->open_state());
+  GALLEY_TRY(state_->need_state());
+  GALLEY_TRY(state_->audit->append(event));
+  return {};
 }
 
 Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry(); }

@@ -12,6 +12,10 @@ namespace galley {
 namespace {
 
 constexpr int64_t kEpochNs = 1'000'000'000'000'000'000;  // 2001-09-09, far from zero
+constexpr uint32_t kRead = 4;
+constexpr uint32_t kWrite = 2;
+constexpr uint32_t kSearch = 1;
+constexpr uint32_t kSetGroupId = 02000;
 
 bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
   if (&tree == wanted) return true;
@@ -22,8 +26,11 @@ bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
 
 class MemoryDirectory final : public Directory {
  public:
+  /// Under the tree's lock.
   MemoryDirectory(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node)
-      : tree_(std::move(tree)), node_(std::move(node)) {}
+      : tree_(std::move(tree)),
+        node_(std::move(node)),
+        is_readable_(tree_->allows(*node_, kRead)) {}
 
   Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const override;
   Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
@@ -46,9 +53,13 @@ class MemoryDirectory final : public Directory {
                              const ExtendedAttribute& attribute) const override;
   Result<void> remove_attribute(const RelPath& path, const std::string& name) const override;
   Result<void> sync() const override;
-  Result<bool> is_writable() const override { return true; }
+  Result<bool> is_writable() const override {
+    const std::lock_guard guard(tree_->mutex);
+    return tree_->allows(*node_, kWrite | kSearch);
+  }
   Result<void> sync_file_system() const override;
   [[nodiscard]] int descriptor() const override { return -1; }
+  [[nodiscard]] MemoryTree* tree() const { return tree_.get(); }
 
  private:
   /// A name in a directory, and what it points to (null when nothing).
@@ -61,6 +72,11 @@ class MemoryDirectory final : public Directory {
   Result<Place> place(std::string_view action, const RelPath& path) const;
   /// As place(), for something that must be there.
   Result<Place> existing(std::string_view action, const RelPath& path) const;
+  /// An Error unless names may be made in, or taken from, the directory of a place.
+  [[nodiscard]] Result<void> may_change(std::string_view action, const Place& at) const;
+  [[nodiscard]] Result<void> may_rename(const Place& from, const Place& to, RenameMode mode) const;
+  /// A new object for a place, with the owner and group it gets there.
+  [[nodiscard]] MemoryNodePtr make_child(const Place& at, FileKind kind, uint32_t mode) const;
   void apply(const std::vector<MemoryEntryChange>& changes) const;
   void touch(const MemoryNodePtr& node) const;
   static bool would_hold_itself(const MemoryNode& node, const Place& place) {
@@ -70,6 +86,7 @@ class MemoryDirectory final : public Directory {
 
   std::shared_ptr<MemoryTree> tree_;
   MemoryNodePtr node_;
+  bool is_readable_;  ///< was, when it was opened
 };
 
 const MemoryDirectory& as_memory(const Directory& directory) {
@@ -98,10 +115,12 @@ int rename_refusal(const MemoryNode& from, const MemoryNode* to, RenameMode mode
 Result<MemoryDirectory::Place> MemoryDirectory::place(std::string_view action,
                                                       const RelPath& path) const {
   Place at{node_, "", node_};
+  if (!tree_->allows(*node_, kSearch)) return os_error(EACCES, action, path.str());
   for (const auto component : path.components()) {
     if (at.node == nullptr) return os_error(ENOENT, action, path.str());
     if (at.node->kind == FileKind::kSymlink) return symlink_error(path);
     if (at.node->kind != FileKind::kDirectory) return os_error(ENOTDIR, action, path.str());
+    if (!tree_->allows(*at.node, kSearch)) return os_error(EACCES, action, path.str());
     at.directory = at.node;
     at.name = component;
     const auto found = at.directory->entries.find(component);
@@ -115,6 +134,33 @@ Result<MemoryDirectory::Place> MemoryDirectory::existing(std::string_view action
   GALLEY_ASSIGN(Place at, place(action, path));
   if (at.node == nullptr) return os_error(ENOENT, action, path.str());
   return at;
+}
+
+Result<void> MemoryDirectory::may_change(std::string_view action, const Place& at) const {
+  if (tree_->allows(*at.directory, kWrite)) return {};
+  return os_error(EACCES, action, at.name);
+}
+
+/// A directory that gets another parent is written to: its `..` changes.
+Result<void> MemoryDirectory::may_rename(const Place& from, const Place& to,
+                                         RenameMode mode) const {
+  GALLEY_TRY(may_change("cannot rename", from));
+  GALLEY_TRY(may_change("cannot rename to", to));
+  if (from.directory == to.directory) return {};
+  const auto may_move = [&](const MemoryNodePtr& node) {
+    return node == nullptr || node->kind != FileKind::kDirectory || tree_->allows(*node, kWrite);
+  };
+  const bool may_both = may_move(from.node) && (mode != RenameMode::kExchange || may_move(to.node));
+  if (may_both) return {};
+  return os_error(EACCES, "cannot rename", from.name);
+}
+
+MemoryNodePtr MemoryDirectory::make_child(const Place& at, FileKind kind, uint32_t mode) const {
+  auto node = tree_->make_node(kind, mode);
+  if ((at.directory->mode & kSetGroupId) == 0) return node;
+  node->gid = at.directory->gid;
+  if (kind == FileKind::kDirectory) node->mode |= kSetGroupId;
+  return node;
 }
 
 void MemoryDirectory::touch(const MemoryNodePtr& node) const {
@@ -162,7 +208,8 @@ Result<std::unique_ptr<File>> MemoryDirectory::open_file(const RelPath& path, Op
   }
   if (!is_new && mode == OpenMode::kCreateNew) return os_error(EEXIST, "cannot open", path.str());
   if (is_new) {
-    at.node = tree_->make_node(FileKind::kRegular, create_mode);
+    GALLEY_TRY(may_change("cannot open", at));
+    at.node = make_child(at, FileKind::kRegular, create_mode);
     apply({{at.directory, at.name, at.node}});
   }
   const auto refused = [&](std::string reason, std::string_view what, int code) {
@@ -171,8 +218,12 @@ Result<std::unique_ptr<File>> MemoryDirectory::open_file(const RelPath& path, Op
                       path.str(), code});
   };
   switch (at.node->kind) {
-    case FileKind::kRegular:
-      return make_memory_file(tree_, at.node, mode != OpenMode::kRead);
+    case FileKind::kRegular: {
+      const bool writes = mode != OpenMode::kRead;
+      const bool is_allowed = is_new || tree_->allows(*at.node, writes ? kRead | kWrite : kRead);
+      if (!is_allowed) return os_error(EACCES, "cannot open", path.str());
+      return make_memory_file(tree_, at.node, writes);
+    }
     case FileKind::kDirectory:
       return refused("path.is_directory", "a directory", EISDIR);
     case FileKind::kSymlink:
@@ -201,6 +252,7 @@ Result<std::string> MemoryDirectory::read_link(const RelPath& path) const {
 
 Result<std::vector<DirectoryEntry>> MemoryDirectory::list() const {
   const std::lock_guard guard(tree_->mutex);
+  if (!tree_->allows(*node_, kRead | kSearch)) return os_error(EACCES, "cannot list", "");
   std::vector<DirectoryEntry> entries;
   entries.reserve(node_->entries.size());
   for (const auto& [name, node] : node_->entries) entries.push_back({name, node->kind});
@@ -211,7 +263,8 @@ Result<void> MemoryDirectory::make_directory(const RelPath& path, uint32_t mode)
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place at, place("cannot make directory", path));
   if (at.node != nullptr) return os_error(EEXIST, "cannot make directory", path.str());
-  apply({{at.directory, at.name, tree_->make_node(FileKind::kDirectory, mode)}});
+  GALLEY_TRY(may_change("cannot make directory", at));
+  apply({{at.directory, at.name, make_child(at, FileKind::kDirectory, mode)}});
   return {};
 }
 
@@ -219,7 +272,8 @@ Result<void> MemoryDirectory::make_symlink(const RelPath& path, std::string_view
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place at, place("cannot make symbolic link", path));
   if (at.node != nullptr) return os_error(EEXIST, "cannot make symbolic link", path.str());
-  const auto node = tree_->make_node(FileKind::kSymlink, 0777);
+  GALLEY_TRY(may_change("cannot make symbolic link", at));
+  const auto node = make_child(at, FileKind::kSymlink, 0777);
   node->content = target;
   apply({{at.directory, at.name, node}});
   return {};
@@ -232,6 +286,11 @@ Result<void> MemoryDirectory::make_hard_link(const RelPath& from, const Director
   GALLEY_ASSIGN(const Place target, as_memory(to_directory).place("cannot link", to));
   if (source.node->kind == FileKind::kDirectory) return os_error(EPERM, "cannot link", from.str());
   if (target.node != nullptr) return os_error(EEXIST, "cannot link", to.str());
+  GALLEY_TRY(may_change("cannot link", target));
+  // As fs.protected_hardlinks has it.
+  const bool may_link =
+      tree_->is_owner(*source.node) || tree_->allows(*source.node, kRead | kWrite);
+  if (!may_link) return os_error(EPERM, "cannot link", from.str());
   apply({{target.directory, target.name, source.node}});
   return {};
 }
@@ -240,6 +299,7 @@ Result<void> MemoryDirectory::remove_file(const RelPath& path) const {
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place at, existing("cannot remove", path));
   if (at.node->kind == FileKind::kDirectory) return os_error(EISDIR, "cannot remove", path.str());
+  GALLEY_TRY(may_change("cannot remove", at));
   const size_t size = at.node->content.size();
   apply({{at.directory, at.name, nullptr}});
   if (at.node->nlink == 0 && at.node->kind == FileKind::kRegular) tree_->used_bytes -= size;
@@ -254,6 +314,7 @@ Result<void> MemoryDirectory::remove_directory(const RelPath& path) const {
   if (at.node->kind != FileKind::kDirectory) code = ENOTDIR;
   if (!at.node->entries.empty()) code = ENOTEMPTY;
   if (code != 0) return os_error(code, "cannot remove directory", path.str());
+  GALLEY_TRY(may_change("cannot remove directory", at));
   apply({{at.directory, at.name, nullptr}});
   return {};
 }
@@ -274,6 +335,7 @@ Result<void> MemoryDirectory::rename(const RelPath& from, const Directory& to_di
   GALLEY_ASSIGN(const Place source, existing("cannot rename", from));
   GALLEY_ASSIGN(const Place target, as_memory(to_directory).place("cannot rename to", to));
   GALLEY_TRY(check_rename(source, target, mode));
+  GALLEY_TRY(may_rename(source, target, mode));
   if (source.node == target.node) return {};  // POSIX: two links of one file stay
   const auto replaced = mode == RenameMode::kExchange ? target.node : nullptr;
   apply({{source.directory, source.name, replaced}, {target.directory, target.name, source.node}});
@@ -286,7 +348,10 @@ Result<void> MemoryDirectory::set_mode(const RelPath& path, uint32_t mode) const
   if (at.node->kind == FileKind::kSymlink) {
     return os_error(EOPNOTSUPP, "cannot set mode of", path.str());
   }
-  at.node->mode = mode;
+  if (const int code = tree_->refuses_mode(*at.node); code != 0) {
+    return os_error(code, "cannot set mode of", path.str());
+  }
+  at.node->mode = tree_->permitted_mode(*at.node, mode);
   touch(at.node);
   return {};
 }
@@ -294,6 +359,9 @@ Result<void> MemoryDirectory::set_mode(const RelPath& path, uint32_t mode) const
 Result<void> MemoryDirectory::set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const {
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place at, existing("cannot set owner of", path));
+  if (const int code = tree_->refuses_owner(*at.node, uid, gid); code != 0) {
+    return os_error(code, "cannot set owner of", path.str());
+  }
   if (uid != UINT32_MAX) at.node->uid = uid;
   if (gid != UINT32_MAX) at.node->gid = gid;
   touch(at.node);
@@ -304,7 +372,12 @@ Result<std::vector<ExtendedAttribute>> MemoryDirectory::attributes(const RelPath
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place at, existing("cannot read attributes of", path));
   std::vector<ExtendedAttribute> result;
-  for (const auto& [name, value] : at.node->attributes) result.push_back({name, value});
+  for (const auto& [name, value] : at.node->attributes) {
+    if (name.starts_with("user.") && !tree_->allows(*at.node, kRead)) {
+      return os_error(EACCES, "cannot read attributes of", path.str());
+    }
+    result.push_back({name, value});
+  }
   return result;
 }
 
@@ -312,6 +385,9 @@ Result<void> MemoryDirectory::set_attribute(const RelPath& path,
                                             const ExtendedAttribute& attribute) const {
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place at, existing("cannot set attribute of", path));
+  if (const int code = tree_->refuses_attribute(*at.node, attribute.name); code != 0) {
+    return os_error(code, "cannot set attribute of", path.str());
+  }
   at.node->attributes[attribute.name] = attribute.value;
   touch(at.node);
   return {};
@@ -326,6 +402,9 @@ Result<void> MemoryDirectory::remove_attribute(const RelPath& path, const std::s
 
 Result<void> MemoryDirectory::sync() const {
   const std::lock_guard guard(tree_->mutex);
+  if (!is_readable_ && !tree_->allows(*node_, kRead | kSearch)) {
+    return os_error(EACCES, "cannot sync directory", "");
+  }
   if (tree_->observer != nullptr) tree_->observer->on_sync(node_);
   return {};
 }
@@ -344,16 +423,21 @@ MemoryNodePtr MemoryTree::make_node(FileKind kind, uint32_t mode) {
   auto node = std::make_shared<MemoryNode>();
   node->kind = kind;
   node->mode = mode;
-  node->uid = ::geteuid();
-  node->gid = ::getegid();
+  node->uid = user ? user->uid : ::geteuid();
+  node->gid = user ? user->gid : ::getegid();
   node->inode = next_inode++;
   node->mtime_ns = node->ctime_ns = node->birth_ns = ++now_ns;
   return node;
 }
 
+MemoryTree* memory_tree_of(const Directory& directory) {
+  const auto* memory = dynamic_cast<const MemoryDirectory*>(&directory);
+  return memory == nullptr ? nullptr : memory->tree();
+}
+
 std::unique_ptr<Directory> open_memory_tree(std::shared_ptr<MemoryTree> tree) {
-  auto root = tree->root;
-  return std::make_unique<MemoryDirectory>(std::move(tree), std::move(root));
+  const std::lock_guard guard(tree->mutex);
+  return std::make_unique<MemoryDirectory>(tree, tree->root);
 }
 
 std::unique_ptr<Directory> make_memory_directory() {

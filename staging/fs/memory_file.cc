@@ -60,13 +60,19 @@ class MemoryFile final : public File {
 
   Result<void> set_mode(uint32_t mode) override {
     const std::lock_guard guard(tree_->mutex);
-    node_->mode = mode;
+    if (const int code = tree_->refuses_mode(*node_); code != 0) {
+      return os_error(code, "cannot set mode of", "");
+    }
+    node_->mode = tree_->permitted_mode(*node_, mode);
     touch(false);
     return {};
   }
 
   Result<void> set_owner(uint32_t uid, uint32_t gid) override {
     const std::lock_guard guard(tree_->mutex);
+    if (const int code = tree_->refuses_owner(*node_, uid, gid); code != 0) {
+      return os_error(code, "cannot set owner of", "");
+    }
     if (uid != UINT32_MAX) node_->uid = uid;
     if (gid != UINT32_MAX) node_->gid = gid;
     touch(false);
@@ -82,6 +88,9 @@ class MemoryFile final : public File {
 
   Result<void> set_attribute(const ExtendedAttribute& attribute) override {
     const std::lock_guard guard(tree_->mutex);
+    if (const int code = tree_->refuses_attribute(*node_, attribute.name); code != 0) {
+      return os_error(code, "cannot set attribute of", "");
+    }
     node_->attributes[attribute.name] = attribute.value;
     touch(false);
     return {};

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,13 @@ class MemoryObserver {
   virtual void on_sync_all() = 0;
 };
 
+/// Who looks at a tree: the permission bits of path_resolution(7) hold for this user.
+struct MemoryUser {
+  uint32_t uid = 0;
+  uint32_t gid = 0;           ///< of what this user makes
+  std::set<uint32_t> groups;  ///< further ones
+};
+
 /// A whole file tree in memory.
 ///
 /// Threads: every access holds `mutex`.
@@ -61,13 +70,28 @@ struct MemoryTree {
   MemoryObserver* observer = nullptr;
   size_t capacity_bytes = SIZE_MAX;  ///< beyond it writes fail with ENOSPC
   size_t used_bytes = 0;
+  std::optional<MemoryUser> user;  ///< nobody: every access is allowed, as to root
   uint64_t mount = 1;  ///< another number is a tree that was mounted anew
 
   MemoryNodePtr make_node(FileKind kind, uint32_t mode);
+
+  /// Whether the user has all of these rights: 4 read, 2 write, 1 search.
+  [[nodiscard]] bool allows(const MemoryNode& node, uint32_t rights) const;
+  [[nodiscard]] bool is_owner(const MemoryNode& node) const;
+  [[nodiscard]] bool is_member(uint32_t gid) const;
+  /// The errno of chmod, chown (UINT32_MAX keeps), setxattr and getxattr; 0 when allowed.
+  [[nodiscard]] int refuses_mode(const MemoryNode& node) const;
+  [[nodiscard]] int refuses_owner(const MemoryNode& node, uint32_t uid, uint32_t gid) const;
+  [[nodiscard]] int refuses_attribute(const MemoryNode& node, const std::string& name) const;
+  /// chmod clears the set-group-id bit of what belongs to a group that the user is not in.
+  [[nodiscard]] uint32_t permitted_mode(const MemoryNode& node, uint32_t mode) const;
 };
 
 /// The root directory of a tree that others may share.
 [[nodiscard]] std::unique_ptr<Directory> open_memory_tree(std::shared_ptr<MemoryTree> tree);
+
+/// The tree a directory in memory belongs to; null for any other.
+[[nodiscard]] MemoryTree* memory_tree_of(const Directory& directory);
 
 /// The open file of a node.
 [[nodiscard]] std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree,

@@ -149,7 +149,9 @@ std::shared_ptr<MemoryTree> PowerLossModel::after_power_loss(const std::vector<F
     }
   }
   for (const uint64_t inode : dirty_) spoil(disk[inode], *live_.at(inode), fates.at(next++));
-  return build(disk, tree_->root->inode, tree_->now_ns);
+  auto left = build(disk, tree_->root->inode, tree_->now_ns);
+  if (left != nullptr) left->user = tree_->user;
+  return left;
 }
 
 std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk, uint64_t root, int64_t now_ns) {

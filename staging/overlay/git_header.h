@@ -10,7 +10,6 @@ namespace galley {
 
 constexpr uint32_t kGitSymlink = 0120000;
 constexpr uint32_t kGitSubmodule = 0160000;
-constexpr uint32_t kNewFile = 0644;
 
 /// Whether a mode line, if there was one, names this type.
 [[nodiscard]] bool is_kind(const std::optional<uint32_t>& mode, uint32_t type);

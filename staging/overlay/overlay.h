@@ -48,9 +48,10 @@ class Overlay {
 
   // --- writing -----------------------------------------------------------------------------
   /// Puts `content` at `path`, making missing parents. An existing file keeps its mode; a new one
-  /// gets `mode_if_new`. Replaces a symlink only when `replace_symlink`.
+  /// gets `mode_if_new`, or what the umask leaves of 0666. Replaces a symlink only when
+  /// `replace_symlink`.
   struct WriteOptions {
-    uint32_t mode_if_new = 0644;
+    std::optional<uint32_t> mode_if_new;
     bool must_be_new = false;
     bool replace_symlink = false;
   };
@@ -71,7 +72,8 @@ class Overlay {
   /// Sets permission bits (& 0777) of a file or directory.
   Result<void> set_mode(const RelPath& path, uint32_t mode);
   Result<void> make_symlink(const RelPath& path, const std::string& target);
-  Result<void> make_directory(const RelPath& path, uint32_t mode = 0755);
+  /// Without `mode` it has what the umask leaves of 0777, as made parents have.
+  Result<void> make_directory(const RelPath& path, std::optional<uint32_t> mode = {});
   Result<void> remove_directory(const RelPath& path);
   /// Puts a node whose content is already in the store (absorbing a sandbox layer, undo).
   Result<void> put(const RelPath& path, const Node& node);

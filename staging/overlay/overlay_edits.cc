@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "staging/fs/creation_mode.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/overlay_errors.h"
 
@@ -9,7 +10,6 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kPermissionBits = 0777;
-constexpr uint32_t kNewDirectoryMode = 0755;
 constexpr Node kAbsentNode{};
 
 }  // namespace
@@ -50,7 +50,7 @@ Result<void> Overlay::make_parents(const RelPath& path) {
   for (const RelPath& above : missing) {
     Entry& entry = own_entries().at(above);
     const uint32_t mode =
-        entry.before.kind == FileKind::kDirectory ? entry.before.mode : kNewDirectoryMode;
+        entry.before.kind == FileKind::kDirectory ? entry.before.mode : created_directory_mode();
     entry.now = Node{FileKind::kDirectory, mode, {}, 0};
     note_created(above);
   }
@@ -103,8 +103,9 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
   GALLEY_TRY(keep_base_content(path, *entry));
   GALLEY_ASSIGN(const ContentId id, store_->put(content));
   if (is_new) GALLEY_TRY(make_parents(path));
-  const uint32_t mode =
-      kind == FileKind::kRegular ? entry->now.mode : options.mode_if_new & kPermissionBits;
+  const uint32_t mode = kind == FileKind::kRegular
+                            ? entry->now.mode
+                            : options.mode_if_new.value_or(created_file_mode()) & kPermissionBits;
   entry->now = Node{FileKind::kRegular, mode, id, content->size()};
   note_created(path);
   return {};
@@ -194,11 +195,12 @@ Result<void> Overlay::remove_tree(const RelPath& path) {
   return removed;
 }
 
-Result<void> Overlay::make_directory(const RelPath& path, uint32_t mode) {
+Result<void> Overlay::make_directory(const RelPath& path, std::optional<uint32_t> mode) {
   GALLEY_ASSIGN(Entry * entry, touch(path));
   if (entry->now.kind != FileKind::kAbsent) return refuse("path.exists", path, "exists already");
   GALLEY_TRY(make_parents(path));
-  entry->now = Node{FileKind::kDirectory, mode & kPermissionBits, {}, 0};
+  entry->now =
+      Node{FileKind::kDirectory, mode.value_or(created_directory_mode()) & kPermissionBits, {}, 0};
   note_created(path);
   return {};
 }

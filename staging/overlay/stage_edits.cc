@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "staging/fs/creation_mode.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
 #include "staging/text/binary_patch.h"
@@ -11,6 +12,8 @@
 
 namespace galley {
 namespace {
+
+constexpr uint32_t kAnyExecute = 0111;
 
 bool is_failure_of_ours(const Error& error) {
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kInternal ||
@@ -34,6 +37,7 @@ class Stager {
   Result<EditOutcome> run() {
     Overlay::Entries before = overlay_.entries();
     auto outcome = work();
+    if (outcome && options_.may_read) hide_unread(*outcome, options_.may_read);
     if (!outcome || !outcome->is_staged) overlay_.restore(std::move(before));
     return outcome;
   }
@@ -45,7 +49,9 @@ class Stager {
       return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
     }
     for (const FileEdit& edit : edits_.files) {
-      if (edit.op == FileOp::kRename || edit.op == FileOp::kDelete) going_.insert(edit.path);
+      if (edit.op != FileOp::kRename && edit.op != FileOp::kDelete) continue;
+      going_.insert(edit.path);
+      if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
     }
     for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
     outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),
@@ -249,7 +255,7 @@ class Stager {
     PlannedFile file;
     file.kind = is_kind(edit.new_mode, kGitSymlink) ? FileKind::kSymlink : FileKind::kRegular;
     if (file.kind == FileKind::kRegular) {
-      file.mode = with_git_mode(kNewFile, edit.new_mode.value_or(kNewFile));
+      file.mode = mode_of_new(edit);
     }
     file.content = std::make_shared<const std::string>(std::move(content));
     plan_.put(path, std::move(file));
@@ -322,6 +328,11 @@ class Stager {
   /// True when an earlier edit of the document has put something new at this path.
   [[nodiscard]] bool is_produced(const RelPath& path) const { return produced_.count(path) > 0; }
 
+  /// As git makes files: what the umask leaves, whether the patch says 644 or 664.
+  static uint32_t mode_of_new(const FileEdit& edit) {
+    return created_file_mode((edit.new_mode.value_or(0) & kAnyExecute) != 0);
+  }
+
   static void apply_mode(const FileEdit& edit, PlannedFile& file) {
     if (!edit.new_mode || file.kind != FileKind::kRegular) return;
     if (edit.old_mode && *edit.old_mode == *edit.new_mode) return;
@@ -332,7 +343,7 @@ class Stager {
     GALLEY_ASSIGN(PlannedFile file, plan_.current(path));
     if (edit.op == FileOp::kWrite && file.kind == FileKind::kAbsent) {
       file.kind = FileKind::kRegular;
-      file.mode = with_git_mode(kNewFile, edit.new_mode.value_or(kNewFile));
+      file.mode = mode_of_new(edit);
       file.content = std::make_shared<const std::string>();
     }
     GALLEY_TRY(check_kind(edit, path, file));

@@ -47,6 +47,100 @@ void two_files(const Directory& ws) {
   put_file(ws, "c", "old c");
 }
 
+void closed_folder(const Directory& ws) {
+  put_file(ws, "d/f", "f");
+  put_file(ws, "d/sub/g", "g", 0444);
+  put_file(ws, "plain", "plain");
+  ASSERT_TRUE(ws.set_mode(rel("d/sub"), 0555));
+  ASSERT_TRUE(ws.set_mode(rel("d"), 0500));
+}
+
+/// What somebody who is not root meets, and root too.
+std::vector<CrashCase> make_mode_cases() {
+  std::vector<CrashCase> cases;
+  cases.push_back({"read-only files",
+                   [](const Directory& ws) {
+                     put_file(ws, "a", "old a", 0444);
+                     put_file(ws, "b", "old b", 0555);
+                     put_file(ws, "c", "old c", 0400);
+                     put_file(ws, "d", "d", 0440);
+                   },
+                   [](auto& c) {
+                     c.write("a", "new a", 0444).write("b", "new b", 0555).remove("c");
+                     c.write("n", "new", 0400).write("m", "new m", 0511).mode("d", 0500);
+                   }});
+  CrashCase unreadable = {"unreadable files", two_files, [](auto& c) {
+                            c.write("a", "new a", 0000).write("b", "new b, long", 0200);
+                            c.mode("c", 0000).write("n", "n", 0000).write("m", "m", 0300);
+                          }};
+  unreadable.is_unreadable = true;
+  cases.push_back(unreadable);
+  cases.push_back({"a folder is closed",
+                   [](const Directory& ws) {
+                     put_file(ws, "d/f", "f");
+                     put_file(ws, "d/g", "g");
+                   },
+                   [](auto& c) {
+                     c.mode("d", 0500).write("d/f", "new f").write("d/n", "n", 0444);
+                     c.remove("d/g").directory("e", 0555).write("e/x", "x");
+                   }});
+  cases.push_back({"a folder is opened", closed_folder, [](auto& c) {
+                     c.mode("d", 0755).write("d/f", "new f").write("d/n", "n").write("plain", "p");
+                     c.mode("d/sub", 0500).write("d/sub/g", "new g", 0444);
+                   }});
+  cases.push_back({"a closed folder goes", closed_folder, [](auto& c) {
+                     c.remove("d/f").remove("d/sub/g").remove("d/sub").remove("d");
+                     c.write("plain", "new");
+                   }});
+  cases.push_back({"a closed folder becomes a file", closed_folder, [](auto& c) {
+                     c.remove("d/f").remove("d/sub/g").remove("d/sub").write("d", "file", 0444);
+                     c.directory("plain", 0500).write("plain/x", "x");
+                   }});
+  CrashCase hidden = {"a folder is hidden",
+                      [](const Directory& ws) {
+                        put_file(ws, "d/f", "f");
+                        put_file(ws, "e/f", "f");
+                      },
+                      [](auto& c) {
+                        c.mode("d", 0000).write("d/f", "new f").mode("e", 0300).write("e/n", "n");
+                        c.directory("n", 0100).write("n/x", "x", 0000);
+                      }};
+  hidden.is_unreadable = true;
+  cases.push_back(hidden);
+  cases.push_back({"foreign groups",
+                   [](const Directory& ws) {
+                     constexpr uint32_t kKeep = UINT32_MAX;
+                     put_file(ws, "a", "old a", 0664);
+                     put_file(ws, "b", "old b", 0660);
+                     put_file(ws, "d/x", "x", 0604);
+                     ASSERT_TRUE(ws.set_owner(rel("a"), kKeep, kSecondGroup));
+                     ASSERT_TRUE(ws.set_owner(rel("b"), kKeep, kForeignGroup));
+                     ASSERT_TRUE(ws.set_owner(rel("d/x"), kKeep, kForeignGroup));
+                     ASSERT_TRUE(ws.set_owner(rel("d"), kKeep, kSecondGroup));
+                     ASSERT_TRUE(ws.set_mode(rel("d"), 02775));
+                   },
+                   [](auto& c) {
+                     c.write("a", "new a", 0664).write("b", "new b", 0660).write("d/x", "y", 0604);
+                     c.write("d/n", "n").directory("d/sub").write("d/sub/m", "m");
+                   }});
+  CrashCase every = {"every mode",
+                     [](const Directory& ws) {
+                       for (uint32_t bits = 0; bits < 8; ++bits) {
+                         put_file(ws, "m" + std::to_string(bits), "m");
+                       }
+                     },
+                     [](auto& c) {
+                       for (uint32_t bits = 0; bits < 8; ++bits) {
+                         const std::string name = std::to_string(bits);
+                         c.write("n" + name, "new " + name, bits << 6U | bits);
+                         c.mode("m" + name, bits << 6U | bits << 3U);
+                       }
+                     }};
+  every.is_unreadable = true;
+  cases.push_back(every);
+  return cases;
+}
+
 std::vector<CrashCase> make_cases() {
   std::vector<CrashCase> cases;
   cases.push_back({"change one", two_files, [](auto& c) { c.write("a", "new a"); }});
@@ -87,13 +181,17 @@ std::vector<CrashCase> make_cases() {
                      c.link("f", "elsewhere").write("l", "file").link("m", "l");
                      c.remove("gone").link("fresh", "f");
                    }});
-  cases.push_back(
-      {"modes",
-       [](const Directory& ws) {
-         put_file(ws, "f", "f");
-         put_file(ws, "d/g", "g");
-       },
-       [](auto& c) { c.mode("f", 0755).mode("d", 0555).mode("d/g", 0600).write("d/h", "h"); }});
+  cases.push_back({"modes",
+                   [](const Directory& ws) {
+                     put_file(ws, "f", "f");
+                     put_file(ws, "d/g", "g");
+                     put_file(ws, "linked", "l");
+                     ASSERT_TRUE(ws.make_hard_link(rel("linked"), ws, rel("other_name")));
+                   },
+                   [](auto& c) {
+                     c.mode("linked", 0755);
+                     c.mode("f", 0755).mode("d", 0555).mode("d/g", 0600).write("d/h", "h");
+                   }});
   cases.push_back({"six operations",
                    [](const Directory& ws) {
                      for (const auto* name : {"a", "b", "c", "d"}) put_file(ws, name, name);
@@ -108,14 +206,41 @@ std::vector<CrashCase> make_cases() {
 
 }  // namespace
 
+bool is_full() { return std::getenv("GALLEY_CRASH_FULL") != nullptr; }
+
+CrashCase as_user(CrashCase shape) {
+  shape.name += " as a user";
+  shape.is_as_user = true;
+  return shape;
+}
+
+std::vector<CrashCase> make_all_cases() {
+  std::vector<CrashCase> all;
+  for (const auto& shape : make_cases()) {
+    all.push_back(shape);
+    if (is_full()) all.push_back(as_user(shape));
+  }
+  for (const auto& shape : make_mode_cases()) {
+    all.push_back(shape);
+    all.push_back(as_user(shape));
+  }
+  return all;
+}
+
 const std::vector<CrashCase>& crash_cases() {
-  static const auto cases = make_cases();
+  static const auto cases = make_all_cases();
   return cases;
 }
 
 const CrashCase& crash_case(std::string_view name) {
   for (const auto& shape : crash_cases()) {
     if (shape.name == name) return shape;
+  }
+  for (const auto& shape : make_cases()) {
+    static std::map<std::string, CrashCase, std::less<>> others;
+    const CrashCase& made =
+        others.try_emplace(shape.name + " as a user", as_user(shape)).first->second;
+    if (made.name == name) return made;
   }
   ADD_FAILURE() << "no case " << name;
   return crash_cases().front();
@@ -130,12 +255,61 @@ int in_child(const std::function<int()>& body) {
 }
 
 size_t stride_of(const CrashCase& shape, size_t stride) {
-  const bool is_full = std::getenv("GALLEY_CRASH_FULL") != nullptr;
-  return is_full || shape.name != "rich" ? 1 : stride;
+  const bool is_large = shape.name.starts_with("rich") || shape.name.starts_with("every mode");
+  return is_full() || !is_large ? 1 : stride;
+}
+
+std::string name_of_test(const CrashCase& shape) {
+  std::string name = shape.name;
+  for (char& c : name) {
+    if (c == ' ' || c == '-') c = '_';
+  }
+  return name;
+}
+
+namespace {
+
+/// Everything gets the user's id, and his group where the shape gave it none.
+void give_away(const Directory& directory, uint32_t group) {
+  const auto give = [&](const RelPath& path) {
+    const auto stat = directory.stat(path);
+    ASSERT_TRUE(stat);
+    ASSERT_TRUE(directory.set_owner(path, kUserId, stat->gid == group ? kUserId : stat->gid));
+    // A change of owner clears bits.
+    if (stat->kind != FileKind::kSymlink) ASSERT_TRUE(directory.set_mode(path, stat->mode));
+  };
+  const auto entries = directory.list();
+  ASSERT_TRUE(entries);
+  for (const auto& entry : *entries) {
+    if (entry.kind == FileKind::kDirectory) {
+      const auto below = directory.open_directory(rel(entry.name));
+      ASSERT_TRUE(below);
+      give_away(**below, group);
+    } else {
+      give(rel(entry.name));
+    }
+  }
+  give(RelPath::root());
+}
+
+MemoryUser user_of_cases() { return MemoryUser{kUserId, kUserId, {kSecondGroup}}; }
+
+}  // namespace
+
+void prepare_tree(const CrashCase& shape, const Directory& directory) {
+  shape.prepare(directory);
+  if (shape.is_as_user) give_away(directory, directory.stat(RelPath::root())->gid);
 }
 
 void prepare_case(const CrashCase& shape, const Directory& directory) {
-  shape.prepare(directory);
+  prepare_tree(shape, directory);
+  if (auto* tree = memory_tree_of(directory); tree != nullptr && shape.is_as_user) {
+    tree->user = user_of_cases();
+  }
+  prepare_history(directory);
+}
+
+void prepare_history(const Directory& directory) {
   // So that the state directory stands and the history is not empty.
   const auto first = publish(directory, ChangeBuilder(directory).write("first", "1").proposal());
   ASSERT_TRUE(first) << first.error().message;
@@ -191,6 +365,7 @@ std::shared_ptr<MemoryTree> copy_of(const MemoryTree& tree) {
   copy->now_ns = tree.now_ns;
   copy->capacity_bytes = tree.capacity_bytes;
   copy->used_bytes = tree.used_bytes;
+  copy->user = tree.user;
   return copy;
 }
 

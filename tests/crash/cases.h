@@ -17,12 +17,24 @@ struct CrashCase {
   std::string name;
   std::function<void(const Directory&)> prepare;
   std::function<void(ChangeBuilder&)> change;
+  /// Somebody who is not root commits and recovers, in a tree that is his.
+  bool is_as_user = false;
+  /// It leaves files that their owner cannot read, so he cannot take it back.
+  bool is_unreadable = false;
 };
 
 inline void PrintTo(const CrashCase& shape, std::ostream* out) { *out << shape.name; }
 
-/// Every kind of change, alone and together; each at most six operations but `rich` and `many`.
+/// The user of the cases as a user: an id that no account has, in a further group.
+inline constexpr uint32_t kUserId = 54321;
+inline constexpr uint32_t kSecondGroup = 54322;
+/// A group that the user is not in.
+inline constexpr uint32_t kForeignGroup = 54323;
+
+/// Every kind of change, alone and together; each at most six operations but `rich`. Each as root
+/// and as a user; without GALLEY_CRASH_FULL as a user only those that are about modes.
 const std::vector<CrashCase>& crash_cases();
+/// By its name: "modes", "modes as a user".
 const CrashCase& crash_case(std::string_view name);
 
 /// A workspace with the tree of a case and an empty `.galley` (one commit of something else is in
@@ -37,10 +49,17 @@ struct CaseWorkspace {
 CaseWorkspace make_case(const CrashCase& shape);
 /// The same tree once more, with the same inode numbers and times; nobody holds a lock in it.
 std::shared_ptr<struct MemoryTree> copy_of(const struct MemoryTree& tree);
-/// As make_case, on a directory that is given.
+/// The tree of a case, in a directory that is given, by whoever may give files away.
+void prepare_tree(const CrashCase& shape, const Directory& directory);
+/// As make_case, on a directory that is given, with the history that makes.
 void prepare_case(const CrashCase& shape, const Directory& directory);
+/// The commit that comes before that of a case.
+void prepare_history(const Directory& directory);
 Proposal propose_case(const CrashCase& shape, const Directory& directory);
 TreePicture picture_after(const CrashCase& shape);
+
+/// The part of a test name that says the case.
+std::string name_of_test(const CrashCase& shape);
 
 /// Runs `body` in a child process; its exit status, or minus the signal that ended it.
 int in_child(const std::function<int()>& body);

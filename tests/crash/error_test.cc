@@ -66,15 +66,8 @@ void expect_promise(CrashRow& row, const CaseWorkspace& workspace,
 
 class ErrorFacts : public testing::TestWithParam<CrashCase> {};
 
-std::string test_name(const testing::TestParamInfo<CrashCase>& shape) {
-  std::string name = shape.param.name;
-  for (char& c : name) {
-    if (c == ' ') c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Of, ErrorFacts, testing::ValuesIn(crash_cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Of, ErrorFacts, testing::ValuesIn(crash_cases()),
+                         [](const auto& shape) { return name_of_test(shape.param); });
 
 Result<PublishOutcome> publish_with(const CaseWorkspace& workspace,
                                     const std::shared_ptr<FaultPlan>& plan) {

@@ -52,11 +52,7 @@ void settle(const Directory& workspace) {
 class ForeignSaveFacts : public testing::TestWithParam<CrashCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, ForeignSaveFacts, testing::ValuesIn(crash_cases()),
-                         [](const auto& shape) {
-                           std::string name = shape.param.name;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+                         [](const auto& shape) { return name_of_test(shape.param); });
 
 /// Runs one commit with one save right before call `at`; false when the commit has fewer calls.
 bool run_with_save(const CrashCase& shape, const RelPath& path, Save save, size_t at, bool kills,
@@ -108,6 +104,7 @@ bool run_with_save(const CrashCase& shape, const RelPath& path, Save save, size_
   settle(raw);
   if (!is_saved) return true;
   ++cases;
+  const AsRoot as_root(raw);
   EXPECT_TRUE(holds_token(raw)) << shape.name << ": a save " << name_of(save) << " of "
                                 << path.str() << " before call " << at << " ("
                                 << plan->calls[at - 1].name << " " << plan->calls[at - 1].path

@@ -26,14 +26,12 @@ StateDirectory state_of(const Directory& workspace) {
 class UndoKillFacts : public testing::TestWithParam<CrashCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, UndoKillFacts, testing::ValuesIn(crash_cases()),
-                         [](const auto& shape) {
-                           std::string name = shape.param.name;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+                         [](const auto& shape) { return name_of_test(shape.param); });
 
 TEST_P(UndoKillFacts, AtEveryCallLeavesTheTreeUndoneOrNot) {
   const CrashCase& shape = GetParam();
+  // The owner has to chmod first, which is a change of his own.
+  if (shape.is_as_user && shape.is_unreadable) return;
   const auto workspace = make_case(shape);
   const auto done = publish(*workspace.directory, *workspace.proposal);
   ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));

@@ -29,15 +29,8 @@ size_t count_calls(const CrashCase& shape, bool has_exchange = true, bool has_no
 
 class KillFacts : public testing::TestWithParam<CrashCase> {};
 
-std::string test_name(const testing::TestParamInfo<CrashCase>& shape) {
-  std::string name = shape.param.name;
-  for (char& c : name) {
-    if (c == ' ') c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Of, KillFacts, testing::ValuesIn(crash_cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Of, KillFacts, testing::ValuesIn(crash_cases()),
+                         [](const auto& shape) { return name_of_test(shape.param); });
 
 TEST_P(KillFacts, AtEveryCallOfACommitLeavesOldOrNew) {
   const CrashCase& shape = GetParam();

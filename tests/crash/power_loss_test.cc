@@ -141,11 +141,7 @@ std::string in_words(const std::vector<size_t>& selection) {
 class PowerLossFacts : public testing::TestWithParam<CrashCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, PowerLossFacts, testing::ValuesIn(crash_cases()),
-                         [](const auto& shape) {
-                           std::string name = shape.param.name;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+                         [](const auto& shape) { return name_of_test(shape.param); });
 
 struct Cut {
   CaseWorkspace workspace;

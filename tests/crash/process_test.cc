@@ -1,3 +1,4 @@
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,22 +15,53 @@
 namespace galley {
 namespace {
 
+/// Puts the rights of root aside, for everything that is done and started meanwhile.
+class AsUserOfCases {
+ public:
+  explicit AsUserOfCases(bool is_wanted) : is_other_(is_wanted) {
+    if (!is_other_) return;
+    const gid_t groups[] = {kSecondGroup};
+    EXPECT_EQ(setgroups(1, groups), 0);
+    EXPECT_EQ(setegid(kUserId), 0);
+    EXPECT_EQ(seteuid(kUserId), 0);
+  }
+  ~AsUserOfCases() {
+    if (!is_other_) return;
+    EXPECT_EQ(seteuid(0), 0);
+    EXPECT_EQ(setegid(0), 0);
+    EXPECT_EQ(setgroups(0, nullptr), 0);
+  }
+  AsUserOfCases(const AsUserOfCases&) = delete;
+  AsUserOfCases& operator=(const AsUserOfCases&) = delete;
+
+ private:
+  bool is_other_;
+};
+
 class ProcessFacts : public testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(Of, ProcessFacts, testing::Values("change three", "rich"),
-                         [](const auto& name) {
-                           return name.param == "rich" ? "rich" : "change_three";
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Of, ProcessFacts,
+    testing::Values("change three", "rich", "change three as a user", "rich as a user",
+                    "read-only files as a user", "unreadable files as a user",
+                    "a folder is closed as a user", "a folder is opened as a user",
+                    "a closed folder goes as a user", "a closed folder becomes a file as a user",
+                    "a folder is hidden as a user", "foreign groups as a user",
+                    "every mode as a user"),
+    [](const auto& name) { return name_of_test(crash_case(name.param)); });
 
 TEST_P(ProcessFacts, SigkillBeforeEveryChangingCallOnTheRealDisk) {
   const CrashCase& shape = crash_case(GetParam());
+  if (shape.is_as_user && getuid() != 0) GTEST_SKIP() << "only root may become another user";
   const TreePicture after = picture_after(shape);
   CrashRow row("SIGKILL on disk: " + shape.name);
   for (size_t at = 1;; at += stride_of(shape, 3)) {
     const ScratchDirectory scratch;
     auto directory = open_disk_directory(scratch.path());
     ASSERT_TRUE(directory);
-    prepare_case(shape, **directory);
+    prepare_tree(shape, **directory);
+    const AsUserOfCases as_user(shape.is_as_user);
+    prepare_history(**directory);
     const TreePicture before = picture_of(**directory);
     const int status = in_child([&] {
       auto mine = open_disk_directory(scratch.path());
@@ -39,9 +71,13 @@ TEST_P(ProcessFacts, SigkillBeforeEveryChangingCallOnTheRealDisk) {
       plan->before = [] { raise(SIGKILL); };
       const auto spoiled = make_fault_directory(std::move(*mine), plan);
       const auto outcome = publish(*spoiled, propose_case(shape, *spoiled));
+      if (!outcome) std::fprintf(stderr, "%s\n", outcome.error().message.c_str());
       return outcome && std::holds_alternative<Receipt>(*outcome) ? 0 : 1;
     });
-    if (status == 0) break;
+    if (status == 0) {
+      EXPECT_EQ(difference(picture_of(**directory), after), "");
+      break;
+    }
     ASSERT_EQ(status, -SIGKILL);
     row.set_calls(at);
     const std::string where = "SIGKILL before call " + std::to_string(at);

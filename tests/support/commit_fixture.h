@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "engine/commit/workspace_view.h"
 #include "engine/commit/writer_lock.h"
 #include "staging/fs/directory.h"
+#include "staging/fs/memory_tree.h"
 #include "staging/overlay/content_store.h"
 #include "staging/overlay/proposal.h"
 
@@ -59,7 +61,35 @@ inline void paint(const Directory& directory, const std::string& prefix, TreePic
   }
 }
 
+/// Sees everything for a while: root's eyes, for a tree in memory that has a user, and for a
+/// process that put its root rights aside.
+class AsRoot {
+ public:
+  explicit AsRoot(const Directory& directory)
+      : tree_(memory_tree_of(directory)), effective_(geteuid()) {
+    if (tree_ != nullptr) std::swap(user_, tree_->user);
+    become(0);
+  }
+  ~AsRoot() {
+    if (tree_ != nullptr) std::swap(user_, tree_->user);
+    become(effective_);
+  }
+  AsRoot(const AsRoot&) = delete;
+  AsRoot& operator=(const AsRoot&) = delete;
+
+ private:
+  static void become(uid_t user) {
+    if (getuid() == 0 && geteuid() != user) {
+      EXPECT_EQ(seteuid(user), 0);
+    }
+  }
+  MemoryTree* tree_;
+  uid_t effective_;
+  std::optional<MemoryUser> user_;
+};
+
 inline TreePicture picture_of(const Directory& workspace) {
+  const AsRoot as_root(workspace);
   TreePicture picture;
   paint(workspace, "", picture);
   return picture;

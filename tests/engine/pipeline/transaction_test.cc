@@ -310,7 +310,7 @@ TEST_F(TransactionTest, AStoredTransactionOutlivesItsWorkspace) {
   ASSERT_EQ(stages->size(), 1u);
   EXPECT_EQ((*stages)[0].agent, "bot");
   EXPECT_EQ((*stages)[0].changes, 1u);
-  auto transaction = workspace->resume();
+  auto transaction = workspace->resume({}, "bot");
   ASSERT_TRUE(transaction);
   EXPECT_EQ(transaction->id(), id);
   EXPECT_EQ(*transaction->read("a.txt"), "stored\n");

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/commit/journal.h"
+#include "engine/commit/plan.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Decides what a new inode carries: the owner, attributes and ACL of what it replaces, was renamed
+/// from, or brings back; else what its directory hands down, as open(2) and mkdir(2) have it.
+///
+/// Ownership: borrows the plan and the workspace. Threads: confined to one thread.
+class Inheritance {
+ public:
+  /// `ours` has the owner and group of what is made in the slots.
+  Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours);
+  /// The transaction that this one takes back: what that one removed comes back as it was.
+  void bring_back(Journal undone);
+  /// Fills the `after` side of one operation; of a new object also the mode, where a default ACL
+  /// decides it and nobody asked for another one than the umask's.
+  Result<void> fill(JournalOp& op);
+  /// Whether a directory made at `path` gets the set-group-id bit.
+  Result<bool> has_set_group_id(const RelPath& path);
+
+ private:
+  /// What a directory hands down to new entries.
+  struct Hereditary {
+    std::optional<uint32_t> gid;  ///< of a set-group-id directory
+    std::optional<std::string> default_acl;
+  };
+  Result<const Hereditary*> of_parent(const RelPath& path);
+  Result<void> inherit(JournalOp& op);
+  [[nodiscard]] const JournalSide* source_of(const JournalOp& op) const;
+
+  const Plan* plan_;
+  const Directory* workspace_;
+  uint32_t uid_;
+  uint32_t gid_;
+  std::map<RelPath, size_t> index_;
+  std::map<RelPath, Hereditary> parents_;
+  Journal undone_;
+};
+
+}  // namespace galley
