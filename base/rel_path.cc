@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace galley {
 namespace {
@@ -35,28 +36,44 @@ Result<void> check_component(std::string_view text, std::string_view component) 
   return {};
 }
 
-/// Code points that HFS+ ignores when it compares names, as UTF-8 (git's is_hfs_dotgit).
-bool is_hfs_ignorable(std::string_view utf8) {
-  static constexpr std::array<std::string_view, 16> kIgnorable = {
-      "\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
-      "\u202e", "\u206a", "\u206b", "\u206c", "\u206d", "\u206e", "\u206f", "\ufeff"};
-  return std::find(kIgnorable.begin(), kIgnorable.end(), utf8) != kIgnorable.end();
+struct CodePointRange {
+  uint32_t first;
+  uint32_t last;
+};
+
+/// What folding file systems ignore when they compare names: HFS+ (git's is_hfs_dotgit) and ext4
+/// with casefold (Default_Ignorable_Code_Point of Unicode 15), as one list.
+bool is_ignorable(uint32_t code_point) {
+  static constexpr std::array<CodePointRange, 17> kIgnorable = {{{0x00ad, 0x00ad},
+                                                                 {0x034f, 0x034f},
+                                                                 {0x061c, 0x061c},
+                                                                 {0x115f, 0x1160},
+                                                                 {0x17b4, 0x17b5},
+                                                                 {0x180b, 0x180f},
+                                                                 {0x200b, 0x200f},
+                                                                 {0x202a, 0x202e},
+                                                                 {0x2060, 0x206f},
+                                                                 {0x3164, 0x3164},
+                                                                 {0xfe00, 0xfe0f},
+                                                                 {0xfeff, 0xfeff},
+                                                                 {0xffa0, 0xffa0},
+                                                                 {0xfff0, 0xfff8},
+                                                                 {0x1bca0, 0x1bca3},
+                                                                 {0x1d173, 0x1d17a},
+                                                                 {0xe0000, 0xe0fff}}};
+  return std::any_of(kIgnorable.begin(), kIgnorable.end(), [&](const CodePointRange& range) {
+    return code_point >= range.first && code_point <= range.last;
+  });
 }
 
-/// The component as a folding file system would compare it.
-std::string folded(std::string_view component) {
-  std::string out;
-  for (size_t i = 0; i < component.size(); ++i) {
-    if (i + 3 <= component.size() && is_hfs_ignorable(component.substr(i, 3))) {
-      i += 2;
-      continue;
-    }
-    const char c = component[i];
-    if (c == ':') break;  // NTFS alternate stream
-    out.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+/// The code point of a well-formed sequence.
+uint32_t code_point_of(std::string_view sequence) {
+  static constexpr std::array<uint8_t, 5> kFirstBits = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  uint32_t code_point = static_cast<uint8_t>(sequence.front()) & kFirstBits[sequence.size()];
+  for (const char c : sequence.substr(1)) {
+    code_point = code_point << 6U | (static_cast<uint8_t>(c) & 0x3fU);
   }
-  while (!out.empty() && (out.back() == ' ' || out.back() == '.')) out.pop_back();
-  return out;
+  return code_point;
 }
 
 /// Most names, cheaply: no fold of a name that begins with another ASCII character is protected.
@@ -69,9 +86,24 @@ bool may_be_protected(std::string_view component) {
 
 bool is_protected_component(std::string_view component) {
   if (!may_be_protected(component)) return false;
-  const std::string name = folded(component);
+  const std::string name = folded_name(component);
   return name == ".git" || name == ".galley" || name == ".sage" || name == "git~1" ||
          name == "galley~1" || name == "sage~1";
+}
+
+bool is_configuration_component(std::string_view component) {
+  if (!may_be_protected(component)) return false;
+  const std::string name = folded_name(component);
+  return name == "galley.toml" || name == "galley~1.tom";
+}
+
+bool any_component(std::string_view path, bool (*is_meant)(std::string_view)) {
+  for (size_t start = 0; start <= path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    if (is_meant(path.substr(start, end - start))) return true;
+    start = end + 1;
+  }
+  return false;
 }
 
 }  // namespace
@@ -153,14 +185,36 @@ bool RelPath::is_below(const RelPath& ancestor) const {
          text_[ancestor.text_.size()] == '/';
 }
 
-bool RelPath::is_protected() const {
-  const std::string_view text = str();
-  for (size_t start = 0; start <= text.size();) {
-    const size_t end = std::min(text.find('/', start), text.size());
-    if (is_protected_component(text.substr(start, end - start))) return true;
-    start = end + 1;
+bool RelPath::is_protected() const { return any_component(text_, is_protected_component); }
+
+bool RelPath::is_configuration() const { return any_component(text_, is_configuration_component); }
+
+std::string folded_name(std::string_view component) {
+  // The only letters outside ASCII that full case folding or decomposition makes ASCII letters.
+  constexpr uint32_t kLongS = 0x17f;
+  constexpr uint32_t kKelvinSign = 0x212a;
+  std::string out;
+  for (size_t at = 0; at < component.size();) {
+    const size_t length = std::max<size_t>(1, utf8_sequence_length(component, at));
+    const std::string_view piece = component.substr(at, length);
+    at += length;
+    const char c = piece.front();
+    if (c == ':') break;  // NTFS alternate stream
+    if (length == 1) {
+      out.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+      continue;
+    }
+    const uint32_t code_point = code_point_of(piece);
+    if (code_point == kLongS) {
+      out.push_back('s');
+    } else if (code_point == kKelvinSign) {
+      out.push_back('k');
+    } else if (!is_ignorable(code_point)) {
+      out += piece;
+    }
   }
-  return false;
+  while (!out.empty() && (out.back() == ' ' || out.back() == '.')) out.pop_back();
+  return out;
 }
 
 }  // namespace galley

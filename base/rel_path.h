@@ -55,6 +55,8 @@ class RelPath {
   /// system may fold to it (case, HFS+ ignorable code points, NTFS short names, streams and
   /// trailing dots or spaces): no edit may touch such a path.
   [[nodiscard]] bool is_protected() const;
+  /// True when a component is `galley.toml` in any such spelling: what the rules themselves say.
+  [[nodiscard]] bool is_configuration() const;
 
   auto operator<=>(const RelPath&) const = default;
   bool operator==(const RelPath&) const = default;
@@ -64,6 +66,11 @@ class RelPath {
   explicit RelPath(std::string text) : text_(std::move(text)) {}
   std::string text_;
 };
+
+/// The name as a file system that folds names would compare it: ASCII letters in lower case, code
+/// points that HFS+ or ext4 (Unicode's Default_Ignorable_Code_Point) ignore left out, NTFS streams
+/// and trailing dots and spaces dropped.
+[[nodiscard]] std::string folded_name(std::string_view component);
 
 }  // namespace galley
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "base/printable.h"
 
 namespace galley {
 namespace {
@@ -87,6 +88,9 @@ class CommandLine {
     GlobalArguments& global = args_.global;
     app_.add_option("-C", global.directory, "Work as if started in DIR")->type_name("DIR");
     app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
+    app_.add_flag("--raw", global.is_raw,
+                  "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"
+                  "and invisible characters as \\x1b or <U+202E>");
     app_.add_option("--color", color_, "auto, always or never")
         ->check(one_of({"auto", "always", "never"}))
         ->type_name("WHEN");
@@ -176,7 +180,8 @@ class CommandLine {
   }
 
   void add_tx(App* command) {
-    command->add_option("--tx", args_.tx, "A transaction; the newest open one by default")
+    command->add_option("--tx", args_.tx, "A transaction; the only one of your own by default")
+        ->envname("GALLEY_TX")
         ->type_name("ID");
   }
 
@@ -311,6 +316,7 @@ class CommandLine {
     trust->add_flag("--revoke", args_.revoke, "Trust this workspace no longer");
     App* recover = add("recover", "Finish or take back what a crash left", kCareGroup);
     recover->add_flag("-n,--dry-run", args_.dry_run, "Only say what it would do");
+    recover->add_flag("--adopt", args_.adopt, "Take over a .galley that is not believed");
     App* gc = add("gc", "Clear what dead processes and old history left", kCareGroup);
     gc->add_flag("-n,--dry-run", args_.dry_run, "Only say what it would clear");
     App* doctor = add("doctor", "Check the workspace and what this machine offers", kCareGroup);
@@ -363,11 +369,11 @@ class CommandLine {
 
   [[nodiscard]] std::string complaint(const CLI::ParseError& error, int argc,
                                       const char* const* argv) const {
-    std::string text = std::string("galley: ") + error.what();
+    std::string text = "galley: " + printable_line(error.what());
     if (app_.get_subcommands().empty()) {
       const std::string word = first_word(argc, argv);
       if (!word.empty()) {
-        text = "galley: there is no command '" + word + "'";
+        text = "galley: there is no command '" + printable_line(word) + "'";
         const auto near = nearest_command(word);
         if (near) text += "; did you mean '" + *near + "'?";
       }

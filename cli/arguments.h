@@ -19,6 +19,7 @@ struct GlobalArguments {
   std::string message;          ///< --reason
   ColorWhen color = ColorWhen::kAuto;
   bool is_json = false;
+  bool is_raw = false;  ///< --raw
 };
 
 /// How a diff is shown: diff, preview, apply, show, undo --dry-run.
@@ -91,6 +92,7 @@ struct Arguments {
   std::string conflict = "stop";   ///< commit, apply, undo … --conflict: `stop` or `markers`
   uint64_t limit = 0;              ///< log -n
   bool dry_run = false;
+  bool adopt = false;
   bool all = false;
   bool force = false;
   bool repair = false;

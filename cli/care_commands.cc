@@ -3,7 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/outcome.h"
+#include "cli/person.h"
+#include "engine/pipeline/adoption.h"
 #include "engine/pipeline/care.h"
 #include "engine/policy/config.h"
 
@@ -36,25 +40,47 @@ Result<int> init(Session& session) {
     return kExitDone;
   }
   if (arguments.dry_run) {
-    session.print(text);
+    session.print(session.terminal().content(text));
   } else {
     session.say("wrote " + workspace->root_path() + "/" + std::string(kConfigFileName));
   }
   return kExitDone;
 }
 
+void print_actions(Session& session, const std::vector<std::string>& actions) {
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.recover/1"},
+                       {"ok", true},
+                       {"dry_run", session.arguments().dry_run},
+                       {"actions", actions}});
+    return;
+  }
+  std::string text;
+  for (const std::string& action : actions) text += printable_line(action) + "\n";
+  session.print(text);
+}
+
+Result<int> adopt(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const AdoptionPlan plan, plan_adoption(*workspace));
+  if (!session.arguments().dry_run) {
+    std::string text = printable_line(plan.doubt) + "\nTaken over, this is what it does and is:\n";
+    for (const std::string& effect : plan.effects) text += "  " + printable_line(effect) + "\n";
+    GALLEY_TRY(need_person(session, text,
+                           "Take over '.galley' in " + printable_line(workspace->root_path()) + "?"));
+    GALLEY_TRY(adopt_state(*workspace, plan));
+  }
+  print_actions(session, plan.effects);
+  if (!session.arguments().dry_run) session.say("'.galley' is taken over");
+  return kExitDone;
+}
+
 Result<int> recover_workspace(Session& session) {
+  if (session.arguments().adopt) return adopt(session);
   const bool dry_run = session.arguments().dry_run;
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   GALLEY_ASSIGN(const auto actions, recover_now(*workspace, dry_run));
-  if (session.is_json()) {
-    session.print(Json{
-        {"schema", "galley.recover/1"}, {"ok", true}, {"dry_run", dry_run}, {"actions", actions}});
-    return kExitDone;
-  }
-  std::string text;
-  for (const std::string& action : actions) text += printable(action) + "\n";
-  session.print(text);
+  print_actions(session, actions);
   if (actions.empty()) session.say("nothing to recover");
   return kExitDone;
 }
@@ -70,7 +96,7 @@ Result<int> gc(Session& session) {
   for (const ClearedItem& item : cleared) {
     freed += item.bytes;
     document["cleared"].push_back({{"what", item.what}, {"bytes", item.bytes}});
-    text += fmt::format("{:>12}  {}\n", item.bytes, printable(item.what));
+    text += fmt::format("{:>12}  {}\n", item.bytes, printable_line(item.what));
   }
   document["freed_bytes"] = freed;
   if (session.is_json()) {
@@ -88,13 +114,7 @@ std::string_view status_name(CheckStatus status) {
 }
 
 Result<int> doctor(Session& session) {
-  auto opened = session.open_without_recovery();
-  if (!opened && opened.error().reason == "state.version" && session.arguments().repair) {
-    GALLEY_ASSIGN(const bool is_mended, repair_state(session.arguments().global.directory));
-    if (is_mended) session.say("'.galley/format' was damaged and is made again");
-    opened = session.open_without_recovery();
-  }
-  GALLEY_ASSIGN(Workspace * workspace, opened);
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   GALLEY_ASSIGN(const auto checks, examine(*workspace, session.arguments().repair));
   Json document = {{"schema", "galley.doctor/1"}, {"ok", true}, {"checks", Json::array()}};
   std::string text;
@@ -106,8 +126,8 @@ Result<int> doctor(Session& session) {
     document["checks"].push_back(std::move(entry));
     is_well = is_well && check.status != CheckStatus::kError;
     text += fmt::format("{:<8} {:<20} {}\n", status_name(check.status), check.name,
-                        printable(check.message));
-    if (!check.remedy.empty()) text += fmt::format("{:29} {}\n", "", printable(check.remedy));
+                        printable_line(check.message));
+    if (!check.remedy.empty()) text += fmt::format("{:29} {}\n", "", printable_line(check.remedy));
   }
   document["ok"] = is_well;
   if (session.is_json()) {
@@ -123,8 +143,9 @@ Result<int> rescue(Session& session) {
   const std::string& verb = session.arguments().subcommand;
   const std::string& name = session.arguments().name;
   if (verb == "show") {
+    GALLEY_TRY(check_reads_all(session, "rescue"));
     GALLEY_ASSIGN(const std::string bytes, read_rescued(*workspace, name));
-    session.print(bytes);
+    session.print(session.terminal().content(bytes));
     return kExitDone;
   }
   if (verb == "drop") GALLEY_TRY(drop_rescued(*workspace, name));
@@ -133,7 +154,7 @@ Result<int> rescue(Session& session) {
   std::string text;
   for (const RescuedItem& entry : entries) {
     document["entries"].push_back({{"name", entry.name}, {"bytes", entry.bytes}});
-    text += fmt::format("{:>12}  {}\n", entry.bytes, printable(entry.name));
+    text += fmt::format("{:>12}  {}\n", entry.bytes, printable_line(entry.name));
   }
   if (session.is_json()) {
     session.print(document);

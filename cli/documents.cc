@@ -129,6 +129,7 @@ Json conflict_json(const Conflict& conflict) {
     if (!path.hunks.empty()) entry["hunks"] = hunks_json(path.hunks);
     json["paths"].push_back(std::move(entry));
   }
+  if (!conflict.warnings.empty()) json["warnings"] = conflict.warnings;
   return json;
 }
 
@@ -138,8 +139,8 @@ void add_diff(Json& document, const std::string& diff) {
   document["diff_is_exact"] = Json::parse(text).get<std::string>() == diff;
 }
 
-std::string document_text(const Json& document) {
-  return document.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string document_text(const Json& document, bool is_ascii) {
+  return document.dump(kIndent, ' ', is_ascii, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace galley

@@ -93,7 +93,8 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
     const ToolError& error = *results.back().error;
     staged.reason = error.reason;
     staged.message = fmt::format("call {}: {}", results.size(), error.message);
-    staged.report = fmt::format("nothing was staged: {} [{}]\n", staged.message, error.reason);
+    staged.report =
+        fmt::format("nothing was staged: {} [{}]\n", indented(staged.message), error.reason);
   }
   return staged;
 }
@@ -126,7 +127,7 @@ int no(Session& session, Json& document, const Staged& staged) {
   if (session.is_json()) {
     session.print(document);
   } else {
-    session.say(staged.report);
+    session.say_lines(staged.report);
   }
   return kExitNo;
 }
@@ -137,7 +138,7 @@ Result<int> preview_edit(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
-  if (!staged.report.empty()) session.say(staged.report);
+  if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().edit.check && !session.is_json()) return kExitDone;
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   GALLEY_TRY(show_preview(session, preview, document));
@@ -151,7 +152,7 @@ Result<int> apply_edit(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
-  if (!staged.report.empty()) session.say(staged.report);
+  if (!staged.report.empty()) session.say_lines(staged.report);
   CommitRequest request;
   request.tool = "apply";
   request.on_progress = session.gate_progress();

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/past.h"
 #include "engine/history/rebase.h"
+#include "engine/pipeline/readable.h"
+#include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
@@ -17,8 +21,8 @@ namespace {
 
 constexpr int kSignalBase = 128;
 
-CommandLimits limits_of(const ExecArguments& exec) {
-  CommandLimits limits;
+AskedLimits limits_of(const ExecArguments& exec) {
+  AskedLimits limits;
   const auto set = [](auto& limit, auto wanted) {
     if (wanted > 0) limit = wanted;
   };
@@ -38,7 +42,35 @@ CommandLimits limits_of(const ExecArguments& exec) {
   return limits;
 }
 
-Command command_of(Session& session) {
+/// Passes on what a command writes: printable where that is a terminal, exact elsewhere.
+class OutputView {
+ public:
+  explicit OutputView(Terminal& terminal) : terminal_(&terminal) {}
+
+  void take(OutputStream stream, std::string_view text) {
+    const bool is_output = stream == OutputStream::kStdout;
+    const bool escapes = is_output ? terminal_->escapes() : terminal_->escapes_errors();
+    PrintableStream& filter = is_output ? output_ : errors_;
+    show(stream, escapes ? filter.feed(text) : std::string(text));
+  }
+  void finish() {
+    show(OutputStream::kStdout, output_.finish());
+    show(OutputStream::kStderr, errors_.finish());
+  }
+
+ private:
+  void show(OutputStream stream, const std::string& text) {
+    if (text.empty()) return;
+    if (stream == OutputStream::kStderr) return terminal_->talk(text);
+    terminal_->print(text);
+    std::fflush(stdout);  // a reader at the other end of a pipe sees it as it comes
+  }
+  Terminal* terminal_;
+  PrintableStream output_;
+  PrintableStream errors_;
+};
+
+Command command_of(Session& session, OutputView& view) {
   const Arguments& arguments = session.arguments();
   Command command;
   command.argv = arguments.words;
@@ -49,14 +81,13 @@ Command command_of(Session& session) {
   command.propose_ignored = exec.proposes_ignored;
   command.limits = limits_of(exec);
   if (!session.is_json()) {
-    command.on_output = [&session](OutputStream stream, std::string_view text) {
-      const std::string shown =
-          session.terminal().is_terminal() ? printable(text) : std::string(text);
-      if (stream == OutputStream::kStdout) {
-        session.print(shown);
-      } else {
-        session.terminal().talk(shown);
-      }
+    command.on_output = [&view](OutputStream stream, std::string_view text) {
+      view.take(stream, text);
+    };
+    // Not into stdout: who reads that wants the command's own bytes.
+    command.on_left_out = [&session](OutputStream stream, uint64_t bytes) {
+      session.terminal().talk(fmt::format("\n[... {} bytes of {} left out ...]\n", bytes,
+                                          stream == OutputStream::kStdout ? "stdout" : "stderr"));
     };
   }
   return command;
@@ -68,6 +99,7 @@ Json result_json(const CommandResult& result, const std::string& tx) {
   if (result.exit_signal) document["signal"] = *result.exit_signal;
   document["level"] = sandbox_level_name(result.level);
   document["walls"] = result.walls;
+  document["unchecked"] = result.unchecked;
   document["staged"] = result.effects_staged;
   document["staged_paths"] = result.staged_paths;
   document["ignored_paths"] = result.ignored_paths;
@@ -90,6 +122,15 @@ void say_result(Session& session, const CommandResult& result) {
     session.say(fmt::format("refused: {} {}", effect.path, effect.why));
   }
   if (result.breach) session.say(result.breach->error().message);
+  for (const std::string& rule : result.unchecked) {
+    session.say("only the first program was checked against: " + rule);
+  }
+  constexpr int kCannotExecute = 126;  // of shells and env(1)
+  if (result.restricts_programs && result.exit_code == kCannotExecute) {
+    session.say(
+        "sandbox.allow and exec capabilities hold for what a program starts, too: add what "
+        "it needs there, or a directory of programs as `dir/`");
+  }
   session.say(fmt::format(
       "{} in {}; {} paths staged{}",
       result.exit_code ? fmt::format("exit {}", *result.exit_code)
@@ -106,11 +147,11 @@ int status_of(const CommandResult& result) {
 }
 
 Result<int> exec(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
-  const Command command = command_of(session);
-  GALLEY_ASSIGN(const CommandResult result,
-                transaction.runner().run(command, transaction.overlay()));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  OutputView view(session.terminal());
+  const Command command = command_of(session, view);
+  GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
+  view.finish();
   if (result.effects_staged) GALLEY_TRY(transaction.save());
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
@@ -130,12 +171,19 @@ Result<int> at(Session& session) {
   GALLEY_ASSIGN(const TxId id, history.resolve(session.arguments().id));
   GALLEY_ASSIGN(const Proposal past,
                 proposal_to_past(history, workspace->root(), id, workspace->clock()));
+  const ReadablePart part =
+      readable_part(past, Policy(workspace->config()), session.arguments().global.agent);
+  for (const RelPath& path : part.left_out) {
+    session.say(fmt::format("left out: {} as it was then, which {} may not read", path.str(),
+                            session.arguments().global.agent));
+  }
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_TRY(stage_proposal(past, transaction.overlay()));
-  Command command = command_of(session);
+  GALLEY_TRY(stage_proposal(part.proposal, transaction.overlay()));
+  OutputView view(session.terminal());
+  Command command = command_of(session, view);
   command.effects = EffectsRule::kDrop;
-  GALLEY_ASSIGN(const CommandResult result,
-                transaction.runner().run(command, transaction.overlay()));
+  GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
+  view.finish();
   if (session.is_json()) {
     session.print(result_json(result, id.hex()));
   } else {

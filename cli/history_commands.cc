@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
@@ -10,6 +11,7 @@
 #include "engine/history/history.h"
 #include "engine/history/index.h"
 #include "engine/history/undo.h"
+#include "engine/policy/policy.h"
 
 namespace galley {
 namespace {
@@ -20,6 +22,7 @@ constexpr std::chrono::milliseconds kQueryTime{10'000};
 /// The history of an open workspace; an empty one where nothing was ever committed.
 Result<History> open_history(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  if (workspace->state_doubt() != nullptr) return *workspace->state_doubt();
   if (workspace->state() == nullptr) {
     return fail(ErrorKind::kNotFound, "history.empty",
                 "nothing was committed in '" + workspace->root_path() + "' yet");
@@ -32,6 +35,7 @@ Json transaction_json(const TxSummary& summary) {
                {"agent", summary.agent},     {"tool", summary.tool},
                {"message", summary.message}, {"proposal", summary.proposal.hex()},
                {"paths", Json::array()}};
+  if (summary.owner) json["owner"] = *summary.owner;
   if (summary.undoes) json["undoes"] = summary.undoes->hex();
   if (summary.undone_by) json["undone_by"] = summary.undone_by->hex();
   for (const TxId part : summary.partly_undone_by) json["partly_undone_by"].push_back(part.hex());
@@ -53,16 +57,21 @@ std::string transaction_text(const TxSummary& summary, bool has_color) {
   const std::string_view off = has_color ? "\033[m" : "";
   std::string text = fmt::format("{}transaction {}{}  {}", on, summary.id.hex(), off,
                                  rfc3339_utc(summary.time_ns));
-  if (!summary.tool.empty()) text += "  " + summary.tool;
-  if (!summary.agent.empty()) text += "  by " + printable(summary.agent);
+  if (!summary.tool.empty()) text += "  " + printable_line(summary.tool);
+  if (!summary.agent.empty()) text += "  by " + printable_line(summary.agent);
+  if (summary.owner) {
+    text += "  in the transaction of " +
+            (summary.owner->empty() ? "no agent" : printable_line(*summary.owner));
+  }
   if (summary.undoes) text += fmt::format("  undoes {}", summary.undoes->hex());
   if (summary.undone_by) text += fmt::format("  undone by {}", summary.undone_by->hex());
   for (const TxId part : summary.partly_undone_by) {
     text += fmt::format("  partly undone by {}", part.hex());
   }
   text += "\n";
-  if (!summary.problem.empty()) text += "    cannot be read: " + printable(summary.problem) + "\n";
-  if (!summary.message.empty()) text += "    " + printable(summary.message) + "\n";
+  if (!summary.problem.empty())
+    text += "    cannot be read: " + printable_line(summary.problem) + "\n";
+  if (!summary.message.empty()) text += "    " + printable_line(summary.message) + "\n";
   size_t shown = 0;
   for (const PathSummary& path : summary.paths) {
     if (path.is_directory) continue;
@@ -71,7 +80,7 @@ std::string transaction_text(const TxSummary& summary, bool has_color) {
         path.from ? fmt::format("{} => {}", path.from->str(), path.path.str()) : path.path.str();
     const std::string counts =
         path.is_binary ? "binary" : fmt::format("+{} -{}", path.added, path.removed);
-    text += fmt::format("    {} {}  {}\n", path.status, printable(name), counts);
+    text += fmt::format("    {} {}  {}\n", path.status, printable_line(name), counts);
   }
   if (shown > kMaxListedPaths) text += fmt::format("    … and {} more\n", shown - kMaxListedPaths);
   return text;
@@ -106,7 +115,11 @@ Result<int> log(Session& session) {
   for (const TxSummary& summary : transactions) {
     text += transaction_text(summary, session.terminal().has_color());
   }
-  if (transactions.empty()) session.say("nothing was committed here yet");
+  if (transactions.empty()) {
+    const bool is_doubted = workspace->state_doubt() != nullptr;
+    session.say(is_doubted ? "nothing is committed here that is believed"
+                           : "nothing was committed here yet");
+  }
   session.print(text);
   return kExitDone;
 }
@@ -121,15 +134,12 @@ Result<int> show(Session& session) {
     Json document = {{"schema", "galley.show/1"}, {"ok", true}};
     document["transaction"] = transaction_json(summary);
     document["changes"] = changes_json(proposal.changes());
-    GALLEY_ASSIGN(const std::string diff, exact_diff(proposal));
-    add_diff(document, diff);
+    GALLEY_TRY(add_exact_diff(session, document, proposal));
     session.print(document);
     return kExitDone;
   }
-  Terminal& terminal = session.terminal();
-  GALLEY_ASSIGN(const std::string diff, render_changes(proposal, session.arguments().diff,
-                                                       {terminal.has_color(), terminal.width()}));
-  session.print(transaction_text(summary, terminal.has_color()) + "\n" + diff);
+  session.print(transaction_text(summary, session.terminal().has_color()) + "\n");
+  GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
   return kExitDone;
 }
 
@@ -185,22 +195,24 @@ void add_dependencies(Json& document, const std::vector<Dependency>& dependencie
   }
 }
 
-int undo_conflict(Session& session, const UndoConflict& conflict, Json& document) {
+Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& document) {
   document["ok"] = false;
   document["reason"] = "undo.conflict";
   document["message"] =
       "the workspace changed since transaction " + conflict.undoes.hex() + "; nothing was undone";
   document["conflicts"] = Json::array();
   std::string text;
-  for (const PathConflict& path : conflict.paths) {
+  for (PathConflict& path : conflict.paths) {
+    GALLEY_TRY(hide_unread(session, path));
     Json entry = {{"path", path.path.str()}, {"message", path.message}};
     if (!path.diff.empty()) entry["diff"] = path.diff;
     if (!path.hunks.empty()) entry["hunks"] = hunks_json(path.hunks);
     document["conflicts"].push_back(std::move(entry));
-    text += fmt::format("conflict: {} [{}]\n{}", printable(path.message), path.reason,
+    text += fmt::format("conflict: {} [{}]\n{}", printable_line(path.message), path.reason,
                         sides_text(path.hunks, path.diff, "undo"));
   }
-  for (const Dependency& dependency : conflict.dependencies) text += dependency.text() + "\n";
+  for (const Dependency& dependency : conflict.dependencies)
+    text += printable_line(dependency.text()) + "\n";
   add_dependencies(document, conflict.dependencies);
   if (session.is_json()) {
     session.print(document);
@@ -282,6 +294,11 @@ Result<int> blame_file(Session& session) {
   GALLEY_ASSIGN(const History history, open_history(session));
   GALLEY_ASSIGN(const RelPath path,
                 RelPath::parse_within(session.arguments().name, workspace->root_path()));
+  const Judgement reading =
+      Policy(workspace->config()).judge_read(path, session.arguments().global.agent);
+  if (reading.decision == Decision::kDeny) {
+    return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
+  }
   GALLEY_ASSIGN(const Blame blamed, blame(history, workspace->root(), path));
   Json document = {{"schema", "galley.blame/1"}, {"ok", true}, {"path", path.str()}};
   document["lines"] = Json::array();
@@ -299,8 +316,9 @@ Result<int> blame_file(Session& session) {
       who = fmt::format("{} {} {}", line.tx.hex(), summary.agent, rfc3339_utc(summary.time_ns));
     }
     document["lines"].push_back(std::move(entry));
-    text += fmt::format("{:<40} {:>5}) {}{}", printable(who), number, printable(line.text),
-                        line.text.ends_with('\n') ? "" : "\n");
+    text +=
+        fmt::format("{:<40} {:>5}) {}{}", printable_line(who), number,
+                    session.terminal().content(line.text), line.text.ends_with('\n') ? "" : "\n");
   }
   if (session.is_json()) {
     session.print(document);
@@ -331,7 +349,13 @@ Result<int> query(Session& session) {
                              Deadline::after(workspace->clock(), kQueryTime), workspace->clock()));
   Json document = {{"schema", "galley.query/1"}, {"ok", true}, {"columns", result.columns}};
   document["rows"] = Json::array();
-  std::string text = fmt::format("{}\n", fmt::join(result.columns, "\t"));
+  const auto table_line = [](const std::vector<std::string>& fields) {
+    std::string line;
+    for (const std::string& field : fields) line += printable_line(field) + "\t";
+    line.back() = '\n';
+    return line;
+  };
+  std::string text = table_line(result.columns);
   for (const auto& row : result.rows) {
     Json cells = Json::array();
     std::vector<std::string> words;
@@ -341,7 +365,7 @@ Result<int> query(Session& session) {
                                                : cells.back().dump());
     }
     document["rows"].push_back(std::move(cells));
-    text += printable(fmt::format("{}\n", fmt::join(words, "\t")));
+    text += table_line(words);
   }
   if (session.is_json()) {
     session.print(document);

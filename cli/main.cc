@@ -1,5 +1,8 @@
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/check.h"
 #include "cli/arguments.h"
@@ -24,7 +27,24 @@ int end_early(const galley::ParsedArguments& parsed, bool is_json) {
   } else {
     std::fputs(parsed.text.c_str(), parsed.status == 0 ? stdout : stderr);
   }
-  return parsed.status;
+  if (std::fflush(stdout) == 0) return parsed.status;
+  std::fputs("galley: this could not be written to standard output\n", stderr);
+  return galley::kExitFailure;
+}
+
+/// No input ends the program by an exception: what a library or the lack of memory throws is an
+/// error like others, and a commit that it interrupted is for recovery.
+int run_guarded(galley::CommandFunction command, galley::Session& session) {
+  constexpr const char* kWayOut = "; what was begun the next galley command finishes or takes back";
+  try {
+    return command(session);
+  } catch (const std::bad_alloc&) {
+    return session.report({galley::ErrorKind::kQuota, "limit.memory",
+                           std::string("there is not enough memory for this") + kWayOut, "", 0});
+  } catch (const std::exception& error) {
+    return session.report({galley::ErrorKind::kInternal, "internal.exception",
+                           std::string("unexpected: ") + error.what() + kWayOut, "", 0});
+  }
 }
 
 }  // namespace
@@ -33,13 +53,18 @@ int main(int argc, char** argv) {
   const galley::ParsedArguments parsed = galley::parse_arguments(argc, argv);
   if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
   const galley::Arguments& arguments = *parsed.arguments;
-  galley::Terminal terminal({arguments.global.color, arguments.global.is_json});
+  galley::Terminal terminal(
+      {arguments.global.color, arguments.global.is_json, arguments.global.is_raw});
   const galley::CommandFunction command =
       galley::find_command(arguments.command, arguments.subcommand);
   GALLEY_CHECK(command != nullptr);
   galley::Session session(arguments, terminal);
-  const int status = command(session);
-  if (terminal.finish() || status != galley::kExitDone) return status;
-  terminal.complain("the result could not be written to standard output");
-  return galley::kExitFailure;
+  const int status = run_guarded(command, session);
+  if (terminal.finish()) return status;
+  const std::string& outcome = session.outcome();
+  terminal.complain("the result could not be written to standard output" +
+                    (outcome.empty() ? "" : "; what happened: " + outcome));
+  // That the next command decides outweighs it.
+  const int undecided = galley::exit_status(galley::ErrorKind::kUndecided);
+  return status == undecided ? status : galley::kExitFailure;
 }

@@ -7,6 +7,8 @@
 #include "cli/render.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/readable.h"
+#include "engine/policy/policy.h"
 
 namespace galley {
 namespace {
@@ -25,41 +27,79 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   GALLEY_ASSIGN(const Proposal proposal, is_merged
                                              ? History(*workspace->state()).proposal_of(receipt.id)
                                              : Result<Proposal>(proposed));
+  session.remember("transaction " + receipt.id.hex() + " is committed");
   if (session.is_json()) {
     document["receipt"] = receipt_json(receipt);
-    GALLEY_ASSIGN(const std::string diff, exact_diff(proposal));
-    add_diff(document, diff);
+    GALLEY_TRY(add_exact_diff(session, document, proposal));
     session.print(document);
     return kExitDone;
   }
   for (const std::string& warning : receipt.warnings) session.say("warning: " + warning);
-  Terminal& terminal = session.terminal();
   DiffArguments arguments = session.arguments().diff;
   if (!arguments.numstat && !arguments.name_status) arguments.stat = true;
-  GALLEY_ASSIGN(const std::string text,
-                render_changes(proposal, arguments, {terminal.has_color(), terminal.width()}));
-  session.print(text);
+  GALLEY_TRY(print_changes(session, proposal, arguments));
   session.print(fmt::format("committed {}\n", receipt.id.hex()));
   session.say(fmt::format("take it back with: galley undo {}", receipt.id.hex()));
   return kExitDone;
 }
 
+Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  return readable_part(proposal, Policy(workspace->config()), session.arguments().global.agent);
+}
+
+std::string not_shown(const Session& session, const RelPath& path) {
+  return fmt::format("left out: {}, which {} may not read", path.str(),
+                     session.arguments().global.agent);
+}
+
 }  // namespace
+
+Result<void> print_changes(Session& session, const Proposal& proposal,
+                           const DiffArguments& arguments) {
+  // A summary names files and counts lines: that much everybody may know.
+  const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
+  GALLEY_ASSIGN(const ReadablePart part, is_summary
+                                             ? Result<ReadablePart>(ReadablePart{proposal, {}})
+                                             : part_for_caller(session, proposal));
+  GALLEY_ASSIGN(const std::string text,
+                render_changes(part.proposal, arguments, session.terminal().paper()));
+  session.print(text);
+  for (const RelPath& path : part.left_out) session.say(not_shown(session, path));
+  return {};
+}
+
+Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal) {
+  GALLEY_ASSIGN(const ReadablePart part, part_for_caller(session, proposal));
+  GALLEY_ASSIGN(const std::string diff, exact_diff(part.proposal));
+  add_diff(document, diff);
+  for (const RelPath& path : part.left_out) document["left_out"].push_back(path.str());
+  return {};
+}
+
+Result<bool> may_show(Session& session, const RelPath& path) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  return may_show(Policy(workspace->config()), path, session.arguments().global.agent);
+}
+
+Result<void> check_reads_all(Session& session, std::string_view what) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const std::string& agent = session.arguments().global.agent;
+  if (!Policy(workspace->config()).limits_reading(agent)) return {};
+  return fail(ErrorKind::kRefused, "policy.capability",
+              fmt::format("{} shows files of every path, and the profile of {} bounds what it may "
+                          "read; have a person look, without --agent",
+                          what, agent));
+}
 
 Result<void> show_preview(Session& session, const Preview& preview, Json& document) {
   if (session.is_json()) {
     document["proposal"] = preview.proposal.id().hex();
     document["verdict"] = verdict_json(preview.verdict);
     document["changes"] = changes_json(preview.proposal.changes());
-    GALLEY_ASSIGN(const std::string diff, exact_diff(preview.proposal));
-    add_diff(document, diff);
-    return {};
+    return add_exact_diff(session, document, preview.proposal);
   }
-  Terminal& terminal = session.terminal();
-  GALLEY_ASSIGN(const std::string text, render_changes(preview.proposal, session.arguments().diff,
-                                                       {terminal.has_color(), terminal.width()}));
-  session.print(text);
-  return {};
+  return print_changes(session, preview.proposal, session.arguments().diff);
 }
 
 Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& document) {
@@ -79,7 +119,7 @@ Result<void> stage_markers(Session& session, Transaction& transaction, const Pro
   GALLEY_ASSIGN(const RebaseOutcome outcome, transaction.stage_with_markers(proposal));
   if (const auto* misfits = std::get_if<RebaseConflict>(&outcome)) {
     for (const PathConflict& path : misfits->paths) {
-      session.say("no markers help here: " + printable(path.message));
+      session.say("no markers help here: " + path.message);
     }
     return {};
   }
@@ -98,7 +138,7 @@ Result<void> stage_markers(Session& session, Transaction& transaction, const Pro
       "then: galley commit --tx {}",
       transaction.id(), names, transaction.id());
   if (!document.contains("message")) document["message"] = text;
-  session.say(printable(text));
+  session.say(text);
   return {};
 }
 
@@ -113,8 +153,10 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const 
     return finish_verdict(session, refused->preview.verdict, document);
   }
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
-    const std::string text = conflict_text(*conflict);
-    document["conflict"] = conflict_json(*conflict);
+    Conflict shown = *conflict;
+    for (ConflictPath& path : shown.paths) GALLEY_TRY(hide_unread(session, path));
+    const std::string text = conflict_text(shown);
+    document["conflict"] = conflict_json(shown);
     add_no(document, conflict->reason,
            conflict->paths.empty() ? text : conflict->paths.front().message);
     if (session.is_json()) {

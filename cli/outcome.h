@@ -3,8 +3,33 @@
 #include "base/result.h"
 #include "cli/session.h"
 #include "engine/pipeline/transaction.h"
+#include "staging/overlay/proposal.h"
 
 namespace galley {
+
+/// Prints what a proposal changes as the options ask; on stderr a line for each file that the
+/// calling agent may not read, whose contents are left out.
+Result<void> print_changes(Session& session, const Proposal& proposal,
+                           const DiffArguments& arguments);
+
+/// Puts the exact diff into `document`, and the files left out of it as `left_out`.
+Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal);
+
+/// Whether the calling agent may be shown what a file holds.
+Result<bool> may_show(Session& session, const RelPath& path);
+
+/// A refusal for a caller whose profile bounds what it may read: `what` shows files of all paths.
+Result<void> check_reads_all(Session& session, std::string_view what);
+
+/// Takes the contents out of a conflict about a file that the calling agent may not read.
+template <class OnePath>
+Result<void> hide_unread(Session& session, OnePath& path) {
+  GALLEY_ASSIGN(const bool is_shown, may_show(session, path.path));
+  if (is_shown) return {};
+  path.diff.clear();
+  path.hunks.clear();
+  return {};
+}
 
 /// Prints the proposal as the diff options ask, or puts it and the verdict into `document`.
 Result<void> show_preview(Session& session, const Preview& preview, Json& document);

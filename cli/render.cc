@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/printable.h"
 #include "cli/terminal.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/text/diff_stat.h"
@@ -37,23 +38,24 @@ std::string finding_text(const Finding& finding, bool has_color) {
   const std::string_view color = finding.severity == Severity::kError
                                      ? kRed
                                      : (finding.severity == Severity::kWarning ? kYellow : "");
-  std::string text = fmt::format("{}{}: {} [{}]\n", printable(place(finding)),
+  std::string text = fmt::format("{}{}: {} [{}]\n", printable_line(place(finding)),
                                  paint(kNames.at(level), color, has_color),
-                                 printable(finding.message), finding.rule);
-  if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable(finding.remedy));
+                                 printable_line(finding.message), printable_line(finding.rule));
+  if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable_line(finding.remedy));
   return text;
 }
 
-DiffOptions file_options(const DiffArguments& arguments, bool has_color) {
+DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
   DiffOptions options;
-  options.color = has_color;
+  options.color = paper.has_color;
+  options.is_printable = paper.is_printable;
   if (arguments.context) options.context = *arguments.context;
   if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
   if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
   if (arguments.word_diff) {
-    options.word_diff = has_color ? WordDiff::kColor : WordDiff::kPlain;
+    options.word_diff = paper.has_color ? WordDiff::kColor : WordDiff::kPlain;
   }
-  if (arguments.color_moved && has_color) options.moved = MovedLines::kZebra;
+  if (arguments.color_moved && paper.has_color) options.moved = MovedLines::kZebra;
   return options;
 }
 
@@ -67,7 +69,7 @@ std::string side_text(std::string_view side, std::string_view lines) {
     if (++shown > kShownConflictLines) return text + fmt::format("    {:<10}…\n", side);
     std::string line(lines.substr(0, end + 1));
     if (line.ends_with('\n')) line.pop_back();
-    text += fmt::format("    {:<10}{}\n", side, printable(line));
+    text += fmt::format("    {:<10}{}\n", side, printable_line(line));
     lines.remove_prefix(end + 1);
   }
   return text;
@@ -78,7 +80,7 @@ std::string side_text(std::string_view side, std::string_view lines) {
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
                                    const Paper& paper) {
   ProposalDiffOptions options;
-  options.file = file_options(arguments, paper.has_color);
+  options.file = file_options(arguments, paper);
   if (!arguments.stat && !arguments.numstat && !arguments.name_status) {
     return render_diff(proposal, options);
   }
@@ -111,7 +113,7 @@ std::string verdict_text(const Verdict& verdict, bool has_color) {
   }
   const Refusal& refusal = std::get<Refusal>(verdict.decision);
   return text + fmt::format("{} {} [{}]\n", paint("refused", kRed, has_color),
-                            printable(refusal.message), refusal.reason);
+                            printable_line(refusal.message), refusal.reason);
 }
 
 std::string sides_text(const std::vector<ConflictHunk>& hunks, const std::string& diff,
@@ -130,8 +132,11 @@ std::string sides_text(const std::vector<ConflictHunk>& hunks, const std::string
 std::string conflict_text(const Conflict& conflict) {
   std::string text;
   for (const ConflictPath& path : conflict.paths) {
-    text += fmt::format("conflict: {}\n", printable(path.message));
+    text += fmt::format("conflict: {}\n", printable_line(path.message));
     text += sides_text(path.hunks, path.diff, "proposal");
+  }
+  for (const std::string& warning : conflict.warnings) {
+    text += fmt::format("warning: {}\n", printable(warning));
   }
   return text + fmt::format("nothing was committed [{}]\n", conflict.reason);
 }

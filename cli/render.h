@@ -10,12 +10,6 @@
 
 namespace galley {
 
-/// What text is written on.
-struct Paper {
-  bool has_color = false;
-  size_t width = 80;  ///< columns
-};
-
 /// The proposal as the diff options ask: a diff, --stat, --numstat or --name-status.
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
                                    const Paper& paper);

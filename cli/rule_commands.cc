@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/outcome.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/audit.h"
@@ -49,11 +51,7 @@ Result<int> tools_show(Session& session) {
 
 Result<int> audit_verify(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  AuditVerification found;
-  if (workspace->state() != nullptr) {
-    const AuditLog log(workspace->state()->root(), workspace->clock());
-    GALLEY_ASSIGN(found, log.verify());
-  }
+  GALLEY_ASSIGN(const AuditVerification found, workspace->verify_audit());
   Json document = {{"schema", "galley.audit/1"},
                    {"ok", found.is_intact()},
                    {"records", found.records},
@@ -64,11 +62,11 @@ Result<int> audit_verify(Session& session) {
                                    {"seq", defect.seq},
                                    {"reason", defect.reason},
                                    {"message", defect.message}});
-    text +=
-        fmt::format("line {}: {} [{}]\n", defect.line, printable(defect.message), defect.reason);
+    if (defect.line > 0) text += fmt::format("line {}: ", defect.line);
+    text += fmt::format("{} [{}]\n", printable_line(defect.message), defect.reason);
   }
   text += fmt::format("{} records, {}\n", found.records,
-                      found.is_intact() ? "the chain is whole" : "the chain is broken");
+                      found.is_intact() ? "the chain is whole" : "something is wrong with them");
   if (session.is_json()) {
     session.print(document);
   } else {
@@ -80,7 +78,10 @@ Result<int> audit_verify(Session& session) {
 Result<int> audit_export(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   if (workspace->state() == nullptr) return kExitDone;
-  const auto print_line = [&](std::string_view line) { session.print(std::string(line) + "\n"); };
+  GALLEY_TRY(check_reads_all(session, "the record"));
+  const auto print_line = [&](std::string_view line) {
+    session.print(session.terminal().content(line) + "\n");
+  };
   if (session.arguments().input == "aios") {
     GALLEY_TRY(export_aios(workspace->state()->root(), print_line));
   } else {
@@ -111,13 +112,13 @@ Result<int> policy_explain(Session& session) {
                                      {"message", judgement.message},
                                      {"steps", found.steps}});
     text += fmt::format("{}: {}  {}\n", operation_name(operation),
-                        decision_name(judgement.decision), judgement.message);
-    for (const std::string& step : found.steps) text += "    " + step + "\n";
+                        decision_name(judgement.decision), printable_line(judgement.message));
+    for (const std::string& step : found.steps) text += "    " + printable_line(step) + "\n";
   }
   if (session.is_json()) {
     session.print(document);
   } else {
-    session.print(printable(text));
+    session.print(text);
   }
   return kExitDone;
 }
@@ -134,13 +135,14 @@ Result<int> policy_test(Session& session) {
   std::string text;
   for (const Finding& finding : result.failures) {
     document["failures"].push_back(finding_json(finding));
-    text += fmt::format("{}:{}: {}\n", finding.path, finding.line, finding.message);
+    text += fmt::format("{}:{}: {}\n", printable_line(finding.path), finding.line,
+                        printable_line(finding.message));
   }
   text += fmt::format("{} passed, {} failed\n", result.passed, result.failures.size());
   if (session.is_json()) {
     session.print(document);
   } else {
-    session.print(printable(text));
+    session.print(text);
   }
   return result.failures.empty() ? kExitDone : kExitNo;
 }

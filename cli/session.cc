@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "staging/fs/controlling_terminal.h"
 
 namespace galley {
@@ -11,7 +12,12 @@ namespace galley {
 Session::Session(const Arguments& arguments, Terminal& terminal)
     : arguments_(&arguments), terminal_(&terminal) {}
 
-Session::~Session() = default;
+Session::~Session() { tell_doubt(); }
+
+void Session::tell_doubt() {
+  if (!doubt_.empty()) terminal_->complain(printable_line(doubt_));
+  doubt_.clear();
+}
 
 Result<Workspace*> Session::open() { return open_workspace(true); }
 Result<Workspace*> Session::open_without_recovery() { return open_workspace(false); }
@@ -26,8 +32,22 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.user = user_;
     GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
+    if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
+    warn_of_unknown_agent();
   }
   return workspace_.get();
+}
+
+/// With a mistyped name no profile holds and no rule that names the agent: not an error, since
+/// names are labels, but never in silence. Also with --json: the document is on stdout.
+void Session::warn_of_unknown_agent() {
+  const std::string warning = unknown_agent(workspace_->config(), arguments_->global.agent);
+  if (!warning.empty()) terminal_->complain("warning: " + printable_line(warning));
+}
+
+Result<Transaction> Session::resume(const std::string& id) {
+  GALLEY_ASSIGN(Workspace * workspace, open());
+  return workspace->resume(id, arguments_->global.agent);
 }
 
 /// Asks at the controlling terminal; with none there is nobody to ask, which the gate takes as a
@@ -39,7 +59,7 @@ Approver Session::approver() {
     if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
     std::string text;
     for (const Judgement& judgement : question.judgements) {
-      text += printable(judgement.message) + "\n";
+      text += printable_line(judgement.message) + "\n";
     }
     GALLEY_TRY((*terminal)->write(text));
     GALLEY_ASSIGN(
@@ -51,18 +71,39 @@ Approver Session::approver() {
 
 int Session::report(const Error& error) {
   progress_.reset();
+  // The refusal says it all: one clear error.
+  if (error.reason == "state.not_believed") doubt_.clear();
   if (is_json()) {
     print(error_document(error));
   } else {
-    terminal_->complain(printable(error.message));
+    terminal_->complain(error.message);
   }
   return exit_status(error.kind);
 }
 
-void Session::print(const Json& document) { terminal_->print(document_text(document)); }
+void Session::print(const Json& document) {
+  if (outcome_.empty() && document.contains("message")) {
+    outcome_ = document["message"].get<std::string>();
+  } else if (outcome_.empty()) {
+    outcome_ = arguments_->command + (document.value("ok", true) ? " was done" : " said no");
+  }
+  // The escapes of JSON mean the same to a program.
+  print(document_text(document, terminal_->escapes()));
+}
+
+void Session::print(const std::string& text) {
+  tell_doubt();
+  terminal_->print(text);
+}
 
 void Session::say(const std::string& line) {
-  if (!is_json()) terminal_->say(printable(line));
+  tell_doubt();
+  if (!is_json()) terminal_->say(printable_line(line));
+}
+
+void Session::say_lines(const std::string& text) {
+  tell_doubt();
+  if (!is_json()) terminal_->say(printable(text));
 }
 
 std::function<void(const GateProgress&)> Session::gate_progress() {
@@ -72,8 +113,8 @@ std::function<void(const GateProgress&)> Session::gate_progress() {
     if (step.done == step.total) {
       progress_.reset();
     } else if (progress_ != nullptr) {
-      progress_->show(
-          fmt::format("validators: {} of {} done, {}", step.done, step.total, step.validator));
+      progress_->show(fmt::format("validators: {} of {} done, {}", step.done, step.total,
+                                  printable_line(step.validator)));
     }
   };
 }

@@ -35,9 +35,14 @@ class Session {
   /// Prints a JSON document as the one result.
   void print(const Json& document);
   /// Prints text as the result.
-  void print(const std::string& text) { terminal_->print(text); }
-  /// A line for people; nothing with --json.
+  void print(const std::string& text);
+  /// A line for people, whatever is in it; nothing with --json.
   void say(const std::string& line);
+  /// Several lines for people whose fields cannot forge one; nothing with --json.
+  void say_lines(const std::string& text);
+  /// What must be known even when the result cannot be written to standard output.
+  void remember(const std::string& outcome) { outcome_ = outcome; }
+  [[nodiscard]] const std::string& outcome() const { return outcome_; }
   /// Progress of the gate's validators on stderr.
   [[nodiscard]] std::function<void(const GateProgress&)> gate_progress();
 
@@ -47,16 +52,25 @@ class Session {
   [[nodiscard]] TransactionOptions transaction_options() const {
     return {arguments_->global.agent, arguments_->global.message};
   }
+  /// Takes up a stored transaction for --agent: this one, that of --tx or GALLEY_TX, or the only
+  /// open one of its own.
+  Result<Transaction> resume(const std::string& id);
+  Result<Transaction> resume() { return resume(arguments_->tx); }
 
  private:
   Result<Workspace*> open_workspace(bool recovers);
+  void warn_of_unknown_agent();
   Approver approver();
+  /// Says once, on stderr, what of the workspace was not believed.
+  void tell_doubt();
 
   const Arguments* arguments_;
   Terminal* terminal_;
   UserSettings user_;
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Progress> progress_;
+  std::string doubt_;  ///< still to be said
+  std::string outcome_;
 };
 
 inline constexpr int kExitDone = 0;

@@ -1,5 +1,4 @@
 #include "cli/terminal.h"
-#include "base/hex.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -7,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
+
+#include "base/printable.h"
 
 namespace galley {
 namespace {
@@ -72,7 +73,7 @@ void Terminal::print(std::string_view text) {
     (void)pager_->write(text);
     return;
   }
-  failed_ = std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || failed_;
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 void Terminal::talk(std::string_view text) {
@@ -85,12 +86,20 @@ void Terminal::say(std::string_view line) {
   if (!line.ends_with('\n')) talk("\n");
 }
 
+std::string Terminal::content(std::string_view bytes) const {
+  if (!escapes()) return std::string(bytes);
+  std::string out;
+  append_printable(bytes, has_color_, out);
+  return out;
+}
+
 void Terminal::complain(std::string_view line) {
+  const std::string text = indented(line);
   const std::string_view on = has_error_color_ ? kRed : "";
   const std::string_view off = has_error_color_ ? kReset : "";
   std::fprintf(stderr, "%.*sgalley:%.*s %.*s\n", static_cast<int>(on.size()), on.data(),
-               static_cast<int>(off.size()), off.data(), static_cast<int>(line.size()),
-               line.data());
+               static_cast<int>(off.size()), off.data(), static_cast<int>(text.size()),
+               text.data());
 }
 
 bool Terminal::finish() {
@@ -98,7 +107,17 @@ bool Terminal::finish() {
     (void)pager_->wait();
     pager_.reset();
   }
-  return std::fflush(stdout) == 0 && !failed_;
+  std::fflush(stdout);
+  return std::ferror(stdout) == 0;  // of any write since the start
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    out.push_back(c);
+    if (c == '\n') out += "  ";
+  }
+  return out;
 }
 
 Progress::~Progress() {
@@ -110,22 +129,6 @@ void Progress::show(std::string_view text) {
   has_line_ = true;
   std::fprintf(stderr, "\r\033[K%.*s", static_cast<int>(text.size()), text.data());
   std::fflush(stderr);
-}
-
-std::string printable(std::string_view text) {
-  constexpr unsigned char kFirstPrintable = 0x20;
-  constexpr unsigned char kDelete = 0x7f;
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte >= kFirstPrintable && byte != kDelete) || c == '\n' || c == '\t') {
-      out.push_back(c);
-    } else {
-      out += "\\x";
-      append_hex(out, byte);
-    }
-  }
-  return out;
 }
 
 }  // namespace galley

@@ -12,6 +12,14 @@ namespace galley {
 
 enum class ColorWhen { kAuto, kAlways, kNever };
 
+/// What text is written on.
+struct Paper {
+  bool has_color = false;
+  size_t width = 80;  ///< columns
+  /// Contents of files are shown as base/printable.h has them; else byte for byte.
+  bool is_printable = false;
+};
+
 /// The two streams of the program: results on stdout, talk on stderr.
 ///
 /// Ownership: owns the pager, if one was started; finish() waits for it.
@@ -21,15 +29,21 @@ class Terminal {
   struct Options {
     ColorWhen color = ColorWhen::kAuto;
     bool is_json = false;
+    bool is_raw = false;  ///< exact bytes on a terminal, too
   };
   explicit Terminal(const Options& options);
 
   /// Whether results are coloured: asked for, or a terminal without NO_COLOR.
   [[nodiscard]] bool has_color() const { return has_color_; }
   [[nodiscard]] bool has_error_color() const { return has_error_color_; }
-  [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   [[nodiscard]] bool is_error_terminal() const { return is_error_terminal_; }
-  [[nodiscard]] bool is_json() const { return options_.is_json; }
+  /// Whether contents are escaped: on a terminal, and so before its pager, but not with --raw.
+  [[nodiscard]] bool escapes() const { return is_terminal_ && !options_.is_raw; }
+  [[nodiscard]] bool escapes_errors() const { return is_error_terminal_ && !options_.is_raw; }
+  /// What results are written on.
+  [[nodiscard]] Paper paper() const { return {has_color_, width(), escapes()}; }
+  /// What came from a file, as stdout gets it: printable on a terminal, exact elsewhere.
+  [[nodiscard]] std::string content(std::string_view bytes) const;
   /// Columns of the terminal; 80 when it is none.
   [[nodiscard]] size_t width() const;
 
@@ -39,7 +53,7 @@ class Terminal {
   void talk(std::string_view text);
   /// Writes one line of talk to stderr.
   void say(std::string_view line);
-  /// As say, coloured for what went wrong, with the program's name in front.
+  /// What went wrong, indented and coloured, with the program's name in front.
   void complain(std::string_view line);
   /// Flushes, closes the pager and waits; false when stdout could not be written.
   bool finish();
@@ -52,7 +66,6 @@ class Terminal {
   bool is_error_terminal_ = false;
   bool has_color_ = false;
   bool has_error_color_ = false;
-  bool failed_ = false;
   std::unique_ptr<HostProcess> pager_;
 };
 
@@ -72,8 +85,7 @@ class Progress {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
-/// Escapes control characters of text that came from a file or a patch, so that a message cannot
-/// steer the terminal.
-[[nodiscard]] std::string printable(std::string_view text);
+/// Printable text whose lines after the first are indented, so that none looks like one of ours.
+[[nodiscard]] std::string indented(std::string_view text);
 
 }  // namespace galley

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
@@ -23,18 +24,19 @@ Json stage_json(const StageStatus& stage) {
 }
 
 std::string stage_text(const StageStatus& stage) {
-  std::string text =
-      fmt::format("transaction {}  begun {}  {} paths{}\n", stage.id, rfc3339_utc(stage.begun_ns),
-                  stage.changes, stage.is_held ? "  (another process has it open)" : "");
-  if (!stage.agent.empty()) text += "    by " + stage.agent + "\n";
-  if (!stage.message.empty()) text += "    " + stage.message + "\n";
-  return printable(text);
+  std::string text = fmt::format("transaction {}  begun {}  {} paths{}\n", printable_line(stage.id),
+                                 rfc3339_utc(stage.begun_ns), stage.changes,
+                                 stage.is_held ? "  (another process has it open)" : "");
+  if (!stage.agent.empty()) text += "    by " + printable_line(stage.agent) + "\n";
+  if (!stage.message.empty()) text += "    " + printable_line(stage.message) + "\n";
+  return text;
 }
 
 Result<int> begin(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
   GALLEY_TRY(transaction.save());
+  session.remember("transaction " + transaction.id() + " is open");
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.begin/1"}, {"ok", true}, {"tx", transaction.id()}});
     return kExitDone;
@@ -49,15 +51,11 @@ Result<int> status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(auto stages, workspace->stages());
   const std::string& wanted = session.arguments().tx;
-  if (!session.arguments().all && !stages.empty()) {
-    const auto is_other = [&](const StageStatus& stage) {
-      return wanted.empty() ? &stage != &stages.back() : stage.id != wanted;
-    };
-    std::vector<StageStatus> kept;
-    for (const StageStatus& stage : stages) {
-      if (!is_other(stage)) kept.push_back(stage);
-    }
-    stages = std::move(kept);
+  const size_t open = stages.size();
+  if (!session.arguments().all) {
+    std::erase_if(stages, [&](const StageStatus& stage) {
+      return wanted.empty() ? !stage.is_own(session.arguments().global.agent) : stage.id != wanted;
+    });
   }
   Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
   document["transactions"] = Json::array();
@@ -67,7 +65,7 @@ Result<int> status(Session& session) {
     text += stage_text(stage);
   }
   if (stages.size() == 1 && !stages.front().is_held) {
-    GALLEY_ASSIGN(Transaction transaction, workspace->resume(stages.front().id));
+    GALLEY_ASSIGN(Transaction transaction, session.resume(stages.front().id));
     const Proposal proposal = Proposal::freeze(transaction.overlay());
     document["tx"] = transaction.id();
     document["changes"] = changes_json(proposal.changes());
@@ -81,26 +79,24 @@ Result<int> status(Session& session) {
     return kExitDone;
   }
   session.print(text);
-  if (stages.empty()) session.say("no transaction is open in " + workspace->root_path());
+  if (open == 0) session.say("no transaction is open in " + workspace->root_path());
+  if (wanted.empty() && stages.size() < open) {
+    session.say(fmt::format("{} more, of others: galley status --all", open - stages.size()));
+  }
   return kExitDone;
 }
 
 Result<int> diff(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   if (!session.is_json()) {
-    Terminal& terminal = session.terminal();
-    GALLEY_ASSIGN(const std::string text, render_changes(proposal, session.arguments().diff,
-                                                         {terminal.has_color(), terminal.width()}));
-    session.print(text);
+    GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
     return kExitDone;
   }
   Json document = {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}};
   document["proposal"] = proposal.id().hex();
   document["changes"] = changes_json(proposal.changes());
-  GALLEY_ASSIGN(const std::string text, exact_diff(proposal));
-  add_diff(document, text);
+  GALLEY_TRY(add_exact_diff(session, document, proposal));
   GALLEY_ASSIGN(const auto files, summarize_proposal(proposal));
   document["files"] = Json::array();
   for (const FileDiff& file : files) {
@@ -120,15 +116,14 @@ Result<int> call(Session& session) {
   if (json == "-") {
     GALLEY_ASSIGN(json, read_host_file("-", limits::kMaxJsonBytes));
   }
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(arguments.tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const ToolResult result = transaction.call(arguments.name, json);
   if (result.ok) GALLEY_TRY(transaction.save());
   const Json document = to_json(result);
   if (session.is_json() || result.ok) {
     session.print(document);
   } else {
-    session.terminal().complain(printable(result.error->message));
+    session.terminal().complain(result.error->message);
   }
   if (result.ok) return kExitDone;
   return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
@@ -147,7 +142,7 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
 Result<ContentId> approved_proposal(Session& session, Workspace& workspace) {
   const std::string& wanted = session.arguments().proposal;
   if (const auto whole = ContentId::from_hex(wanted)) return *whole;
-  GALLEY_ASSIGN(Transaction transaction, workspace.resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_TRY(check_expected(proposal, wanted));
   return proposal.id();
@@ -174,7 +169,7 @@ Result<int> approve(Session& session) {
 }
 
 Result<int> commit_transaction(Session& session, Workspace& workspace, const std::string& id) {
-  GALLEY_ASSIGN(Transaction transaction, workspace.resume(id));
+  GALLEY_ASSIGN(Transaction transaction, session.resume(id));
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   const std::string& wanted = session.arguments().proposal;
   CommitRequest request;
@@ -201,8 +196,7 @@ Result<int> commit(Session& session) {
 }
 
 Result<int> rollback(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string id = transaction.id();
   const std::string& to = session.arguments().to;
   GALLEY_TRY(to.empty() ? transaction.rollback() : transaction.rollback_to(to));
@@ -214,8 +208,7 @@ Result<int> rollback(Session& session) {
 }
 
 Result<int> savepoint(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& name = session.arguments().name;
   GALLEY_TRY(transaction.savepoint(name));
   if (session.is_json()) {
@@ -227,9 +220,9 @@ Result<int> savepoint(Session& session) {
 }
 
 Result<int> fork(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction parent, workspace->resume(session.arguments().tx));
+  GALLEY_ASSIGN(Transaction parent, session.resume());
   GALLEY_ASSIGN(const Transaction child, parent.fork());
+  session.remember("transaction " + child.id() + " is open");
   if (session.is_json()) {
     session.print(Json{
         {"schema", "galley.fork/1"}, {"ok", true}, {"tx", child.id()}, {"parent", parent.id()}});
@@ -240,13 +233,13 @@ Result<int> fork(Session& session) {
 }
 
 /// The others that came from the same fork lose: their stages go.
-Result<std::vector<std::string>> drop_rivals(Workspace& workspace,
+Result<std::vector<std::string>> drop_rivals(Session& session,
                                              const std::vector<std::string>& family,
                                              const std::string& winner) {
   std::vector<std::string> dropped;
   for (const std::string& id : family) {
     if (id == winner) continue;
-    auto rival = workspace.resume(id);
+    auto rival = session.resume(id);
     if (!rival && rival.error().kind == ErrorKind::kNotFound) continue;  // over already
     if (!rival) return fail(rival.error());
     GALLEY_TRY(rival->rollback());
@@ -260,14 +253,14 @@ Result<int> pick(Session& session) {
   const std::string& id = session.arguments().id;
   std::vector<std::string> family;
   {
-    GALLEY_ASSIGN(const Transaction transaction, workspace->resume(id));
+    GALLEY_ASSIGN(const Transaction transaction, session.resume(id));
     GALLEY_ASSIGN(const RelPath stages, RelPath::parse("stage"));
     GALLEY_ASSIGN(const auto directory, workspace->state()->root().open_directory(stages));
     GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
   }
   GALLEY_ASSIGN(const int status, commit_transaction(session, *workspace, id));
   if (status != kExitDone) return status;
-  GALLEY_ASSIGN(const auto dropped, drop_rivals(*workspace, family, id));
+  GALLEY_ASSIGN(const auto dropped, drop_rivals(session, family, id));
   for (const std::string& rival : dropped) session.say("dropped " + rival);
   return status;
 }

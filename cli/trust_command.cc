@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "engine/pipeline/trust.h"
@@ -20,7 +22,7 @@ Result<int> list(Session& session) {
   std::string text;
   for (const TrustRecord& record : records) {
     document["trusted"].push_back(record_json(record));
-    text += fmt::format("{}  {}\n", record.hash.hex(), printable(record.root));
+    text += fmt::format("{}  {}\n", record.hash.hex(), printable_line(record.root));
   }
   if (session.is_json()) {
     session.print(document);
@@ -49,7 +51,7 @@ Result<int> revoke(Session& session) {
 std::string shown_part(const Workspace& workspace) {
   const TrustPart& part = workspace.trust_part();
   return fmt::format("{}{}# {} in {}\n# hash {}\n", part.text(), part.is_empty() ? "" : "\n",
-                     printable(workspace.config().file), printable(workspace.root_path()),
+                     printable_line(workspace.config().file), printable_line(workspace.root_path()),
                      part.hash().hex());
 }
 

@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/outcome.h"
 #include "cli/render.h"
 #include "engine/pipeline/refine.h"
 
@@ -11,7 +13,7 @@ namespace {
 
 // --- fixing ---------------------------------------------------------------------------------
 
-Result<Json> fix_json(const FixReport& report) {
+Result<Json> fix_json(Session& session, const FixReport& report) {
   Json document = {{"runs", Json::array()}};
   const auto names = [](const std::vector<RelPath>& paths) {
     Json list = Json::array();
@@ -24,8 +26,7 @@ Result<Json> fix_json(const FixReport& report) {
                                 {"left_out", names(run.left_out)}});
   }
   document["changes"] = changes_json(report.change.changes());
-  GALLEY_ASSIGN(const std::string diff, exact_diff(report.change));
-  add_diff(document, diff);
+  GALLEY_TRY(add_exact_diff(session, document, report.change));
   return document;
 }
 
@@ -43,10 +44,7 @@ Result<void> say_fixes(Session& session, const FixReport& report) {
     session.say("the fixers had nothing to change");
     return {};
   }
-  Terminal& terminal = session.terminal();
-  GALLEY_ASSIGN(const std::string text, render_changes(report.change, session.arguments().diff,
-                                                       {terminal.has_color(), terminal.width()}));
-  session.print(text);
+  GALLEY_TRY(print_changes(session, report.change, session.arguments().diff));
   session.say(
       fmt::format("staged; take it back with: galley rollback --to {}", Transaction::kBeforeFix));
   return {};
@@ -56,13 +54,13 @@ Result<void> fix(Session& session, Transaction& transaction, Json& document) {
   GALLEY_ASSIGN(const FixReport report, transaction.fix());
   GALLEY_TRY(transaction.save());
   if (!session.is_json()) return say_fixes(session, report);
-  GALLEY_ASSIGN(document["fix"], fix_json(report));
+  GALLEY_ASSIGN(document["fix"], fix_json(session, report));
   return {};
 }
 
 // --- bisecting ------------------------------------------------------------------------------
 
-Result<Json> part_json(const JudgedPart& part) {
+Result<Json> part_json(Session& session, const JudgedPart& part) {
   Json document = {{"pieces", Json::array()}};
   for (const ProposalPiece& piece : part.pieces) {
     Json one = {{"path", piece.path.str()}};
@@ -73,16 +71,15 @@ Result<Json> part_json(const JudgedPart& part) {
   }
   document["proposal"] = part.proposal.id().hex();
   document["verdict"] = verdict_json(part.verdict);
-  GALLEY_ASSIGN(const std::string diff, exact_diff(part.proposal));
-  add_diff(document, diff);
+  GALLEY_TRY(add_exact_diff(session, document, part.proposal));
   return document;
 }
 
-Result<Json> bisect_json(const BisectReport& report) {
+Result<Json> bisect_json(Session& session, const BisectReport& report) {
   Json document = {
       {"pieces", report.pieces}, {"questions", report.questions}, {"complete", report.is_complete}};
-  GALLEY_ASSIGN(document["smallest_refused"], part_json(report.smallest_failing));
-  GALLEY_ASSIGN(document["largest_passing"], part_json(report.largest_passing));
+  GALLEY_ASSIGN(document["smallest_refused"], part_json(session, report.smallest_failing));
+  GALLEY_ASSIGN(document["largest_passing"], part_json(session, report.largest_passing));
   return document;
 }
 
@@ -90,7 +87,7 @@ std::string part_text(std::string_view title, const JudgedPart& part, size_t who
   constexpr size_t kShownPieces = 40;
   std::string text = fmt::format("{} ({} of {} pieces)\n", title, part.pieces.size(), whole);
   for (size_t i = 0; i < part.pieces.size() && i < kShownPieces; ++i) {
-    text += "  " + printable(part.pieces[i].text()) + "\n";
+    text += "  " + printable_line(part.pieces[i].text()) + "\n";
   }
   if (part.pieces.size() > kShownPieces) {
     text += fmt::format("  … and {} more\n", part.pieces.size() - kShownPieces);
@@ -103,10 +100,7 @@ Result<void> show_bisection(Session& session, const BisectReport& report) {
   session.print(
       part_text("the smallest part that is refused", report.smallest_failing, report.pieces));
   session.print(verdict_text(report.smallest_failing.verdict, terminal.has_color()));
-  GALLEY_ASSIGN(const std::string diff,
-                render_changes(report.smallest_failing.proposal, session.arguments().diff,
-                               {terminal.has_color(), terminal.width()}));
-  session.print(diff);
+  GALLEY_TRY(print_changes(session, report.smallest_failing.proposal, session.arguments().diff));
   session.print(part_text("the largest part that passes", report.largest_passing, report.pieces));
   session.say(fmt::format("{} parts were judged{}", report.questions,
                           report.is_complete ? ""
@@ -122,7 +116,7 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
   }
   GALLEY_ASSIGN(const BisectReport report, transaction.bisect(options));
   if (!session.is_json()) return show_bisection(session, report);
-  GALLEY_ASSIGN(document["bisect"], bisect_json(report));
+  GALLEY_ASSIGN(document["bisect"], bisect_json(session, report));
   return {};
 }
 
@@ -130,8 +124,7 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
 
 Result<int> validate(Session& session) {
   const Arguments& arguments = session.arguments();
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->resume(arguments.tx));
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
   if (arguments.fix) GALLEY_TRY(fix(session, transaction, document));
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));

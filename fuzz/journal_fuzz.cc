@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "engine/commit/journal.h"
 #include "engine/commit/recovery.h"
+#include "engine/commit/state_format.h"
 #include "staging/fs/memory_directory.h"
 
 namespace {
@@ -31,7 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto workspace = galley::make_memory_directory();
   put(*workspace, ".git/config", "canary");
   put(*workspace, "a", "old");
-  put(*workspace, ".galley/format", "galley 1 01020300-0000-0000-0000-000000000000\n");
+  GALLEY_CHECK(workspace->make_directory(*RelPath::parse(".galley"), 0700));
+  const auto folder = workspace->stat(*RelPath::parse(".galley"));
+  galley::StateFormat format{{1, 2, 3}};
+  GALLEY_CHECK(folder && bind_to_folder(format, *folder));
+  put(*workspace, ".galley/format", format.text());
   put(*workspace, ".galley/j/7.j", bytes);
   const auto state = galley::StateDirectory::open(*workspace);
   GALLEY_CHECK(state && *state);

@@ -143,7 +143,8 @@ Result<std::vector<CallDiff::Pair>> CallDiff::changed_pairs() {
   return pairs;
 }
 
-Result<void> CallDiff::finish(ordered_json& data) {
+Result<void> CallDiff::finish(ordered_json& data,
+                              const std::function<bool(const RelPath&)>& may_read) {
   GALLEY_ASSIGN(const std::vector<Pair> pairs, changed_pairs());
   DiffOptions options;
   options.binary = false;
@@ -156,6 +157,12 @@ Result<void> CallDiff::finish(ordered_json& data) {
           {{"path", pair.path.str()}, {"change", change_name(pair.before.node, pair.after.node)}});
     } else {
       data["changesTruncated"] = true;
+    }
+    if (may_read && !may_read(pair.path)) {
+      if (data["diffLeftOut"].size() < kMaxListedChanges) {
+        data["diffLeftOut"].push_back(pair.path.str());
+      }
+      continue;
     }
     FilePair files;
     files.old_path = files.new_path = pair.path.str();

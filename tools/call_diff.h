@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
@@ -21,8 +22,10 @@ class CallDiff {
   static CallDiff watch_all(Overlay& overlay);
 
   /// Puts `diff` (git-exact text), `structuredPatch` (of a single file) and `changes` into `data`.
-  /// Text beyond kMaxDiffBytes is left out and `diffTruncated` says so.
-  Result<void> finish(nlohmann::ordered_json& data);
+  /// Text beyond kMaxDiffBytes is left out and `diffTruncated` says so; so is that of files which
+  /// `may_read`, when there is one, denies, and `diffLeftOut` names them.
+  Result<void> finish(nlohmann::ordered_json& data,
+                      const std::function<bool(const RelPath&)>& may_read);
 
   static constexpr size_t kMaxDiffBytes = size_t{1} << 20U;
   static constexpr size_t kMaxListedChanges = 1000;

@@ -116,6 +116,7 @@ ToolInfo bash_tool() {
       change_output(R"("stdout":{"type":"string"},"stderr":{"type":"string"},
         "exitCode":{"type":"integer"},"signal":{"type":"integer"},
         "stagedPaths":{"type":"integer"},"ignoredPaths":{"type":"integer"},
+        "uncheckedRules":{"type":"array","items":{"type":"string"}},
         "protectedPaths":{"type":"integer"},"refused":{"type":"array"},
         "sandbox":{"type":"string"})",
                     R"("stdout","stderr","exitCode")"));
@@ -244,7 +245,7 @@ std::string object_output(const std::string& members, const std::string& require
 std::string change_output(const std::string& own_members, const std::string& required_list) {
   return object_output(own_members + R"(,"staged":{"type":"boolean"},"diff":{"type":"string"},
     "diffTruncated":{"type":"boolean"},"diffIsLossy":{"type":"boolean"},
-    "changesTruncated":{"type":"boolean"},
+    "diffLeftOut":{"type":"array","items":{"type":"string"}},"changesTruncated":{"type":"boolean"},
     "changes":{"type":"array","items":{"type":"object","required":["path","change"],
       "properties":{"path":{"type":"string"},
       "change":{"enum":["create","modify","delete","mode","type"]}}}},

@@ -60,7 +60,8 @@ Command command_of(const RunCommand& run, ToolContext& context) {
   command.argv = run.argv;
   if (run.timeout) command.limits.wall = *run.timeout;
   if (!context.deadline.is_never()) {
-    command.limits.wall = std::min(command.limits.wall, context.deadline.left(context.clock));
+    const auto left = context.deadline.left(context.clock);
+    command.limits.wall = std::min(command.limits.wall.value_or(left), left);
   }
   command.is_deterministic = context.deterministic;
   const bool has_network = std::any_of(context.capabilities.begin(), context.capabilities.end(),
@@ -91,6 +92,7 @@ ordered_json data_of(const CommandResult& result) {
     data["refused"].push_back({{"path", refused.path}, {"why", refused.why}});
   }
   data["sandbox"] = sandbox_level_name(result.level);
+  if (!result.unchecked.empty()) data["uncheckedRules"] = result.unchecked;
   return data;
 }
 
@@ -113,7 +115,7 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
     return ToolResult::failure(std::move(error));
   }
   if (result->effects_staged) {
-    const auto finished = diff.finish(data);
+    const auto finished = diff.finish(data, context.may_read);
     if (!finished) return ToolResult::failure(tool_error_from(finished.error()));
   }
   return ToolResult::success(std::move(data));

@@ -30,7 +30,8 @@ ToolError error_of(const EditOutcome& outcome) {
   return error;
 }
 
-Performed data_of(const EditFiles& edit, const EditOutcome& outcome, CallDiff& diff) {
+Performed data_of(const EditFiles& edit, const EditOutcome& outcome, CallDiff& diff,
+                  const ToolContext& context) {
   ordered_json data;
   data["applied"] = !edit.check_only;
   if (outcome.files.size() == 1) {
@@ -38,7 +39,7 @@ Performed data_of(const EditFiles& edit, const EditOutcome& outcome, CallDiff& d
     data["filePath"] = file.new_path.empty() ? file.path : file.new_path;
   }
   data["report"] = edit_report_json(outcome);
-  GALLEY_TRY(diff.finish(data));
+  GALLEY_TRY(diff.finish(data, context.may_read));
   return data;
 }
 
@@ -57,12 +58,13 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   options.match.last_step = context.last_step;
   options.match.choices = edit.choices;
   options.earlier = context.earlier;
+  options.may_read = context.may_read;
   std::optional<Overlay::Entries> before;
   if (edit.check_only) before = context.overlay.entries();
   const auto outcome = stage_edits(context.overlay, edit.edits, options);
   if (!outcome) return failed(outcome.error());
   if (!outcome->is_complete) return ToolResult::failure(error_of(*outcome));
-  auto data = data_of(edit, *outcome, *diff);
+  auto data = data_of(edit, *outcome, *diff, context);
   if (before) context.overlay.restore(std::move(*before));
   if (!data) return failed(data.error());
   (*data)["staged"] = !edit.check_only && !context.dry_run;

@@ -69,9 +69,9 @@ class TreeBuilder {
       put_name(item, "name", entry.name);
       item["type"] = kind_name(entry.kind);
       const auto name = RelPath::parse(entry.name);
-      if (entry.kind == FileKind::kDirectory && name) {
-        GALLEY_ASSIGN(const RelPath path, directory.join(*name));
-        GALLEY_ASSIGN(item["children"], children(path));
+      const auto path = name ? directory.join(*name) : name;  // one that no path can name is a leaf
+      if (entry.kind == FileKind::kDirectory && path) {
+        GALLEY_ASSIGN(item["children"], children(*path));
       }
       out.push_back(std::move(item));
     }

@@ -112,7 +112,7 @@ Performed perform_tree_change(const Operation& operation, ToolContext& context) 
   }
   ordered_json data;
   GALLEY_TRY(std::visit(ChangeTree{overlay, data}, operation));
-  GALLEY_TRY(diff->finish(data));
+  GALLEY_TRY(diff->finish(data, context.may_read));
   data["staged"] = !context.dry_run;
   return data;
 }

@@ -1,5 +1,6 @@
 #include "engine/commit/apply.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/check.h"
@@ -14,10 +15,6 @@ constexpr uint32_t kOwnerAll = 0700;
 constexpr std::string_view kOld = Slots::kOldSuffix;
 constexpr std::string_view kBack = ".back";
 constexpr std::string_view kKeep = Slots::kKeepSuffix;
-
-/// Files up to this size are always read after the swap: a store through a mapping may change no
-/// timestamp at all.
-constexpr uint64_t kAlwaysHashBytes = uint64_t{256} << 10U;
 
 /// What another program's interference looks like to a rename.
 bool is_interference(const Error& error) {
@@ -42,9 +39,29 @@ Error naming(const RelPath& path, Error error) {
   return error;
 }
 
+/// Good enough before a swap; after it the rename itself has set the change time, and only the
+/// content tells.
 bool is_same_object(const FileStat& a, const FileStat& b) {
   return a.kind == b.kind && a.inode == b.inode && a.size == b.size && a.mtime_ns == b.mtime_ns &&
-         (a.mode & kPermissions) == (b.mode & kPermissions);
+         a.ctime_ns == b.ctime_ns && (a.mode & kPermissions) == (b.mode & kPermissions);
+}
+
+/// What a directory holds, in words.
+Result<std::string> names_in(const Directory& directory, const RelPath& name) {
+  constexpr size_t kShown = 5;
+  GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
+  GALLEY_ASSIGN(const auto entries, opened->list());
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, entries.size()); ++i) {
+    text += (i == 0 ? "'" : ", '") + entries[i].name + "'";
+  }
+  if (entries.size() <= kShown) return text;
+  return text + " and " + std::to_string(entries.size() - kShown) + " more";
+}
+
+Error state_lost(const RelPath& path) {
+  return Error{ErrorKind::kIo, "commit.state_lost",
+               "the old '" + path.str() + "' is gone from .galley/slot", path.str(), 0};
 }
 
 }  // namespace
@@ -258,7 +275,6 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
   if (is_mutant(Mutant::kNoLookAfterSwap)) return std::optional<ConflictPath>();
   const JournalSide opened = as_opened(step.op);
   const JournalSide* expected = &opened;
-  const FileStat* base = &bases_->stats[step.op];
   switch (step.kind) {
     case StepKind::kPlace:
     case StepKind::kMode:
@@ -268,7 +284,6 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
     case StepKind::kMove: {
       GALLEY_ASSIGN(at, view_->locate(here.path));
       expected = &plan_->ops[step.source].before;
-      base = &bases_->stats[step.source];
       break;
     }
     case StepKind::kExchange:
@@ -281,21 +296,17 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
   if (step.kind == StepKind::kMove && way == Way::kLinked) {
     // Its old name was caught after the new one was made: a save in between is in there.
     const Location old{&slots_->directory(), Slots::name(step.op, kOld)};
-    GALLEY_ASSIGN(auto conflict, look_at(old, here.path, *expected, *base));
+    GALLEY_ASSIGN(auto conflict, look_at(old, here.path, *expected));
     if (conflict) return conflict;
   }
-  return look_at(at, here.path, *expected, *base);
+  return look_at(at, here.path, *expected);
 }
 
 Result<std::optional<ConflictPath>> Applier::look_at(const Location& at, const RelPath& path,
-                                                     const JournalSide& expected,
-                                                     const FileStat& base) const {
-  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
-  if (stat.size > kAlwaysHashBytes && is_same_object(stat, base)) {
-    return std::optional<ConflictPath>();
-  }
+                                                     const JournalSide& expected) const {
+  // Always by content: a save may keep size and mtime, and a store through a mapping sets neither.
   GALLEY_ASSIGN(const Node caught,
-                at.directory == &slots_->directory() ? observe_slot(at) : observe(at, stat));
+                at.directory == &slots_->directory() ? observe_slot(at) : observe(at));
   bool is_base = caught == expected.node;
   if (is_base && caught.kind == FileKind::kDirectory) {
     GALLEY_ASSIGN(const auto directory, at.directory->open_directory(at.name));
@@ -330,16 +341,13 @@ Result<void> Applier::undo_one(const Done& done) {
       undone = undo_exchange(step, done.way);
       break;
     case StepKind::kPlace:
-      if (is_mutant(Mutant::kRollbackDeletesTree)) {
-        GALLEY_TRY(remove_tree(*at.directory, at.name));
-      }
-      undone = take_if_there(at, Slots::name(step.op));
-      view_->forget();
+      undone = undo_place(step, at);
       break;
     case StepKind::kMove:
       undone = undo_move(step, done.way);
       break;
     case StepKind::kCatch:
+      GALLEY_TRY(check_caught(Slots::name(step.op), here.path));
       undone = place(Slots::name(step.op), at);
       break;
     case StepKind::kMode:
@@ -360,8 +368,39 @@ Result<void> Applier::undo_one(const Done& done) {
                         RenameMode::kReplace);
   }
   // Ours was taken away or filled by somebody: there is nothing left to put back.
-  if (code == EEXIST || code == ENOENT || code == ENOTEMPTY) return {};
+  if (code == EEXIST || code == ENOENT || code == ENOTEMPTY || code == ENOTDIR) return {};
   return undone;
+}
+
+Result<void> Applier::check_caught(const RelPath& slot, const RelPath& path) const {
+  GALLEY_ASSIGN(const FileStat caught, slots_->directory().stat(slot));
+  if (caught.kind == FileKind::kAbsent) return state_lost(path);
+  return {};
+}
+
+Result<void> Applier::undo_place(const Step& step, const Location& at) {
+  const RelPath& path = op(step).path;
+  if (is_mutant(Mutant::kRollbackDeletesTree)) {
+    GALLEY_TRY(remove_tree(*at.directory, at.name));
+  }
+  if (op(step).after.node.kind == FileKind::kDirectory) {
+    view_->forget();
+    GALLEY_ASSIGN(const Location again, view_->locate(path));
+    auto removed = again.directory->remove_directory(again.name);
+    if (removed || (removed.error().os_error != ENOTEMPTY && removed.error().os_error != EEXIST)) {
+      return removed;
+    }
+    // What others saved there stays where they put it.
+    GALLEY_ASSIGN(const std::string names, names_in(*again.directory, again.name));
+    warnings_.push_back("'" + path.str() + "' stays: others have put " + names +
+                        " into it meanwhile");
+    return {};
+  }
+  auto taken = take_if_there(at, Slots::name(step.op));
+  if (taken || taken.error().os_error != ENOENT) return taken;
+  GALLEY_ASSIGN(const FileStat left, at.directory->stat(at.name));
+  if (left.kind != FileKind::kAbsent) return state_lost(path);  // there is no slot to take it to
+  return {};
 }
 
 Result<void> Applier::undo_exchange(const Step& step, Way way) {
@@ -370,6 +409,9 @@ Result<void> Applier::undo_exchange(const Step& step, Way way) {
   const RelPath old = Slots::name(step.op, kOld);
   view_->forget();
   GALLEY_ASSIGN(const Location here, view_->locate(op(step).path));
+  if (way != Way::kRemoved) {
+    GALLEY_TRY(check_caught(way == Way::kPlain ? slot : old, op(step).path));
+  }
   switch (way) {
     case Way::kPlain: {
       auto back = slots.rename(slot, *here.directory, here.name, RenameMode::kExchange);

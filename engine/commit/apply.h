@@ -29,7 +29,10 @@ class Applier {
   Result<std::optional<ConflictPath>> run();
   /// Puts back what was done, backwards. Foreign objects found in the way stay in the slots.
   /// Errors: the tree is between old and new; the journal's ABORT record lets recovery finish.
+  /// kIo `commit.state_lost` when what was caught is not in the slots any more.
   Result<void> undo();
+  /// Directories of ours that undo() left in place, because others had put files into them.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   /// How a step was done, for its inverse.
@@ -58,14 +61,16 @@ class Applier {
   /// The conflict in what a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);
   Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
-                                              const JournalSide& expected,
-                                              const FileStat& base) const;
+                                              const JournalSide& expected) const;
   Result<std::optional<ConflictPath>> look_before(const Step& step, const Location& at) const;
   Result<void> undo_one(const Done& done);
   Result<void> undo_move(const Step& step, Way way);
   Result<void> undo_exchange(const Step& step, Way way);
   Result<void> undo_remove(size_t index, const Location& at) const;
   Result<void> undo_mode(const Step& step, const Location& at) const;
+  Result<void> undo_place(const Step& step, const Location& at);
+  /// Fails when what a step caught has vanished with the slots.
+  [[nodiscard]] Result<void> check_caught(const RelPath& slot, const RelPath& path) const;
   [[nodiscard]] const JournalOp& op(const Step& step) const { return plan_->ops[step.op]; }
 
   const Plan* plan_;
@@ -76,6 +81,7 @@ class Applier {
   size_t current_ = 0;
   std::set<size_t> opened_;  ///< operations whose directory is open until the end
   std::vector<Done> done_;
+  std::vector<std::string> warnings_;
 };
 
 /// Whether renameat2 said that it cannot do this flag, or not between these places.

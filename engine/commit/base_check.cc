@@ -29,7 +29,7 @@ class BaseCheck {
  private:
   Result<void> check(size_t i);
   Result<void> check_emptied(const Change& change, const Location& at);
-  Result<void> check_writable(const Change& change, const Location& at);
+  Result<void> check_writable(const Change& change, const Location& at, const FileStat& stat);
   Result<Node> node_now(const Change& change, const Location& at, const FileStat& stat) const;
   Result<void> record_before(size_t i, const Location& at, const FileStat& stat);
   [[nodiscard]] bool becomes_directory(const RelPath& path) const;
@@ -92,8 +92,8 @@ Result<void> BaseCheck::check(size_t i) {
     return {};
   }
   if (!at) return at.error();
-  GALLEY_TRY(check_writable(change, *at));
   GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
+  GALLEY_TRY(check_writable(change, *at, stat));
   result_.stats[i] = stat;
   auto now = node_now(change, *at, stat);
   if (!now && now.error().kind == ErrorKind::kNotFound) now = Node();  // went away meanwhile
@@ -114,10 +114,14 @@ Result<void> BaseCheck::check(size_t i) {
 
 /// A directory that takes no change is told of before anything is touched, not found out between
 /// the swaps.
-Result<void> BaseCheck::check_writable(const Change& change, const Location& at) {
+Result<void> BaseCheck::check_writable(const Change& change, const Location& at,
+                                       const FileStat& stat) {
+  // A mode is set in place, unless other names share the inode: then the file is made anew.
   const bool is_mode_only =
       change.before.kind == change.after.kind && change.before.content == change.after.content;
-  if (is_mode_only || !writable_.insert(change.path.parent()).second) return {};
+  const bool is_in_place =
+      is_mode_only && (change.before.kind == FileKind::kDirectory || stat.nlink <= 1);
+  if (is_in_place || !writable_.insert(change.path.parent()).second) return {};
   GALLEY_ASSIGN(const bool is_writable, at.directory->is_writable());
   // The plan opens a directory that the change is about itself; chmod has the last word.
   if (is_writable || by_path_.count(change.path.parent()) != 0) return {};

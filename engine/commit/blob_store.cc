@@ -45,25 +45,35 @@ Result<Content> read_blob(const Directory& state_root, const ContentId& id) {
 
 Result<void> write_blob(const Directory& state_root, const ContentId& id,
                         std::string_view content) {
-  // Believed only after its bytes were looked at: an unsynced leftover of a crash may be torn.
-  if (const auto there = read_blob(state_root, id); there) return {};
   const RelPath shard = shard_path(id);
+  const RelPath name = name_of(id, "");
+  const RelPath temporary = name_of(id, ".new");
   GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
   GALLEY_ASSIGN(const auto directory, state_root.open_directory(shard));
-  const RelPath temporary = name_of(id, ".new");
-  auto removed = directory->remove_file(temporary);
-  if (!removed && removed.error().os_error != ENOENT) return removed;
-  {
-    GALLEY_ASSIGN(const auto file,
-                  directory->open_file(temporary, OpenMode::kCreateNew, kPrivateFile));
-    GALLEY_TRY(file->write_at(0, content));
-    GALLEY_TRY(file->sync_data());
+  // Believed only after its bytes were looked at: an unsynced leftover of a crash may be torn.
+  if (!read_blob(state_root, id)) {
+    for (const RelPath* old : {&temporary, &name}) {
+      auto removed = directory->remove_file(*old);
+      if (!removed && removed.error().os_error != ENOENT) return removed;
+    }
+    {
+      GALLEY_ASSIGN(const auto file,
+                    directory->open_file(temporary, OpenMode::kCreateNew, kPrivateFile));
+      GALLEY_TRY(file->write_at(0, content));
+      GALLEY_TRY(file->sync_data());
+    }
+    GALLEY_TRY(directory->make_hard_link(temporary, *directory, name));
   }
-  GALLEY_TRY(directory->rename(temporary, *directory, name_of(id, ""), RenameMode::kReplace));
+  // The second name goes when all is on the disk: whoever finds both flushes again.
+  GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
+  if (stat.nlink == 1) return {};
   GALLEY_TRY(directory->sync());
   GALLEY_ASSIGN(const auto parent, state_root.open_directory(shard.parent()));
   GALLEY_TRY(parent->sync());
-  return state_root.sync();
+  GALLEY_TRY(state_root.sync());
+  auto removed = directory->remove_file(temporary);
+  if (!removed && removed.error().os_error != ENOENT) return removed;
+  return {};
 }
 
 }  // namespace galley

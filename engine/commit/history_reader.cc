@@ -10,8 +10,8 @@ namespace {
 /// The images of one journal, and its blobs from the disk.
 class JournalStore final : public ContentStore {
  public:
-  JournalStore(std::map<ContentId, Content> images, std::unique_ptr<Directory> state_root)
-      : images_(std::move(images)), state_root_(std::move(state_root)) {}
+  JournalStore(TxId id, std::map<ContentId, Content> images, std::unique_ptr<Directory> state_root)
+      : id_(id), images_(std::move(images)), state_root_(std::move(state_root)) {}
 
   Result<void> keep(const ContentId& /*id*/, const Content& /*content*/) override {
     return fail(ErrorKind::kInternal, "history.read_only", "a journal takes no new content");
@@ -19,10 +19,28 @@ class JournalStore final : public ContentStore {
   Result<Content> get(const ContentId& id) const override {
     const auto found = images_.find(id);
     if (found != images_.end()) return found->second;
-    return read_blob(*state_root_, id);
+    auto blob = read_blob(*state_root_, id);
+    if (blob || blob.error().reason != "blob.damaged") return blob;
+    GALLEY_ASSIGN(const bool is_kept, has_journal());
+    if (is_kept) return blob;
+    return fail(
+        ErrorKind::kNotFound, "history.pruned",
+        "transaction " + id_.hex() +
+            " was pruned from the history while it was read; `galley log` lists what is left");
   }
 
  private:
+  Result<bool> has_journal() const {
+    for (const auto* name : {"undo", "j"}) {
+      GALLEY_ASSIGN(const RelPath directory, RelPath::parse(name));
+      GALLEY_ASSIGN(const RelPath path, directory.join(journal_name(id_)));
+      GALLEY_ASSIGN(const FileStat stat, state_root_->stat(path));
+      if (stat.kind != FileKind::kAbsent) return true;
+    }
+    return false;
+  }
+
+  TxId id_;
   std::map<ContentId, Content> images_;
   std::unique_ptr<Directory> state_root_;
 };
@@ -46,6 +64,23 @@ Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
   return ids;
 }
 
+Error not_in_history(const StateDirectory& state, TxId id) {
+  const auto kept = committed_ids(state);
+  if (kept && !kept->empty() && id < kept->front()) {
+    return Error{ErrorKind::kNotFound,
+                 "history.pruned",
+                 "transaction " + id.hex() + " was pruned from the history, which begins with " +
+                     kept->front().hex() + "; `galley log` lists what is left",
+                 {},
+                 0};
+  }
+  return Error{ErrorKind::kNotFound,
+               "history.not_found",
+               "there is no transaction " + id.hex() + "; `galley log` lists them",
+               {},
+               0};
+}
+
 Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id, ImageUse use) {
   auto verdict = read_journal(state, state.undo(), id, use);
   if (!verdict && verdict.error().kind == ErrorKind::kNotFound) {
@@ -59,8 +94,7 @@ Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id
       verdict && verdict->state != JournalState::kNotCommitted && !verdict->journal.is_aborted;
   if (!is_known) {
     if (!verdict && verdict.error().kind != ErrorKind::kNotFound) return verdict.error();
-    return fail(ErrorKind::kNotFound, "history.not_found",
-                "there is no transaction " + id.hex() + "; `galley log` lists them");
+    return fail(not_in_history(state, id));
   }
   if (verdict->state == JournalState::kDamaged) {
     return fail(ErrorKind::kIo, "journal.damaged",
@@ -72,7 +106,7 @@ Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id
   transaction.changes = transaction.journal.changes();
   GALLEY_ASSIGN(auto root, state.root().open_directory(RelPath::root()));
   transaction.store =
-      std::make_shared<JournalStore>(std::move(transaction.journal.images), std::move(root));
+      std::make_shared<JournalStore>(id, std::move(transaction.journal.images), std::move(root));
   transaction.journal.images.clear();
   return transaction;
 }

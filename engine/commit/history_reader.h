@@ -20,8 +20,12 @@ struct CommittedTransaction {
 /// apply step was not taken back. Journals of `j/` that cannot be believed are left out.
 Result<std::vector<TxId>> committed_ids(const StateDirectory& state);
 
-/// Loads one transaction.
-/// Errors: kNotFound `history.not_found`; kIo `journal.damaged`.
+/// What to say of a transaction that is not in the history: kNotFound, `history.pruned` for one
+/// that is older than all that is kept, else `history.not_found`.
+[[nodiscard]] Error not_in_history(const StateDirectory& state, TxId id);
+
+/// Loads one transaction. Its store says `history.pruned` when a `gc` took it away meanwhile.
+/// Errors: as not_in_history; kIo `journal.damaged`.
 /// With ImageUse::kSkip the store has only what is in blob/.
 Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id,
                                             ImageUse use = ImageUse::kKeep);

@@ -49,10 +49,15 @@ inline constexpr size_t kCommitPayloadBytes = 8 + 4 + 8 + 32;
 
 enum OpFlags : uint8_t { kHasRenamedFrom = 1, kHasCopiedFrom = 2 };
 
-inline constexpr size_t kMaxTextBytes = size_t{1} << 20U;        ///< message, audit record, reason
+// One table for both: what check_journal_limits() lets through the reader takes.
+inline constexpr size_t kMaxTextBytes = size_t{1} << 20U;        ///< message, agent, tool, reason
 inline constexpr size_t kMaxAttributes = 4096;                   ///< of one object
+inline constexpr size_t kMaxAttributeNameBytes = 255;            ///< XATTR_NAME_MAX
 inline constexpr size_t kMaxAttributeBytes = size_t{64} << 10U;  ///< XATTR_SIZE_MAX
-inline constexpr size_t kMaxPayloadBytes = size_t{16} << 20U;
+inline constexpr size_t kMaxPayloadBytes = size_t{16} << 20U;    ///< of one record
+/// Left free by the body of a journal, so that ABORT and APPLIED always find room.
+inline constexpr uint32_t kTrailerRecords = 4096;
+inline constexpr uint64_t kTrailerBytes = uint64_t{16} << 20U;
 
 inline constexpr size_t padding(size_t bytes) {
   return (kAlignment - bytes % kAlignment) % kAlignment;

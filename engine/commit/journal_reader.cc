@@ -81,7 +81,7 @@ bool read_side(WireReader& in, JournalSide& side) {
   const uint16_t count = in.u16();
   if (count > kMaxAttributes) return false;
   for (uint16_t i = 0; i < count && !in.failed(); ++i) {
-    const auto name = in.text(RelPath::kMaxComponentBytes);
+    const auto name = in.text(kMaxAttributeNameBytes);
     const auto value = in.text(kMaxAttributeBytes);
     side.attributes.push_back({std::string(name), std::string(value)});
   }
@@ -153,6 +153,7 @@ bool JournalParser::read_meta(WireReader in) {
   journal.meta.tool = in.text(kMaxTextBytes);
   journal.meta.message = in.text(kMaxTextBytes);
   if (const TxId undoes{in.u64()}; undoes.value != 0) journal.meta.undoes = undoes;
+  if (!in.is_done()) journal.meta.owner = in.text(kMaxTextBytes);
   if (!in.is_done() || has_meta_) return problem("its description cannot be read");
   has_meta_ = true;
   return true;

@@ -1,6 +1,7 @@
 #include "engine/commit/journal_writer.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/wire.h"
@@ -60,6 +61,7 @@ std::string encode_meta(const Journal& journal) {
   out.text(journal.meta.tool);
   out.text(journal.meta.message);
   out.u64(journal.meta.undoes ? journal.meta.undoes->value : 0);
+  if (journal.meta.owner) out.text(*journal.meta.owner);
   return out.str();
 }
 
@@ -77,10 +79,74 @@ std::string encode_op(const JournalOp& op) {
   return out.str();
 }
 
+Result<void> check_text(std::string_view what, std::string_view text) {
+  if (text.size() <= kMaxTextBytes) return {};
+  return fail(ErrorKind::kQuota, "limit.journal_text",
+              "the " + std::string(what) + " of the commit has " + std::to_string(text.size()) +
+                  " bytes; a journal takes at most " + std::to_string(kMaxTextBytes));
+}
+
+Result<void> check_side(const JournalOp& op, const JournalSide& side) {
+  const auto refuse = [&](const std::string& what) {
+    return fail(ErrorKind::kQuota, "limit.attributes",
+                "'" + op.path.str() + "' has " + what +
+                    "; a commit could not keep them, so it does not touch this file",
+                op.path.str());
+  };
+  if (side.attributes.size() > kMaxAttributes) {
+    return refuse(std::to_string(side.attributes.size()) + " extended attributes, more than " +
+                  std::to_string(kMaxAttributes));
+  }
+  for (const auto& attribute : side.attributes) {
+    const bool is_too_long = attribute.name.size() > kMaxAttributeNameBytes ||
+                             attribute.value.size() > kMaxAttributeBytes;
+    if (is_too_long) return refuse("an extended attribute longer than Linux allows");
+  }
+  return {};
+}
+
+Result<void> check_op(const JournalOp& op) {
+  GALLEY_TRY(check_side(op, op.before));
+  GALLEY_TRY(check_side(op, op.after));
+  for (const auto* source : {&op.renamed_from, &op.copied_from}) {
+    if (!*source || !(*source)->is_protected()) continue;
+    return fail(ErrorKind::kRefused, "path.protected",
+                "'" + (*source)->str() + "' is protected; no edit may take from it",
+                (*source)->str());
+  }
+  const Node& after = op.after.node;
+  const bool is_impossible_link = after.kind == FileKind::kSymlink &&
+                                  (after.size == 0 || after.size > limits::kMaxSymlinkBytes);
+  if (is_impossible_link) {
+    return fail(ErrorKind::kQuota, "limit.symlink",
+                "the target of the symbolic link '" + op.path.str() + "' has " +
+                    std::to_string(after.size) + " bytes; Linux takes 1 to " +
+                    std::to_string(limits::kMaxSymlinkBytes),
+                op.path.str());
+  }
+  if (op.before.attributes.empty() && op.after.attributes.empty()) return {};
+  if (encode_op(op).size() <= kMaxPayloadBytes) return {};
+  return fail(ErrorKind::kQuota, "limit.attributes",
+              "the extended attributes of '" + op.path.str() + "' have more than " +
+                  std::to_string(kMaxPayloadBytes) +
+                  " bytes in all; a commit could not keep them, so it does not touch this file",
+              op.path.str());
+}
+
 }  // namespace
+
+Result<void> check_journal_limits(const Journal& journal) {
+  GALLEY_TRY(check_text("message", journal.meta.message));
+  GALLEY_TRY(check_text("agent", journal.meta.agent));
+  GALLEY_TRY(check_text("tool", journal.meta.tool));
+  GALLEY_TRY(check_text("boot id", journal.boot));
+  for (const auto& op : journal.ops) GALLEY_TRY(check_op(op));
+  return {};
+}
 
 Result<void> JournalWriter::begin(const Journal& journal) {
   GALLEY_CHECK(written_ == 0 && buffer_.empty());
+  GALLEY_TRY(check_journal_limits(journal));
   buffer_ = encode_header(journal);
   chain_ = crc32c(buffer_);
   digest_.update(buffer_);
@@ -93,8 +159,8 @@ Result<void> JournalWriter::begin(const Journal& journal) {
 /// `raw` is the part of the payload that its own content id vouches for.
 Result<void> JournalWriter::record(uint16_t type, std::string_view payload, std::string_view raw) {
   const size_t size = payload.size() + raw.size();
-  if (size > kMaxPayloadBytes || sequence_ >= kMaxJournalRecords ||
-      end() + size > kMaxJournalBytes) {
+  if (size > kMaxPayloadBytes || sequence_ >= kMaxJournalRecords - kTrailerRecords ||
+      end() + size > kMaxJournalBytes - kTrailerBytes) {
     return fail(ErrorKind::kQuota, "limit.journal",
                 "the change is too large for one journal; commit it in parts");
   }
@@ -180,8 +246,11 @@ Result<void> JournalTrailer::unflushed(std::string_view boot) {
 
 Result<void> JournalTrailer::note(const JournalNote& note) {
   WireWriter out;
-  out.text(note.path);
-  out.text(note.text);
+  out.text(std::string_view(note.path).substr(0, RelPath::kMaxBytes));
+  out.text(std::string_view(note.text).substr(0, kMaxTextBytes));
+  const bool is_nearly_full = sequence_ >= kMaxJournalRecords - kTrailerRecords / 2 ||
+                              end_ + out.str().size() > kMaxJournalBytes - kTrailerBytes / 2;
+  if (is_nearly_full) return {};
   return append(kNote, out.str());
 }
 

@@ -9,6 +9,12 @@
 
 namespace galley {
 
+/// Whether a journal of this description and these operations could be read back, told before
+/// anything is written: journal_format.h has the limits.
+/// Errors: kQuota `limit.journal_text`, `limit.attributes`, `limit.journal`; kRefused
+/// `path.protected` for a source.
+Result<void> check_journal_limits(const Journal& journal);
+
 /// Writes one journal, in pieces of a bounded buffer.
 ///
 /// Invariant: the bytes are a committed journal exactly when finish() has returned success and the
@@ -57,6 +63,7 @@ class JournalTrailer {
   Result<void> applied(std::string_view boot);
   /// A flush of the tree failed; holds until the next applied().
   Result<void> unflushed(std::string_view boot);
+  /// Left out when the journal is nearly full: what follows matters more.
   Result<void> note(const JournalNote& note);
 
  private:

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "engine/commit/journal_rules.h"
 #include "engine/commit/retire.h"
 #include "engine/commit/stage.h"
 
@@ -71,9 +72,9 @@ Result<void> Clearing::drop_contents() {
   for (const std::string& name : unused) {
     const RelPath path = known("contents/" + name);
     const auto directory = state_.root().open_directory(path);
-    const auto bytes = directory ? tree_bytes(**directory) : Result<uint64_t>(0);
+    const uint64_t bytes = directory ? tree_bytes(**directory) : 0;
     if (!dry_run_) GALLEY_TRY(remove_tree(state_.root(), path));
-    report_.bytes += bytes ? *bytes : 0;
+    report_.bytes += bytes;
     report_.files.push_back(path.str());
   }
   return {};
@@ -123,18 +124,27 @@ Result<RelPath> free_place(const StateDirectory& state, TxId id) {
 
 Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
                                        WriterLock& lock, const Clock& clock,
-                                       std::chrono::hours max_stage_age, bool dry_run) {
-  if (!dry_run) GALLEY_TRY(retire_due(workspace, state, lock, clock, current_boot_id()));
-  return Clearing(state, clock, dry_run).run(max_stage_age);
+                                       const ClearOptions& options) {
+  if (!options.dry_run) {
+    const RetireOptions retiring{state.session(current_boot_id()), options.audit};
+    GALLEY_TRY(retire_due(workspace, state, lock, clock, retiring));
+  }
+  return Clearing(state, clock, options.dry_run).run(options.max_stage_age);
 }
 
-Result<std::vector<TxId>> quarantine_damaged(const StateDirectory& state, const WriterLock& lock) {
+Result<std::vector<TxId>> quarantine_damaged(const Directory& workspace,
+                                             const StateDirectory& state, const WriterLock& lock) {
   static_cast<void>(lock);
   std::vector<TxId> moved;
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   for (const TxId id : ids) {
     GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, state.journals(), id));
-    if (verdict.state != JournalState::kDamaged) continue;
+    if (verdict.state == JournalState::kNotCommitted) continue;
+    if (verdict.state == JournalState::kCommitted) {
+      GALLEY_ASSIGN(const std::string broken,
+                    broken_rule(workspace, state, verdict.journal, JournalTrust::kOwn));
+      if (broken.empty()) continue;
+    }
     GALLEY_ASSIGN(const RelPath place, free_place(state, id));
     const RelPath slots = known(id.hex());
     GALLEY_ASSIGN(const FileStat there, state.slots().stat(slots));

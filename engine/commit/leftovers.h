@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/tx_id.h"
+#include "engine/commit/audit_sink.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/writer_lock.h"
 
@@ -19,20 +20,24 @@ struct LeftoverReport {
   uint64_t bytes = 0;               ///< freed in all
 };
 
+struct ClearOptions {
+  std::chrono::hours max_stage_age{};
+  bool dry_run = false;
+  AuditSink* audit = nullptr;  ///< as RetireOptions has it
+};
+
 /// Clears what killed processes left: stages that nobody holds and that did not change for
 /// `max_stage_age`, contents that no stage refers to, temporary names, tickets of dead waiters.
 /// Finished journals that are due are retired. Never touches the history (engine/history prunes
 /// it), rescue/ or quarantine/.
 Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
                                        WriterLock& lock, const Clock& clock,
-                                       std::chrono::hours max_stage_age, bool dry_run);
+                                       const ClearOptions& options);
 
-/// Moves journals of `j/` that cannot be believed to quarantine/, with what is in their slots, so
-/// that the workspace can be used again. Their transactions may be half applied: `doctor` says so.
-Result<std::vector<TxId>> quarantine_damaged(const StateDirectory& state, const WriterLock& lock);
-
-/// Makes a damaged `.galley/format` again: the workspace id is in every journal. False when there
-/// was nothing to mend. Errors: kRefused `state.version` when it is of a newer Galley.
-Result<bool> repair_format(const Directory& workspace);
+/// Moves journals of `j/` that are damaged, or say what none may, to quarantine/, with what is in
+/// their slots, so that the workspace can be used again. Their transactions may be half applied:
+/// `doctor` says so.
+Result<std::vector<TxId>> quarantine_damaged(const Directory& workspace,
+                                             const StateDirectory& state, const WriterLock& lock);
 
 }  // namespace galley

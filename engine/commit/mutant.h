@@ -25,6 +25,10 @@ enum class Mutant {
   kRotIsTorn = 16,            ///< the reader drops a journal that was committed and rotted
   kRetireUnsyncedFiles = 17,  ///< a journal leaves j/ before its few files are on the disk
   kRetireUnsyncedNames = 18,  ///< a journal leaves j/ before their directories are on the disk
+  kNoUnflushedMark = 19,      ///< a failed flush of the tree leaves no mark
+  kUnflushedIsWritten = 20,  ///< what stands right in an unfinished marked journal is not rewritten
+  kRetireUnrecorded = 21,    ///< a journal leaves j/ before its audit records are in the log
+  kForgetMount = 22,         ///< a file system that was mounted anew counts as never lost
 };
 
 [[nodiscard]] constexpr bool is_mutant([[maybe_unused]] Mutant mutant) {

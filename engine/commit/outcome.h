@@ -19,6 +19,8 @@ struct CommitMeta {
   std::string message;             ///< the reason given
   std::optional<TxId> undoes;      ///< the transaction this one takes back
   std::vector<std::string> audit;  ///< canonical audit records that become durable with the commit
+  /// Who began the transaction, when that is not `agent`.
+  std::optional<std::string> owner = std::nullopt;
 };
 
 /// What a commit returns.
@@ -52,6 +54,8 @@ struct ConflictPath {
 struct Conflict {
   std::string reason = "conflict.changed_on_disk";  ///< or `conflict.read_changed`
   std::vector<ConflictPath> paths;
+  /// Files of others that were met while the swaps were taken back, and where they are now.
+  std::vector<std::string> warnings = {};
 };
 
 /// An Error instead means "could not find out"; with ErrorKind::kUndecided the commit point was

@@ -1,6 +1,7 @@
 #include "engine/commit/publisher.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
 #include "base/check.h"
@@ -49,6 +50,7 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kPrivateFile = 0600;
+constexpr const char* kStateLost = "commit.state_lost";
 
 bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
@@ -65,6 +67,7 @@ class Publisher::Attempt {
         state_(std::move(state)),
         view_(*publisher.workspace_) {
     boot_ = publisher.options_.boot_id ? *publisher.options_.boot_id : current_boot_id();
+    session_ = state_.session(boot_);
   }
 
   Result<PublishOutcome> run(const CommitMeta& meta);
@@ -74,16 +77,22 @@ class Publisher::Attempt {
   Result<void> check_links();
   Result<void> write_slots(const CommitMeta& meta);
   Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
-  Result<void> write_journal(const CommitMeta& meta);
+  void describe(const CommitMeta& meta);
+  Result<void> write_journal();
   Result<void> write_images(JournalWriter& writer);
   Result<void> commit_point();
   Result<std::optional<ConflictPath>> apply();
   Result<PublishOutcome> abort(const Result<std::optional<ConflictPath>>& cause);
   Result<void> roll_back(const std::string& reason);
-  Receipt finish(const CommitMeta& meta);
+  Receipt finish();
   void clear_slots();
   Error take_journal_away(Error cause);
   [[nodiscard]] Error undecided(const Error& cause) const;
+  [[nodiscard]] std::string touched_paths() const;
+  [[nodiscard]] bool is_journal_there() const;
+  void warn_of(const std::string& path, const std::string& text) {
+    met_.push_back("'" + path + "': " + text);
+  }
   [[nodiscard]] const PublisherOptions& options() const { return publisher_.options_; }
 
   const Publisher& publisher_;
@@ -91,6 +100,7 @@ class Publisher::Attempt {
   StateDirectory state_;
   WorkspaceView view_;
   std::string boot_;
+  std::string session_;
   std::optional<WriterLock> lock_;
   Plan plan_;
   CheckedBases bases_;
@@ -99,7 +109,8 @@ class Publisher::Attempt {
   std::unique_ptr<File> journal_file_;
   std::optional<JournalTrailer> trailer_;
   std::optional<Applier> applier_;
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_;  ///< of the new inodes
+  std::vector<std::string> met_;       ///< files of others, and where they are now
 };
 
 Publisher::Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options)
@@ -124,19 +135,22 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
     if (bases_.conflicts.empty()) conflict.reason = "conflict.read_changed";
     conflict.paths = std::move(bases_.conflicts);
     conflict.paths.insert(conflict.paths.end(), reads.begin(), reads.end());
+    conflict.warnings = std::move(met_);
     return PublishOutcome(std::move(conflict));
   }
   GALLEY_TRY(check_links());
+  describe(meta);
+  GALLEY_TRY(check_journal_limits(journal_));
   if (auto written = write_slots(meta); !written) {
     clear_slots();
     return written.error();
   }
-  if (auto written = write_journal(meta); !written) return written.error();
+  if (auto written = write_journal(); !written) return written.error();
   if (options().before_apply) options().before_apply();
   auto conflict = apply();
   if (conflict && !*conflict) {
     if (options().after_apply) options().after_apply();
-    return PublishOutcome(finish(meta));
+    return PublishOutcome(finish());
   }
   auto outcome = abort(conflict);
   if (options().after_apply) options().after_apply();
@@ -147,28 +161,38 @@ Result<void> Publisher::Attempt::lock_and_recover() {
   GALLEY_ASSIGN(lock_, WriterLock::take(state_, *publisher_.clock_, options().lock_timeout));
   RecoveryOptions recovery;
   recovery.boot_id = boot_;
-  GALLEY_TRY(recover(*publisher_.workspace_, state_, *lock_, recovery));
-  GALLEY_TRY(retire_due(*publisher_.workspace_, state_, *lock_, *publisher_.clock_, boot_));
-  GALLEY_ASSIGN(journal_.parent, last_transaction(state_, *lock_, boot_));
+  recovery.audit = options().audit;
+  const Directory& workspace = *publisher_.workspace_;
+  GALLEY_ASSIGN(const RecoveryReport report, recover(workspace, state_, *lock_, recovery));
+  for (const auto& action : report.actions) {
+    if (action.kind == RecoveryAction::Kind::kRescue) warn_of(action.path, action.text);
+  }
+  GALLEY_ASSIGN(const auto rescued, retire_due(workspace, state_, *lock_, *publisher_.clock_,
+                                               {session_, options().audit}));
+  for (const auto& note : rescued) warn_of(note.path, note.text);
+  GALLEY_ASSIGN(journal_.parent, last_transaction(state_, *lock_, session_));
   journal_.id.value = journal_.parent.value + 1;
   return {};
 }
 
 Result<void> Publisher::Attempt::check_links() {
-  for (const auto& step : plan_.steps) {
+  for (auto& step : plan_.steps) {
     const JournalOp& op = plan_.ops[step.op];
-    const bool breaks = step.kind == StepKind::kExchange &&
+    const bool is_mode = step.kind == StepKind::kMode;
+    const bool breaks = (step.kind == StepKind::kExchange || is_mode) &&
                         op.before.node.kind == FileKind::kRegular &&
                         bases_.stats[step.op].nlink > 1;
     if (!breaks) continue;
+    const std::string kept = is_mode ? "the old mode" : "the old content";
     if (options().hard_links == HardLinks::kRefuse) {
       return fail(ErrorKind::kRefused, "commit.hard_link",
-                  "'" + op.path.str() +
-                      "' has other hard links, which would keep the old content; unlink them or "
-                      "set hard_links = \"break\"",
+                  "'" + op.path.str() + "' has other hard links, which would keep " + kept +
+                      "; unlink them or set hard_links = \"break\"",
                   op.path.str());
     }
-    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep the old content");
+    // A mode belongs to the inode: in place it would be changed under the other names too.
+    step.kind = StepKind::kExchange;
+    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep " + kept);
   }
   return {};
 }
@@ -224,13 +248,17 @@ Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
   return {};
 }
 
-Result<void> Publisher::Attempt::write_journal(const CommitMeta& meta) {
+void Publisher::Attempt::describe(const CommitMeta& meta) {
   journal_.workspace = state_.workspace_id();
-  journal_.time_ns = publisher_.clock_->wall_ns();
-  journal_.boot = boot_;
+  journal_.boot = session_;
   journal_.proposal = proposal_.id();
   journal_.meta = meta;
   journal_.ops = plan_.ops;
+}
+
+Result<void> Publisher::Attempt::write_journal() {
+  journal_.time_ns = publisher_.clock_->wall_ns();
+  journal_.ops = plan_.ops;  // with what the new inodes inherit
   const auto prepare = [&]() -> Result<void> {
     // Blobs first: the journal may only name what is durable.
     for (const auto& op : journal_.ops) {
@@ -297,8 +325,37 @@ Error Publisher::Attempt::undecided(const Error& cause) const {
   error.reason = "commit.undecided";
   error.message = "transaction " + journal_.id.hex() +
                   " failed after its commit point and could not be put back (" + cause.message +
-                  "); the next galley command completes it or takes it back";
+                  "); ";
+  if (is_journal_there() && cause.reason != kStateLost) {
+    error.message += "the next galley command completes it or takes it back";
+    return error;
+  }
+  error.reason = kStateLost;
+  error.message +=
+      "somebody removed '.galley', or a part of it, meanwhile: unless .galley/j/" +
+      journal_name(journal_.id).str() +
+      " is still there no galley command completes it or takes it back. Look at what it was to "
+      "change: " +
+      touched_paths();
   return error;
+}
+
+/// Where a crash would leave it for the next open: by its path, since our descriptors outlive it.
+bool Publisher::Attempt::is_journal_there() const {
+  const auto path =
+      RelPath::parse(std::string(StateDirectory::kName) + "/j/" + journal_name(journal_.id).str());
+  const auto stat = publisher_.workspace_->stat(*path);
+  return !stat || stat->kind == FileKind::kRegular;
+}
+
+std::string Publisher::Attempt::touched_paths() const {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, plan_.ops.size()); ++i) {
+    text += (i == 0 ? "'" : ", '") + plan_.ops[i].path.str() + "'";
+  }
+  const size_t more = plan_.ops.size() - std::min(kShown, plan_.ops.size());
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
 void Publisher::Attempt::clear_slots() {
@@ -319,9 +376,14 @@ Result<PublishOutcome> Publisher::Attempt::abort(const Result<std::optional<Conf
   if (auto rolled = roll_back(reason); !rolled) {
     return undecided(cause ? rolled.error() : cause.error());
   }
-  if (!cause) return cause.error();
+  if (!cause) {
+    Error error = cause.error();
+    for (const auto& warning : met_) error.message += "; " + warning;
+    return fail(std::move(error));
+  }
   Conflict conflict;
   conflict.paths.push_back(**cause);
+  conflict.warnings = std::move(met_);
   return PublishOutcome(std::move(conflict));
 }
 
@@ -329,31 +391,48 @@ Result<void> Publisher::Attempt::roll_back(const std::string& reason) {
   GALLEY_TRY(trailer_->abort(reason));
   if (options().durability != Durability::kNone) GALLEY_TRY(journal_file_->sync_data());
   GALLEY_TRY(applier_->undo());
+  met_.insert(met_.end(), applier_->warnings().begin(), applier_->warnings().end());
   journal_.is_aborted = true;
   std::vector<JournalNote> notes;
   GALLEY_TRY(sweep_slots(state_, journal_, false, notes));
+  for (const auto& note : notes) warn_of(note.path, note.text);
   // The swaps may be on the disk already and their inverses not: without the journal nothing would
   // tell the two apart.
   if (options().durability != Durability::kNone && !is_mutant(Mutant::kForgetBeforeSync)) {
     GALLEY_TRY(publisher_.workspace_->sync_file_system());
   }
-  GALLEY_TRY(state_.journals().remove_file(journal_name(journal_.id)));
+  const auto removed = state_.journals().remove_file(journal_name(journal_.id));
+  // Somebody else may have removed it, which does no harm here: the old tree stands.
+  if (!removed && removed.error().os_error != ENOENT) return removed;
   if (options().durability != Durability::kNone) return state_.journals().sync();
   return {};
 }
 
-Receipt Publisher::Attempt::finish(const CommitMeta& meta) {
-  static_cast<void>(meta);
+Receipt Publisher::Attempt::finish() {
   // Not synced, and a failure is no failure of the commit: without it the next open compares every
   // path once more and finds all of them new.
-  static_cast<void>(trailer_->applied(boot_));
-  lock_->remember(journal_.id, boot_);
+  static_cast<void>(trailer_->applied(session_));
+  lock_->remember(journal_.id, session_);
+  if (options().audit != nullptr && !journal_.meta.audit.empty()) {
+    // The records are durable in the journal: a failure here is no failure of the commit.
+    const auto added = options().audit->add(journal_.meta.audit);
+    if (!added) {
+      warnings_.push_back("the audit log could not be written (" + added.error().message +
+                          "); the record is in the journal of this transaction");
+    }
+  }
+  if (!is_journal_there()) {
+    warnings_.push_back(
+        "somebody removed '.galley' meanwhile: the change is made, and there is no "
+        "history to take it back with");
+  }
   Receipt receipt;
   receipt.id = journal_.id;
   receipt.proposal = proposal_.id();
   receipt.time_ns = journal_.time_ns;
   receipt.changes = proposal_.changes();
-  receipt.warnings = std::move(warnings_);
+  receipt.warnings = std::move(met_);
+  receipt.warnings.insert(receipt.warnings.end(), warnings_.begin(), warnings_.end());
   return receipt;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/commit/audit_sink.h"
 #include "engine/commit/outcome.h"
 #include "engine/commit/state_directory.h"
 #include "engine/policy/approval.h"
@@ -27,6 +28,8 @@ struct PublisherOptions {
   /// back: for programs that watch the tree.
   std::function<void()> before_apply;
   std::function<void()> after_apply;
+  /// Gets CommitMeta::audit once the commit is done, under the writer lock.
+  AuditSink* audit = nullptr;
   /// Stands in for current_boot_id() in tests.
   std::optional<std::string> boot_id;
 };
@@ -39,9 +42,10 @@ struct PublisherOptions {
 /// Threads:   confined to one thread; any number of publishers of one workspace, in any processes,
 ///            take turns by the writer lock.
 /// Errors:    a conflict is an outcome. After an Error nothing has changed, except kUndecided: then
-///            the commit point was passed and the next open decides. kTimeout `commit.locked`,
-///            kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo `journal.damaged`,
-///            kUsage `commit.empty`, kQuota `limit.*`.
+///            the commit point was passed and the next open decides, or nothing can any more
+///            (`commit.state_lost`: somebody removed `.galley` meanwhile). kTimeout
+///            `commit.locked`, kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo
+///            `journal.damaged`, kUsage `commit.empty`, kQuota `limit.*`.
 class Publisher {
  public:
   Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options = {});

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/blob_store.h"
+#include "engine/commit/journal_rules.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/recovery_fold.h"
@@ -16,7 +17,7 @@
 
 // One run, under the writer lock:
 //
-//   read journals --any damaged--> Error, nothing touched
+//   read journals --any damaged, or against the rules--> Error, nothing touched
 //        |
 //   drop torn ones and slots without a journal
 //        |
@@ -68,8 +69,6 @@ class Recoverer {
   Result<void> put(const Fold& fold, const Seen& seen);
   Result<void> swap_in(const Fold& fold, const Seen& seen, const Slots& slots, const RelPath& slot);
   Result<Content> content_of(const Node& node) const;
-  Result<RelPath> write_slot(const Slots& slots, const Fold& fold, const Content& content,
-                             bool has_set_group_id = false) const;
   Result<void> finish();
   Result<void> note_applied(const JournalVerdict& verdict);
   Result<void> forget_aborted(const JournalVerdict& verdict);
@@ -83,6 +82,7 @@ class Recoverer {
   const StateDirectory& state_;
   WriterLock& lock_;
   const RecoveryOptions& options_;
+  const std::string session_ = state_.session(options_.boot_id);
   WorkspaceView view_;
   bool is_note_stale_ = false;  ///< the lock file's note of the last transaction
   std::vector<TxId> torn_;
@@ -107,21 +107,21 @@ Result<RecoveryReport> Recoverer::run() {
   if (!options_.dry_run) GALLEY_TRY(drop_torn());
   if (!unfinished_.empty()) {
     if (!options_.dry_run) GALLEY_TRY(sync_journals());
-    folds_ = fold_journals(unfinished_, options_.boot_id);
+    folds_ = fold_journals(unfinished_, session_);
     GALLEY_TRY(restore_tree());
   }
   GALLEY_TRY(write_unflushed());
   GALLEY_TRY(finish());
   if (is_note_stale_ && !options_.dry_run) {
     GALLEY_ASSIGN(const TxId last, last_transaction(state_, lock_, ""));
-    lock_.remember(last, options_.boot_id);
+    lock_.remember(last, session_);
   }
   return std::move(report_);
 }
 
 Result<void> Recoverer::read_journals() {
   GALLEY_ASSIGN(const auto ids, journal_ids(state_.journals()));
-  const auto settled = lock_.last_transaction(options_.boot_id);
+  const auto settled = lock_.last_transaction(session_);
   Error damaged;
   for (const TxId id : ids) {
     // Whoever noted this id under the same boot had completed it: what differs now is the user's.
@@ -139,14 +139,17 @@ Result<void> Recoverer::read_journals() {
                           "; nothing was touched, `galley doctor --repair` sets it aside",
                       ".galley/j/" + journal_name(id).str(), 0};
       report_.actions.push_back({Kind::kDamagedJournal, id, "", verdict.problem});
-    } else if (verdict.journal.applied_boot != options_.boot_id || options_.boot_id.empty() ||
+    } else if (!is_same_session(verdict.journal.applied_boot.value_or(""), session_) ||
                verdict.journal.is_aborted || is_mutant(Mutant::kRedoFinished)) {
       unfinished_.push_back(std::move(verdict));
-    } else if (verdict.journal.unflushed_boot == options_.boot_id) {
+    } else if (is_same_session(verdict.journal.unflushed_boot.value_or(""), session_)) {
       unflushed_.push_back(std::move(verdict));
     }
   }
   if (!damaged.reason.empty() && !options_.dry_run) return damaged;
+  for (const auto* verdicts : {&unfinished_, &unflushed_}) {
+    GALLEY_TRY(hold_to_rules(workspace_, state_, *verdicts, JournalTrust::kOwn));
+  }
   GALLEY_ASSIGN(const auto slots, state_.slots().list());
   for (const auto& entry : slots) {
     const auto id = TxId::from_hex(entry.name);
@@ -288,7 +291,8 @@ Result<void> Recoverer::make_missing_directory(const Fold& fold) {
   if (!at) return at.error();
   GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
   const bool has_set_group_id = (parent.mode & kSetGroupId) != 0;
-  GALLEY_ASSIGN(const RelPath slot, write_slot(slots, fold, nullptr, has_set_group_id));
+  GALLEY_ASSIGN(const RelPath slot, slots.write_whole(index_of(fold), fold.op->path, fold.target,
+                                                      nullptr, has_set_group_id));
   auto placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kNoReplace);
   if (!placed && is_unsupported(placed.error())) {
     placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kReplace);
@@ -302,14 +306,16 @@ Result<void> Recoverer::put_content(const Fold& fold) {
   if (wanted != FileKind::kRegular && wanted != FileKind::kSymlink) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
   GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
-  if (standing == Standing::kDone) return {};
+  if (standing == Standing::kDone) return fold.is_unflushed ? write_anew(fold) : Result<void>();
   if (standing == Standing::kForeign) {
     keep(fold);
     return {};
   }
-  // A torn inode may lack its owner and attributes too: that one is made anew.
+  // A torn inode may lack its owner and attributes too: that one is made anew. So is one that has
+  // other names, outside perhaps, which keep their mode.
   const bool is_whole =
-      fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn;
+      (fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn) &&
+      seen.stat.nlink <= 1;
   if (is_whole && seen.node.kind == wanted && seen.node.content == fold.target.node.content) {
     report(Kind::kSetMode, fold, "mode set");
     if (options_.dry_run) return {};
@@ -330,23 +336,6 @@ Result<Content> Recoverer::content_of(const Node& node) const {
   return read_blob(state_.root(), node.content);
 }
 
-/// Under another name until it is whole, so that a later run can tell it from a caught object.
-Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold, const Content& content,
-                                      bool has_set_group_id) const {
-  const RelPath writing = Slots::name(index_of(fold), Slots::kWritingSuffix);
-  GALLEY_TRY(remove_tree(slots.directory(), writing));
-  std::vector<std::string> unkept;
-  Slots::WriteOptions how;
-  // Its bytes must be there before its name is: the next run would not know a torn one as ours,
-  // because it is newer than the journal.
-  how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
-  how.has_set_group_id = has_set_group_id;
-  GALLEY_TRY(slots.write(writing, fold.op->path, fold.target, content, how, unkept));
-  GALLEY_ASSIGN(RelPath slot, slots.free_name(index_of(fold), fold.op->path));
-  GALLEY_TRY(slots.directory().rename(writing, slots.directory(), slot, RenameMode::kReplace));
-  return slot;
-}
-
 Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
   GALLEY_ASSIGN(const Content content, content_of(fold.target.node));
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
@@ -355,7 +344,7 @@ Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
     GALLEY_ASSIGN(slot, slots.caught(index_of(fold), fold.target));
   }
   if (!slot) {
-    GALLEY_ASSIGN(slot, write_slot(slots, fold, content));
+    GALLEY_ASSIGN(slot, slots.write_whole(index_of(fold), fold.op->path, fold.target, content));
   }
   return swap_in(fold, seen, slots, *slot);
 }
@@ -403,7 +392,7 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
 }
 
 Result<void> Recoverer::write_unflushed() {
-  const Folds folds = fold_journals(unflushed_, options_.boot_id);
+  const Folds folds = fold_journals(unflushed_, session_);
   OpenedDirectories opened;
   if (!options_.dry_run) GALLEY_TRY(opened.open(folds, view_));
   for (const auto& [path, fold] : folds) GALLEY_TRY(write_anew(fold));
@@ -412,10 +401,15 @@ Result<void> Recoverer::write_unflushed() {
 
 /// The tree was complete once: what is not as the journal says has been changed by the user since.
 Result<void> Recoverer::write_anew(const Fold& fold) {
-  if (!is_written_by_us(fold)) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
   GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
   if (standing != Standing::kDone) return {};
+  // A change of mode keeps the time of the last write, unless it broke a hard link.
+  const JournalSide& before = fold.op->before;
+  const bool is_broken_link = before.node.kind == FileKind::kRegular &&
+                              before.node.content == seen.node.content &&
+                              before.mtime_ns != seen.stat.mtime_ns;
+  if (!is_written_by_us(fold) && !is_broken_link) return {};
   report(Kind::kPut, fold, "written anew, because a flush of it may have failed");
   return options_.dry_run ? Result<void>() : put(fold, seen);
 }
@@ -445,7 +439,8 @@ Result<void> Recoverer::finish() {
     }
   }
   if (options_.dry_run) return {};
-  GALLEY_ASSIGN(const auto rescued, retire(workspace_, state_, lock_, finished, options_.boot_id));
+  GALLEY_ASSIGN(const auto rescued,
+                retire(workspace_, state_, lock_, finished, {session_, options_.audit}));
   for (const auto& note : rescued) {
     report_.actions.push_back({Kind::kRescue, TxId(), note.path, note.text});
   }
@@ -461,15 +456,14 @@ Result<void> Recoverer::note_applied(const JournalVerdict& verdict) {
                 state_.journals().open_file(journal_name(id), OpenMode::kReadWrite));
   JournalTrailer trailer(*file, verdict);
   for (const auto& note : notes_[id]) GALLEY_TRY(trailer.note(note));
-  return trailer.applied(options_.boot_id);
+  return trailer.applied(session_);
 }
 
 /// Only after the old tree is on the disk: without the journal nothing could tell it from the new.
 Result<void> Recoverer::forget_aborted(const JournalVerdict& verdict) {
   GALLEY_TRY(workspace_.sync_file_system());
   std::vector<JournalNote> rescued;
-  GALLEY_TRY(
-      sweep_slots(state_, verdict.journal, verdict.journal.boot != options_.boot_id, rescued));
+  GALLEY_TRY(sweep_slots(state_, verdict.journal, verdict.journal.boot != session_, rescued));
   for (const auto& note : rescued) {
     report_.actions.push_back({Kind::kRescue, verdict.journal.id, note.path, note.text});
   }

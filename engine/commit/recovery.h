@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/commit/audit_sink.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/writer_lock.h"
 
@@ -37,7 +38,8 @@ struct RecoveryReport {
 
 struct RecoveryOptions {
   bool dry_run = false;
-  std::string boot_id;  ///< of now
+  std::string boot_id;         ///< of now
+  AuditSink* audit = nullptr;  ///< gets the records of what is completed
 };
 
 /// Brings the workspace to the old or the new tree of every unfinished transaction: forward after
@@ -46,7 +48,7 @@ struct RecoveryOptions {
 ///
 /// What it does not recognise it leaves alone, or moves to rescue/ when it is in the way.
 /// Errors: kIo `journal.damaged`: a journal was committed and cannot be believed; nothing was
-/// touched.
+/// touched. kRefused `journal.forbidden`: one says what no commit may do (journal_rules.h).
 ///         Any other Error: run it again when the cause is gone.
 Result<RecoveryReport> recover(const Directory& workspace, const StateDirectory& state,
                                WriterLock& lock, const RecoveryOptions& options);

@@ -90,17 +90,20 @@ Result<bool> is_ours(const Fold& fold, const Location& caught, const Node& node)
 
 }  // namespace
 
-Folds fold_journals(const std::vector<JournalVerdict>& journals, const std::string& boot) {
+Folds fold_journals(const std::vector<JournalVerdict>& journals, const std::string& session) {
   Folds folds;
   for (const auto& verdict : journals) {
     const Journal& journal = verdict.journal;
+    const bool is_unflushed = is_same_session(journal.unflushed_boot.value_or(""), session) &&
+                              !is_mutant(Mutant::kUnflushedIsWritten);
     for (const auto& op : journal.ops) {
       Fold& fold = folds[op.path];
       fold.journal = &journal;
       fold.op = &op;
       fold.is_backward = journal.is_aborted && !is_mutant(Mutant::kAbortGoesForward);
       fold.target = fold.is_backward ? op.before : op.after;
-      fold.may_be_torn = fold.may_be_torn || journal.boot != boot || boot.empty();
+      fold.may_be_torn = fold.may_be_torn || journal.boot != session || session.empty();
+      fold.is_unflushed = fold.is_unflushed || is_unflushed;
       fold.known.push_back({op.before.node, op.before.mtime_ns, &journal, &op});
       fold.known.push_back({op.after.node, 0, &journal, &op});
       if (!op.renamed_from) continue;

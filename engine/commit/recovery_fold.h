@@ -15,9 +15,10 @@ namespace galley {
 struct Fold {
   const Journal* journal = nullptr;  ///< the last one that names the path
   const JournalOp* op = nullptr;
-  JournalSide target;        ///< what the path has to hold
-  bool is_backward = false;  ///< that journal was aborted
-  bool may_be_torn = false;  ///< power was lost since it was written
+  JournalSide target;         ///< what the path has to hold
+  bool is_backward = false;   ///< that journal was aborted
+  bool may_be_torn = false;   ///< power was lost, or may have been, since it was written
+  bool is_unflushed = false;  ///< a flush of it failed: the page cache may not be on the disk
   struct Image {
     Node node;
     int64_t mtime_ns = 0;  ///< of an old object, 0 for ours
@@ -31,7 +32,7 @@ using Folds = std::map<RelPath, Fold>;
 
 /// Folds journals in ascending order.
 [[nodiscard]] Folds fold_journals(const std::vector<JournalVerdict>& journals,
-                                  const std::string& boot);
+                                  const std::string& session);
 
 /// What stands at a path now.
 struct Seen {

@@ -61,7 +61,8 @@ Result<void> sync_tree(const Directory& workspace, const std::vector<JournalVerd
 
 /// In the page cache is enough: after a reboot recovery looks at every path anyway.
 Result<void> mark_unflushed(const StateDirectory& state, WriterLock& lock,
-                            const std::string& boot) {
+                            const std::string& session) {
+  if (is_mutant(Mutant::kNoUnflushedMark)) return {};
   GALLEY_TRY(lock.forget_last());
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   for (const TxId id : ids) {
@@ -69,41 +70,55 @@ Result<void> mark_unflushed(const StateDirectory& state, WriterLock& lock,
     if (verdict.state != JournalState::kCommitted) continue;
     GALLEY_ASSIGN(const auto file,
                   state.journals().open_file(journal_name(id), OpenMode::kReadWrite));
-    GALLEY_TRY(JournalTrailer(*file, verdict).unflushed(boot));
+    GALLEY_TRY(JournalTrailer(*file, verdict).unflushed(session));
   }
   return {};
+}
+
+/// From here on the history alone has these records: what the audit log lacks is put there first.
+bool are_on_record(const std::vector<JournalVerdict>& verdicts, AuditSink* audit) {
+  if (audit == nullptr || is_mutant(Mutant::kRetireUnrecorded)) return true;
+  std::vector<std::string> records;
+  for (const auto& verdict : verdicts) {
+    const auto& own = verdict.journal.meta.audit;
+    records.insert(records.end(), own.begin(), own.end());
+  }
+  return records.empty() || audit->settle(records);
 }
 
 }  // namespace
 
 Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
                                         WriterLock& lock, const std::vector<TxId>& ids,
-                                        const std::string& boot) {
+                                        const RetireOptions& options) {
+  const std::string& session = options.session;
   std::vector<JournalNote> all;
   std::vector<JournalVerdict> verdicts;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(JournalVerdict verdict,
                   read_journal(state, state.journals(), id, ImageUse::kSkip));
-    const bool awaits_recovery = verdict.journal.unflushed_boot == boot;
+    const auto& unflushed = verdict.journal.unflushed_boot;
+    const bool awaits_recovery = unflushed && is_same_session(*unflushed, session);
     if (verdict.state != JournalState::kCommitted || awaits_recovery) continue;
     verdicts.push_back(std::move(verdict));
   }
-  if (verdicts.empty()) return all;
+  if (verdicts.empty() || !are_on_record(verdicts, options.audit)) return all;
   // Afterwards nothing could repair a tree that a power cut tore.
   const auto synced =
       is_mutant(Mutant::kRetireBeforeSync) ? Result<void>() : sync_tree(workspace, verdicts);
   if (!synced) {
-    GALLEY_TRY(mark_unflushed(state, lock, boot));
+    GALLEY_TRY(mark_unflushed(state, lock, session));
     return synced.error();
   }
   for (auto& verdict : verdicts) {
     const TxId id = verdict.journal.id;
-    if (verdict.journal.boot != boot) {  // an inode may be torn: only the contents tell
+    const bool may_be_torn = verdict.journal.boot != session;
+    if (may_be_torn) {  // only its contents tell whether it is torn
       GALLEY_ASSIGN(verdict, read_journal(state, state.journals(), id));
       if (verdict.state != JournalState::kCommitted) continue;
     }
     std::vector<JournalNote> notes;
-    GALLEY_TRY(sweep_slots(state, verdict.journal, verdict.journal.boot != boot, notes));
+    GALLEY_TRY(sweep_slots(state, verdict.journal, may_be_torn, notes));
     if (!notes.empty()) {
       GALLEY_ASSIGN(const auto file,
                     state.journals().open_file(journal_name(id), OpenMode::kReadWrite));
@@ -119,7 +134,7 @@ Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateD
 
 Result<std::vector<JournalNote>> retire_due(const Directory& workspace, const StateDirectory& state,
                                             WriterLock& lock, const Clock& clock,
-                                            const std::string& boot) {
+                                            const RetireOptions& options) {
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   const int64_t window = std::chrono::nanoseconds(kLateWriterWindow).count();
   const int64_t now = clock.wall_ns();
@@ -131,12 +146,12 @@ Result<std::vector<JournalNote>> retire_due(const Directory& workspace, const St
     if (now - stat.mtime_ns > window) due.push_back(id);
   }
   const bool is_too_much = ids.size() > kMaxPendingJournals || bytes > kMaxPendingBytes;
-  return retire(workspace, state, lock, is_too_much ? ids : due, boot);
+  return retire(workspace, state, lock, is_too_much ? ids : due, options);
 }
 
 Result<TxId> last_transaction(const StateDirectory& state, const WriterLock& lock,
-                              const std::string& boot) {
-  if (const auto noted = lock.last_transaction(boot)) return *noted;
+                              const std::string& session) {
+  if (const auto noted = lock.last_transaction(session)) return *noted;
   GALLEY_ASSIGN(const auto pending, journal_ids(state.journals()));
   GALLEY_ASSIGN(const auto retired, journal_ids(state.undo()));
   TxId last;

@@ -174,20 +174,30 @@ Result<void> Stage::remove(const StateDirectory& state, Stage stage) {
   return {};
 }
 
-Result<uint64_t> tree_bytes(const Directory& directory) {
-  GALLEY_ASSIGN(const auto entries, directory.list());
+uint64_t tree_bytes(const Directory& directory) {
   uint64_t bytes = 0;
-  for (const auto& entry : entries) {
-    const auto name = RelPath::parse(entry.name);
-    if (!name) continue;
-    if (entry.kind == FileKind::kDirectory) {
-      const auto child = directory.open_directory(*name);
-      if (!child) continue;  // went away, or not ours to read
-      GALLEY_ASSIGN(const uint64_t below, tree_bytes(**child));
-      bytes += below;
-    } else {
-      GALLEY_ASSIGN(const FileStat stat, directory.stat(*name));
-      bytes += stat.size;
+  std::vector<RelPath> waiting = {RelPath::root()};
+  while (!waiting.empty()) {
+    const RelPath folder = std::move(waiting.back());
+    waiting.pop_back();
+    std::unique_ptr<Directory> owned;
+    if (!folder.is_root()) {
+      auto opened = directory.open_directory(folder);
+      if (!opened) continue;  // went away, or not ours to read
+      owned = std::move(*opened);
+    }
+    const Directory& at = owned ? *owned : directory;
+    const auto entries = at.list();
+    if (!entries) continue;
+    for (const auto& entry : *entries) {
+      const auto name = RelPath::parse(entry.name);
+      const auto path = name ? folder.join(*name) : name;
+      if (!path) continue;  // deeper than any path that Galley made
+      if (entry.kind == FileKind::kDirectory) {
+        waiting.push_back(*path);
+      } else if (const auto stat = at.stat(*name)) {
+        bytes += stat->size;
+      }
     }
   }
   return bytes;
@@ -208,12 +218,11 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     info.id = entry.name;
     GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
     info.mtime_ns = stat.mtime_ns;
-    GALLEY_ASSIGN(info.bytes, tree_bytes(**directory));
+    info.bytes = tree_bytes(**directory);
     const auto pool = pool_of(**directory, entry.name);
     if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {
       const auto contents = state.root().open_directory(pool_path(*pool));
-      const auto bytes = contents ? tree_bytes(**contents) : Result<uint64_t>(0);
-      info.bytes += bytes ? *bytes : 0;
+      info.bytes += contents ? tree_bytes(**contents) : 0;
     }
     const auto owner = (*directory)->open_file(known("owner"), OpenMode::kReadWrite);
     if (owner) {

@@ -61,7 +61,8 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state);
 /// `contents/`. They stay so: only a stage that refers to contents can be forked.
 Result<std::vector<std::string>> unused_contents(const StateDirectory& state);
 
-/// Bytes of all regular files below a directory, links not followed.
-Result<uint64_t> tree_bytes(const Directory& directory);
+/// Bytes of all files below a directory, links not followed. What went away meanwhile or cannot be
+/// read (a command that was killed leaves a directory of mode 000) is left out.
+uint64_t tree_bytes(const Directory& directory);
 
 }  // namespace galley

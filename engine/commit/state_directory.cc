@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 
 #include "base/check.h"
-#include "base/hex.h"
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal_format.h"
-#include "engine/commit/leftovers.h"
+#include "engine/commit/mutant.h"
+#include "engine/commit/state_format.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/owner.h"
 
 namespace galley {
 namespace {
@@ -21,56 +21,13 @@ namespace {
 constexpr uint32_t kPrivateDirectory = 0700;
 constexpr uint32_t kPrivateFile = 0600;
 constexpr uint64_t kMaxFormatBytes = 4096;
-constexpr std::string_view kFormatPrefix = "galley 1 ";
 constexpr std::string_view kJournalSuffix = ".j";
-constexpr size_t kUuidText = 36;
+constexpr uint32_t kOthersBits = 077;
 
 RelPath known(std::string_view text) {
   auto path = RelPath::parse(text);
   GALLEY_CHECK(path.has_value());
   return std::move(*path);
-}
-
-/// RFC 4122 version 4.
-WorkspaceId random_workspace_id() {
-  WorkspaceId id{};
-  std::random_device random;
-  for (auto& byte : id) byte = static_cast<uint8_t>(random());
-  constexpr uint8_t kLow = 0x0f;
-  constexpr uint8_t kVersion = 0x40;
-  constexpr uint8_t kVariantLow = 0x3f;
-  constexpr uint8_t kVariant = 0x80;
-  id[6] = static_cast<uint8_t>((id[6] & kLow) | kVersion);
-  id[8] = static_cast<uint8_t>((id[8] & kVariantLow) | kVariant);
-  return id;
-}
-
-bool has_dash_before(size_t byte) { return byte == 4 || byte == 6 || byte == 8 || byte == 10; }
-
-std::string uuid_text(const WorkspaceId& id) {
-  std::string text;
-  for (size_t i = 0; i < id.size(); ++i) {
-    if (has_dash_before(i)) text.push_back('-');
-    append_hex(text, id[i]);
-  }
-  return text;
-}
-
-std::optional<WorkspaceId> parse_uuid(std::string_view text) {
-  if (text.size() != kUuidText) return {};
-  WorkspaceId id{};
-  size_t at = 0;
-  for (size_t i = 0; i < id.size(); ++i) {
-    if (has_dash_before(i) && text[at++] != '-') return {};
-    unsigned value = 0;
-    for (int digit = 0; digit < 2; ++digit) {
-      const size_t found = kHexDigits.find(text[at++]);
-      if (found == std::string_view::npos) return {};
-      value = value << 4U | static_cast<unsigned>(found);
-    }
-    id[i] = static_cast<uint8_t>(value);
-  }
-  return id;
 }
 
 Result<void> write_new_file(const Directory& directory, const RelPath& name,
@@ -80,106 +37,152 @@ Result<void> write_new_file(const Directory& directory, const RelPath& name,
   return file->sync();
 }
 
-/// Two processes may do this at once: the first `format` to appear is everybody's.
+/// Two processes may do this at once: the first `format` to appear is everybody's. Until all of it
+/// is on the disk `format` has a second name, by which others see that it may not be.
 Result<void> create_parts(const Directory& workspace, const Directory& root) {
   // A default ACL of the workspace would leak into every slot made here.
   GALLEY_TRY(root.remove_attribute(RelPath::root(), "system.posix_acl_default"));
   for (const auto* name : {"j", "undo", "slot", "wait"}) {
     GALLEY_TRY(make_directories(root, known(name), kPrivateDirectory));
   }
-  const std::string unique = uuid_text(random_workspace_id());
-  const auto put = [&](std::string_view name, std::string_view content) -> Result<void> {
-    const RelPath temporary = known(std::string(name) + "." + unique);
-    GALLEY_TRY(write_new_file(root, temporary, content));
-    // A link, unlike a rename, never replaces what another process put there first.
-    auto linked = root.make_hard_link(temporary, root, known(name));
-    GALLEY_TRY(root.remove_file(temporary));
-    if (!linked && linked.error().os_error != EEXIST) return linked;
-    return {};
-  };
-  GALLEY_TRY(put(".gitignore", "*\n"));
-  GALLEY_TRY(put("format", std::string(kFormatPrefix) + unique + "\n"));
+  GALLEY_ASSIGN(const FileStat folder, root.stat(RelPath::root()));
+  StateFormat format{random_workspace_id()};
+  GALLEY_TRY(bind_to_folder(format, folder));
+  const std::string unique = "." + uuid_text(format.id);
+  const RelPath ignore = known(".gitignore" + unique);
+  GALLEY_TRY(write_new_file(root, ignore, "*\n"));
+  GALLEY_TRY(root.rename(ignore, root, known(".gitignore"), RenameMode::kReplace));
+  const RelPath second = known("format" + unique);
+  GALLEY_TRY(write_new_file(root, second, format.text()));
+  // A link, unlike a rename, never replaces what another process put there first.
+  auto linked = root.make_hard_link(second, root, known("format"));
+  if (!linked && linked.error().os_error != EEXIST) return linked;
+  if (!linked) return root.remove_file(second);
   GALLEY_TRY(root.sync());
-  return workspace.sync();
+  GALLEY_TRY(workspace.sync());
+  auto removed = root.remove_file(second);
+  if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
+  return {};
 }
 
-Result<std::unique_ptr<Directory>> open_root(const Directory& workspace) {
-  auto root = workspace.open_directory(known(StateDirectory::kName));
-  if (root || root.error().kind == ErrorKind::kNotFound) return root;
-  if (root.error().os_error != ENOTDIR && root.error().os_error != ELOOP) return root;
-  return fail(ErrorKind::kRefused, "state.not_a_directory",
-              "'.galley' is there but is not a directory; move it away, Galley keeps its state in "
-              "that place",
+/// Its maker died, or is at work, between the first name of `format` and the flushes.
+Result<void> finish_creation(const Directory& workspace, const Directory& root) {
+  GALLEY_TRY(root.sync());
+  GALLEY_TRY(workspace.sync());
+  GALLEY_ASSIGN(const FileStat format, root.stat(known("format")));
+  GALLEY_ASSIGN(const auto entries, root.list());
+  for (const auto& entry : entries) {
+    if (!entry.name.starts_with("format.")) continue;
+    GALLEY_ASSIGN(const FileStat second, root.stat(known(entry.name)));
+    if (second.inode != format.inode) continue;
+    auto removed = root.remove_file(known(entry.name));
+    if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
+  }
+  return {};
+}
+
+/// What has the name `.galley`.
+struct FoundState {
+  std::unique_ptr<Directory> root;    ///< null: nothing has it, or something that is no directory
+  std::optional<StateFormat> format;  ///< of a state that is complete
+  bool is_flushed = true;             ///< false: see finish_creation
+  std::string doubt;                  ///< why it is not believed; empty when it is
+  std::string obstacle;               ///< why nobody could believe it as it is
+};
+
+/// Why the folder itself cannot be Galley's: what a person has to mend by hand.
+Result<std::string> obstacle_of(const Directory& workspace, const FileStat& folder) {
+  if (!is_own_user(folder.uid)) {
+    return "it belongs to another user (id " + std::to_string(folder.uid) + ")";
+  }
+  GALLEY_ASSIGN(const FileStat top, workspace.stat(RelPath::root()));
+  if (top.mount != folder.mount || top.device != folder.device) {
+    return std::string("it lies on another mount than the workspace");
+  }
+  return std::string();
+}
+
+/// Whether this is what a creation leaves that was cut short before there was a `format`.
+Result<bool> is_begun(const Directory& root) {
+  GALLEY_ASSIGN(const auto entries, root.list());
+  for (const auto& entry : entries) {
+    const bool is_note = entry.kind == FileKind::kRegular &&
+                         (entry.name.starts_with(".gitignore") || entry.name.starts_with("format"));
+    if (is_note) continue;
+    const bool is_part =
+        entry.kind == FileKind::kDirectory &&
+        (entry.name == "j" || entry.name == "undo" || entry.name == "slot" || entry.name == "wait");
+    if (!is_part) return false;
+    GALLEY_ASSIGN(const auto part, root.open_directory(known(entry.name)));
+    GALLEY_ASSIGN(const auto below, part->list());
+    if (!below.empty()) return false;
+  }
+  return true;
+}
+
+/// Reads `format`: false when there is none.
+Result<bool> read_format(FoundState& found, const FileStat& folder) {
+  auto file = found.root->open_file(known("format"), OpenMode::kRead);
+  if (!file && file.error().kind == ErrorKind::kNotFound) return false;
+  if (!file && file.error().kind == ErrorKind::kRefused) {
+    found.doubt = "its 'format' is no regular file";
+    return true;
+  }
+  if (!file) return file.error();
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+  GALLEY_ASSIGN(const std::string text, (*file)->read_at(0, kMaxFormatBytes));
+  found.is_flushed = stat.nlink == 1;
+  found.format = StateFormat::parse(text);
+  if (is_newer_format(text)) {
+    found.doubt = found.obstacle = "it is of a newer Galley";
+  } else if (!found.format) {
+    found.doubt = "its 'format' is damaged";
+  } else if (found.format->inode == 0) {
+    found.doubt = "it is of an earlier Galley, which did not note where it was made";
+  } else {
+    GALLEY_ASSIGN(const bool is_ours, was_made_here(*found.format, folder));
+    if (!is_ours) found.doubt = "it was not made here: it is a copy, or came with the files";
+  }
+  return true;
+}
+
+/// Looks at `.galley` and believes nothing.
+Result<FoundState> look_at_state(const Directory& workspace) {
+  FoundState found;
+  GALLEY_ASSIGN(const FileStat folder, workspace.stat(known(StateDirectory::kName)));
+  if (folder.kind == FileKind::kAbsent) return found;
+  if (folder.kind != FileKind::kDirectory) {
+    found.doubt = found.obstacle = "it is not a directory";
+    return found;
+  }
+  GALLEY_ASSIGN(found.obstacle, obstacle_of(workspace, folder));
+  found.doubt = found.obstacle;
+  if (!found.obstacle.empty()) return found;
+  GALLEY_ASSIGN(found.root, workspace.open_directory(known(StateDirectory::kName)));
+  GALLEY_ASSIGN(bool is_complete, read_format(found, folder));
+  if (!is_complete) {
+    GALLEY_ASSIGN(const bool is_ours, is_begun(*found.root));
+    // Another process may have completed it in between.
+    if (!is_ours) {
+      GALLEY_ASSIGN(is_complete, read_format(found, folder));
+    }
+    if (!is_ours && !is_complete) found.doubt = "it has no 'format' and yet holds something";
+  }
+  if (found.doubt.empty() && (folder.mode & kOthersBits) != 0) {
+    found.doubt = "others may enter it, its mode is not 0700";
+  }
+  return found;
+}
+
+tl::unexpected<Error> not_believed(const FoundState& found) {
+  return fail(ErrorKind::kRefused, "state.not_believed",
+              "'.galley' is not believed, and nothing of it is used: " + found.doubt + "; " +
+                  (found.obstacle.empty()
+                       ? "`galley doctor` tells more, `galley recover --adopt` shows what is in "
+                         "it and takes it over, or move it away"
+                       : "`galley doctor` tells more; move it away"),
               ".galley");
 }
-
-Result<std::optional<std::string>> read_format(const Directory& root) {
-  auto format = read_file(root, known("format"), kMaxFormatBytes);
-  if (format) return std::optional<std::string>(std::move(*format));
-  if (format.error().kind == ErrorKind::kNotFound) return std::optional<std::string>();
-  return format.error();
-}
-
-std::optional<WorkspaceId> parse_format(std::string_view format) {
-  if (!format.starts_with(kFormatPrefix) || !format.ends_with('\n')) return std::nullopt;
-  format.remove_prefix(kFormatPrefix.size());
-  format.remove_suffix(1);
-  return parse_uuid(format);
-}
-
-tl::unexpected<Error> version_error() {
-  return fail(ErrorKind::kRefused, "state.version",
-              "'.galley/format' is damaged or from a newer Galley; a damaged one is mended by: "
-              "galley doctor --repair",
-              ".galley/format");
-}
-
-}  // namespace
-
-Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> root,
-                                                  std::string_view format) {
-  StateDirectory state;
-  const auto id = parse_format(format);
-  if (!id) return version_error();
-  state.workspace_id_ = *id;
-  state.root_ = std::move(root);
-  // Their absence means that something removed them: an empty one has nothing to recover.
-  const auto open_or_make = [&](std::string_view name) -> Result<std::unique_ptr<Directory>> {
-    auto opened = state.root_->open_directory(known(name));
-    if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
-    GALLEY_TRY(make_directories(*state.root_, known(name), kPrivateDirectory));
-    return state.root_->open_directory(known(name));
-  };
-  GALLEY_ASSIGN(state.journals_, open_or_make("j"));
-  GALLEY_ASSIGN(state.undo_, open_or_make("undo"));
-  GALLEY_ASSIGN(state.slots_, open_or_make("slot"));
-  return state;
-}
-
-Result<std::optional<StateDirectory>> StateDirectory::open(const Directory& workspace) {
-  auto root = open_root(workspace);
-  if (!root && root.error().kind == ErrorKind::kNotFound) return std::optional<StateDirectory>();
-  if (!root) return root.error();
-  GALLEY_ASSIGN(const auto format, read_format(**root));
-  if (!format) return std::optional<StateDirectory>();
-  GALLEY_ASSIGN(auto state, open_parts(std::move(*root), *format));
-  return std::optional<StateDirectory>(std::move(state));
-}
-
-Result<StateDirectory> StateDirectory::open_or_create(const Directory& workspace) {
-  auto made = workspace.make_directory(known(kName), kPrivateDirectory);
-  if (!made && made.error().os_error != EEXIST) return made.error();
-  GALLEY_ASSIGN(auto root, open_root(workspace));
-  GALLEY_ASSIGN(auto format, read_format(*root));
-  if (!format) {
-    GALLEY_TRY(create_parts(workspace, *root));
-    GALLEY_ASSIGN(format, read_format(*root));
-    if (!format) return os_error(ENOENT, "cannot make", ".galley/format");
-  }
-  return open_parts(std::move(root), *format);
-}
-
-namespace {
 
 /// The workspace that the header of a journal names; none when the header is not whole.
 std::optional<WorkspaceId> workspace_of_journal(const Directory& directory, const RelPath& name) {
@@ -202,41 +205,102 @@ std::optional<WorkspaceId> workspace_of_journal(const Directory& directory, cons
 }
 
 /// Every journal names its workspace: the id that was in a damaged `format`.
-Result<std::optional<WorkspaceId>> workspace_of_journals(const Directory& root) {
+Result<WorkspaceId> workspace_of_journals(const Directory& root) {
   for (const auto* name : {"j", "undo"}) {
     const auto directory = root.open_directory(known(name));
     if (!directory) continue;
     GALLEY_ASSIGN(const auto ids, journal_ids(**directory));
     for (auto tx = ids.rbegin(); tx != ids.rend(); ++tx) {
-      if (auto id = workspace_of_journal(**directory, journal_name(*tx))) return id;
+      if (auto id = workspace_of_journal(**directory, journal_name(*tx))) return *id;
     }
   }
-  return std::optional<WorkspaceId>();
+  return random_workspace_id();
 }
 
 }  // namespace
 
-Result<bool> repair_format(const Directory& workspace) {
-  auto root = open_root(workspace);
-  if (!root && root.error().kind == ErrorKind::kNotFound) return false;
-  if (!root) return root.error();
-  GALLEY_ASSIGN(const auto format, read_format(**root));
-  if (!format || parse_format(*format)) return false;
-  constexpr std::string_view kAnyFormat = "galley ";
-  const bool is_newer = format->starts_with(kAnyFormat) && !format->starts_with(kFormatPrefix) &&
-                        format->size() > kAnyFormat.size() && (*format)[kAnyFormat.size()] >= '2' &&
-                        (*format)[kAnyFormat.size()] <= '9';
-  if (is_newer) return version_error();
-  GALLEY_ASSIGN(auto id, workspace_of_journals(**root));
-  if (!id) id = random_workspace_id();
+Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> root,
+                                                  const WorkspaceId& id, MissingPart missing) {
+  StateDirectory state;
+  state.workspace_id_ = id;
+  state.root_ = std::move(root);
+  GALLEY_ASSIGN(const FileStat stat, state.root_->stat(RelPath::root()));
+  state.mount_ = stat.mount;
+  const auto open = [&](std::string_view name) -> Result<std::unique_ptr<Directory>> {
+    auto opened = state.root_->open_directory(known(name));
+    if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
+    if (missing == MissingPart::kRefuse) {
+      return fail(ErrorKind::kRefused, "state.not_adoptable",
+                  "'.galley' has no '" + std::string(name) +
+                      "', so there is nothing whole to take over; move it away",
+                  ".galley");
+    }
+    // Something removed it: an empty one has nothing to recover.
+    GALLEY_TRY(make_directories(*state.root_, known(name), kPrivateDirectory));
+    return state.root_->open_directory(known(name));
+  };
+  GALLEY_ASSIGN(state.journals_, open("j"));
+  GALLEY_ASSIGN(state.undo_, open("undo"));
+  GALLEY_ASSIGN(state.slots_, open("slot"));
+  return state;
+}
+
+Result<std::optional<StateDirectory>> StateDirectory::open(const Directory& workspace) {
+  GALLEY_ASSIGN(FoundState found, look_at_state(workspace));
+  if (!found.doubt.empty()) return not_believed(found);
+  if (!found.format) return std::optional<StateDirectory>();
+  if (!found.is_flushed) GALLEY_TRY(finish_creation(workspace, *found.root));
+  GALLEY_ASSIGN(auto state,
+                open_parts(std::move(found.root), found.format->id, MissingPart::kMake));
+  return std::optional<StateDirectory>(std::move(state));
+}
+
+Result<StateDirectory> StateDirectory::open_or_create(const Directory& workspace) {
+  GALLEY_ASSIGN(auto there, open(workspace));
+  if (there) return std::move(*there);
+  auto made = workspace.make_directory(known(kName), kPrivateDirectory);
+  if (!made && made.error().os_error != EEXIST) return made.error();
+  GALLEY_ASSIGN(const FoundState begun, look_at_state(workspace));
+  if (!begun.doubt.empty()) return not_believed(begun);
+  if (begun.root != nullptr && !begun.format) GALLEY_TRY(create_parts(workspace, *begun.root));
+  GALLEY_ASSIGN(there, open(workspace));
+  if (!there) return os_error(ENOENT, "cannot make", ".galley/format");
+  return std::move(*there);
+}
+
+Result<StateDirectory> StateDirectory::open_foreign(const Directory& workspace) {
+  GALLEY_ASSIGN(FoundState found, look_at_state(workspace));
+  if (!found.obstacle.empty()) {
+    return fail(
+        ErrorKind::kRefused, "state.not_adoptable",
+        "'.galley' cannot be taken over: " + found.obstacle + "; mend that, or move it away",
+        ".galley");
+  }
+  if (found.doubt.empty()) {
+    return fail(ErrorKind::kNotFound, "state.nothing_to_adopt",
+                "there is no '.galley' here that is not believed", ".galley");
+  }
+  WorkspaceId id{};
+  if (found.format) {
+    id = found.format->id;
+  } else {
+    GALLEY_ASSIGN(id, workspace_of_journals(*found.root));
+  }
+  return open_parts(std::move(found.root), id, MissingPart::kRefuse);
+}
+
+Result<void> StateDirectory::adopt(const Directory& workspace) {
+  GALLEY_TRY(root_->set_mode(RelPath::root(), kPrivateDirectory));
+  GALLEY_ASSIGN(const FileStat folder, root_->stat(RelPath::root()));
+  StateFormat format{workspace_id_};
+  GALLEY_TRY(bind_to_folder(format, folder));
   const RelPath fresh = known("format.new");
-  GALLEY_ASSIGN(const auto file, (*root)->open_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
-  GALLEY_TRY(file->truncate(0));
-  GALLEY_TRY(file->write_at(0, std::string(kFormatPrefix) + uuid_text(*id) + "\n"));
-  GALLEY_TRY(file->sync());
-  GALLEY_TRY((*root)->rename(fresh, **root, known("format"), RenameMode::kReplace));
-  GALLEY_TRY((*root)->sync());
-  return true;
+  auto removed = root_->remove_file(fresh);
+  if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
+  GALLEY_TRY(write_new_file(*root_, fresh, format.text()));
+  GALLEY_TRY(root_->rename(fresh, *root_, known("format"), RenameMode::kReplace));
+  GALLEY_TRY(root_->sync());
+  return workspace.sync();
 }
 
 RelPath journal_name(TxId id) { return known(id.hex() + std::string(kJournalSuffix)); }
@@ -286,6 +350,51 @@ std::string current_boot_id() {
     return std::move(*text);
   }();
   return boot;
+}
+
+namespace {
+
+constexpr char kSessionSeparator = '@';
+
+/// Empty where the system does not tell.
+const std::string& mount_namespace() {
+  static const std::string name = [] {
+    const auto directory = open_disk_directory("/proc/self/ns");
+    if (!directory) return std::string();
+    return (*directory)->read_link(known("mnt")).value_or(std::string());
+  }();
+  return name;
+}
+
+struct SessionParts {
+  std::string_view boot;
+  std::string_view mount;
+  std::string_view name_space;
+};
+
+/// A boot id alone is what an older Galley noted.
+SessionParts parts_of(std::string_view session) {
+  const size_t last = session.rfind(kSessionSeparator);
+  const size_t middle = last == 0 ? last : session.rfind(kSessionSeparator, last - 1);
+  if (last == std::string_view::npos || middle == std::string_view::npos) return {session, {}, {}};
+  return {session.substr(0, middle), session.substr(middle + 1, last - middle - 1),
+          session.substr(last + 1)};
+}
+
+}  // namespace
+
+std::string StateDirectory::session(const std::string& boot) const {
+  if (boot.empty() || mount_ == 0 || is_mutant(Mutant::kForgetMount)) return boot;
+  return boot + kSessionSeparator + std::to_string(mount_) + kSessionSeparator + mount_namespace();
+}
+
+bool is_same_session(std::string_view noted, std::string_view now) {
+  if (noted.empty() || now.empty()) return false;
+  const SessionParts then = parts_of(noted);
+  const SessionParts here = parts_of(now);
+  if (then.boot != here.boot) return false;
+  if (then.mount.empty() || here.mount.empty()) return true;
+  return then.mount == here.mount || then.name_space != here.name_space;
 }
 
 }  // namespace galley

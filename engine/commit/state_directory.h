@@ -13,7 +13,7 @@ namespace galley {
 
 /// The `.galley` directory at the root of a workspace: journals, history, slots and stages.
 ///
-///     format               "galley 1 <workspace id>"
+///     format               whose state this is (state_format.h)
 ///     lock, wait/          the writer lock and its queue (writer_lock.h)
 ///     j/<tx>.j             journals committed and not yet retired
 ///     undo/<tx>.j          retired journals: the history
@@ -23,9 +23,14 @@ namespace galley {
 ///     contents/<sid>/      what is staged, shared by a stage and its forks (stage.h)
 ///     rescue/, quarantine/ foreign bytes moved aside, journals that cannot be believed
 ///
+/// It is believed only if it was made here, by this user, for this user alone: a real directory on
+/// the mount of the workspace, the user's own, out of reach for others, and named by its `format`.
+/// Whatever else has that name is a copy, or came with the files: nothing in it is read or written.
+///
+/// Invariant: an object of this class is believed, or a person is asked about it (open_foreign).
 /// Ownership: owns the descriptors it opened; borrows nothing.
 /// Threads:   safe to share; the writer lock orders writers.
-/// Errors:    kRefused `state.not_a_directory`, `state.version`; kIo.
+/// Errors:    kRefused `state.not_believed`; kIo.
 class StateDirectory {
  public:
   static constexpr std::string_view kName = ".galley";
@@ -34,8 +39,16 @@ class StateDirectory {
   static Result<std::optional<StateDirectory>> open(const Directory& workspace);
   /// Makes what is missing, durably.
   static Result<StateDirectory> open_or_create(const Directory& workspace);
+  /// Opens one that is not believed, for a person to decide about. Writes nothing.
+  /// Errors: kRefused `state.not_adoptable`, which says what has to be mended by hand first;
+  ///         kNotFound `state.nothing_to_adopt`.
+  static Result<StateDirectory> open_foreign(const Directory& workspace);
+  /// Believes it from now on: writes a `format` that names its folder.
+  Result<void> adopt(const Directory& workspace);
 
   [[nodiscard]] const WorkspaceId& workspace_id() const { return workspace_id_; }
+  /// What unsynced data outlives a process in: this boot (empty stays empty), and this mount.
+  [[nodiscard]] std::string session(const std::string& boot) const;
   /// `.galley` itself.
   [[nodiscard]] const Directory& root() const { return *root_; }
   [[nodiscard]] const Directory& journals() const { return *journals_; }
@@ -44,10 +57,12 @@ class StateDirectory {
 
  private:
   StateDirectory() = default;
-  static Result<StateDirectory> open_parts(std::unique_ptr<Directory> root,
-                                           std::string_view format);
+  enum class MissingPart : uint8_t { kMake, kRefuse };
+  static Result<StateDirectory> open_parts(std::unique_ptr<Directory> root, const WorkspaceId& id,
+                                           MissingPart missing);
 
   WorkspaceId workspace_id_{};
+  uint64_t mount_ = 0;
   std::unique_ptr<Directory> root_;
   std::unique_ptr<Directory> journals_;
   std::unique_ptr<Directory> undo_;
@@ -65,5 +80,10 @@ Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory
 /// The id of this boot of the machine; GALLEY_BOOT_ID stands in for it when set (tests). Empty
 /// where the system does not tell, which is never equal to a boot.
 [[nodiscard]] std::string current_boot_id();
+
+/// Whether what was noted in one session still is in the page cache now. A mount of another mount
+/// namespace (a container's) may be of the same file system, and is taken for it; so is what an
+/// older Galley noted, which knew of boots only.
+[[nodiscard]] bool is_same_session(std::string_view noted, std::string_view now);
 
 }  // namespace galley

@@ -164,14 +164,15 @@ Result<void> WriterLock::write_text() {
   return file_->write_at(0, std::string_view(text).substr(0, kLockTextBytes));
 }
 
-std::optional<TxId> WriterLock::last_transaction(const std::string& boot) const {
+std::optional<TxId> WriterLock::last_transaction(const std::string& session) const {
   const size_t space = last_.find(' ');
-  if (boot.empty() || space == std::string::npos || last_.substr(space + 1) != boot) return {};
+  if (space == std::string::npos) return {};
+  if (!is_same_session(std::string_view(last_).substr(space + 1), session)) return {};
   return TxId::from_hex(std::string_view(last_).substr(0, space));
 }
 
-void WriterLock::remember(TxId last, const std::string& boot) {
-  last_ = last.hex() + " " + boot;
+void WriterLock::remember(TxId last, const std::string& session) {
+  last_ = last.hex() + " " + session;
   static_cast<void>(write_text());  // as a hint only
 }
 

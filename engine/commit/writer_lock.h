@@ -25,11 +25,11 @@ class WriterLock {
   static Result<WriterLock> take(const StateDirectory& state, const Clock& clock,
                                  std::chrono::milliseconds timeout);
 
-  /// The id of the last transaction, when the holder before us noted it under this boot; only a
+  /// The id of the last transaction, when the holder before us noted it in this session; only a
   /// hint that saves listing the history.
-  [[nodiscard]] std::optional<TxId> last_transaction(const std::string& boot) const;
+  [[nodiscard]] std::optional<TxId> last_transaction(const std::string& session) const;
   /// Notes it for the next holder; a failure only costs that one a listing.
-  void remember(TxId last, const std::string& boot);
+  void remember(TxId last, const std::string& session);
   /// Takes the note back: the next holder reads every journal again.
   Result<void> forget_last();
 

@@ -9,8 +9,9 @@ namespace galley {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5'000;
-constexpr int kStepsBetweenLooks = 10'000;
+constexpr int kStepsBetweenLooks = 10;  // one may call a function on megabytes
 constexpr int kMaxValueBytes = 16 << 20;
+constexpr int kMaxPatternBytes = 256;  // of LIKE and GLOB: one comparison is one step
 constexpr int kMaxExpressionDepth = 100;
 constexpr int kMaxCompound = 50;
 
@@ -53,8 +54,13 @@ class QueryMode {
   QueryMode(sqlite3* connection, TimeLimit& limit) : connection_(connection) {
     sqlite3_set_authorizer(connection, allow_reading, nullptr);
     sqlite3_progress_handler(connection, kStepsBetweenLooks, is_over, &limit);
+    sqlite3_limit(connection, SQLITE_LIMIT_LENGTH,
+                  static_cast<int>(HistoryIndex::kMaxQueryValueBytes));
+    heap_limit_ = sqlite3_hard_heap_limit64(HistoryIndex::kMaxQueryMemoryBytes);
   }
   ~QueryMode() {
+    sqlite3_hard_heap_limit64(heap_limit_);
+    sqlite3_limit(connection_, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
     sqlite3_set_authorizer(connection_, nullptr, nullptr);
     sqlite3_progress_handler(connection_, 0, nullptr, nullptr);
   }
@@ -63,6 +69,7 @@ class QueryMode {
 
  private:
   sqlite3* connection_;
+  sqlite3_int64 heap_limit_ = 0;  // of the process; SQLite knows no other
 };
 
 Error query_error(sqlite3* connection, int code) {
@@ -78,6 +85,13 @@ Error query_error(sqlite3* connection, int code) {
       return {ErrorKind::kTimeout,
               "query.timeout",
               "the query took too long and was stopped; ask for less",
+              {},
+              0};
+    case SQLITE_NOMEM:
+      return {ErrorKind::kQuota,
+              "query.memory",
+              "the query needs more than " + std::to_string(HistoryIndex::kMaxQueryMemoryBytes) +
+                  " bytes of memory; ask for less",
               {},
               0};
     case SQLITE_ERROR:
@@ -117,9 +131,12 @@ QueryValue value_of(sqlite3_stmt* statement, int column) {
   }
 }
 
-size_t bytes_of(const QueryValue& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return sizeof value + (text != nullptr ? text->size() : 0);
+/// What a value takes in the answer; a blob is shown in hexadecimal.
+size_t bytes_of(sqlite3_stmt* statement, int column) {
+  const int type = sqlite3_column_type(statement, column);
+  if (type != SQLITE_TEXT && type != SQLITE_BLOB) return sizeof(QueryValue);
+  const auto bytes = static_cast<size_t>(sqlite3_column_bytes(statement, column));
+  return sizeof(QueryValue) + (type == SQLITE_BLOB ? 2 : 1) * bytes;
 }
 
 Result<void> read_rows(sqlite3* connection, sqlite3_stmt* statement, QueryResult& result) {
@@ -129,16 +146,14 @@ Result<void> read_rows(sqlite3* connection, sqlite3_stmt* statement, QueryResult
     const int code = sqlite3_step(statement);
     if (code == SQLITE_DONE) return {};
     if (code != SQLITE_ROW) return query_error(connection, code);
-    if (result.rows.size() >= HistoryIndex::kMaxRows || bytes >= HistoryIndex::kMaxAnswerBytes) {
+    for (int column = 0; column < columns; ++column) bytes += bytes_of(statement, column);
+    if (result.rows.size() >= HistoryIndex::kMaxRows || bytes > HistoryIndex::kMaxAnswerBytes) {
       result.is_cut = true;
       return {};
     }
     std::vector<QueryValue> row;
     row.reserve(static_cast<size_t>(columns));
-    for (int column = 0; column < columns; ++column) {
-      row.push_back(value_of(statement, column));
-      bytes += bytes_of(row.back());
-    }
+    for (int column = 0; column < columns; ++column) row.push_back(value_of(statement, column));
     result.rows.push_back(std::move(row));
   }
 }
@@ -164,9 +179,12 @@ Result<Database> Database::open(const std::string& path) {
   sqlite3_limit(connection, SQLITE_LIMIT_EXPR_DEPTH, kMaxExpressionDepth);
   sqlite3_limit(connection, SQLITE_LIMIT_COMPOUND_SELECT, kMaxCompound);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(connection, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kMaxPatternBytes);
   int ignored = 0;
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, &ignored);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, &ignored);
+  // What is sorted stays in memory, which has a limit, and does not fill a disk.
+  GALLEY_TRY(database.run("PRAGMA temp_store = MEMORY"));
   return database;
 }
 

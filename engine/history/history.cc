@@ -100,6 +100,7 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
   summary.id = journal.id;
   summary.time_ns = journal.time_ns;
   summary.agent = journal.meta.agent;
+  summary.owner = journal.meta.owner;
   summary.tool = journal.meta.tool;
   summary.message = journal.meta.message;
   summary.proposal = journal.proposal;
@@ -285,8 +286,7 @@ Result<TxId> History::resolve(std::string_view text) const {
   const auto id = TxId::from_hex(text);
   if (id) {
     if (std::binary_search(all.begin(), all.end(), *id)) return *id;
-    return fail(ErrorKind::kNotFound, "history.not_found",
-                "there is no transaction " + std::string(text) + "; `galley log` lists them");
+    return fail(not_in_history(*state_, *id));
   }
   std::string_view rest = text;
   if (rest.starts_with("HEAD")) {

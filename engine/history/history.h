@@ -37,6 +37,7 @@ struct TxSummary {
   TxId id;
   int64_t time_ns = 0;
   std::string agent;
+  std::optional<std::string> owner;  ///< who began the transaction, when that is not `agent`
   std::string tool;
   std::string message;
   ContentId proposal;
@@ -87,7 +88,8 @@ class Standing {
 /// Invariant: read only. Everything comes from the journals; the index only makes long lists fast.
 /// Ownership: borrows the StateDirectory, which must outlive it. Copies share a small cache.
 /// Threads:   safe to share.
-/// Errors:    kNotFound `history.not_found` for an id that was never committed or is pruned;
+/// Errors:    kNotFound `history.not_found` for an id that was never committed, `history.pruned`
+///            for one that is kept no longer, also when a `gc` took it away a moment ago;
 ///            kIo `journal.damaged` for a journal that cannot be believed.
 class History {
  public:
@@ -112,7 +114,7 @@ class History {
 
   /// What a person means by an id: hexadecimal digits; `@` or `HEAD` the newest transaction, `@~2`
   /// the second before it; nothing the newest that still stands and is no undo (what `undo` takes).
-  /// Errors: kUsage `history.bad_id`; kNotFound `history.not_found`, `history.nothing_to_undo`.
+  /// Errors: kUsage `history.bad_id`; kNotFound as above, or `history.nothing_to_undo`.
   Result<TxId> resolve(std::string_view text) const;
 
   [[nodiscard]] const StateDirectory& state() const { return *state_; }

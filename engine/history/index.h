@@ -34,7 +34,9 @@ struct QueryResult {
 class HistoryIndex {
  public:
   static constexpr size_t kMaxRows = 100'000;
-  static constexpr size_t kMaxAnswerBytes = size_t{64} << 20U;
+  static constexpr size_t kMaxAnswerBytes = size_t{16} << 20U;
+  static constexpr size_t kMaxQueryValueBytes = size_t{4} << 20U;    ///< of one value
+  static constexpr size_t kMaxQueryMemoryBytes = size_t{64} << 20U;  ///< of SQLite for one query
   static constexpr size_t kMaxSqlBytes = size_t{64} << 10U;
 
   /// Histories shorter than this are read from the journals at once.
@@ -53,8 +55,9 @@ class HistoryIndex {
   Result<std::optional<TxId>> newest_touching(const RelPath& path, TxId below);
 
   /// Runs one SELECT; nothing can be written, attached or loaded.
+  /// The answer ends before the row that would take it past kMaxAnswerBytes.
   /// Errors: kUsage `query.sql` with SQLite's message, `query.not_read_only`; kTimeout
-  ///         `query.timeout`.
+  ///         `query.timeout`; kQuota `query.memory`.
   Result<QueryResult> query(std::string_view sql, const Deadline& deadline, const Clock& clock);
 
  private:

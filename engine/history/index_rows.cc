@@ -14,7 +14,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, hex TEXT NOT NULL, time_ns INTEGER NOT NULL, time TEXT NOT NULL,
   agent TEXT NOT NULL, tool TEXT NOT NULL, message TEXT NOT NULL, proposal TEXT NOT NULL,
-  undoes INTEGER, undone_by INTEGER, problem TEXT NOT NULL);
+  undoes INTEGER, undone_by INTEGER, problem TEXT NOT NULL, owner TEXT);
 CREATE INDEX transactions_undoes ON transactions (undoes) WHERE undoes IS NOT NULL;
 CREATE TABLE changes (
   tx INTEGER NOT NULL REFERENCES transactions (id), path TEXT NOT NULL, status TEXT NOT NULL,
@@ -153,6 +153,7 @@ TxSummary summary_of(const Database::Statement& row) {
   if (!row.is_null(6)) summary.undoes = TxId{static_cast<uint64_t>(row.integer(6))};
   if (!row.is_null(7)) summary.undone_by = TxId{static_cast<uint64_t>(row.integer(7))};
   summary.problem = row.text(8);
+  if (!row.is_null(9)) summary.owner = row.text(9);
   return summary;
 }
 
@@ -206,7 +207,7 @@ Result<void> insert(const Database& database, TxId id, const CommittedTransactio
     GALLEY_ASSIGN(summary, summarize(*transaction, true));
   }
   GALLEY_ASSIGN(auto statement, database.prepare("INSERT OR REPLACE INTO transactions VALUES "
-                                                 "(?,?,?,?,?,?,?,?,?,NULL,?)"));
+                                                 "(?,?,?,?,?,?,?,?,?,NULL,?,?)"));
   statement.bind(static_cast<int64_t>(id.value))
       .bind(id.hex())
       .bind(summary.time_ns)
@@ -217,6 +218,11 @@ Result<void> insert(const Database& database, TxId id, const CommittedTransactio
       .bind(summary.proposal.hex());
   bind_id(statement, summary.undoes);
   statement.bind(problem);
+  if (summary.owner) {
+    statement.bind(*summary.owner);
+  } else {
+    statement.bind_null();
+  }
   GALLEY_TRY(statement.run());
   if (transaction == nullptr) return {};
   return insert_changes(database, *transaction, summary);
@@ -260,7 +266,7 @@ Result<void> update_standing(const Database& database) {
 Result<std::vector<TxSummary>> select(const Database& database, const HistoryFilter& filter) {
   const Conditions where = conditions_of(filter);
   std::string sql =
-      "SELECT id, time_ns, agent, tool, message, proposal, undoes, undone_by, problem "
+      "SELECT id, time_ns, agent, tool, message, proposal, undoes, undone_by, problem, owner "
       "FROM transactions" +
       where.sql + " ORDER BY id DESC";
   if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);

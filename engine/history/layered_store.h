@@ -21,7 +21,12 @@ class LayeredStore final : public ContentStore {
 
   Result<Content> get(const ContentId& id) const override {
     Result<Content> found = fresh_->get(id);
-    for (size_t i = 0; !found && i < below_.size(); ++i) found = below_[i]->get(id);
+    for (const auto& store : below_) {
+      if (found) break;
+      auto below = store->get(id);
+      // That a store does not know it says less than that another one lost it.
+      if (below || below.error().kind != ErrorKind::kInternal) found = std::move(below);
+    }
     return found;
   }
 

@@ -39,8 +39,11 @@ Result<TxId> newest_undo(const History& history) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   std::map<TxId, CommitMeta> metas;
   for (const TxId id : ids) {
-    GALLEY_ASSIGN(const auto journal, history.outline(id));
-    metas.emplace(id, journal->journal.meta);
+    const auto journal = history.outline(id);
+    // Pruned since we looked.
+    if (!journal && journal.error().kind == ErrorKind::kNotFound) continue;
+    if (!journal) return fail(journal.error());
+    metas.emplace(id, (*journal)->journal.meta);
   }
   const auto depth = [&](TxId id) {
     size_t steps = 0;

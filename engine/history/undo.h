@@ -73,7 +73,8 @@ using UndoOutcome = std::variant<UndoPlan, UndoConflict, NothingToUndo>;
 /// Exact where nothing changed since, a reverse three-way merge where something did (files that
 /// were renamed since are followed). What a later hand put into a directory that the transaction
 /// made is kept, with the directory.
-/// Errors: kNotFound `history.not_found`; kUsage `undo.unknown_path`, `undo.unknown_hunk`.
+/// Errors: kNotFound `history.not_found`, `history.pruned`; kUsage `undo.unknown_path`,
+/// `undo.unknown_hunk`.
 Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
 

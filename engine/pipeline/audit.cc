@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -146,6 +148,8 @@ Result<AuditPosition> AuditLog::append_locked(File& head_file,
   }
   GALLEY_TRY(log->write_at(end, lines));
   GALLEY_TRY(write_audit_head(head_file, {position, end + lines.size()}));
+  // Its name once; of its contents settle() takes care.
+  if (stat.size == 0) GALLEY_TRY(directory_->sync());
   return position;
 }
 
@@ -158,30 +162,91 @@ Result<AuditPosition> AuditLog::append(const AuditEvent& event) {
   return append(audit_record(event, clock_->wall_ns()));
 }
 
-Result<size_t> AuditLog::append_missing(const std::vector<std::string>& records) {
-  if (records.empty()) return size_t{0};
-  std::vector<std::pair<std::string_view, std::string>> wanted;  // record, text to look for
-  for (const std::string& record : records) {
-    GALLEY_ASSIGN(const json parsed, parse_json(record));
+namespace {
+
+/// The id in a line of the log, with its quotes. What a caller may fill in as he likes (`input`,
+/// `output`) stands behind it, since keys are sorted.
+std::string_view execution_id_of(std::string_view line) {
+  constexpr std::string_view kKey = "\"execution_id\":";
+  const size_t key = line.find(kKey);
+  if (key == std::string_view::npos) return {};
+  const std::string_view rest = line.substr(key + kKey.size());
+  for (size_t end = 1; end < rest.size(); ++end) {
+    if (rest[end] == '\\') ++end;
+    if (end < rest.size() && rest[end] == '"') return rest.substr(0, end + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<size_t>> AuditLog::missing(const std::vector<std::string>& records) const {
+  std::map<std::string, size_t, std::less<>> wanted;  // by execution_id
+  for (size_t i = 0; i < records.size(); ++i) {
+    GALLEY_ASSIGN(const json parsed, parse_json(records[i]));
     if (!parsed.is_object() || !parsed.contains("execution_id")) {
       return fail(ErrorKind::kInvalid, "audit.record", "this is not a record of audit_record()");
     }
-    wanted.emplace_back(record, "\"execution_id\":" + json_text(parsed["execution_id"]));
+    wanted.emplace(json_text(parsed["execution_id"]), i);
   }
+  GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kLogName)));
+  // What was made just now stands near the end: larger and larger parts of it are looked through.
+  constexpr uint64_t kGrowth = 8;
+  for (uint64_t window = kTailBytes; !wanted.empty(); window *= kGrowth) {
+    const uint64_t from = stat.size > window ? stat.size - window : 0;
+    GALLEY_TRY(for_each_audit_line(
+        *directory_, name_of(kLogName),
+        [&](std::string_view line, bool is_whole) {
+          const auto found = is_whole ? wanted.find(execution_id_of(line)) : wanted.end();
+          if (found != wanted.end()) wanted.erase(found);
+        },
+        from));
+    if (from == 0) break;
+  }
+  std::vector<size_t> indexes;
+  for (const auto& [id, index] : wanted) indexes.push_back(index);
+  std::sort(indexes.begin(), indexes.end());
+  return indexes;
+}
+
+Result<size_t> AuditLog::append_missing(const std::vector<std::string>& records) {
+  if (records.empty()) return size_t{0};
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
-  GALLEY_TRY(for_each_audit_line(*directory_, name_of(kLogName),
-                                 [&](std::string_view line, bool is_whole) {
-                                   if (!is_whole) return;
-                                   std::erase_if(wanted, [&](const auto& each) {
-                                     return line.find(each.second) != std::string_view::npos;
-                                   });
-                                 }));
-  if (wanted.empty()) return size_t{0};
-  std::vector<std::string_view> missing;
-  missing.reserve(wanted.size());
-  for (const auto& [record, unused] : wanted) missing.push_back(record);
-  GALLEY_TRY(append_locked(*head_file, missing));
-  return missing.size();
+  GALLEY_ASSIGN(const auto indexes, missing(records));
+  if (indexes.empty()) return size_t{0};
+  std::vector<std::string_view> lines;
+  for (const size_t index : indexes) lines.push_back(records[index]);
+  GALLEY_TRY(append_locked(*head_file, lines));
+  return lines.size();
+}
+
+Result<void> AuditLog::close_gap() {
+  GALLEY_ASSIGN(const FileStat head, directory_->stat(name_of(kHeadName)));
+  GALLEY_ASSIGN(const FileStat log, directory_->stat(name_of(kLogName)));
+  if (head.kind == FileKind::kAbsent && log.kind == FileKind::kAbsent) return {};
+  GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
+  GALLEY_TRY(append_locked(*head_file, {}));
+  return sync();
+}
+
+Result<void> AuditLog::add(const std::vector<std::string>& records) {
+  GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
+  GALLEY_TRY(append_locked(*head_file, {records.begin(), records.end()}));
+  return {};
+}
+
+Result<void> AuditLog::settle(const std::vector<std::string>& records) {
+  GALLEY_TRY(append_missing(records));
+  return sync();
+}
+
+Result<std::string> AuditLog::first_timestamp() const {
+  std::string first;
+  GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kLogName)));
+  if (stat.kind == FileKind::kAbsent) return first;
+  GALLEY_ASSIGN(const auto log, directory_->open_file(name_of(kLogName), OpenMode::kRead));
+  GALLEY_ASSIGN(const std::string bytes, log->read_at(0, kTailBytes));
+  return audit_timestamp(std::string_view(bytes).substr(0, bytes.find('\n')));
 }
 
 Result<void> AuditLog::sync() {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/content_id.h"
 #include "base/result.h"
+#include "engine/commit/audit_sink.h"
 #include "staging/fs/directory.h"
 #include "tools/tool.h"
 
@@ -21,7 +22,8 @@ struct AuditEvent {
   std::string execution_id;  ///< unique; makes appending after a crash idempotent
   std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
-  std::string agent;
+  std::string agent;                 ///< who asked
+  std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::string task_id;
   std::string goal_id;
   std::string reason;      ///< why the caller asked
@@ -55,7 +57,7 @@ struct AuditDefect {
   uint64_t line = 0;   ///< 1-based line of audit.jsonl
   uint64_t seq = 0;    ///< the seq expected there
   std::string reason;  ///< `audit.changed`, `audit.missing`, `audit.reordered`, `audit.truncated`,
-                       ///< `audit.malformed`, `audit.lost`
+                       ///< `audit.malformed`, `audit.lost`, `audit.unrecorded`
   std::string message;
 };
 
@@ -77,18 +79,28 @@ inline constexpr size_t kMaxAuditDefects = 100;
 /// Ownership: borrows the `.galley` directory and the clock.
 /// Threads:   one log object per thread; any number of processes may append side by side.
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
-class AuditLog {
+class AuditLog final : public AuditSink {
  public:
   AuditLog(const Directory& galley_directory, const Clock& clock);
 
   /// Adds a record made by audit_record(); costs the same in a log of any length.
   Result<AuditPosition> append(std::string_view record);
   Result<AuditPosition> append(const AuditEvent& event);
-  /// Adds those of `records` whose execution_id the log does not have yet (recovery). Reads all of
-  /// the log.
+  /// Adds those of `records` whose execution_id the log does not have yet (recovery). Looks from
+  /// the end of the log backwards until it has met all of them.
   Result<size_t> append_missing(const std::vector<std::string>& records);
+  /// Which of `records` the log does not have, by index.
+  Result<std::vector<size_t>> missing(const std::vector<std::string>& records) const;
+  /// Says in an `audit.gap` record what a log that was cut short has lost, so that it can be gone
+  /// on with; does nothing to a log that ends where it should.
+  Result<void> close_gap();
   /// Flushes the log to the disk.
   Result<void> sync();
+  /// As AuditSink has them.
+  Result<void> add(const std::vector<std::string>& records) override;
+  Result<void> settle(const std::vector<std::string>& records) override;
+  /// When the first record of the log was made, as records have it; empty in an empty log.
+  Result<std::string> first_timestamp() const;
 
   /// Reads the whole log and checks every record, the chain and the anchor.
   Result<AuditVerification> verify() const;

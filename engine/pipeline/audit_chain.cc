@@ -67,6 +67,13 @@ Result<AuditLink> read_audit_link(std::string_view line) {
   return link;
 }
 
+std::string audit_timestamp(std::string_view record) {
+  const auto parsed = parse_json(record);
+  if (!parsed || !parsed->is_object()) return {};
+  const auto found = parsed->find("timestamp");
+  return found != parsed->end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 Result<std::optional<AuditHead>> read_audit_head(File& file) {
   GALLEY_ASSIGN(const std::string text, file.read_at(0, kHeadBytes + 1));
   const std::string_view view = text;
@@ -87,24 +94,27 @@ Result<void> write_audit_head(File& file, const AuditHead& head) {
 }
 
 Result<void> for_each_audit_line(const Directory& directory, const RelPath& path,
-                                 const std::function<void(std::string_view, bool)>& take) {
+                                 const std::function<void(std::string_view, bool)>& take,
+                                 uint64_t from) {
   GALLEY_ASSIGN(const FileStat stat, directory.stat(path));
   if (stat.kind == FileKind::kAbsent) return {};
   GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
   std::string held;
-  for (uint64_t offset = 0;; offset += kChunkBytes) {
+  bool is_in_line = from > 0;  // its beginning lies before `from`
+  for (uint64_t offset = from;; offset += kChunkBytes) {
     GALLEY_ASSIGN(const std::string chunk, file->read_at(offset, kChunkBytes));
     held += chunk;
     size_t start = 0;
     for (size_t end = held.find('\n'); end != std::string::npos; end = held.find('\n', start)) {
-      take(std::string_view(held).substr(start, end - start), true);
+      if (!is_in_line) take(std::string_view(held).substr(start, end - start), true);
+      is_in_line = false;
       start = end + 1;
     }
     held.erase(0, start);
     if (held.size() > limits::kMaxJsonBytes) return malformed("the log has a line without end");
     if (chunk.size() < kChunkBytes) break;
   }
-  if (!held.empty()) take(held, false);
+  if (!held.empty() && !is_in_line) take(held, false);
   return {};
 }
 

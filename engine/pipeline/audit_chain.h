@@ -40,10 +40,14 @@ struct AuditHead {
 Result<std::optional<AuditHead>> read_audit_head(File& file);
 Result<void> write_audit_head(File& file, const AuditHead& head);
 
-/// Calls `take(line, is_whole)` for every line of the log; only the last can be not whole (no
-/// newline). A missing log has no lines.
+/// When a record was made, as it has it; empty when it is none.
+[[nodiscard]] std::string audit_timestamp(std::string_view record);
+
+/// Calls `take(line, is_whole)` for every line of the log that begins behind `from`, or at the very
+/// start; only the last can be not whole (no newline). A missing log has no lines.
 Result<void> for_each_audit_line(const Directory& directory, const RelPath& path,
-                                 const std::function<void(std::string_view, bool)>& take);
+                                 const std::function<void(std::string_view, bool)>& take,
+                                 uint64_t from = 0);
 
 /// Judges the lines of a log one after the other, against each other and the anchor.
 class AuditChainCheck {

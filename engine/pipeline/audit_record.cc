@@ -89,6 +89,9 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "call_id", event.call_id);
   put_text(record, "tool", event.tool);
   put_text(record, "agent", event.agent);
+  // A person's is told by an empty name: absent means that it was the caller's own.
+  if (event.owner)
+    record["owner"] = redact_patterns(valid_utf8(event.owner->substr(0, kMaxFieldBytes)));
   put_text(record, "task_id", event.task_id);
   put_text(record, "goal_id", event.goal_id);
   put_text(record, "reason", event.reason);

@@ -9,6 +9,7 @@
 #include "engine/commit/recovery.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/history/retention.h"
+#include "engine/pipeline/adoption.h"
 #include "engine/pipeline/audit.h"
 #include "engine/pipeline/scratch.h"
 #include "staging/fs/disk_directory.h"
@@ -70,6 +71,21 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
   return checks;
 }
 
+/// Whether `.galley` is believed, and stays what it is.
+void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
+  if (const Error* doubt = workspace.state_doubt()) {
+    checks.push_back({"state", CheckStatus::kError, doubt->message,
+                      "galley recover --adopt --dry-run shows what taking it over would do"});
+  }
+  if (workspace.state() == nullptr && workspace.state_doubt() == nullptr) return;
+  const auto tracked = is_state_tracked(workspace);
+  if (tracked && *tracked) {
+    checks.push_back({"state and git", CheckStatus::kError,
+                      "git tracks files in '.galley': every checkout can change it",
+                      "git rm -r --cached .galley"});
+  }
+}
+
 Result<Check> examine_recovery(const Workspace& workspace) {
   RecoveryOptions options;
   options.dry_run = true;
@@ -86,10 +102,21 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
-  const AuditLog log(workspace.state()->root(), workspace.clock());
-  GALLEY_ASSIGN(const AuditVerification found, log.verify());
+  GALLEY_ASSIGN(const AuditVerification found, workspace.verify_audit());
   if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
-  return Check{"audit", CheckStatus::kError, found.defects.front().message,
+  const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
+                                  [](const auto& each) { return each.reason != "audit.lost"; });
+  if (worst == found.defects.end()) {
+    return Check{
+        "audit", CheckStatus::kWarning,
+        fmt::format("{} records, chain whole; {}", found.records, found.defects.front().message),
+        "what was lost cannot be had back; the log says where"};
+  }
+  const bool is_mended = worst->reason == "audit.truncated" || worst->reason == "audit.unrecorded";
+  if (is_mended) {
+    return Check{"audit", CheckStatus::kError, worst->message, "galley doctor --repair mends it"};
+  }
+  return Check{"audit", CheckStatus::kError, worst->message,
                "galley audit verify lists every defect"};
 }
 
@@ -140,12 +167,22 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
   RecoveryOptions options;
   options.dry_run = dry_run;
   options.boot_id = current_boot_id();
+  AuditLog log(workspace.state()->root(), workspace.clock());
+  options.audit = &log;
   GALLEY_ASSIGN(const RecoveryReport report, recover_if_needed(workspace.root(), *workspace.state(),
                                                                workspace.clock(), options));
-  for (const RecoveryAction& action : report.actions) lines.push_back(action.text);
+  for (const RecoveryAction& action : report.actions) {
+    lines.push_back(
+        (action.path.empty() ? "transaction " + action.transaction.hex() : action.path) + ": " +
+        action.text);
+  }
   if (dry_run) return lines;
-  GALLEY_ASSIGN(const size_t restored, workspace.restore_audit());
-  if (restored > 0) lines.push_back(fmt::format("put back {} audit records", restored));
+  const auto restored = workspace.restore_audit();
+  if (!restored) {
+    lines.push_back("no audit record could be put back: " + restored.error().message);
+  } else if (*restored > 0) {
+    lines.push_back(fmt::format("put back {} audit records", *restored));
+  }
   return lines;
 }
 
@@ -155,11 +192,11 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   const StateDirectory& state = *workspace.state();
   GALLEY_ASSIGN(WriterLock lock,
                 WriterLock::take(state, workspace.clock(), lock_timeout(workspace)));
-  if (!dry_run) GALLEY_TRY(workspace.restore_audit());
+  AuditLog log(state.root(), workspace.clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
-  GALLEY_ASSIGN(
-      const LeftoverReport leftovers,
-      clear_leftovers(workspace.root(), state, lock, workspace.clock(), kMaxStageAge, dry_run));
+  GALLEY_ASSIGN(const LeftoverReport leftovers,
+                clear_leftovers(workspace.root(), state, lock, workspace.clock(),
+                                {kMaxStageAge, dry_run, &log}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);
@@ -171,29 +208,17 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   return cleared;
 }
 
-Result<bool> repair_state(const std::string& path) {
-  GALLEY_ASSIGN(std::string at, absolute_path(path));
-  GALLEY_ASSIGN(const RelPath name, RelPath::parse(StateDirectory::kName));
-  while (true) {
-    GALLEY_ASSIGN(const auto directory, open_disk_directory(at));
-    GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
-    if (stat.kind == FileKind::kDirectory) return repair_format(*directory);
-    const size_t slash = at.rfind('/');
-    if (at == "/" || slash == std::string::npos) return false;
-    at = slash == 0 ? "/" : at.substr(0, slash);
-  }
-}
-
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
   std::vector<Check> checks = {ok("root", workspace.root_path())};
   checks.push_back(workspace.config().file.empty()
                        ? ok("configuration", "no galley.toml: the promises hold, nothing else")
                        : ok("configuration", workspace.config().file + " is well formed"));
+  examine_belief(workspace, checks);
   if (workspace.state() != nullptr) {
     if (repair) {
       GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(*workspace.state(), workspace.clock(),
                                                             lock_timeout(workspace)));
-      GALLEY_TRY(quarantine_damaged(*workspace.state(), lock));
+      GALLEY_TRY(quarantine_damaged(workspace.root(), *workspace.state(), lock));
     }
     if (repair) {
       GALLEY_TRY(recover_now(workspace, false));

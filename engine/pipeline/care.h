@@ -38,10 +38,6 @@ struct Check {
 /// what can be mended without losing a byte.
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair);
 
-/// For a workspace that cannot be opened because its `.galley/format` is damaged: mends that, in
-/// the nearest directory upwards that has one. False when it was not damaged.
-Result<bool> repair_state(const std::string& path);
-
 /// Bytes of others that recovery or a commit moved aside.
 struct RescuedItem {
   std::string name;  ///< `<tx>/<path>`

@@ -28,6 +28,7 @@ AuditEvent event_of(std::string kind, const Proposal& proposal, const Transactio
   event.execution_id = proposal.id().hex() + "-" + std::to_string(clock.wall_ns());
   event.tool = request.tool;
   event.agent = who.agent;
+  event.owner = who.owner;
   event.reason = who.message;
   event.proposal = proposal.id().hex();
   event.input = summary_of(proposal);
@@ -61,6 +62,7 @@ Result<PublishOutcome> publish(WorkspaceState& workspace, const Proposal& propos
   options.durability = config.durability;
   options.hard_links = config.hard_links;
   options.lock_timeout = std::chrono::milliseconds(config.lock_timeout_ms);
+  options.audit = workspace.audit.get();
   std::vector<std::string> hook_failures;
   ApplyHooks hooks = apply_hooks(workspace, hook_failures);
   options.before_apply = std::move(hooks.before);
@@ -111,11 +113,11 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
   GALLEY_TRY(check_limits(workspace.config.limits, proposal));
   const Config config = config_for(workspace.config, who);
   GALLEY_ASSIGN(auto validators,
-                make_validators(config, *workspace.root, workspace.need_runner(who.agent),
+                make_validators(config, *workspace.root, workspace.need_runner(who.principals()),
                                 workspace.need_cache()));
   Gate gate(config, std::move(validators), std::move(options.approver), workspace.clock());
-  options.gate.agent = who.agent;
-  const ProposedTree tree(proposal, *workspace.root);
+  options.gate.who = who.principals();
+  const ProposedTree tree(proposal, *workspace.root, workspace.root_path);
   return gate.judge(tree, options.gate);
 }
 
@@ -146,7 +148,7 @@ Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& propos
     return CommitOutcome(Refused{std::move(preview)});
   }
   GALLEY_TRY(workspace.need_state());
-  CommitMeta meta{who.agent, request.tool, who.message, request.undoes, {}};
+  CommitMeta meta{who.agent, request.tool, who.message, request.undoes, {}, who.owner};
   const Clock& clock = workspace.clock();
   AuditEvent event = event_of("commit", preview.proposal, who, request, clock);
   if (!preview.verdict.approved_by.empty()) {
@@ -154,8 +156,7 @@ Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& propos
     (*summary)["approved_by"] = preview.verdict.approved_by;
     event.input = std::move(summary);
   }
-  const std::string record = audit_record(event, clock.wall_ns());
-  meta.audit.push_back(record);
+  meta.audit.push_back(audit_record(event, clock.wall_ns()));
   GALLEY_ASSIGN(PublishOutcome outcome, publish(workspace, preview.proposal, *approval, meta));
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
     GALLEY_TRY(record_conflict(workspace, preview.proposal, *conflict, who, request));
@@ -165,12 +166,6 @@ Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& propos
   if (const auto used = drop_approval(workspace.state_directory->root(), preview.proposal.id());
       !used) {
     receipt.warnings.push_back("the approval stays: " + used.error().message);
-  }
-  // The record is durable in the journal already: a failure here is no failure of the commit.
-  const auto appended = workspace.audit->append(record);
-  if (!appended) {
-    receipt.warnings.push_back("the audit log could not be written (" + appended.error().message +
-                               "); the record is in the journal of this transaction");
   }
   return CommitOutcome(std::move(receipt));
 }
@@ -218,19 +213,23 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal pro
                                          const TransactionOptions& who,
                                          const CommitRequest& request) {
   constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
+  GALLEY_TRY(workspace.check_belief());
   if (request.expected && *request.expected != proposal.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
                 "what is proposed now is " + proposal.id().hex() + ", not the reviewed " +
                     request.expected->hex() + "; look at the diff again");
   }
-  std::vector<std::string> merged;
+  std::vector<std::string> warnings;
   for (int merges = 0;; ++merges) {
     GALLEY_ASSIGN(CommitOutcome outcome, try_once(workspace, proposal, who, request));
     if (auto* receipt = std::get_if<Receipt>(&outcome)) {
-      receipt->warnings.insert(receipt->warnings.end(), merged.begin(), merged.end());
+      receipt->warnings.insert(receipt->warnings.end(), warnings.begin(), warnings.end());
     }
     auto* conflict = std::get_if<Conflict>(&outcome);
     if (conflict == nullptr) return outcome;
+    // Files of others that the swaps met are told of whatever comes of the next try.
+    warnings.insert(warnings.end(), conflict->warnings.begin(), conflict->warnings.end());
+    conflict->warnings = warnings;
     if (merges == kMaxMerges || !may_merge(workspace, request)) {
       show_both_sides(*conflict, proposal, workspace);
       return outcome;
@@ -243,7 +242,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal pro
       return outcome;
     }
     for (const MergedPath& path : fits->merged) {
-      merged.push_back(path.path.str() + " changed on disk meanwhile: " + path.how);
+      warnings.push_back(path.path.str() + " changed on disk meanwhile: " + path.how);
     }
     proposal = std::move(fits->proposal);
   }

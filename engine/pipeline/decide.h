@@ -7,7 +7,7 @@ namespace galley {
 
 /// What one judgement may ask and use.
 struct JudgeOptions {
-  GateRequest gate;   ///< its agent is filled in
+  GateRequest gate;   ///< who is judged is filled in
   Approver approver;  ///< empty: nobody is there
 };
 

@@ -18,21 +18,21 @@ ToolError error_of(const Judgement& judgement) {
 Judgement EarlyPolicy::judge_write(const RelPath& path) const {
   const auto node = overlay_->node_without_content(path);
   const bool is_new = node && node->kind == FileKind::kAbsent;
-  if (is_new) return policy_.judge_path(path, Operation::kCreate, agent_);
+  if (is_new) return policy_.judge_path(path, Operation::kCreate, who_);
   // What lies in a directory is what counts, and that the gate will see.
   if (node && node->kind == FileKind::kDirectory) return {};
-  Judgement modify = policy_.judge_path(path, Operation::kModify, agent_);
+  Judgement modify = policy_.judge_path(path, Operation::kModify, who_);
   if (modify.decision != Decision::kDeny) return modify;
-  const Judgement remove = policy_.judge_path(path, Operation::kDelete, agent_);
+  const Judgement remove = policy_.judge_path(path, Operation::kDelete, who_);
   return remove.decision == Decision::kDeny ? modify : remove;
 }
 
 /// A directory that is only looked through shows what may be read; one that is copied or moved
 /// must be readable to its last file.
 Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const {
-  if (!policy_.limits_reading(agent_)) return {};
+  if (!policy_.limits_reading(who_)) return {};
   const auto node = overlay_->node_without_content(path);
-  if (!node || node->kind != FileKind::kDirectory) return policy_.judge_read(path, agent_);
+  if (!node || node->kind != FileKind::kDirectory) return policy_.judge_read(path, who_);
   if (only_looks) return {};
   std::vector<RelPath> todo = {path};
   while (!todo.empty()) {
@@ -48,7 +48,7 @@ Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const 
         todo.push_back(*child);
         continue;
       }
-      Judgement read = policy_.judge_read(*child, agent_);
+      Judgement read = policy_.judge_read(*child, who_);
       if (read.decision == Decision::kDeny) return read;
     }
   }
@@ -56,7 +56,7 @@ Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const 
 }
 
 std::optional<ToolError> EarlyPolicy::refusal(const ToolInfo& info, const Intent& intent) const {
-  const Judgement tool = policy_.judge_tool(info.name, agent_);
+  const Judgement tool = policy_.judge_tool(info.name, who_);
   if (tool.decision == Decision::kDeny) return error_of(tool);
   for (const RelPath& path : intent.reads) {
     const Judgement read = judge_source(path, info.annotations.read_only);
@@ -70,17 +70,44 @@ std::optional<ToolError> EarlyPolicy::refusal(const ToolInfo& info, const Intent
 }
 
 std::function<bool(const RelPath&)> EarlyPolicy::reading_rule() const {
-  if (!policy_.limits_reading(agent_)) return {};
-  return [policy = policy_, agent = agent_](const RelPath& path) {
-    return policy.judge_read(path, agent).decision != Decision::kDeny;
+  if (!policy_.limits_reading(who_)) return {};
+  return [policy = policy_, who = who_](const RelPath& path) {
+    return policy.judge_read(path, who).decision != Decision::kDeny;
   };
 }
 
 std::vector<std::string> EarlyPolicy::capabilities() const {
   std::vector<std::string> all = {"fs:read", "fs:write", "exec:*"};
-  const bool is_granted = policy_.grants_network(agent_);
+  const bool is_granted = policy_.grants_network(who_);
   if (config_->sandbox.allows_network && is_granted) all.emplace_back("net:host");
   return all;
+}
+
+Operation staged_operation(const Overlay::Entry& entry) {
+  if (entry.before.kind == FileKind::kAbsent) return Operation::kCreate;
+  return entry.now.kind == FileKind::kAbsent ? Operation::kDelete : Operation::kModify;
+}
+
+std::vector<Judgement> denied_changes(const Config& config, const Principals& who,
+                                      const Overlay::Entries& before, const Overlay::Entries& now) {
+  const Policy policy(config);
+  std::vector<Judgement> denials;
+  const auto look = [&](const RelPath& path, const Overlay::Entry& entry) {
+    const auto is_directory = [](const Node& node) { return node.kind == FileKind::kDirectory; };
+    if (is_directory(entry.now) ||
+        (is_directory(entry.before) && entry.now.kind == FileKind::kAbsent)) {
+      return;
+    }
+    Judgement judgement = policy.judge_path(path, staged_operation(entry), who);
+    if (judgement.decision == Decision::kDeny) denials.push_back(std::move(judgement));
+  };
+  for (const auto& [path, entry] : now) {
+    const auto was = before.find(path);
+    if (was == before.end() ? entry.before != entry.now : was->second.now != entry.now) {
+      look(path, entry);
+    }
+  }
+  return denials;
 }
 
 }  // namespace galley

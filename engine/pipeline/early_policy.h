@@ -20,8 +20,8 @@ namespace galley {
 /// Ownership: borrows configuration and overlay. Threads: as the overlay.
 class EarlyPolicy {
  public:
-  EarlyPolicy(const Config& config, std::string agent, Overlay& overlay)
-      : config_(&config), policy_(config), agent_(std::move(agent)), overlay_(&overlay) {}
+  EarlyPolicy(const Config& config, Principals who, Overlay& overlay)
+      : config_(&config), policy_(config), who_(std::move(who)), overlay_(&overlay) {}
 
   /// Nothing when the call may go on.
   [[nodiscard]] std::optional<ToolError> refusal(const ToolInfo& info, const Intent& intent) const;
@@ -37,8 +37,17 @@ class EarlyPolicy {
 
   const Config* config_;
   Policy policy_;
-  std::string agent_;
+  Principals who_;
   Overlay* overlay_;
 };
+
+/// The denials among what was staged from `before` to `now`, for each file or link; directories
+/// are left to the gate.
+[[nodiscard]] std::vector<Judgement> denied_changes(const Config& config, const Principals& who,
+                                                    const Overlay::Entries& before,
+                                                    const Overlay::Entries& now);
+
+/// What the entry does to its path, as rules name it.
+[[nodiscard]] Operation staged_operation(const Overlay::Entry& entry);
 
 }  // namespace galley

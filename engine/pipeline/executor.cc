@@ -180,6 +180,7 @@ Executor::StagedCalls Executor::stage_calls(Overlay& overlay, const std::vector<
     AuditEvent event;
     event.kind = "calls.dropped";
     event.agent = options_.agent;
+    event.owner = options_.owner;
     event.tx = calls.front().tx;
     event.reason = "call " + std::to_string(staged.results.size()) + " of " +
                    std::to_string(calls.size()) + " failed: those before it were taken back";
@@ -279,6 +280,7 @@ ToolResult Executor::recorded(ToolResult result, const ToolCall& call, const Too
   event.call_id = call.call_id;
   event.tool = call.tool;
   event.agent = options_.agent;
+  event.owner = options_.owner;
   event.task_id = call.task_id;
   event.goal_id = call.goal_id;
   event.reason = call.reason;

@@ -38,8 +38,9 @@ Result<std::vector<ToolCall>> parse_calls(std::string_view text);
 
 /// What every call of one executor may do.
 struct ExecutorOptions {
-  std::string root;  ///< absolute path of the workspace; may be empty
-  std::string agent;
+  std::string root;                  ///< absolute path of the workspace; may be empty
+  std::string agent;                 ///< who calls
+  std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec:*"};
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   bool dry_run = false;

@@ -1,11 +1,15 @@
 #include "engine/pipeline/guarded_runner.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "engine/pipeline/early_policy.h"
+#include "engine/pipeline/program_rules.h"
 #include "engine/policy/policy.h"
-#include "staging/git/git_repository.h"
+#include "staging/git/ignore_files.h"
 #include "staging/sandbox/resolve_program.h"
 #include "staging/sandbox/sandbox.h"
 
@@ -23,46 +27,61 @@ Number tighter(Number asked, Number allowed) {
   return asked == Number{} ? allowed : std::min(asked, allowed);
 }
 
-/// Whether git ignores a path; git is asked for the first time when a command left something.
+/// Whether git ignores a path; its files are read when a command first left something.
 class GitIgnore {
  public:
-  explicit GitIgnore(std::string workspace) : workspace_(std::move(workspace)) {}
+  GitIgnore(std::string workspace, const Clock& clock)
+      : workspace_(std::move(workspace)), clock_(&clock) {}
 
-  /// libgit2 looks on the disk for what is a directory; one that a command made is not there, so a
-  /// name below it is asked about instead: it is ignored exactly when all of the directory is.
-  Result<bool> operator()(const RelPath& path, bool is_directory) {
+  Result<bool> operator()(const RelPath& path, bool is_directory, const Deadline& deadline) {
     const std::lock_guard lock(mutex_);
-    if (!is_looked_for_) {
-      GALLEY_ASSIGN(repository_, GitRepository::discover(workspace_));
-      is_looked_for_ = true;
+    if (!files_) {
+      GALLEY_ASSIGN(IgnoreFiles opened, IgnoreFiles::open(workspace_));
+      files_.emplace(std::move(opened));
     }
-    if (!repository_) return false;
-    GALLEY_ASSIGN(const RelPath below, RelPath::parse(".galley-below"));
-    GALLEY_ASSIGN(const RelPath asked, is_directory ? path.join(below) : Result<RelPath>(path));
-    GALLEY_ASSIGN(const auto ignored, repository_->are_ignored({asked}));
-    return ignored.front();
+    return files_->is_ignored(path, is_directory, deadline, *clock_);
+  }
+
+  /// The files may have changed since.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    files_.reset();
   }
 
  private:
   std::mutex mutex_;
   std::string workspace_;
-  bool is_looked_for_ = false;
-  std::optional<GitRepository> repository_;
+  const Clock* clock_;
+  std::optional<IgnoreFiles> files_;
 };
+
+std::string search_path_of(const Command& command) {
+  const auto path = command.environment.find("PATH");
+  return path == command.environment.end() ? std::string(kProgramPath) : path->second;
+}
 
 class GuardedRunner final : public CommandRunner {
  public:
   GuardedRunner(const Config& config, GuardedRunnerOptions options, const Clock& clock)
-      : config_(&config), options_(std::move(options)), clock_(&clock) {}
+      : config_(&config),
+        options_(std::move(options)),
+        clock_(&clock),
+        ignore_(std::make_shared<GitIgnore>(options_.workspace, clock)) {}
 
   Result<CommandResult> run(const Command& command, Overlay& overlay) override {
     GALLEY_TRY(check(command));
     GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
     Command bounded_command = command;
+    bounded_command.programs = rules_for(command);
     bounded_command.limits = bounded(command.limits, config_->sandbox);
     bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
     bounded_command.propose_ignored |= config_->sandbox.propose_ignored;
-    return sandbox->run(bounded_command, overlay);
+    ignore_->forget();
+    if (options_.who.is_alone()) return sandbox->run(bounded_command, overlay);
+    const Overlay::Entries before = overlay.entries();
+    GALLEY_ASSIGN(CommandResult result, sandbox->run(bounded_command, overlay));
+    refuse_denied(before, overlay, result);
+    return result;
   }
 
  private:
@@ -70,16 +89,12 @@ class GuardedRunner final : public CommandRunner {
     if (command.argv.empty()) {
       return fail(ErrorKind::kInvalid, "sandbox.bad_command", "no program was named");
     }
-    const auto path = command.environment.find("PATH");
-    GALLEY_ASSIGN(
-        const ResolvedProgram program,
-        resolve_program(
-            command.argv[0],
-            path == command.environment.end() ? kProgramPath : std::string_view(path->second),
-            options_.workspace, command.working_directory));
+    GALLEY_ASSIGN(const ResolvedProgram program,
+                  resolve_program(command.argv[0], search_path_of(command), options_.workspace,
+                                  command.working_directory));
     GALLEY_TRY(check_lists(command, program));
     const Policy policy(*config_);
-    const Judgement exec = policy.judge_exec(program.real, options_.agent);
+    const Judgement exec = policy.judge_exec(program.real, options_.who);
     if (exec.decision != Decision::kAllow) return refuse("command.no_capability", exec.message);
     if (command.network != NetworkAccess::kHost) return {};
     if (!config_->sandbox.allows_network) {
@@ -87,7 +102,7 @@ class GuardedRunner final : public CommandRunner {
                     "the network is denied: set sandbox.network = true in galley.toml, or run the "
                     "command without it");
     }
-    const Judgement network = policy.judge_network(options_.agent);
+    const Judgement network = policy.judge_network(options_.who);
     if (network.decision != Decision::kAllow) {
       return refuse("command.network_denied", network.message);
     }
@@ -96,7 +111,8 @@ class GuardedRunner final : public CommandRunner {
 
   Result<void> check_lists(const Command& command, const ResolvedProgram& program) const {
     const auto matches = [&](const std::string& rule) {
-      return command_matches(rule, program, command.argv);
+      return command_matches(rule, program, command.argv) ||
+             command_matches(placed_rule(rule, options_.workspace), program, command.argv);
     };
     const auto& deny = config_->sandbox.deny;
     const auto denied = std::find_if(deny.begin(), deny.end(), matches);
@@ -111,6 +127,28 @@ class GuardedRunner final : public CommandRunner {
                                              "program that is, or add it");
   }
 
+  void refuse_denied(const Overlay::Entries& before, Overlay& overlay,
+                     CommandResult& result) const {
+    if (!result.effects_staged) return;
+    for (const Judgement& no : denied_changes(*config_, options_.who, before, overlay.entries())) {
+      result.refused.push_back({no.path, "may not be changed: " + no.message});
+    }
+    if (result.refused.empty()) return;
+    overlay.restore(before);
+    result.effects_staged = false;
+    result.staged_paths = 0;
+  }
+
+  /// Names of programs are looked up once: that is a look into every directory of PATH.
+  ProgramRules rules_for(const Command& command) {
+    const std::string path = search_path_of(command);
+    const std::lock_guard lock(mutex_);
+    const auto known = rules_.find(path);
+    if (known != rules_.end()) return known->second;
+    const ProgramScope scope{options_.who, options_.workspace, path};
+    return rules_.emplace(path, program_rules(*config_, scope)).first->second;
+  }
+
   Result<CommandRunner*> need_sandbox() {
     const std::lock_guard lock(mutex_);
     if (sandbox_ != nullptr) return sandbox_.get();
@@ -123,9 +161,9 @@ class GuardedRunner final : public CommandRunner {
     }
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
-    options.is_ignored = [ignore = std::make_shared<GitIgnore>(options_.workspace)](
-                             const RelPath& path, bool is_directory) {
-      return (*ignore)(path, is_directory);
+    options.is_ignored = [ignore = ignore_](const RelPath& path, bool is_directory,
+                                            const Deadline& deadline) {
+      return (*ignore)(path, is_directory, deadline);
     };
     GALLEY_ASSIGN(sandbox_, make_sandbox(std::move(options), *clock_));
     return sandbox_.get();
@@ -134,29 +172,30 @@ class GuardedRunner final : public CommandRunner {
   const Config* config_;
   GuardedRunnerOptions options_;
   const Clock* clock_;
+  std::shared_ptr<GitIgnore> ignore_;
   std::mutex mutex_;
+  std::map<std::string, ProgramRules> rules_;  ///< by search path
   std::unique_ptr<CommandRunner> sandbox_;
 };
 
 }  // namespace
 
-CommandLimits bounded(CommandLimits limits, const SandboxConfig& config) {
-  const CommandLimits standard;
-  const auto bound = [](auto& limit, const auto& usual, const auto& most) {
-    limit = limit == usual ? most : tighter(limit, most);
+AskedLimits bounded(AskedLimits limits, const SandboxConfig& config) {
+  const auto bound = [](auto& limit, const auto& most) {
+    limit = limit ? tighter(*limit, most) : most;
   };
   using std::chrono::milliseconds;
   using std::chrono::seconds;
-  bound(limits.wall, standard.wall, milliseconds(config.timeout_ms));
-  bound(limits.grace, standard.grace, milliseconds(config.grace_ms));
-  bound(limits.cpu, standard.cpu, seconds(config.max_cpu_seconds));
-  bound(limits.max_memory_bytes, standard.max_memory_bytes, config.max_memory_bytes);
-  bound(limits.max_processes, standard.max_processes, config.max_processes);
-  bound(limits.max_file_bytes, standard.max_file_bytes, config.max_file_bytes);
-  bound(limits.max_written_bytes, standard.max_written_bytes, config.max_written_bytes);
-  bound(limits.max_open_files, standard.max_open_files, config.max_open_files);
-  bound(limits.max_stdout_bytes, standard.max_stdout_bytes, config.max_output_bytes);
-  bound(limits.max_stderr_bytes, standard.max_stderr_bytes, config.max_output_bytes);
+  bound(limits.wall, milliseconds(config.timeout_ms));
+  bound(limits.grace, milliseconds(config.grace_ms));
+  bound(limits.cpu, seconds(config.max_cpu_seconds));
+  bound(limits.max_memory_bytes, config.max_memory_bytes);
+  bound(limits.max_processes, config.max_processes);
+  bound(limits.max_file_bytes, config.max_file_bytes);
+  bound(limits.max_written_bytes, config.max_written_bytes);
+  bound(limits.max_open_files, config.max_open_files);
+  bound(limits.max_stdout_bytes, config.max_output_bytes);
+  bound(limits.max_stderr_bytes, config.max_output_bytes);
   return limits;
 }
 

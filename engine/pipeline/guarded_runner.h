@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "engine/policy/config.h"
+#include "engine/policy/principals.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
@@ -13,19 +14,21 @@ namespace galley {
 /// What a runner for one transaction needs to know.
 struct GuardedRunnerOptions {
   std::string workspace;   ///< absolute path of the root
-  std::string agent;       ///< whose rules hold
+  Principals who;          ///< whose rules hold
   std::string layer_home;  ///< as SandboxOptions::layer_home
   std::string keep_home;   ///< as SandboxOptions::keep_home
   /// Where SandboxOptions::scratch_home is, asked for before the first command; may be empty.
   std::function<Result<std::string>()> scratch_home;
 };
 
-/// The limits that hold for a command: one that it left as it comes is the configuration's, one
-/// that it asked for can only be tighter.
-[[nodiscard]] CommandLimits bounded(CommandLimits limits, const SandboxConfig& config);
+/// The limits that hold for a command: one that it did not ask for is the configuration's, one that
+/// it asked for can only be tighter.
+[[nodiscard]] AskedLimits bounded(AskedLimits limits, const SandboxConfig& config);
 
 /// The sandbox behind the command policy: allow and deny lists, the agent's `exec` and `net`
-/// capabilities, and the limits of `[sandbox]`, which a command can only tighten.
+/// capabilities, and the limits of `[sandbox]`, which a command can only tighten. Where several are
+/// concerned, a command that changed what one of them may not is `refused` and stages nothing: what
+/// is staged must not wait for the gate in somebody else's transaction.
 ///
 /// The sandbox itself is made at the first command, so that a transaction without any costs
 /// nothing. Ownership: borrows configuration and clock; owns the sandbox. Errors:    kRefused

@@ -37,8 +37,11 @@ Proposal between(const Overlay::Entries& before, const Overlay& overlay,
 Result<FixReport> fix_staged(WorkspaceState& workspace, Overlay& overlay,
                              const TransactionOptions& who) {
   const Overlay::Entries before = overlay.entries();
-  const FixRequest request{
-      *workspace.need_runner(who.agent), workspace.clock(), who.agent, Deadline(), {}};
+  const FixRequest request{*workspace.need_runner(who.principals()),
+                           workspace.clock(),
+                           who.principals(),
+                           Deadline(),
+                           {}};
   auto runs = run_fixers(workspace.config, overlay, request);
   if (!runs) {
     overlay.restore(before);
@@ -61,7 +64,7 @@ class PartJudge {
       : workspace_(workspace), pieces_(pieces), who_(who), options_(options) {
     request_.deadline = deadline;
     // Made here, so that the threads below only read.
-    (void)workspace_.need_runner(who.agent);
+    (void)workspace_.need_runner(who.principals());
     (void)workspace_.need_cache();
   }
 

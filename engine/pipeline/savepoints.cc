@@ -20,8 +20,8 @@ constexpr uint64_t kMaxForkBytes = 256;
 
 RelPath name_of(std::string_view text) { return RelPath::parse(text).value(); }
 
-Result<void> replace_file(const Directory& directory, const std::string& name,
-                          std::string_view content) {
+Result<void> replace_savepoint_file(const Directory& directory, const std::string& name,
+                                    std::string_view content) {
   const RelPath scratch = name_of(name + ".new");
   GALLEY_ASSIGN(const auto file, directory.open_file(scratch, OpenMode::kOpenOrCreate, 0600));
   GALLEY_TRY(file->truncate(0));
@@ -135,7 +135,7 @@ Result<void> make_savepoint(const Directory& stage, std::string_view name,
   text += std::to_string(clock.wall_ns()) + "\n" + std::string(name) + "\n";
   text += encode_entries(entries);
   GALLEY_ASSIGN(const auto folder, stage.open_directory(name_of(kFolder)));
-  return replace_file(*folder, std::to_string(number), text);
+  return replace_savepoint_file(*folder, std::to_string(number), text);
 }
 
 Result<std::vector<Savepoint>> list_savepoints(const Directory& stage) {
@@ -167,7 +167,7 @@ Result<void> drop_savepoints_after(const Directory& stage, std::string_view name
 // --- forks ----------------------------------------------------------------------------------
 
 Result<void> note_fork(const Directory& child, std::string_view parent_id) {
-  return replace_file(child, std::string(kForkFile), std::string(parent_id) + "\n");
+  return replace_savepoint_file(child, std::string(kForkFile), std::string(parent_id) + "\n");
 }
 
 Result<std::vector<std::string>> family_of(const Directory& stages, std::string_view id) {

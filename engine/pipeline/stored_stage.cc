@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <thread>
 
 #include "base/limits.h"
 #include "engine/pipeline/savepoints.h"
+#include "staging/fs/owner.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace galley {
@@ -39,6 +41,30 @@ tl::unexpected<Error> damaged(const std::string& id) {
               "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
 }
 
+Result<std::vector<std::string>> read_contributors(const Directory& directory) {
+  std::vector<std::string> names;
+  GALLEY_ASSIGN(const RelPath file, RelPath::parse("contributors"));
+  const auto text = read_file(directory, file, kMaxAboutBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return names;
+  if (!text) return fail(text.error());
+  for (size_t start = 0; start < text->size();) {
+    const size_t end = std::min(text->find('\n', start), text->size());
+    names.push_back(text->substr(start, end - start));
+    start = end + 1;
+  }
+  return names;
+}
+
+Result<void> write_contributors(const Directory& directory, const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += one_line(name) + "\n";
+  if (text.size() > kMaxAboutBytes) {
+    return fail(ErrorKind::kQuota, "limit.contributors",
+                "too many different callers staged in this transaction; begin another");
+  }
+  return replace_file(directory, "contributors", text);
+}
+
 Result<StageAbout> read_about(const Directory& directory, const std::string& id) {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("about"));
   GALLEY_ASSIGN(const std::string text, read_file(directory, name, kMaxAboutBytes));
@@ -53,6 +79,9 @@ Result<StageAbout> read_about(const Directory& directory, const std::string& id)
   if (line == std::string_view::npos) return damaged(id);
   about.agent = rest.substr(0, line);
   about.message = rest.substr(line + 1);
+  GALLEY_ASSIGN(about.contributors, read_contributors(directory));
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(RelPath::root()));
+  about.uid = stat.uid;
   return about;
 }
 
@@ -67,6 +96,10 @@ Result<void> write_about(const Directory& directory, const StageAbout& about) {
 }
 
 }  // namespace
+
+bool is_own(const StageAbout& about, const std::string& agent) {
+  return about.agent == one_line(agent) && about.uid == effective_user();
+}
 
 Result<StoredStage> StoredStage::create(const StateDirectory& state, const StageAbout& about) {
   GALLEY_ASSIGN(Stage stage, Stage::create(state));
@@ -86,6 +119,9 @@ Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageAb
   }
   GALLEY_TRY(note_fork(child.directory(), id()));
   if (about.has_markers) GALLEY_TRY(replace_file(child.directory(), "markers", ""));
+  if (!about_.contributors.empty()) {
+    GALLEY_TRY(write_contributors(child.directory(), about_.contributors));
+  }
   GALLEY_TRY(write_about(child.directory(), about));
   return of(state, std::move(child));
 }
@@ -126,6 +162,22 @@ Result<void> StoredStage::save(const Overlay::Entries& entries) const {
 Result<void> StoredStage::note_markers() {
   about_.has_markers = true;
   return replace_file(directory(), "markers", "");
+}
+
+Result<StageAbout> StoredStage::look_at(const StateDirectory& state, const std::string& id) {
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse("stage/" + id));
+  GALLEY_ASSIGN(const auto directory, state.root().open_directory(place));
+  return read_about(*directory, id);
+}
+
+Result<void> StoredStage::note_contributor(const std::string& name) {
+  std::vector<std::string> names = about_.contributors;
+  const std::string line = one_line(name);
+  if (std::find(names.begin(), names.end(), line) != names.end()) return {};
+  names.push_back(line);
+  GALLEY_TRY(write_contributors(directory(), names));
+  about_.contributors = std::move(names);
+  return {};
 }
 
 Result<void> StoredStage::remove(const StateDirectory& state, StoredStage stage) {

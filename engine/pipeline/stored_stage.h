@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/commit/stage.h"
@@ -16,14 +17,20 @@ struct StageAbout {
   std::string agent;
   std::string message;
   int64_t begun_ns = 0;
-  bool has_markers = false;  ///< conflict markers were put into what is staged
+  bool has_markers = false;                    ///< conflict markers were put into what is staged
+  std::vector<std::string> contributors = {};  ///< others that staged something in it
+  uint32_t uid = 0;                            ///< the user of the system whose it is
 };
+
+/// Whether `agent`, as this user of the system, is who began it.
+[[nodiscard]] bool is_own(const StageAbout& about, const std::string& agent);
 
 /// What a transaction that outlives its process keeps in its stage.
 ///
 ///     about       "galley stage 1", when it began, agent, reason
 ///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
 ///     markers     there when conflict markers were put into what is staged
+///     contributors  names of others that staged something, one a line
 ///     pool        of a fork: whose contents it shares (engine/commit/stage.h)
 ///
 /// `about` is written last: without it there is no transaction, and gc clears the rest.
@@ -43,6 +50,9 @@ class StoredStage {
   static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
                                   std::chrono::milliseconds timeout);
 
+  /// Who began it and why, whoever has it open now.
+  static Result<StageAbout> look_at(const StateDirectory& state, const std::string& id);
+
   [[nodiscard]] const std::string& id() const { return stage_.id(); }
   [[nodiscard]] const StageAbout& about() const { return about_; }
   [[nodiscard]] const Directory& directory() const { return stage_.directory(); }
@@ -53,6 +63,8 @@ class StoredStage {
   Result<void> save(const Overlay::Entries& entries) const;
   /// Remembers that conflict markers are staged.
   Result<void> note_markers();
+  /// Remembers that somebody else than its owner stages in it; once.
+  Result<void> note_contributor(const std::string& name);
   /// Drops it with everything in it.
   static Result<void> remove(const StateDirectory& state, StoredStage stage);
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/limits.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/earlier_versions.h"
@@ -16,10 +16,31 @@
 #include "engine/pipeline/scratch.h"
 #include "engine/pipeline/stored_stage.h"
 #include "engine/pipeline/workspace_state.h"
+#include "engine/policy/policy.h"
 #include "staging/text/read_edits.h"
 #include "tools/edit_formats.h"
 
 namespace galley {
+
+namespace {
+
+constexpr size_t kExecutionDigits = 24;
+
+tl::unexpected<Error> refused_by(const Judgement& judgement) {
+  return fail(ErrorKind::kRefused, judgement.id,
+              judgement.message + ". To go on: " + judgement.remedy, judgement.path);
+}
+
+AuditEvent own_event(std::string kind, const TransactionOptions& who) {
+  AuditEvent event;
+  event.kind = std::move(kind);
+  event.agent = who.agent;
+  event.owner = who.owner;
+  event.reason = who.message;
+  return event;
+}
+
+}  // namespace
 
 struct Transaction::State {
   State(WorkspaceState& opened, std::shared_ptr<ContentStore> store,
@@ -36,7 +57,7 @@ struct Transaction::State {
     if (own_runner == nullptr) {
       GuardedRunnerOptions runner_options;
       runner_options.workspace = workspace->root_path;
-      runner_options.agent = options.agent;
+      runner_options.who = options.principals();
       if (stage) {
         runner_options.layer_home = workspace->stage_path(stage->id());
         runner_options.scratch_home = [this] { return need_scratch_home(stage->directory()); };
@@ -56,6 +77,13 @@ struct Transaction::State {
   std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
   bool is_over = false;
 };
+
+Principals TransactionOptions::principals() const {
+  Principals all(agent);
+  if (owner) all.add(*owner);
+  for (const std::string& name : contributors) all.add(name);
+  return all;
+}
 
 Transaction::Transaction(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Transaction::Transaction(Transaction&&) noexcept = default;
@@ -121,6 +149,8 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
   options.root = state_->workspace->root_path;
   options.earlier = earlier_versions(*state_->workspace);
+  options.may_read =
+      EarlyPolicy(state_->workspace->config, state_->options.agent, state_->overlay).reading_rule();
   return options;
 }
 
@@ -152,14 +182,16 @@ ToolResult Transaction::call(const std::string& tool, std::string_view json_argu
   return std::move(results.front());
 }
 
-std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls) {
+std::vector<ToolResult> Transaction::call_all(std::vector<ToolCall> calls) {
+  for (ToolCall& call : calls) call.tx = state_->id;
   auto registry = state_->workspace->need_registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
   ExecutorOptions options;
   options.root = state_->workspace->root_path;
   options.agent = state_->options.agent;
+  options.owner = state_->options.owner;
   options.commands = state_->runner();
-  const EarlyPolicy early(state_->workspace->config, state_->options.agent, state_->overlay);
+  const EarlyPolicy early(state_->workspace->config, state_->options.principals(), state_->overlay);
   options.capabilities = early.capabilities();
   options.may_read = early.reading_rule();
   options.early_policy = [&early](const ToolInfo& info, const Intent& intent) {
@@ -192,6 +224,14 @@ Result<FixReport> Transaction::fix() {
   const Overlay::Entries before = state_->overlay.entries();
   GALLEY_ASSIGN(FixReport report, fix_staged(*state_->workspace, state_->overlay, state_->options));
   if (report.change.is_empty() || !state_->stage) return report;
+  if (const Principals who = state_->options.principals(); !who.is_alone()) {
+    const auto denied =
+        denied_changes(state_->workspace->config, who, before, state_->overlay.entries());
+    if (!denied.empty()) {
+      state_->overlay.restore(before);
+      return refused_by(denied.front());
+    }
+  }
   GALLEY_ASSIGN(const Directory* stage, stage_directory());
   const auto kept = make_savepoint(*stage, kBeforeFix, before, state_->workspace->clock());
   if (!kept) {
@@ -221,9 +261,34 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
 }
 
 Result<void> Transaction::rollback() {
+  GALLEY_TRY(check_may_change_staged());
+  GALLEY_TRY(record(own_event("rollback", state_->options)));
   state_->overlay.restore({});
   state_->is_over = true;
   return drop_stage();
+}
+
+/// Whoever takes away, marks or copies what somebody else staged could have staged it: profiles
+/// count, rules do not, since taking back is no edit.
+Result<void> Transaction::check_may_change_staged() const {
+  if (!state_->options.owner) return {};
+  const Policy policy(state_->workspace->config);
+  for (const auto& [path, entry] : state_->overlay.entries()) {
+    if (entry.before == entry.now) continue;
+    const Judgement judgement =
+        policy.judge_write(path, staged_operation(entry), state_->options.agent);
+    if (judgement.decision == Decision::kDeny) return refused_by(judgement);
+  }
+  return {};
+}
+
+/// Of a stored transaction only: one in memory is nobody else's business until it is committed.
+Result<void> Transaction::record(AuditEvent event) const {
+  if (!state_->stage || state_->workspace->audit == nullptr) return {};
+  event.tx = state_->id;
+  event.execution_id = "exec-" + random_hex(kExecutionDigits);
+  GALLEY_TRY(state_->workspace->audit->append(event));
+  return {};
 }
 
 Result<void> Transaction::drop_stage() {
@@ -240,6 +305,10 @@ const std::string& Transaction::id() const { return state_->id; }
 
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
+  // First who, then what: nothing is staged by somebody who is not judged with it.
+  if (state_->options.owner && state_->saved_version != state_->overlay.version()) {
+    GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
+  }
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};
@@ -253,12 +322,17 @@ Result<const Directory*> Transaction::stage_directory() const {
 
 Result<void> Transaction::savepoint(const std::string& name) {
   GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  GALLEY_TRY(check_may_change_staged());
   return make_savepoint(*stage, name, state_->overlay.entries(), state_->workspace->clock());
 }
 
 Result<void> Transaction::rollback_to(const std::string& name) {
   GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  GALLEY_TRY(check_may_change_staged());
   GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, name));
+  AuditEvent event = own_event("rollback", state_->options);
+  event.reason = "to " + name;
+  GALLEY_TRY(record(std::move(event)));
   state_->overlay.restore(std::move(entries));
   GALLEY_TRY(save());
   return drop_savepoints_after(*stage, name);
@@ -266,14 +340,14 @@ Result<void> Transaction::rollback_to(const std::string& name) {
 
 Result<Transaction> Transaction::fork() {
   GALLEY_TRY(stage_directory());
+  GALLEY_TRY(check_may_change_staged());
   if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
   WorkspaceState& workspace = *state_->workspace;
-  const StageAbout about{state_->options.agent, state_->options.message,
+  // A fork of somebody else's stays theirs: else it would be judged without them.
+  const StageAbout about{state_->stage->about().agent, state_->options.message,
                          workspace.clock().wall_ns(), state_->options.has_markers};
   GALLEY_ASSIGN(StoredStage child, state_->stage->fork(*workspace.state_directory, about));
-  auto state = std::make_unique<State>(
-      workspace, child.contents(),
-      TransactionOptions{state_->options.agent, state_->options.message, about.has_markers});
+  auto state = std::make_unique<State>(workspace, child.contents(), state_->options);
   state->overlay.share(state_->overlay);
   state->saved_version = state->overlay.version();
   state->id = child.id();
@@ -301,7 +375,29 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
 
 const TransactionOptions& Transaction::options() const { return state_->options; }
 
-CommandRunner& Transaction::runner() { return *state_->runner(); }
+Result<CommandResult> Transaction::run(const Command& command) {
+  const Overlay::Entries before = state_->overlay.entries();
+  auto result = state_->runner()->run(command, state_->overlay);
+  AuditEvent event = own_event("call", state_->options);
+  event.tool = "exec";
+  event.input = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"argv", command.argv}});
+  if (result) {
+    nlohmann::ordered_json output = {{"staged", result->effects_staged},
+                                     {"staged_paths", result->staged_paths}};
+    if (result->exit_code) output["exit_code"] = *result->exit_code;
+    if (result->exit_signal) output["signal"] = *result->exit_signal;
+    event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
+    event.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(result->wall).count();
+  } else {
+    event.error = tool_error_from(result.error());
+  }
+  if (const auto recorded = record(std::move(event)); !recorded) {
+    state_->overlay.restore(before);
+    return fail(recorded.error());
+  }
+  return result;
+}
 
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {
   return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
@@ -311,62 +407,22 @@ Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
   GALLEY_TRY(state_->need_state());
   const StageAbout about{options.agent, options.message, state_->clock().wall_ns()};
   GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->state_directory, about));
-  return Transaction::of_stage(*state_, std::move(stage));
+  return Transaction::of_stage(*state_, std::move(stage), options.agent);
 }
 
-Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage) {
-  auto state = std::make_unique<State>(
-      workspace, stage.contents(),
-      TransactionOptions{stage.about().agent, stage.about().message, stage.about().has_markers});
+Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage,
+                                          const std::string& caller) {
+  const StageAbout& about = stage.about();
+  TransactionOptions options{caller, about.message, about.has_markers};
+  if (!is_own(about, caller)) options.owner = about.agent;
+  options.contributors = about.contributors;
+  auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options));
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
   state->id = stage.id();
   state->stage = std::move(stage);
   return Transaction(std::move(state));
-}
-
-Result<Transaction> Workspace::resume(const std::string& id) {
-  std::string wanted = id;
-  if (wanted.empty()) {
-    GALLEY_ASSIGN(const auto open, stages());
-    if (!open.empty()) wanted = open.back().id;
-  }
-  if (wanted.empty() || !state_->state_directory) {
-    return fail(ErrorKind::kNotFound, "stage.not_found",
-                "no transaction is open here; begin one with: galley begin");
-  }
-  const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
-  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
-  return Transaction::of_stage(*state_, std::move(stage));
-}
-
-Result<std::vector<StageStatus>> Workspace::stages() const {
-  std::vector<StageStatus> found;
-  if (!state_->state_directory) return found;
-  GALLEY_ASSIGN(const auto infos, list_stages(*state_->state_directory));
-  for (const StageInfo& info : infos) {
-    StageStatus status;
-    status.id = info.id;
-    status.begun_ns = info.mtime_ns;
-    const std::chrono::milliseconds at_once(0);
-    const auto stage = StoredStage::open(*state_->state_directory, info.id, at_once);
-    status.is_held = !stage && stage.error().reason == "stage.busy";
-    if (!stage && !status.is_held) continue;  // committed meanwhile, or cut short: gc clears it
-    if (stage) {
-      status.agent = stage->about().agent;
-      status.message = stage->about().message;
-      status.begun_ns = stage->about().begun_ns;
-      const auto entries = stage->load();
-      if (!entries) continue;
-      for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
-    }
-    found.push_back(std::move(status));
-  }
-  std::sort(found.begin(), found.end(), [](const StageStatus& a, const StageStatus& b) {
-    return std::tie(a.begun_ns, a.id) < std::tie(b.begun_ns, b.id);
-  });
-  return found;
 }
 
 }  // namespace galley

@@ -12,16 +12,18 @@
 #include "engine/commit/outcome.h"
 #include "engine/history/rebase.h"
 #include "engine/policy/gate.h"
+#include "engine/policy/principals.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal.h"
 #include "staging/overlay/stage_edits.h"
+#include "staging/sandbox/command_runner.h"
 #include "tools/tool.h"
 
 namespace galley {
 
-class CommandRunner;
 class StoredStage;
 class Workspace;
+struct AuditEvent;
 struct BisectOptions;
 struct BisectReport;
 struct FixReport;
@@ -47,12 +49,19 @@ struct NothingToCommit {};
 
 using CommitOutcome = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
 
-/// How a transaction begins.
+/// How a transaction begins, and in whose names it goes on.
 struct TransactionOptions {
   std::string agent;    ///< who asks; picks the profile in galley.toml; may be empty
   std::string message;  ///< why; kept with the commit
   /// stage_with_markers was called: the built-in validator `conflict_markers` judges it, too.
   bool has_markers = false;
+  /// Who began it, when that is not who asks now.
+  std::optional<std::string> owner = std::nullopt;
+  /// Others that staged something in it: what they may not do is not committed either.
+  std::vector<std::string> contributors = {};
+
+  /// Everybody that counts in a judgement: who asks, the owner, the contributors.
+  [[nodiscard]] Principals principals() const;
 };
 
 /// How a commit is asked for.
@@ -100,7 +109,7 @@ class Transaction {
   /// Runs one tool by name with JSON arguments.
   ToolResult call(const std::string& tool, std::string_view json_arguments);
   /// Runs several calls in order; all of them are staged, or none.
-  std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls);
+  std::vector<ToolResult> call_all(std::vector<ToolCall> calls);
 
   // --- reading what is proposed -------------------------------------------------------------
   Result<std::string> read(std::string_view path);
@@ -121,6 +130,8 @@ class Transaction {
   /// "refuse"`.
   Result<CommitOutcome> commit(const CommitRequest& request = {});
   /// Drops everything that was staged, with its stage directory.
+  /// Errors: kRefused `policy.capability` when the caller is not the owner and may not write what
+  ///         is staged; of savepoint, rollback_to and fork as well.
   Result<void> rollback();
 
   // --- stored transactions --------------------------------------------------------------------
@@ -141,16 +152,21 @@ class Transaction {
   /// markers around the lines that both sides changed, and saves. The gate then refuses it until
   /// they are gone. With a RebaseConflict, for what has no lines, nothing was staged.
   Result<RebaseOutcome> stage_with_markers(const Proposal& proposal);
-  /// What commands of this transaction run in.
-  CommandRunner& runner();
+  /// Runs a command on what is staged, and stages what it did. It is on record before this returns.
+  /// In somebody else's transaction nothing is staged of a command that changed what the caller may
+  /// not: the paths are in `refused`.
+  Result<CommandResult> run(const Command& command);
 
  private:
   friend class Workspace;
   struct State;
   explicit Transaction(std::unique_ptr<State> state);
-  static Result<Transaction> of_stage(WorkspaceState& workspace, StoredStage stage);
+  static Result<Transaction> of_stage(WorkspaceState& workspace, StoredStage stage,
+                                      const std::string& caller);
   Result<RelPath> parse(std::string_view path) const;
   [[nodiscard]] StageOptions bounded(StageOptions options) const;
+  Result<void> check_may_change_staged() const;
+  Result<void> record(AuditEvent event) const;
   Result<void> drop_stage();
   Result<const Directory*> stage_directory() const;
   std::unique_ptr<State> state_;

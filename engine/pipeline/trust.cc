@@ -1,6 +1,7 @@
 #include "engine/pipeline/trust.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -48,12 +49,17 @@ Result<std::vector<ContentId>> hashes_of(const std::string& text) {
   return hashes;
 }
 
-/// nullptr where the folder is missing.
+/// Whether a file or folder in a home says nothing: it is missing, or (the home of the user who
+/// called us under another name) closed to us.
+bool says_nothing(const Error& error) {
+  return error.kind == ErrorKind::kNotFound || error.reason == "path.not_directory" ||
+         error.os_error == EACCES;
+}
+
+/// nullptr where the folder says nothing.
 Result<std::unique_ptr<Directory>> open_if_there(const std::string& path) {
   auto opened = open_disk_directory(path);
-  const bool is_missing = !opened && (opened.error().kind == ErrorKind::kNotFound ||
-                                      opened.error().reason == "path.not_directory");
-  if (is_missing) return std::unique_ptr<Directory>();
+  if (!opened && says_nothing(opened.error())) return std::unique_ptr<Directory>();
   return opened;
 }
 
@@ -63,7 +69,7 @@ Result<UserConfig> read_user_config(const std::string& path) {
   if (folder == nullptr) return UserConfig();
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
   auto file = folder->open_file(name, OpenMode::kRead);
-  if (!file && file.error().kind == ErrorKind::kNotFound) return UserConfig();
+  if (!file && says_nothing(file.error())) return UserConfig();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
   if (!is_believed_owner(stat.uid)) {
@@ -95,7 +101,7 @@ std::optional<TrustRecord> parse_record(const std::string& text) {
 /// A record that is not there, not ours or not readable trusts nothing.
 Result<std::optional<TrustRecord>> read_record(const Directory& folder, const RelPath& name) {
   auto file = folder.open_file(name, OpenMode::kRead);
-  if (!file && file.error().kind == ErrorKind::kNotFound) return std::optional<TrustRecord>();
+  if (!file && says_nothing(file.error())) return std::optional<TrustRecord>();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
   if (!is_believed_owner(stat.uid) || stat.size > kMaxTrustBytes) {

@@ -1,11 +1,14 @@
 #include "engine/pipeline/workspace.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/limits.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
+#include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
+#include "engine/pipeline/audit_chain.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/guarded_runner.h"
@@ -23,6 +26,12 @@ Result<Config> read_config(const Directory& root, const std::string& file) {
   return parse_config(text, file);
 }
 
+/// Below `.galley`, under a name that nobody knows who does not know the workspace's id: what git
+/// or an archive put there is never found.
+Result<RelPath> own_place(const StateDirectory& state, std::string_view name) {
+  return RelPath::parse(std::string(name) + "/" + uuid_text(state.workspace_id()));
+}
+
 }  // namespace
 
 Result<void> WorkspaceState::judge_trust() {
@@ -37,7 +46,22 @@ Result<void> WorkspaceState::judge_trust() {
   return {};
 }
 
+Result<void> WorkspaceState::open_state() {
+  auto opened = StateDirectory::open(*root);
+  doubt.reset();
+  if (!opened && opened.error().reason == "state.not_believed") {
+    doubt = opened.error();
+    return {};
+  }
+  if (!opened) return opened.error();
+  state_directory = std::move(*opened);
+  if (!state_directory) return {};
+  GALLEY_TRY(need_state());
+  return options.recovers ? recover() : Result<void>();
+}
+
 Result<void> WorkspaceState::need_state() {
+  GALLEY_TRY(check_belief());
   if (!state_directory) {
     GALLEY_ASSIGN(state_directory, StateDirectory::open_or_create(*root));
     runners.clear();  // from now on what they keep has a place to stay
@@ -49,7 +73,7 @@ Result<void> WorkspaceState::need_state() {
 ValidatorCache* WorkspaceState::need_cache() {
   if (cache != nullptr || config.validators.empty()) return cache.get();
   if (state_directory) {
-    const auto place = RelPath::parse("cache");
+    const auto place = own_place(*state_directory, "cache");
     auto made = make_directories(state_directory->root(), *place, 0700);
     auto opened = made ? state_directory->root().open_directory(*place)
                        : Result<std::unique_ptr<Directory>>(made.error());
@@ -60,17 +84,18 @@ ValidatorCache* WorkspaceState::need_cache() {
   return cache.get();
 }
 
-CommandRunner* WorkspaceState::need_runner(const std::string& agent) {
+CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   if (options.runner != nullptr) return options.runner;
-  std::unique_ptr<CommandRunner>& runner = runners[agent];
+  std::unique_ptr<CommandRunner>& runner = runners[who];
   if (runner != nullptr) return runner.get();
   GuardedRunnerOptions runner_options;
   runner_options.workspace = root_path;
-  runner_options.agent = agent;
-  const auto place = RelPath::parse("keep");
+  runner_options.who = who;
   // Without a place that stays, what validators keep goes with the process: only slower.
-  if (state_directory && make_directories(state_directory->root(), *place, 0700)) {
-    runner_options.keep_home = root_path + "/.galley/keep";
+  if (state_directory) {
+    const auto place = own_place(*state_directory, "keep");
+    const auto made = make_directories(state_directory->root(), *place, 0700);
+    if (made) runner_options.keep_home = root_path + "/.galley/" + place->str();
   }
   runner = make_guarded_runner(config, std::move(runner_options), clock());
   return runner.get();
@@ -79,23 +104,54 @@ CommandRunner* WorkspaceState::need_runner(const std::string& agent) {
 Result<void> WorkspaceState::recover() {
   RecoveryOptions recovery;
   recovery.boot_id = current_boot_id();
-  GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(*root, *state_directory, clock(), recovery));
-  if (!report.is_clean()) GALLEY_TRY(restore_audit());
+  recovery.audit = audit.get();
+  GALLEY_TRY(recover_if_needed(*root, *state_directory, clock(), recovery));
   return {};
 }
 
 Result<size_t> WorkspaceState::restore_audit() {
+  GALLEY_ASSIGN(const auto commits, recorded_commits());
   std::vector<std::string> records;
-  GALLEY_ASSIGN(const auto ids, journal_ids(state_directory->journals()));
+  for (const RecordedCommit& commit : commits) records.push_back(commit.record);
+  GALLEY_TRY(audit->close_gap());
+  return audit->append_missing(records);
+}
+
+Result<AuditVerification> WorkspaceState::verify_audit() const {
+  GALLEY_ASSIGN(AuditVerification found, audit->verify());
+  GALLEY_ASSIGN(const auto commits, recorded_commits());
+  std::vector<std::string> records;
+  for (const RecordedCommit& commit : commits) records.push_back(commit.record);
+  GALLEY_ASSIGN(const auto missing, audit->missing(records));
+  for (const size_t index : missing) {
+    const RecordedCommit& commit = commits[index];
+    // What is in j/ is added when its journal retires.
+    if (!commit.is_retired || found.defects.size() >= kMaxAuditDefects) continue;
+    found.defects.push_back({0, 0, "audit.unrecorded",
+                             "the log has no record of transaction " + commit.id.hex() +
+                                 "; it is in the journal, and galley doctor --repair adds it"});
+  }
+  return found;
+}
+
+Result<std::vector<RecordedCommit>> WorkspaceState::recorded_commits() const {
+  std::vector<RecordedCommit> commits;
+  GALLEY_ASSIGN(const std::string first, audit->first_timestamp());
+  GALLEY_ASSIGN(const auto pending, journal_ids(state_directory->journals()));
+  GALLEY_ASSIGN(const auto ids, committed_ids(*state_directory));
   for (const TxId id : ids) {
     const auto found = load_committed(*state_directory, id, ImageUse::kSkip);
-    if (!found) continue;  // taken back, or damaged, which doctor tells of
-    const auto& own = found->journal.meta.audit;
-    records.insert(records.end(), own.begin(), own.end());
+    if (!found) continue;  // damaged, which doctor tells of
+    const bool is_retired = !std::binary_search(pending.begin(), pending.end(), id);
+    for (const std::string& record : found->journal.meta.audit) {
+      // A log that was begun anew does not go back behind its beginning.
+      const std::string made = audit_timestamp(record);
+      if (!made.empty() && (!is_retired || made >= first)) {
+        commits.push_back({id, is_retired, record});
+      }
+    }
   }
-  if (records.empty()) return size_t{0};
-  return audit->append_missing(records);
+  return commits;
 }
 
 Result<const ToolRegistry*> WorkspaceState::need_registry() {
@@ -125,11 +181,8 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   GALLEY_ASSIGN(state->config, read_config(*state->root, options.config_file));
   state->options = std::move(options);
   GALLEY_TRY(state->judge_trust());
-  GALLEY_ASSIGN(state->state_directory, StateDirectory::open(*state->root));
-  if (state->state_directory) {
-    GALLEY_TRY(state->need_state());
-    if (state->options.recovers) GALLEY_TRY(state->recover());
-  }
+  state->config.configuration_is_editable = state->options.user.config.edits_configuration;
+  GALLEY_TRY(state->open_state());
   return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
 }
 
@@ -156,6 +209,11 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
   return keep_approval(state_->state_directory->root(), {proposal, by, now});
 }
 
+Result<AuditVerification> Workspace::verify_audit() const {
+  if (!state_->state_directory) return AuditVerification();
+  return state_->verify_audit();
+}
+
 Result<size_t> Workspace::restore_audit() {
   if (!state_->state_directory) return size_t{0};
   return state_->restore_audit();
@@ -163,6 +221,21 @@ Result<size_t> Workspace::restore_audit() {
 
 const StateDirectory* Workspace::state() const {
   return state_->state_directory ? &*state_->state_directory : nullptr;
+}
+
+const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }
+
+Result<void> Workspace::take_up_state() {
+  AuditEvent event;
+  event.kind = "adoption";
+  event.execution_id = "adoption-" + std::to_string(clock().wall_ns());
+  event.tool = "recover";
+  if (state_->doubt) event.reason = state_->doubt->message;
+  state_->options.recovers = true;
+  GALLEY_TRY(state_->open_state());
+  GALLEY_TRY(state_->need_state());
+  GALLEY_TRY(state_->audit->append(event));
+  return {};
 }
 
 Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry(); }

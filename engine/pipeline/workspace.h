@@ -19,6 +19,7 @@ namespace galley {
 class CommandRunner;
 class StateDirectory;
 class ToolRegistry;
+struct AuditVerification;
 struct WorkspaceState;
 
 /// How a workspace is opened.
@@ -40,13 +41,19 @@ struct StageStatus {
   std::string message;
   int64_t begun_ns = 0;
   size_t changes = 0;
-  bool is_held = false;  ///< another process has it open now
+  bool is_held = false;          ///< another process has it open now
+  bool is_of_this_user = false;  ///< of the system's user that this process acts as
+
+  /// Whether a command of `agent` means it without naming it.
+  [[nodiscard]] bool is_own(const std::string& name) const {
+    return is_of_this_user && agent == name;
+  }
 };
 
 /// A directory under Galley's care: where transactions begin, and what they are committed to.
 ///
 /// Invariant: opening writes nothing. `.galley/` is made by the first stored transaction or commit;
-///            a workspace that has one is recovered when it is opened.
+///            a workspace that has one and believes it is recovered when it is opened.
 /// Ownership: owns the root's descriptor, the configuration and the standard tools.
 /// Threads:   one thread at a time; open it once more for another thread.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, and everything
@@ -64,8 +71,12 @@ class Workspace {
   Result<Transaction> begin(const TransactionOptions& options = {});
   /// Begins one that outlives the process, under `.galley/stage/`.
   Result<Transaction> begin_stored(const TransactionOptions& options = {});
-  /// Takes a stored one up again; an empty id means the newest.
-  Result<Transaction> resume(const std::string& id = {});
+  /// Takes a stored one up again for `agent`, whoever began it: every call is judged by what both
+  /// may do, and both are on record. An empty id means the one that `agent` itself began, as the
+  /// same user of the system.
+  /// Errors: kNotFound `stage.not_found`; kUsage `stage.which`, with a list, when without an id
+  ///         several could be meant or all that are open are somebody else's.
+  Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {});
   /// Stored transactions, oldest first.
   Result<std::vector<StageStatus>> stages() const;
 
@@ -80,12 +91,19 @@ class Workspace {
   /// takes that for an answer, and its commit uses it up. On record before it counts.
   Result<void> approve(const ContentId& proposal, const std::string& by);
 
-  /// Appends audit records of unretired journals that the log lost when a process died between its
-  /// commit and its record; returns how many.
+  /// Closes a log that was cut short with a record that says so, and appends the records of commits
+  /// that it lacks, from their journals; returns how many.
   Result<size_t> restore_audit();
+  /// Checks the audit log: every record, the chain, and that each commit of the history is on it.
+  [[nodiscard]] Result<AuditVerification> verify_audit() const;
 
-  /// The `.galley` directory, or null when nothing was ever kept here.
+  /// The `.galley` directory, or null when nothing that is believed was ever kept here.
   [[nodiscard]] const StateDirectory* state() const;
+  /// Why the `.galley` that is there is not believed (kRefused `state.not_believed`), or null:
+  /// everything is as if it were not there, and what has to write state is refused with this.
+  [[nodiscard]] const Error* state_doubt() const;
+  /// Looks again, and recovers: `.galley` was adopted (adoption.h), which goes on record.
+  Result<void> take_up_state();
   /// The tools that can be called here.
   Result<const ToolRegistry*> tools();
 

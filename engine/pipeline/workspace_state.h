@@ -15,6 +15,13 @@
 
 namespace galley {
 
+/// A record that a journal of the history carries.
+struct RecordedCommit {
+  TxId id;
+  bool is_retired = false;  ///< its journal has left j/
+  std::string record;
+};
+
 /// What a workspace holds; private to this room.
 struct WorkspaceState {
   std::string root_path;
@@ -25,11 +32,12 @@ struct WorkspaceState {
   WorkspaceOptions options;
   SystemClock system_clock;
   std::optional<StateDirectory> state_directory;  ///< absent until something must be kept
-  std::unique_ptr<AuditLog> audit;                ///< present with state_directory
-  std::unique_ptr<ToolRegistry> registry;         ///< made at the first call
-  std::unique_ptr<ValidatorCache> cache;          ///< made when there are validators
-  /// What command validators run in, by agent: one judgement's layers serve the next.
-  std::map<std::string, std::unique_ptr<CommandRunner>> runners;
+  std::optional<Error> doubt;              ///< why the `.galley` that is there is not taken up
+  std::unique_ptr<AuditLog> audit;         ///< present with state_directory
+  std::unique_ptr<ToolRegistry> registry;  ///< made at the first call
+  std::unique_ptr<ValidatorCache> cache;   ///< made when there are validators
+  /// What command validators run in, by who is judged: one judgement's layers serve the next.
+  std::map<Principals, std::unique_ptr<CommandRunner>> runners;
 
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;
@@ -40,16 +48,26 @@ struct WorkspaceState {
   }
   /// Remembers what validators said: on disk where there is a `.galley`, else for this process.
   ValidatorCache* need_cache();
-  /// The runner for validators that judge what this agent proposes.
-  CommandRunner* need_runner(const std::string& agent);
+  /// The runner for validators that judge what these propose.
+  CommandRunner* need_runner(const Principals& who);
+  /// Takes up `.galley` if there is one to believe, and recovers.
+  Result<void> open_state();
+  /// Refuses what has to write state where there is one that is not believed.
+  [[nodiscard]] Result<void> check_belief() const {
+    return doubt ? Result<void>(*doubt) : Result<void>();
+  }
   /// Makes `.galley` when there is none.
   Result<void> need_state();
   Result<const ToolRegistry*> need_registry();
   /// Takes out of the configuration what nobody trusted.
   Result<void> judge_trust();
-  /// Finishes or takes back what a crash left, and puts lost audit records back.
+  /// Finishes or takes back what a crash left.
   Result<void> recover();
+  /// Puts audit records that the log lacks back from the journals.
   Result<size_t> restore_audit();
+  /// The chain, and whether every commit of the history is in it.
+  Result<AuditVerification> verify_audit() const;
+  Result<std::vector<RecordedCommit>> recorded_commits() const;
 };
 
 }  // namespace galley

@@ -50,9 +50,10 @@ void read_effects(ConfigTable& table, EffectRules& effects) {
   with_line(table, "max_deleted_bytes", effects.max_deleted_bytes);
   table.choice("over_limit", effects.over_limit, kDecisions);
   const std::pair<std::string_view, EffectRule<Decision>*> decisions[] = {
-      {"executable_bit", &effects.executable_bit}, {"symlinks", &effects.symlinks},
-      {"type_changes", &effects.type_changes},     {"binaries", &effects.binaries},
-      {"submodules", &effects.submodules},         {"case_collisions", &effects.case_collisions}};
+      {"executable_bit", &effects.executable_bit},  {"symlinks", &effects.symlinks},
+      {"type_changes", &effects.type_changes},      {"binaries", &effects.binaries},
+      {"submodules", &effects.submodules},          {"case_collisions", &effects.case_collisions},
+      {"git_directories", &effects.git_directories}};
   for (const auto& [key, rule] : decisions) {
     table.choice(key, rule->value, kDecisions);
     with_line(table, key, *rule);

@@ -56,6 +56,7 @@ struct EffectRules {
   EffectRule<Decision> binaries{Decision::kAllow};
   EffectRule<Decision> submodules{Decision::kAllow};  ///< .gitmodules
   EffectRule<Decision> case_collisions{Decision::kDeny};
+  EffectRule<Decision> git_directories{Decision::kAsk};  ///< folders that look like a repository
 };
 
 struct PolicyConfig {
@@ -178,6 +179,8 @@ struct EditsConfig {
 /// Everything galley.toml says; default-constructed it is what holds without one.
 struct Config {
   std::string file;  ///< `galley.toml`, or empty when there was none
+  /// Whether edits may change galley.toml: only a person's own configuration says so, no workspace.
+  bool configuration_is_editable = false;
   PolicyConfig policy;
   std::map<std::string, AgentProfile> agents;
   LimitsConfig limits;

@@ -191,7 +191,7 @@ Result<PathPairs> case_collisions(const ProposedTree& tree) {
 }
 
 Result<void> judge_effects(const Config& config, const ProposedTree& tree,
-                           std::vector<Judgement>& out) {
+                           const GitDirectories& git, std::vector<Judgement>& out) {
   const EffectRules& rules = config.policy.effects;
   EffectJudge judge(config, out);
   const Totals totals = add_up(tree, pure_rename_sources(tree));
@@ -203,6 +203,12 @@ Result<void> judge_effects(const Config& config, const ProposedTree& tree,
   for (const Change& change : tree.proposal().changes()) {
     if (change.path.is_protected()) continue;
     GALLEY_TRY(judge_one(rules, tree, change, judge));
+  }
+  for (const RelPath& directory : git.lookalikes()) {
+    judge.effect("git_directories", rules.git_directories, directory,
+                 directory.is_root() ? "the root looks like a git repository to git"
+                                     : "it looks like a repository to git, whose configuration "
+                                       "names programs that git runs");
   }
   if (rules.case_collisions.value == Decision::kAllow) return {};
   GALLEY_ASSIGN(const auto pairs, case_collisions(tree));

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "engine/policy/config.h"
+#include "engine/policy/git_directories.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/proposed_tree.h"
 
@@ -12,7 +13,7 @@ namespace galley {
 /// Applies `[policy.effects]` to a proposal: what it does as a whole and to what. Appends every
 /// judgement that is not kAllow.
 [[nodiscard]] Result<void> judge_effects(const Config& config, const ProposedTree& tree,
-                                         std::vector<Judgement>& out);
+                                         const GitDirectories& git, std::vector<Judgement>& out);
 
 /// git's rule: a NUL among the first 8000 bytes.
 [[nodiscard]] bool is_binary(std::string_view content);

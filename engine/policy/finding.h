@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace galley {
+
+/// A message or rule name that came from a file or a program is cut here.
+inline constexpr size_t kMaxFindingBytes = 1000;
 
 enum class Severity : uint8_t { kNote, kWarning, kError };
 

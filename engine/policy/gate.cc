@@ -100,7 +100,7 @@ Gate::Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validat
       clock_(&clock) {}
 
 Result<Verdict> Gate::judge(const ProposedTree& tree, const GateRequest& request) {
-  GALLEY_ASSIGN(const PolicyReport report, policy_.judge(tree, request.agent));
+  GALLEY_ASSIGN(const PolicyReport report, policy_.judge(tree, request.who));
   Verdict verdict{Refusal(), {}, {}, {}};
   for (const Judgement& judgement : report.judgements) {
     verdict.findings.push_back(finding_of(judgement));
@@ -123,7 +123,10 @@ Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
                                                     const GateRequest& request, Verdict& verdict) {
   std::vector<Validator*> concerned;
   for (const auto& validator : validators_) {
-    if (validator->concerns(tree.proposal().changes(), request.agent)) {
+    const auto& names = request.who.names();
+    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+          return validator->concerns(tree.proposal().changes(), name);
+        })) {
       concerned.push_back(validator.get());
     }
   }
@@ -158,7 +161,7 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
     return verdict;
   }
   GALLEY_ASSIGN(const ApprovalAnswer answer,
-                approver_({id, request.agent, report.judgements, verdict.findings}));
+                approver_({id, request.who, report.judgements, verdict.findings}));
   if (answer.proposal != id) {
     verdict.decision =
         refuse("gate.approval_missing",

@@ -21,7 +21,7 @@ namespace galley {
 /// What somebody is asked when a rule says `ask`.
 struct ApprovalQuestion {
   ContentId proposal;  ///< what a yes is about
-  std::string agent;
+  Principals who;
   std::vector<Judgement> judgements;  ///< the rules that ask
   std::vector<Finding> findings;      ///< what validators had to say
 };
@@ -46,7 +46,7 @@ struct GateProgress {
 
 /// Who wants a proposal judged, and within which bounds.
 struct GateRequest {
-  std::string agent;
+  Principals who;
   Deadline deadline;                ///< for everything; validators have their own timeouts too
   std::stop_token stop;             ///< cancels what is running; the answer is then an Error
   std::vector<ContentId> approved;  ///< proposals that somebody has said yes to beforehand

@@ -5,35 +5,16 @@
 #include <algorithm>
 
 #include "engine/policy/effects.h"
+#include "engine/policy/git_directories.h"
 #include "engine/policy/links.h"
 
 namespace galley {
 namespace {
 
 constexpr uint32_t kOtherModeBits = ~uint32_t{0777};
-
-bool name_matches(std::string_view pattern, std::string_view text) {
-  size_t p = 0;
-  size_t t = 0;
-  size_t star = pattern.npos;
-  size_t star_text = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_text = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != pattern.npos) {
-      p = star + 1;
-      t = ++star_text;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
+constexpr std::string_view kEditItYourself =
+    "edit galley.toml yourself, outside Galley, or set `edits_configuration = true` in your own "
+    "configuration $XDG_CONFIG_HOME/galley/config.toml";
 
 std::string where(const Config& config, uint32_t line) {
   const std::string file = config.file.empty() ? std::string(kConfigFileName) : config.file;
@@ -65,20 +46,20 @@ void sort_strictest_first(std::vector<Judgement>& judgements) {
                    [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
 }
 
-/// The rules that no configuration can loosen.
-Result<void> judge_always(const ProposedTree& tree, const Change& change,
-                          std::vector<Judgement>& out) {
-  for (const auto* source : {&change.renamed_from, &change.copied_from}) {
-    if (source->has_value() && (*source)->is_protected()) {
-      out.push_back(always(change.path, "its content comes from the protected " + (*source)->str(),
-                           "take the content from a file of the workspace"));
-    }
+/// The strictest of what `judge` says of each name, the caller's when they are equal.
+template <class Judge>
+Judgement strictest(const Principals& who, const Judge& judge) {
+  Judgement worst = judge(who.caller());
+  for (size_t i = 1; i < who.names().size(); ++i) {
+    Judgement next = judge(who.names()[i]);
+    if (next.decision > worst.decision) worst = std::move(next);
   }
-  if (change.path.is_protected()) {
-    out.push_back(always(change.path, ".git, .galley and .sage are never written by an edit",
-                         "use git itself, or leave this path out"));
-    return {};
-  }
+  return worst;
+}
+
+/// Symbolic links lead somewhere inside, special files and special mode bits are not committed.
+Result<void> judge_node(const ProposedTree& tree, const Change& change,
+                        std::vector<Judgement>& out) {
   if (change.after.kind == FileKind::kOther || change.before.kind == FileKind::kOther) {
     out.push_back(always(change.path, "a FIFO, socket or device cannot be committed",
                          "leave it out of the change"));
@@ -143,10 +124,14 @@ Judgement no_capability(const AgentProfile& profile, const Config& config, std::
 
 }  // namespace
 
-bool names_agent(const std::vector<std::string>& patterns, std::string_view agent) {
-  if (patterns.empty()) return true;
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& pattern) { return name_matches(pattern, agent); });
+const AgentProfile* Policy::bounds(std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  return own != nullptr && own->has_capabilities ? own : nullptr;
+}
+
+std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const {
+  if (config_->configuration_is_editable || !path.is_configuration()) return std::nullopt;
+  return always(path, "the configuration of Galley is never changed by an edit", kEditItYourself);
 }
 
 const AgentProfile* Policy::profile(std::string_view agent) const {
@@ -195,92 +180,125 @@ Judgement Policy::judge_rules(const RelPath& path, Operation operation, std::str
   return judgement;
 }
 
-Judgement Policy::judge_write_capability(const RelPath& path, Operation operation,
-                                         std::string_view agent) const {
-  const AgentProfile* own = profile(agent);
-  if (own == nullptr || !own->has_capabilities) return {};
-  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-    if (!grants(*it, "write", path, operation)) continue;
-    if (!it->is_denial) return {};
-    break;
-  }
-  Judgement judgement =
-      no_capability(*own, *config_, fmt::format("{}: {}", path.str(), operation_name(operation)),
-                    "fs:write:" + path.str());
-  judgement.path = path.str();
-  return judgement;
+Judgement Policy::judge_write(const RelPath& path, Operation operation,
+                              const Principals& who) const {
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (!grants(*it, "write", path, operation)) continue;
+      if (!it->is_denial) return {};
+      break;
+    }
+    Judgement judgement =
+        no_capability(*own, *config_, fmt::format("{}: {}", path.str(), operation_name(operation)),
+                      "fs:write:" + path.str());
+    judgement.path = path.str();
+    return judgement;
+  });
 }
 
 Judgement Policy::judge_path(const RelPath& path, Operation operation,
-                             std::string_view agent) const {
+                             const Principals& who) const {
   if (path.is_protected()) {
     return always(path, ".git, .galley and .sage are never written by an edit",
                   "use git itself, or leave this path out");
   }
-  Judgement capability = judge_write_capability(path, operation, agent);
+  if (auto configuration = judge_configuration(path)) return *std::move(configuration);
+  Judgement capability = judge_write(path, operation, who);
   if (capability.decision == Decision::kDeny) return capability;
-  return judge_rules(path, operation, agent, false);
+  return strictest(
+      who, [&](std::string_view agent) { return judge_rules(path, operation, agent, false); });
 }
 
-Judgement Policy::judge_read(const RelPath& path, std::string_view agent) const {
+Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
   if (path.is_protected()) {
     return always(path, ".git, .galley and .sage are not shown", "read another path");
   }
-  const AgentProfile* own = profile(agent);
-  if (own == nullptr || !own->has_capabilities) return {};
-  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-    if (!grants(*it, "read", path, Operation::kModify)) continue;
-    if (!it->is_denial) return {};
-    break;
-  }
-  Judgement judgement =
-      no_capability(*own, *config_, path.str() + ": read", "fs:read:" + path.str());
-  judgement.path = path.str();
-  return judgement;
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (!grants(*it, "read", path, Operation::kModify)) continue;
+      if (!it->is_denial) return {};
+      break;
+    }
+    Judgement judgement =
+        no_capability(*own, *config_, path.str() + ": read", "fs:read:" + path.str());
+    judgement.path = path.str();
+    return judgement;
+  });
 }
 
-Judgement Policy::judge_exec(std::string_view program, std::string_view agent) const {
-  const AgentProfile* own = profile(agent);
-  if (own == nullptr || !own->has_capabilities) return {};
+Judgement Policy::judge_exec(std::string_view program, const Principals& who) const {
   std::string_view path = program;
   while (path.starts_with('/')) path.remove_prefix(1);
-  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-    if (it->domain != "exec" || !it->paths.globs().front().matches(path, false)) continue;
-    if (!it->is_denial) return {};
-    break;
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (it->domain != "exec" || !it->paths.globs().front().matches(path, false)) continue;
+      if (!it->is_denial) return {};
+      break;
+    }
+    const std::string_view name = program.substr(program.rfind('/') + 1);
+    return no_capability(*own, *config_, fmt::format("running {}", program),
+                         fmt::format("exec:{}", name));
+  });
+}
+
+Judgement Policy::judge_network(const Principals& who) const {
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (it->domain != "net") continue;
+      if ((it->action == "host") != it->is_denial) return {};
+      break;
+    }
+    return no_capability(*own, *config_, "reaching the network", "net:host");
+  });
+}
+
+Judgement Policy::judge_tool(std::string_view tool, const Principals& who) const {
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    const AgentProfile* own = profile(agent);
+    if (own == nullptr || own->tools.empty() || names_agent(own->tools, tool)) return {};
+    Judgement judgement = no_capability(*own, *config_, fmt::format("the tool {}", tool), tool);
+    judgement.remedy =
+        fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
+    return judgement;
+  });
+}
+
+bool Policy::limits_reading(const Principals& who) const {
+  return std::any_of(who.names().begin(), who.names().end(),
+                     [this](const std::string& name) { return bounds(name) != nullptr; });
+}
+
+bool Policy::grants_network(const Principals& who) const {
+  return bounds(who.caller()) != nullptr && judge_network(who).decision == Decision::kAllow;
+}
+
+/// What holds whatever galley.toml says.
+Result<void> Policy::judge_always(const ProposedTree& tree, const Change& change,
+                                  std::vector<Judgement>& out) const {
+  for (const auto* source : {&change.renamed_from, &change.copied_from}) {
+    if (source->has_value() && (*source)->is_protected()) {
+      out.push_back(always(change.path, "its content comes from the protected " + (*source)->str(),
+                           "take the content from a file of the workspace"));
+    }
   }
-  const std::string_view name = program.substr(program.rfind('/') + 1);
-  return no_capability(*own, *config_, fmt::format("running {}", program),
-                       fmt::format("exec:{}", name));
-}
-
-Judgement Policy::judge_network(std::string_view agent) const {
-  const AgentProfile* own = profile(agent);
-  if (own == nullptr || !own->has_capabilities) return {};
-  for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-    if (it->domain != "net") continue;
-    if ((it->action == "host") != it->is_denial) return {};
-    break;
+  if (change.path.is_protected()) {
+    out.push_back(always(change.path, ".git, .galley and .sage are never written by an edit",
+                         "use git itself, or leave this path out"));
+    return {};
   }
-  return no_capability(*own, *config_, "reaching the network", "net:host");
-}
-
-Judgement Policy::judge_tool(std::string_view tool, std::string_view agent) const {
-  const AgentProfile* own = profile(agent);
-  if (own == nullptr || own->tools.empty() || names_agent(own->tools, tool)) return {};
-  Judgement judgement = no_capability(*own, *config_, fmt::format("the tool {}", tool), tool);
-  judgement.remedy =
-      fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
-  return judgement;
-}
-
-bool Policy::limits_reading(std::string_view agent) const {
-  const AgentProfile* own = profile(agent);
-  return own != nullptr && own->has_capabilities;
-}
-
-bool Policy::grants_network(std::string_view agent) const {
-  return limits_reading(agent) && judge_network(agent).decision == Decision::kAllow;
+  if (auto configuration = judge_configuration(change.path)) {
+    out.push_back(*std::move(configuration));
+    return {};
+  }
+  return judge_node(tree, change, out);
 }
 
 void Policy::judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
@@ -291,7 +309,7 @@ void Policy::judge_change(const ProposedTree& tree, const Change& change, std::s
   // names one says something the paths below do not.
   const bool is_implied = is_directory && has_change_below(tree.proposal().changes(), change.path);
   if (!is_implied) {
-    Judgement capability = judge_write_capability(change.path, operation, agent);
+    Judgement capability = judge_write(change.path, operation, agent);
     if (capability.decision != Decision::kAllow) out.push_back(std::move(capability));
   }
   Judgement rules = judge_rules(change.path, operation, agent, is_directory);
@@ -305,16 +323,31 @@ void Policy::judge_change(const ProposedTree& tree, const Change& change, std::s
   }
 }
 
-Result<PolicyReport> Policy::judge(const ProposedTree& tree, std::string_view agent) const {
+Result<PolicyReport> Policy::judge(const ProposedTree& tree, const Principals& who) const {
   PolicyReport report;
+  auto& found = report.judgements;
+  GALLEY_ASSIGN(const GitDirectories git, GitDirectories::of(tree));
   for (const Change& change : tree.proposal().changes()) {
-    const size_t before = report.judgements.size();
-    GALLEY_TRY(judge_always(tree, change, report.judgements));
-    if (report.judgements.size() == before) judge_change(tree, change, agent, report.judgements);
+    const size_t before = found.size();
+    GALLEY_TRY(judge_always(tree, change, found));
+    if (const std::string why = git.what_protects(change); !why.empty()) {
+      found.push_back(always(change.path, why, "use git itself, or leave this path out"));
+    }
+    if (found.size() != before) continue;
+    for (const std::string& name : who.names()) {
+      std::vector<Judgement> own;
+      judge_change(tree, change, name, own);
+      for (Judgement& judgement : own) {
+        const bool is_known =
+            std::any_of(found.begin() + static_cast<ptrdiff_t>(before), found.end(),
+                        [&](const Judgement& other) { return other.message == judgement.message; });
+        if (!is_known) found.push_back(std::move(judgement));
+      }
+    }
   }
-  GALLEY_TRY(judge_effects(*config_, tree, report.judgements));
-  sort_strictest_first(report.judgements);
-  if (!report.judgements.empty()) report.decision = report.judgements.front().decision;
+  GALLEY_TRY(judge_effects(*config_, tree, git, found));
+  sort_strictest_first(found);
+  if (!found.empty()) report.decision = found.front().decision;
   return report;
 }
 
@@ -344,12 +377,12 @@ Explanation Policy::explain(const RelPath& path, Operation operation,
         fmt::format("{}: policy.protected: deny", where(*config_, config_->policy.protected_line)));
   }
   if (const AgentProfile* own = profile(agent); own != nullptr && own->has_capabilities) {
-    const bool is_granted =
-        judge_write_capability(path, operation, agent).decision == Decision::kAllow;
+    const bool is_granted = judge_write(path, operation, agent).decision == Decision::kAllow;
     steps.push_back(fmt::format("{}: [agents.{}] {} fs:write here", where(*config_, own->line),
                                 own->name, is_granted ? "grants" : "does not grant"));
   }
   if (path.is_protected()) steps.emplace_back("always: .git, .galley and .sage are refused: deny");
+  if (judge_configuration(path)) steps.emplace_back("always: galley.toml is refused: deny");
   return explanation;
 }
 

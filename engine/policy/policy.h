@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,12 +10,10 @@
 #include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/finding.h"
+#include "engine/policy/principals.h"
 #include "engine/policy/proposed_tree.h"
 
 namespace galley {
-
-/// Whether a list of agent names (`*` and `?` match) takes this agent in; an empty one takes all.
-[[nodiscard]] bool names_agent(const std::vector<std::string>& patterns, std::string_view agent);
 
 /// What a rule decided about one path or about the whole change (empty path).
 struct Judgement {
@@ -48,29 +47,35 @@ struct PolicyTestResult {
 
 /// Path rules, effect rules and agents' capabilities of a Config, and the rules that always hold.
 ///
-/// Always refused, whatever the configuration says: protected directories, symbolic links that
-/// lead outside the workspace or into a protected directory, special files, setuid bits.
+/// Always refused, whatever galley.toml says: protected directories (git's under other names too),
+/// galley.toml itself unless `Config::configuration_is_editable`, symbolic links that lead outside
+/// the workspace or into a protected directory, special files, setuid bits. Where several are
+/// judged together, the strictest answer to one of them is the answer.
 /// Threads: immutable, safe to share; the Config must outlive it.
 class Policy {
  public:
   explicit Policy(const Config& config) : config_(&config) {}
 
   /// Judges what a proposal really does, whoever or whatever asked for it.
-  [[nodiscard]] Result<PolicyReport> judge(const ProposedTree& tree, std::string_view agent) const;
+  [[nodiscard]] Result<PolicyReport> judge(const ProposedTree& tree, const Principals& who) const;
 
   /// Judges one operation on one path before anything is staged: path rules, protected paths and
   /// capabilities only.
   [[nodiscard]] Judgement judge_path(const RelPath& path, Operation operation,
-                                     std::string_view agent) const;
-  /// Whether an agent may read a path, run a program, reach the network (`fs:read`, `exec`, `net`).
-  [[nodiscard]] Judgement judge_read(const RelPath& path, std::string_view agent) const;
-  [[nodiscard]] Judgement judge_exec(std::string_view program, std::string_view agent) const;
-  [[nodiscard]] Judgement judge_network(std::string_view agent) const;
-  [[nodiscard]] Judgement judge_tool(std::string_view tool, std::string_view agent) const;
-  /// Whether a profile bounds what the agent may read: without one everything can be read.
-  [[nodiscard]] bool limits_reading(std::string_view agent) const;
-  /// Whether a profile gives the network in so many words; without a profile nothing does.
-  [[nodiscard]] bool grants_network(std::string_view agent) const;
+                                     const Principals& who) const;
+  /// What the profiles alone say to writing a path: no rule counts.
+  [[nodiscard]] Judgement judge_write(const RelPath& path, Operation operation,
+                                      const Principals& who) const;
+  /// Whether they may read a path, run a program, reach the network (`fs:read`, `exec`, `net`).
+  [[nodiscard]] Judgement judge_read(const RelPath& path, const Principals& who) const;
+  [[nodiscard]] Judgement judge_exec(std::string_view program, const Principals& who) const;
+  [[nodiscard]] Judgement judge_network(const Principals& who) const;
+  [[nodiscard]] Judgement judge_tool(std::string_view tool, const Principals& who) const;
+  /// Whether a profile bounds what they may read: without one everything can be read.
+  [[nodiscard]] bool limits_reading(const Principals& who) const;
+  /// Whether the caller's profile gives the network in so many words, and no other denies it;
+  /// without a profile nothing gives it.
+  [[nodiscard]] bool grants_network(const Principals& who) const;
 
   [[nodiscard]] Explanation explain(const RelPath& path, Operation operation,
                                     std::string_view agent) const;
@@ -81,10 +86,13 @@ class Policy {
 
  private:
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
+  /// The profile of this agent, when it has one that limits capabilities.
+  [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
+  [[nodiscard]] std::optional<Judgement> judge_configuration(const RelPath& path) const;
   [[nodiscard]] Judgement judge_rules(const RelPath& path, Operation operation,
                                       std::string_view agent, bool is_directory) const;
-  [[nodiscard]] Judgement judge_write_capability(const RelPath& path, Operation operation,
-                                                 std::string_view agent) const;
+  [[nodiscard]] Result<void> judge_always(const ProposedTree& tree, const Change& change,
+                                          std::vector<Judgement>& out) const;
   void judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                     std::vector<Judgement>& out) const;
 

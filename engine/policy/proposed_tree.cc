@@ -26,8 +26,9 @@ Error wrong_kind(const RelPath& path, std::string_view wanted) {
 
 }  // namespace
 
-ProposedTree::ProposedTree(const Proposal& proposal, const Directory& workspace)
-    : proposal_(&proposal), workspace_(&workspace) {}
+ProposedTree::ProposedTree(const Proposal& proposal, const Directory& workspace,
+                           std::string root_path)
+    : proposal_(&proposal), workspace_(&workspace), root_path_(std::move(root_path)) {}
 
 const Change* ProposedTree::change(const RelPath& path) const {
   const ChangeSet& changes = proposal_->changes();

@@ -17,11 +17,15 @@ namespace galley {
 /// Errors:    as Directory's; a path that the proposal takes away is kNotFound `path.not_found`.
 class ProposedTree {
  public:
-  ProposedTree(const Proposal& proposal, const Directory& workspace);
+  /// `root_path` is the absolute path of the workspace, where it has one: only with it can an
+  /// absolute path that leads back inside be told.
+  ProposedTree(const Proposal& proposal, const Directory& workspace, std::string root_path = {});
 
   [[nodiscard]] const Proposal& proposal() const { return *proposal_; }
   /// The unchanged tree, for what was there before.
   [[nodiscard]] const Directory& workspace() const { return *workspace_; }
+
+  [[nodiscard]] const std::string& root_path() const { return root_path_; }
 
   /// The change of this path, or nullptr.
   [[nodiscard]] const Change* change(const RelPath& path) const;
@@ -39,6 +43,7 @@ class ProposedTree {
 
   const Proposal* proposal_;
   const Directory* workspace_;
+  std::string root_path_;
 };
 
 }  // namespace galley

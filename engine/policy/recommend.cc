@@ -103,7 +103,7 @@ std::string policy_section() {
 
 [policy]
 default = "allow"               # for paths that no rule below names: allow | ask | deny
-protected = ["/galley.toml"]    # nobody changes these through Galley, not even with a rule
+# protected = ["LICENSE"]       # nobody changes these through Galley, not even with a rule
 
 # [[policy.rule]]               # the last rule that matches a path decides
 # name = "generated code"

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <variant>
 
@@ -35,6 +36,110 @@ constexpr void check_toml_library(bool holds, std::string_view function) {
 
 namespace galley {
 namespace {
+
+/// Finds where a document nests too deeply, in one pass and before the parser sees it: toml++
+/// recurses for each part of a dotted key, and bounds only how deep values nest.
+///
+/// Up to its first error a document has the same strings, comments and brackets for both. A dot of
+/// a number is counted too, which makes one level more of it.
+class TomlDepthScan {
+ public:
+  explicit TomlDepthScan(std::string_view text) : text_(text) {}
+
+  /// Offset of what is too deep.
+  std::optional<size_t> run() {
+    while (at_ < text_.size()) {
+      const char byte = text_[at_];
+      take(byte);
+      if (header_ + dots_ + open_.size() >= kMaxTomlDepth) return at_;
+      if (byte != ' ' && byte != '\t' && byte != '\n') begins_line_ = false;
+      ++at_;
+    }
+    return {};
+  }
+
+ private:
+  void take(char byte) {
+    switch (byte) {
+      case '#':
+        at_ = std::min(text_.find('\n', at_), text_.size()) - 1;
+        return;
+      case '"':
+      case '\'':
+        return skip_string(byte);
+      case '[':
+        if (open_.empty() && begins_line_) return begin_header();
+        if (in_header_) return;
+        [[fallthrough]];
+      case '{':
+        open_.push_back(level_dots_);
+        level_dots_ = 0;
+        return;
+      case ']':
+        in_header_ = false;
+        [[fallthrough]];
+      case '}':
+        return close();
+      case '.':
+        if (in_header_) {
+          ++header_;
+        } else {
+          ++level_dots_;
+          ++dots_;
+        }
+        return;
+      case '\n':
+        if (!open_.empty()) return;
+        in_header_ = false;
+        begins_line_ = true;
+        [[fallthrough]];
+      case ',':
+        dots_ -= level_dots_;
+        level_dots_ = 0;
+        return;
+      default:
+        return;
+    }
+  }
+
+  void begin_header() {
+    in_header_ = true;
+    header_ = 1;
+  }
+
+  void close() {
+    if (open_.empty()) return;
+    dots_ -= level_dots_;
+    level_dots_ = open_.back();
+    open_.pop_back();
+  }
+
+  /// Leaves `at_` on the last byte of the string.
+  void skip_string(char quote) {
+    const bool is_long = text_.substr(at_).starts_with(std::string(3, quote));
+    at_ += is_long ? 3 : 1;
+    for (; at_ < text_.size(); ++at_) {
+      const char byte = text_[at_];
+      if (byte == '\\' && quote == '"') {
+        ++at_;
+      } else if (!is_long && (byte == quote || byte == '\n')) {
+        return;
+      } else if (byte == quote && text_.substr(at_).starts_with(std::string(3, quote))) {
+        at_ += 2;
+        return;
+      }
+    }
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  bool begins_line_ = true;
+  bool in_header_ = false;
+  size_t header_ = 0;         ///< parts of the current table's name
+  size_t dots_ = 0;           ///< in keys, of all open levels
+  size_t level_dots_ = 0;     ///< of the innermost one
+  std::vector<size_t> open_;  ///< dots of the levels around each open bracket or brace
+};
 
 TomlNode converted(const toml::node& node);
 
@@ -71,7 +176,7 @@ void convert_value(const toml::node& node, TomlNode& out) {
   }
 }
 
-/// Recursion is bounded by the parser's own cap on nesting (TOML_MAX_NESTED_VALUES, 256).
+/// Recursion is bounded by kMaxTomlDepth.
 TomlNode converted(const toml::node& node) {
   TomlNode out;
   out.line = node.source().begin.line;
@@ -88,7 +193,16 @@ TomlNode converted(const toml::node& node) {
   return out;
 }
 
+TomlProblem too_deep(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, std::min(offset, text.size()));
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {static_cast<uint32_t>(std::count(before.begin(), before.end(), '\n') + 1),
+          static_cast<uint32_t>(before.size() - line_start + 1),
+          fmt::format("keys and values are nested deeper than {} levels", kMaxTomlDepth)};
+}
+
 std::variant<toml::table, TomlProblem> parse(std::string_view text) {
+  if (const auto offset = TomlDepthScan(text).run()) return too_deep(text, *offset);
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {

@@ -39,6 +39,9 @@ struct TomlEntry {
   TomlNode value;
 };
 
+/// Parts of keys, arrays and tables inside each other: more is refused before it is parsed.
+inline constexpr size_t kMaxTomlDepth = 128;
+
 /// Why a document is not TOML, and where.
 struct TomlProblem {
   uint32_t line = 0;    ///< 1-based; 0 when the parser cannot tell

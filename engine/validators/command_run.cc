@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/validators/printable.h"
+#include "base/printable.h"
 
 namespace galley {
 namespace {
@@ -26,7 +26,7 @@ Command bare_command(const ValidatorConfig& config, const ValidatorContext& cont
   command.environment = config.environment;
   command.limits.wall = std::chrono::milliseconds(config.timeout_ms);
   if (!context.deadline.is_never()) {
-    command.limits.wall = std::min(command.limits.wall, context.deadline.left(context.clock));
+    command.limits.wall = std::min(*command.limits.wall, context.deadline.left(context.clock));
   }
   command.limits.max_stdout_bytes = config.max_output_bytes;
   command.limits.max_stderr_bytes = config.max_output_bytes;
@@ -116,7 +116,7 @@ Error not_trusted(const ValidatorConfig& config) {
   for (const std::string& word : config.command) command += (command.empty() ? "" : " ") + word;
   return {ErrorKind::kRefused, std::string(kNotTrusted),
           fmt::format("it would run `{}`, which nobody trusted; look at it with: galley trust",
-                      printable(command, kLastWordsBytes)),
+                      printable_line(command, kLastWordsBytes)),
           "", 0};
 }
 
@@ -130,7 +130,7 @@ std::string last_words(const CommandResult& result) {
     const size_t newline = text.find('\n');
     if (newline != text.npos) text.remove_prefix(newline + 1);
   }
-  return printable(text);
+  return printable_line(text, kMaxFindingBytes);
 }
 
 Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result) {

@@ -6,12 +6,12 @@
 #include <map>
 #include <optional>
 
+#include "base/printable.h"
 #include "engine/policy/policy.h"
 #include "engine/validators/command_run.h"
 #include "engine/validators/file_validator.h"
 #include "engine/validators/output_parsers.h"
 #include "engine/validators/output_paths.h"
-#include "engine/validators/printable.h"
 #include "engine/validators/visible_inputs.h"
 
 namespace galley {
@@ -113,7 +113,7 @@ Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
   OutputPaths paths(tree);
   bool has_complaint = false;
   for (Finding& finding : said) {
-    const std::string shown = printable(finding.path);
+    const std::string shown = printable_line(finding.path, kMaxFindingBytes);
     finding.path = paths.resolve(finding.path);
     if (finding.path.empty() && !shown.empty()) {
       finding.message = fmt::format("{}: {}", shown, finding.message);

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/printable.h"
 #include "engine/policy/effects.h"
 #include "engine/policy/policy.h"
-#include "engine/validators/printable.h"
 
 namespace galley {
 namespace {
@@ -57,8 +57,8 @@ std::string config_fingerprint(const ValidatorConfig& config) {
 
 void FindingSink::add(std::string_view rule, uint32_t line, uint32_t column,
                       std::string_view message, std::string remedy) {
-  out_->push_back({std::string(rule), config_->severity, path_, line, column, printable(message),
-                   std::move(remedy)});
+  out_->push_back({std::string(rule), config_->severity, path_, line, column,
+                   printable_line(message, kMaxFindingBytes), std::move(remedy)});
 }
 
 void FindingSink::warn(std::string_view rule, uint32_t line, uint32_t column,

@@ -64,7 +64,7 @@ Result<std::vector<FixRun>> run_fixers(const Config& config, Overlay& overlay,
                                        const FixRequest& request) {
   std::vector<FixRun> runs;
   for (const ValidatorConfig& validator : config.validators) {
-    if (!validator.fix || !names_agent(validator.agents, request.agent)) continue;
+    if (!validator.fix || !names_one_of(validator.agents, request.who)) continue;
     if (!validator.is_trusted) return fail(not_trusted(validator));
     GALLEY_ASSIGN(FixRun run, run_fixer(validator, overlay, request));
     runs.push_back(std::move(run));

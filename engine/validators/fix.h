@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "engine/policy/config.h"
+#include "engine/policy/principals.h"
 #include "staging/overlay/overlay.h"
 #include "staging/sandbox/command_runner.h"
 
@@ -24,7 +25,7 @@ struct FixRun {
 struct FixRequest {
   CommandRunner& runner;
   const Clock& clock;
-  std::string agent;
+  Principals who;
   Deadline deadline;
   std::stop_token stop;
 };

@@ -73,7 +73,10 @@ class JsonWalk final : public nlohmann::json_sax<nlohmann::json> {
 class JsonValidator final : public FileValidator {
  public:
   JsonValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache, {.default_paths = {"*.json"}, .skips_binaries = false}) {}
+      : FileValidator(config, cache,
+                      {.default_paths = {"*.json"},
+                       .skips_binaries = false,
+                       .max_bytes = uint64_t{32} << 20U}) {}
 
  protected:
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/limits.h"
-#include "engine/validators/printable.h"
+#include "base/printable.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -98,12 +98,12 @@ Result<std::vector<Finding>> OutputReader::read(std::string_view output) const {
       continue;
     }
     Finding finding;
-    finding.rule = printable(pattern_->group(groups, "rule"));
+    finding.rule = printable_line(pattern_->group(groups, "rule"), kMaxFindingBytes);
     finding.severity = severity_of(pattern_->group(groups, "severity"));
     finding.path = pattern_->group(groups, "file");
     finding.line = number_of(pattern_->group(groups, "line"));
     finding.column = number_of(pattern_->group(groups, "column"));
-    finding.message = printable(pattern_->group(groups, "message"));
+    finding.message = printable_line(pattern_->group(groups, "message"), kMaxFindingBytes);
     findings.push_back(std::move(finding));
   }
   return findings;

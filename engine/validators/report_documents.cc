@@ -4,8 +4,8 @@
 #include <pugixml.hpp>
 
 #include "base/limits.h"
+#include "base/printable.h"
 #include "engine/validators/output_parsers.h"
-#include "engine/validators/printable.h"
 
 // The two document formats that test and lint programs write: SARIF 2.1.0 (OASIS) and the JUnit XML
 // that Ant's junitreport task made common.
@@ -16,10 +16,12 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxSuiteDepth = 32;
+constexpr size_t kMaxQuotedBytes = 200;
 
 tl::unexpected<Error> not_a(std::string_view format, std::string_view why) {
-  return fail(ErrorKind::kInvalid, "validator.output",
-              fmt::format("its output is not {}: {}", format, printable(why, 200)));
+  return fail(
+      ErrorKind::kInvalid, "validator.output",
+      fmt::format("its output is not {}: {}", format, printable_line(why, kMaxQuotedBytes)));
 }
 
 const json& at(const json& node, const char* key) {
@@ -69,9 +71,9 @@ Severity severity_of_level(const std::string& level) {
 
 Finding finding_of(const json& result) {
   Finding finding;
-  finding.rule = printable(text_of(at(result, "ruleId")));
+  finding.rule = printable_line(text_of(at(result, "ruleId")), kMaxFindingBytes);
   finding.severity = severity_of_level(text_of(at(result, "level")));
-  finding.message = printable(text_of(at(at(result, "message"), "text")));
+  finding.message = printable_line(text_of(at(at(result, "message"), "text")), kMaxFindingBytes);
   const json& locations = at(result, "locations");
   if (!locations.is_array() || locations.empty()) return finding;
   const json& physical = at(locations.front(), "physicalLocation");
@@ -101,9 +103,10 @@ void read_case(const pugi::xml_node& test, std::vector<Finding>& findings) {
     const std::string_view why = node.attribute("message").as_string();
     const std::string_view body = node.text().as_string();
     finding.message =
-        printable(fmt::format("{}{}{}: {}", test.attribute("classname").as_string(),
-                              test.attribute("classname").empty() ? "" : ".",
-                              test.attribute("name").as_string(), why.empty() ? body : why));
+        printable_line(fmt::format("{}{}{}: {}", test.attribute("classname").as_string(),
+                                   test.attribute("classname").empty() ? "" : ".",
+                                   test.attribute("name").as_string(), why.empty() ? body : why),
+                       kMaxFindingBytes);
     findings.push_back(std::move(finding));
   }
 }

@@ -11,7 +11,7 @@ class TomlValidator final : public FileValidator {
       : FileValidator(config, cache,
                       {.default_paths = {"*.toml"},
                        .skips_binaries = false,
-                       .max_bytes = uint64_t{16} << 20U}) {}
+                       .max_bytes = uint64_t{4} << 20U}) {}
 
  protected:
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {

@@ -12,7 +12,8 @@ class XmlValidator final : public FileValidator {
   XmlValidator(const ValidatorConfig& config, ValidatorCache* cache)
       : FileValidator(config, cache,
                       {.default_paths = {"*.xml", "*.svg", "*.xsd", "*.xsl", "*.xslt", "*.plist"},
-                       .skips_binaries = false}) {}
+                       .skips_binaries = false,
+                       .max_bytes = uint64_t{16} << 20U}) {}
 
  protected:
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {

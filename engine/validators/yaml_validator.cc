@@ -2,6 +2,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "engine/validators/builtin_validators.h"
@@ -9,6 +10,10 @@
 
 namespace galley {
 namespace {
+
+/// Flow indicators in one file. yaml-cpp holds every token of an outermost flow collection at once,
+/// some 250 bytes each, before it reports the first: the next limit after that on bytes.
+constexpr int64_t kMaxFlowIndicators = 200'000;
 
 /// Takes events and keeps nothing: no graph is built, so aliases cannot blow up.
 class YamlWalk final : public YAML::EventHandler {
@@ -46,6 +51,16 @@ class YamlValidator final : public FileValidator {
 
  protected:
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
+    const auto indicators = std::count_if(file.text.begin(), file.text.end(), [](char byte) {
+      return byte == '[' || byte == ']' || byte == '{' || byte == '}' || byte == ',';
+    });
+    if (indicators > kMaxFlowIndicators) {
+      sink.add("validator.too_large", 0, 0,
+               "too large to be checked: more than " + std::to_string(kMaxFlowIndicators) +
+                   " brackets, braces and commas",
+               "leave the file out of this validator's `paths`");
+      return {};
+    }
     try {
       std::istringstream stream{std::string(file.text)};
       YAML::Parser parser(stream);

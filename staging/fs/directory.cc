@@ -8,45 +8,86 @@ namespace {
 constexpr size_t kFirstReadBytes = 4096;  ///< of a file that does not say its size
 constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 
-/// Directories nested deeper than any RelPath could name are not ours to delete.
-constexpr int kMaxRemoveDepth = RelPath::kMaxComponents * 4;
+/// Levels that a removal holds open at once; what lies deeper is first moved up.
+constexpr int kMaxHeldLevels = 16;
+constexpr uint32_t kOwnerAll = 0700;
+constexpr int kMaxFreshNames = 1'000'000;
 
-Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
-                          int depth);
-
-Result<void> remove_children(const Directory& directory, uint64_t mount, int depth) {
-  if (depth > kMaxRemoveDepth) {
-    return fail(ErrorKind::kRefused, "limit.depth",
-                "the directory tree to remove is nested too deep; remove it by hand");
-  }
-  GALLEY_ASSIGN(const auto entries, directory.list());
-  for (const auto& entry : entries) {
-    GALLEY_TRY(remove_entry(directory, entry, mount, depth));
-  }
-  return {};
+/// Lets us read and empty a directory that is to go. One that is not ours stays as it is, and what
+/// is done to it next says so.
+void open_to_owner(const Directory& directory, const RelPath& name, uint32_t mode) {
+  if ((mode & kOwnerAll) != kOwnerAll) static_cast<void>(directory.set_mode(name, kOwnerAll));
 }
 
-Result<void> remove_entry(const Directory& directory, const DirectoryEntry& entry, uint64_t mount,
-                          int depth) {
-  GALLEY_ASSIGN(const RelPath name, RelPath::of_entry(entry.name));
-  if (entry.kind != FileKind::kDirectory) {
-    auto removed = directory.remove_file(name);
+Error crosses_mount(const std::string& name) {
+  return Error{ErrorKind::kRefused, "path.crosses_mount",
+               "'" + name + "' is a mount point; unmount it before its tree is removed", name, 0};
+}
+
+/// Empties a directory however deep it is, with few descriptors and little stack.
+class TreeRemoval {
+ public:
+  TreeRemoval(const Directory& top, uint64_t mount) : top_(top), mount_(mount) {}
+
+  Result<void> run() {
+    do {
+      has_moved_ = false;
+      GALLEY_TRY(remove_children(top_, 0));
+    } while (has_moved_);
+    return {};
+  }
+
+ private:
+  Result<void> remove_children(const Directory& directory, int level) {
+    GALLEY_ASSIGN(const auto entries, directory.list());
+    for (const DirectoryEntry& entry : entries) {
+      GALLEY_ASSIGN(const RelPath name, RelPath::of_entry(entry.name));
+      if (entry.kind == FileKind::kDirectory) {
+        GALLEY_TRY(remove_subdirectory(directory, name, level));
+        continue;
+      }
+      auto removed = directory.remove_file(name);
+      if (!removed && removed.error().os_error != ENOENT) return removed;
+    }
+    return {};
+  }
+
+  Result<void> remove_subdirectory(const Directory& directory, const RelPath& name, int level) {
+    if (level == kMaxHeldLevels) return move_up(directory, name);
+    {
+      GALLEY_ASSIGN(const auto child, directory.open_directory(name));
+      GALLEY_ASSIGN(const FileStat stat, child->stat(RelPath::root()));
+      // st_dev would miss a bind mount of the same file system; the mount id does not.
+      if (stat.mount != mount_) return crosses_mount(name.str());
+      open_to_owner(directory, name, stat.mode);
+      GALLEY_TRY(remove_children(*child, level + 1));
+    }
+    auto removed = directory.remove_directory(name);
     if (!removed && removed.error().os_error != ENOENT) return removed;
     return {};
   }
-  GALLEY_ASSIGN(const auto child, directory.open_directory(name));
-  GALLEY_ASSIGN(const FileStat stat, child->stat(RelPath::root()));
-  // st_dev would miss a bind mount of the same file system; the mount id does not.
-  if (stat.mount != mount) {
-    return fail(ErrorKind::kRefused, "path.crosses_mount",
-                "'" + entry.name + "' is a mount point; unmount it before its tree is removed",
-                entry.name);
+
+  /// Makes a deep directory a child of the top one, to be removed in the next round.
+  Result<void> move_up(const Directory& directory, const RelPath& name) {
+    GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+    if (stat.mount != mount_) return crosses_mount(name.str());
+    // One whose `..` changes must be writable.
+    open_to_owner(directory, name, stat.mode);
+    has_moved_ = true;
+    for (;;) {
+      GALLEY_ASSIGN(const RelPath fresh, RelPath::parse("removed-" + std::to_string(fresh_++)));
+      auto moved = directory.rename(name, top_, fresh, RenameMode::kReplace);
+      const int why = moved ? 0 : moved.error().os_error;
+      const bool is_taken = why == EEXIST || why == ENOTEMPTY || why == ENOTDIR;
+      if (!is_taken || fresh_ > kMaxFreshNames) return moved;
+    }
   }
-  GALLEY_TRY(remove_children(*child, mount, depth + 1));
-  auto removed = directory.remove_directory(name);
-  if (!removed && removed.error().os_error != ENOENT) return removed;
-  return {};
-}
+
+  const Directory& top_;
+  uint64_t mount_;
+  int fresh_ = 0;
+  bool has_moved_ = false;
+};
 
 }  // namespace
 
@@ -104,7 +145,8 @@ Result<void> remove_tree(const Directory& directory, const RelPath& path) {
                 path.str());
   }
   GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
-  GALLEY_TRY(remove_children(*tree, stat.mount, 0));
+  open_to_owner(directory, path, stat.mode);
+  GALLEY_TRY(TreeRemoval(*tree, stat.mount).run());
   auto removed = directory.remove_directory(path);
   if (!removed && removed.error().os_error != ENOENT) return removed;
   return {};

@@ -152,7 +152,8 @@ Result<std::string> read_file(const Directory& directory, const RelPath& path, u
 /// Creates every missing directory of `path`, which is itself a directory.
 Result<void> make_directories(const Directory& directory, const RelPath& path, uint32_t mode);
 
-/// Removes a directory tree without following links or crossing a mount. Absent is fine.
+/// Removes a directory tree without following links or crossing a mount, whatever the modes of its
+/// directories are. Absent is fine.
 Result<void> remove_tree(const Directory& directory, const RelPath& path);
 
 }  // namespace galley

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr unsigned kPermissionBits = 07777;
+/// A mount id that is never given twice; Linux 6.8, not in the headers of Debian 12.
+constexpr unsigned kStatxMountIdUnique = 0x4000;
 constexpr int kMaxAttributeRaces = 8;
 /// One transfer: Linux moves at most 0x7ffff000 bytes a call anyway.
 constexpr size_t kMaxTransferBytes = size_t{1} << 30U;
@@ -176,9 +178,9 @@ bool disk_stat(int directory, const char* name, FileStat& result) {
   struct statx status {};
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
   if (*name == '\0') flags |= AT_EMPTY_PATH;
-  if (statx(directory, name, flags, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &status) != 0) {
-    return false;
-  }
+  constexpr unsigned kMountId = STATX_MNT_ID | kStatxMountIdUnique;
+  constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME | kMountId;
+  if (statx(directory, name, flags, kWanted, &status) != 0) return false;
   result.kind = kind_of(status.stx_mode);
   result.mode = status.stx_mode & kPermissionBits;
   result.uid = status.stx_uid;
@@ -188,7 +190,7 @@ bool disk_stat(int directory, const char* name, FileStat& result) {
   result.inode = status.stx_ino;
   constexpr unsigned kMajorShift = 32;
   result.device = uint64_t{status.stx_dev_major} << kMajorShift | status.stx_dev_minor;
-  result.mount = (status.stx_mask & STATX_MNT_ID) != 0 ? status.stx_mnt_id : 0;
+  result.mount = (status.stx_mask & kMountId) != 0 ? status.stx_mnt_id : 0;
   result.mtime_ns = to_ns(status.stx_mtime);
   result.ctime_ns = to_ns(status.stx_ctime);
   result.birth_ns = (status.stx_mask & STATX_BTIME) != 0 ? to_ns(status.stx_btime) : 0;

@@ -53,6 +53,21 @@ Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes) 
   return text;
 }
 
+std::optional<std::string> read_own_file(const std::string& path, uint64_t max_bytes,
+                                         uint32_t other_owner) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return {};
+  struct stat info {};
+  const bool is_sound =
+      ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
+      static_cast<uint64_t>(info.st_size) <= max_bytes &&
+      (info.st_uid == geteuid() || info.st_uid == 0 || info.st_uid == other_owner);
+  auto text = is_sound ? read_all(descriptor, path, max_bytes) : Result<std::string>("");
+  ::close(descriptor);
+  if (!is_sound || !text) return {};
+  return std::move(*text);
+}
+
 Result<std::string> absolute_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -11,6 +12,12 @@ namespace galley {
 /// `-` is standard input. Never for a path that an agent or a patch named.
 /// Errors: kUsage `input.not_found`, kInvalid `input.is_directory`, kQuota `limit.input_size`, kIo.
 Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes);
+
+/// Reads a regular file that belongs to this user, to root or to `other_owner`; links are followed,
+/// a FIFO or device is never waited for. Nothing when it is not there, is no such file or is larger
+/// than `max_bytes`: for what may be left out when it is not sound.
+std::optional<std::string> read_own_file(const std::string& path, uint64_t max_bytes,
+                                         uint32_t other_owner);
 
 /// The absolute path of an existing directory, links resolved.
 Result<std::string> absolute_path(const std::string& path);

@@ -236,7 +236,7 @@ Result<std::unique_ptr<File>> MemoryDirectory::open_file(const RelPath& path, Op
 Result<FileStat> MemoryDirectory::stat(const RelPath& path) const {
   const std::lock_guard guard(tree_->mutex);
   const auto at = place("cannot look at", path);
-  if (at) return at->node == nullptr ? FileStat{} : memory_stat(*at->node);
+  if (at) return at->node == nullptr ? FileStat{} : memory_stat(*tree_, *at->node);
   if (at.error().os_error == ENOENT || at.error().os_error == ENOTDIR) return FileStat{};
   return at.error();
 }

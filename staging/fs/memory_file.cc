@@ -55,7 +55,7 @@ class MemoryFile final : public File {
 
   Result<FileStat> stat() override {
     const std::lock_guard guard(tree_->mutex);
-    return memory_stat(*node_);
+    return memory_stat(*tree_, *node_);
   }
 
   Result<void> set_mode(uint32_t mode) override {
@@ -143,7 +143,7 @@ std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree, MemoryN
   return std::make_unique<MemoryFile>(std::move(tree), std::move(node), is_writable);
 }
 
-FileStat memory_stat(const MemoryNode& node) {
+FileStat memory_stat(const MemoryTree& tree, const MemoryNode& node) {
   FileStat stat;
   stat.kind = node.kind;
   stat.mode = node.mode;
@@ -153,7 +153,7 @@ FileStat memory_stat(const MemoryNode& node) {
   stat.size = node.content.size();
   stat.inode = node.inode;
   stat.device = 1;
-  stat.mount = 1;
+  stat.mount = tree.mount;
   stat.mtime_ns = node.mtime_ns;
   stat.ctime_ns = node.ctime_ns;
   stat.birth_ns = node.birth_ns;

@@ -71,6 +71,7 @@ struct MemoryTree {
   size_t capacity_bytes = SIZE_MAX;  ///< beyond it writes fail with ENOSPC
   size_t used_bytes = 0;
   std::optional<MemoryUser> user;  ///< nobody: every access is allowed, as to root
+  uint64_t mount = 1;  ///< another number is a tree that was mounted anew
 
   MemoryNodePtr make_node(FileKind kind, uint32_t mode);
 
@@ -96,6 +97,6 @@ struct MemoryTree {
 [[nodiscard]] std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree,
                                                      MemoryNodePtr node, bool is_writable);
 
-[[nodiscard]] FileStat memory_stat(const MemoryNode& node);
+[[nodiscard]] FileStat memory_stat(const MemoryTree& tree, const MemoryNode& node);
 
 }  // namespace galley

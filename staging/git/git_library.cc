@@ -55,10 +55,10 @@ std::string look_up_all(void* library, GitLibrary& git) {
   table.look_up("git_repository_workdir", git.repository_workdir);
   table.look_up("git_repository_path", git.repository_path);
   table.look_up("git_repository_index", git.repository_index);
-  table.look_up("git_ignore_path_is_ignored", git.ignore_path_is_ignored);
   table.look_up("git_index_read", git.index_read);
   table.look_up("git_index_free", git.index_free);
   table.look_up("git_index_get_bypath", git.index_get_bypath);
+  table.look_up("git_index_find_prefix", git.index_find_prefix);
   table.look_up("git_blob_lookup", git.blob_lookup);
   table.look_up("git_blob_rawcontent", git.blob_rawcontent);
   table.look_up("git_blob_rawsize", git.blob_rawsize);

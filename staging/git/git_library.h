@@ -34,10 +34,10 @@ struct GitLibrary {
   decltype(&::git_repository_workdir) repository_workdir = nullptr;
   decltype(&::git_repository_path) repository_path = nullptr;
   decltype(&::git_repository_index) repository_index = nullptr;
-  decltype(&::git_ignore_path_is_ignored) ignore_path_is_ignored = nullptr;
   decltype(&::git_index_read) index_read = nullptr;
   decltype(&::git_index_free) index_free = nullptr;
   decltype(&::git_index_get_bypath) index_get_bypath = nullptr;
+  decltype(&::git_index_find_prefix) index_find_prefix = nullptr;
   decltype(&::git_blob_lookup) blob_lookup = nullptr;
   decltype(&::git_blob_rawcontent) blob_rawcontent = nullptr;
   decltype(&::git_blob_rawsize) blob_rawsize = nullptr;

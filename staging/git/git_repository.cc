@@ -43,6 +43,9 @@ struct GitRepository::Handle {
   ~Handle() { git->repository_free(repository); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
+
+  /// The index as it is on disk; the caller frees it.
+  [[nodiscard]] Result<git_index*> open_index(const std::string& work_tree) const;
 };
 
 GitRepository::GitRepository(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
@@ -86,31 +89,36 @@ Result<std::optional<GitRepository>> GitRepository::discover(const std::string& 
 
 std::string GitRepository::in_work_tree(const RelPath& path) const { return prefix_ + path.str(); }
 
-Result<std::vector<bool>> GitRepository::are_ignored(const std::vector<RelPath>& paths) const {
-  std::vector<bool> ignored;
-  ignored.reserve(paths.size());
-  for (const auto& path : paths) {
-    int is_ignored = 0;
-    const auto name = in_work_tree(path);
-    const int code =
-        handle_->git->ignore_path_is_ignored(&is_ignored, handle_->repository, name.c_str());
-    if (code < 0) return fail(handle_->git->error(code, "read the ignore rules for", name));
-    ignored.push_back(is_ignored != 0);
-  }
-  return ignored;
+Result<git_index*> GitRepository::Handle::open_index(const std::string& work_tree) const {
+  git_index* index = nullptr;
+  int code = git->repository_index(&index, repository);
+  if (code < 0) return fail(git->error(code, "open the index of", work_tree));
+  code = git->index_read(index, 0);  // only when the file changed since
+  if (code >= 0) return index;
+  git->index_free(index);
+  return fail(git->error(code, "read the index of", work_tree));
 }
 
 Result<std::optional<GitEntry>> GitRepository::index_entry(const RelPath& path) const {
   const auto& git = *handle_->git;
-  git_index* index = nullptr;
-  int code = git.repository_index(&index, handle_->repository);
-  if (code < 0) return fail(git.error(code, "open the index of", work_tree_));
+  GALLEY_ASSIGN(git_index * index, handle_->open_index(work_tree_));
   const Owned<git_index> owned(index, git.index_free);
-  code = git.index_read(index, 0);  // only when the file changed since
-  if (code < 0) return fail(git.error(code, "read the index of", work_tree_));
   const auto* entry = git.index_get_bypath(index, in_work_tree(path).c_str(), 0);
   if (entry == nullptr) return std::optional<GitEntry>();
   return std::optional<GitEntry>({entry->mode, oid_of(entry->id)});
+}
+
+Result<bool> GitRepository::tracks_below(const RelPath& path) const {
+  const auto& git = *handle_->git;
+  GALLEY_ASSIGN(git_index * index, handle_->open_index(work_tree_));
+  const Owned<git_index> owned(index, git.index_free);
+  const std::string prefix = in_work_tree(path) + "/";
+  size_t at = 0;
+  const int code = git.index_find_prefix(&at, index, prefix.c_str());
+  if (code < 0 && code != GIT_ENOTFOUND) {
+    return fail(git.error(code, "look into the index of", work_tree_));
+  }
+  return code >= 0;
 }
 
 Result<std::optional<GitEntry>> GitRepository::head_entry(const RelPath& path) const {

@@ -42,13 +42,10 @@ class GitRepository {
   /// The `.git` directory, absolute, without a trailing slash.
   [[nodiscard]] const std::string& git_directory() const { return git_directory_; }
 
-  /// For each path of the workspace: would git ignore it if it were not tracked? Reads .gitignore
-  /// files, .git/info/exclude and core.excludesFile. Only a trailing-slash pattern needs to know
-  /// that a path is a directory: it is looked up on disk.
-  Result<std::vector<bool>> are_ignored(const std::vector<RelPath>& paths) const;
-
   /// The index entry (stage 0) of a workspace path, or none when it is not tracked.
   Result<std::optional<GitEntry>> index_entry(const RelPath& path) const;
+  /// Whether the index has an entry below this workspace path.
+  Result<bool> tracks_below(const RelPath& path) const;
   /// The entry of a workspace path in HEAD's tree, or none.
   Result<std::optional<GitEntry>> head_entry(const RelPath& path) const;
   /// The bytes of a blob as they are stored: no line ending is converted.

@@ -72,7 +72,7 @@ class DiskStore final : public ContentStore {
         from.rename(name, *directory_, target, RenameMode::kReplace)) {
       return {};
     }
-    return ContentStore::adopt(id, from, name);
+    return copy_then_name(id, target, from, name);
   }
 
   Result<Content> get(const ContentId& id) const override {
@@ -90,18 +90,53 @@ class DiskStore final : public ContentStore {
  private:
   static constexpr int kMaxScratchNames = 1000;
 
+  static constexpr size_t kCopyPieceBytes = size_t{1} << 20U;
+
+  struct Fresh {
+    RelPath name;
+    std::unique_ptr<File> file;
+  };
+
   /// A killed stager leaves `<id>.<n>.new`, never a short `<id>`.
-  Result<void> write_then_name(const RelPath& name, const std::string& content) const {
+  Result<Fresh> make_new(const RelPath& name) const {
     for (int n = 0;; ++n) {
       // Two threads may stage the same bytes at once, and dead ones leave their names behind.
-      GALLEY_ASSIGN(const RelPath scratch,
-                    RelPath::parse(name.str() + "." + std::to_string(n) + ".new"));
+      GALLEY_ASSIGN(RelPath scratch, RelPath::parse(name.str() + "." + std::to_string(n) + ".new"));
       auto file = directory_->open_file(scratch, OpenMode::kCreateNew, 0600);
       if (!file && file.error().os_error == EEXIST && n < kMaxScratchNames) continue;
       if (!file) return fail(file.error());
-      GALLEY_TRY((*file)->write_at(0, content));
-      return directory_->rename(scratch, *directory_, name, RenameMode::kReplace);
+      return Fresh{std::move(scratch), std::move(*file)};
     }
+  }
+
+  Result<void> write_then_name(const RelPath& name, const std::string& content) const {
+    GALLEY_ASSIGN(const Fresh fresh, make_new(name));
+    GALLEY_TRY(fresh.file->write_at(0, content));
+    return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
+  }
+
+  /// In pieces, so that a large file needs no memory, and without its holes.
+  Result<void> copy_then_name(const ContentId& id, const RelPath& name, const Directory& from,
+                              const RelPath& source) const {
+    GALLEY_ASSIGN(const auto file, from.open_file(source, OpenMode::kRead));
+    GALLEY_ASSIGN(const Fresh fresh, make_new(name));
+    ContentHasher hasher;
+    uint64_t size = 0;
+    for (;;) {
+      GALLEY_ASSIGN(const std::string piece, file->read_at(size, kCopyPieceBytes));
+      if (piece.empty()) break;
+      hasher.update(piece);
+      const bool is_hole = piece.find_first_not_of('\0') == std::string::npos;
+      if (!is_hole) GALLEY_TRY(fresh.file->write_at(size, piece));
+      size += piece.size();
+    }
+    GALLEY_TRY(fresh.file->truncate(size));
+    if (hasher.finish() == id) {
+      return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
+    }
+    GALLEY_TRY(directory_->remove_file(fresh.name));
+    return fail(ErrorKind::kInternal, "stage.content_changed",
+                "'" + source.str() + "' changed while it was taken into the stage", source.str());
   }
 
   std::shared_ptr<Directory> directory_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/printable.h"
 #include "staging/overlay/stage_edits.h"
 #include "staging/text/word_diff.h"
 
@@ -43,7 +44,8 @@ void describe_earlier(const EarlierMatch& earlier, std::string& out) {
 }
 
 void describe_failure(const EditFailure& failure, std::string& out) {
-  out += "  " + failure.message + " [" + failure.reason + ", id " + failure.id + "]\n";
+  out +=
+      "  " + printable_line(failure.message) + " [" + failure.reason + ", id " + failure.id + "]\n";
   for (const Candidate& candidate : failure.candidates) {
     out += "    candidate " + candidate.id + " at line " + std::to_string(candidate.line) + ":\n";
     describe_indented(candidate.excerpt, out);
@@ -60,8 +62,8 @@ void describe_failure(const EditFailure& failure, std::string& out) {
 
 void describe_placement(const FileOutcome& file, const Placement& placement, std::string& out) {
   if (placement.step == MatchStep::kExact) return;
-  out += "  edit " + std::to_string(placement.edit + 1) + " of '" + file.path + "': step " +
-         std::string(match_step_name(placement.step)) + " at line " +
+  out += "  edit " + std::to_string(placement.edit + 1) + " of '" + printable_line(file.path) +
+         "': step " + std::string(match_step_name(placement.step)) + " at line " +
          std::to_string(placement.line);
   if (placement.offset != 0) out += ", offset " + std::to_string(placement.offset);
   if (placement.fuzz != 0) out += ", fuzz " + std::to_string(placement.fuzz);
@@ -83,14 +85,32 @@ std::string word_diff_of(const EditFailure& failure) {
   return out;
 }
 
+void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read) {
+  for (FileOutcome& file : outcome.files) {
+    const auto path = RelPath::parse(file.path);
+    if (path && may_read(*path)) continue;
+    file.earlier.reset();
+    for (EditFailure& failure : file.failures) {
+      failure.found.clear();
+      failure.rebased.clear();
+      for (Candidate& candidate : failure.candidates) candidate.excerpt.clear();
+    }
+    if (file.refusal && file.refusal->reason == "path.is_symlink") {
+      file.refusal->message = "'" + file.path + "' is a symbolic link and the edit is for a file";
+    }
+  }
+}
+
 std::string describe(const EditOutcome& outcome) {
   std::string out;
   for (const FileOutcome& file : outcome.files) {
+    const std::string path = printable_line(file.path);
     if (file.refusal) {
-      out += file.path + ": " + file.refusal->message + " [" + file.refusal->reason + "]\n";
+      out +=
+          path + ": " + printable_line(file.refusal->message) + " [" + file.refusal->reason + "]\n";
     }
     if (!file.failures.empty()) {
-      out += file.path + ": " + std::to_string(file.failures.size()) + " of " +
+      out += path + ": " + std::to_string(file.failures.size()) + " of " +
              std::to_string(file.failures.size() + file.placements.size()) + " edits do not fit\n";
     }
     for (const EditFailure& failure : file.failures) describe_failure(failure, out);
@@ -99,9 +119,9 @@ std::string describe(const EditOutcome& outcome) {
   }
   for (const Leniency& leniency : outcome.leniencies) {
     out += "note: ";
-    if (!leniency.path.empty()) out += leniency.path + ": ";
+    if (!leniency.path.empty()) out += printable_line(leniency.path) + ": ";
     if (leniency.line > 0) out += "line " + std::to_string(leniency.line) + " of the edit: ";
-    out += leniency.message + " [" + leniency.rule + "]\n";
+    out += printable_line(leniency.message) + " [" + leniency.rule + "]\n";
   }
   return out;
 }

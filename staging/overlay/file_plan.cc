@@ -7,6 +7,8 @@ namespace galley {
 Result<PlannedFile> FilePlan::original(const RelPath& path) {
   if (const auto known = originals_.find(path); known != originals_.end()) return known->second;
   PlannedFile file;
+  GALLEY_ASSIGN(const bool is_new_ground, lies_below_going_link(path));
+  if (is_new_ground) return originals_[path] = file;
   // Most are files to be read, so that one look serves; what cannot be read still has a kind.
   auto read = overlay_.node(path);
   if (!read && read.error().reason != "path.special_file") return fail(std::move(read.error()));
@@ -22,6 +24,17 @@ Result<PlannedFile> FilePlan::original(const RelPath& path) {
   }
   originals_[path] = file;
   return file;
+}
+
+/// As in git, which takes the links away before it makes folders in their place.
+Result<bool> FilePlan::lies_below_going_link(const RelPath& path) {
+  if (going_.empty()) return false;
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    if (!going_.contains(above)) continue;
+    GALLEY_ASSIGN(const Node node, overlay_.node_without_content(above));
+    if (node.kind == FileKind::kSymlink) return true;
+  }
+  return false;
 }
 
 Result<PlannedFile> FilePlan::current(const RelPath& path) {

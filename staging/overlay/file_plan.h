@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ class FilePlan {
  public:
   explicit FilePlan(Overlay& overlay) : overlay_(overlay) {}
 
+  /// Says that the document takes this path away: what lies below it is then the document's alone,
+  /// also where a symbolic link leads to something now.
+  void expect_gone(const RelPath& path) { going_.insert(path); }
   /// What the path holds before the document.
   Result<PlannedFile> original(const RelPath& path);
   /// What the path holds after the edits so far.
@@ -39,6 +43,7 @@ class FilePlan {
   Result<void> stage();
 
  private:
+  Result<bool> lies_below_going_link(const RelPath& path);
   Result<void> stage_all();
   Result<void> stage_moves();
   Result<void> write(const RelPath& path, const PlannedFile& file);
@@ -46,6 +51,7 @@ class FilePlan {
   Overlay& overlay_;
   std::map<RelPath, PlannedFile> originals_;
   std::map<RelPath, PlannedFile> files_;
+  std::set<RelPath> going_;
 };
 
 }  // namespace galley

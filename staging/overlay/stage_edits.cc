@@ -37,6 +37,7 @@ class Stager {
   Result<EditOutcome> run() {
     Overlay::Entries before = overlay_.entries();
     auto outcome = work();
+    if (outcome && options_.may_read) hide_unread(*outcome, options_.may_read);
     if (!outcome || !outcome->is_staged) overlay_.restore(std::move(before));
     return outcome;
   }
@@ -48,7 +49,9 @@ class Stager {
       return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
     }
     for (const FileEdit& edit : edits_.files) {
-      if (edit.op == FileOp::kRename || edit.op == FileOp::kDelete) going_.insert(edit.path);
+      if (edit.op != FileOp::kRename && edit.op != FileOp::kDelete) continue;
+      going_.insert(edit.path);
+      if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
     }
     for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
     outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),

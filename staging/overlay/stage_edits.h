@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct StageOptions {
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
   EarlierVersions earlier;  ///< where failures look for a version that fits; may be empty
+  /// Which files' contents the outcome may quote; empty: all.
+  std::function<bool(const RelPath&)> may_read;
 };
 
 /// What became of one FileEdit.
@@ -58,6 +61,10 @@ Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
 /// What a failed edit expected against what is there, word by word: [-expected-]{+found+}. Empty
 /// where one of them is unknown or both are long.
 [[nodiscard]] std::string word_diff_of(const EditFailure& failure);
+
+/// Takes out what would show the contents of files that may not be read: of an edit that does not
+/// fit there remain the reason and line numbers.
+void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read);
 
 /// The outcome for people: what was staged and how, or for each edit that does not fit the place,
 /// the difference and the way out.

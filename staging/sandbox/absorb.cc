@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/limits.h"
+#include "staging/fs/open_directories.h"
 #include "staging/sandbox/layer.h"
 #include "staging/sandbox/tree_copy.h"
 
@@ -22,27 +25,16 @@ constexpr size_t kMaxRefusedKept = 100;
 constexpr uint32_t kMergedDirectoryMode = 0755;
 constexpr uint32_t kOwnerOnly = 0600;
 
-Result<ContentId> hash_file(const Directory& directory, const RelPath& path, uint64_t& size) {
-  GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
-  ContentHasher hasher;
-  size = 0;
-  for (;;) {
-    GALLEY_ASSIGN(const std::string piece, file->read_at(size, kHashPieceBytes));
-    if (piece.empty()) return hasher.finish();
-    size += piece.size();
-    hasher.update(piece);
-  }
-}
-
 /// One pass over an upper layer.
 class Absorption {
  public:
-  Absorption(const Directory& scratch, Overlay& overlay, const AbsorbRules& rules)
-      : scratch_(scratch), overlay_(overlay), rules_(rules) {}
+  Absorption(const Directory& upper, const Directory& scratch, Overlay& overlay,
+             const AbsorbRules& rules)
+      : layer_(upper), scratch_(scratch), overlay_(overlay), rules_(rules) {}
 
-  Result<AbsorbReport> run(const Directory& upper) {
+  Result<AbsorbReport> run() {
     for (const RelPath& path : rules_.deleted) GALLEY_TRY(absorb_whiteout(path));
-    GALLEY_TRY(absorb_directory(upper, RelPath::root(), Below::kMerged));
+    GALLEY_TRY(absorb_directory(RelPath::root(), Below::kMerged));
     return std::move(report_);
   }
 
@@ -56,33 +48,101 @@ class Absorption {
   /// Below an opaque directory every other one is so too, marked or not.
   enum class Below : uint8_t { kMerged, kOpaque };
 
-  Result<Tally> absorb_directory(const Directory& directory, const RelPath& path, Below below);
-  Result<void> absorb_entry(const Directory& directory, const DirectoryEntry& entry,
-                            const RelPath& path, Below below);
+  /// An entry of the layer: its directory, open, and its name there.
+  struct Place {
+    std::shared_ptr<const Directory> directory;
+    RelPath name;
+  };
+  struct Hashed {
+    ContentId content;
+    uint64_t size = 0;
+  };
+
+  Result<Tally> absorb_directory(const RelPath& path, Below below);
+  Result<void> absorb_entry(FileKind kind, const RelPath& path, Below below);
   Result<void> absorb_whiteout(const RelPath& path);
-  Result<void> absorb_subdirectory(const Directory& directory, const RelPath& name,
-                                   const RelPath& path, Below below);
-  Result<void> absorb_file(const Directory& directory, const RelPath& name, const RelPath& path);
-  Result<void> absorb_symlink(const Directory& directory, const RelPath& name, const RelPath& path);
+  Result<void> absorb_subdirectory(const RelPath& path, Below below);
+  Result<void> absorb_file(const RelPath& path);
+  Result<void> absorb_symlink(const RelPath& path);
   Result<Below> look_for_marks(const Directory& opened, const RelPath& path, Below below);
   Result<void> replace_directory(const Directory& opened, const RelPath& path);
   Result<void> remove(const RelPath& path, const Node& now);
   Result<void> put(const RelPath& path, const Node& node, const Node& now);
-  Result<void> stash(const Directory& directory, const RelPath& name, const RelPath& path);
-  Result<void> copy_output(const Directory& directory, const RelPath& name, const RelPath& path);
+  Result<void> stash(const RelPath& path);
+  Result<bool> merge_outputs(const RelPath& path, const FileStat& stat);
+  Result<void> copy_output(const RelPath& path);
   Result<void> make_scratch_parents(const RelPath& path);
   Result<bool> is_ignored(const RelPath& path, bool is_directory) const;
   Result<bool> is_same_file(const RelPath& path, const Node& now, const Node& found) const;
+  Result<Place> place(const RelPath& path);
+  Result<FileStat> stat(const RelPath& path);
+  std::optional<RelPath> child_of(const RelPath& path, const std::string& name);
+  Result<void> check_time() const;
+  Result<Hashed> hash_file(const Directory& directory, const RelPath& path) const;
+  Result<Hashed> hash_inode(const Place& at, const FileStat& stat);
   void refuse(const std::string& path, std::string why);
 
+  OpenDirectories layer_;
   const Directory& scratch_;
   Overlay& overlay_;
   const AbsorbRules& rules_;
   AbsorbReport report_;
+  /// What has several names is hashed and taken into the store under the first one.
+  std::map<std::pair<uint64_t, uint64_t>, Hashed> inodes_;
+  std::set<ContentId> adopted_;
 };
 
 void Absorption::refuse(const std::string& path, std::string why) {
   if (report_.refused.size() < kMaxRefusedKept) report_.refused.push_back({path, std::move(why)});
+}
+
+Result<void> Absorption::check_time() const {
+  if (rules_.clock == nullptr || !rules_.deadline.has_passed(*rules_.clock)) return {};
+  return fail(ErrorKind::kTimeout, "sandbox.read_back",
+              "reading back what the command changed took too long");
+}
+
+Result<Absorption::Place> Absorption::place(const RelPath& path) {
+  GALLEY_ASSIGN(RelPath name, RelPath::parse(path.name()));
+  GALLEY_ASSIGN(auto directory, layer_.at(path.parent()));
+  return Place{std::move(directory), std::move(name)};
+}
+
+Result<FileStat> Absorption::stat(const RelPath& path) {
+  GALLEY_ASSIGN(const Place at, place(path));
+  return at.directory->stat(at.name);
+}
+
+/// Nothing, and a refusal, when no path can name it.
+std::optional<RelPath> Absorption::child_of(const RelPath& path, const std::string& name) {
+  const std::string text = path.is_root() ? name : path.str() + "/" + name;
+  auto child = RelPath::parse(text);
+  if (child) return std::move(*child);
+  refuse(text, "has a name that Galley cannot hold: " + child.error().message);
+  return {};
+}
+
+Result<Absorption::Hashed> Absorption::hash_file(const Directory& directory,
+                                                 const RelPath& path) const {
+  GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
+  ContentHasher hasher;
+  uint64_t size = 0;
+  for (;;) {
+    GALLEY_TRY(check_time());
+    GALLEY_ASSIGN(const std::string piece, file->read_at(size, kHashPieceBytes));
+    if (piece.empty()) return Hashed{hasher.finish(), size};
+    size += piece.size();
+    hasher.update(piece);
+  }
+}
+
+Result<Absorption::Hashed> Absorption::hash_inode(const Place& at, const FileStat& stat) {
+  if (stat.nlink == 1) return hash_file(*at.directory, at.name);
+  const auto known = inodes_.find({stat.device, stat.inode});
+  if (known != inodes_.end()) return known->second;
+  GALLEY_ASSIGN(const Hashed hashed, hash_file(*at.directory, at.name));
+  inodes_.emplace(std::pair(stat.device, stat.inode), hashed);
+  return hashed;
 }
 
 /// What is proposed already stays proposed, whatever git says of its name.
@@ -90,45 +150,40 @@ Result<bool> Absorption::is_ignored(const RelPath& path, bool is_directory) cons
   if (rules_.propose_ignored || !rules_.is_ignored) return false;
   const auto entry = overlay_.entries().find(path);
   if (entry != overlay_.entries().end() && entry->second.before != entry->second.now) return false;
-  return rules_.is_ignored(path, is_directory);
+  return rules_.is_ignored(path, is_directory, rules_.deadline);
 }
 
-Result<Absorption::Tally> Absorption::absorb_directory(const Directory& directory,
-                                                       const RelPath& path, Below below) {
+Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Below below) {
   const Tally before{report_.staged, report_.ignored};
-  GALLEY_ASSIGN(const auto entries, directory.list());
+  GALLEY_ASSIGN(const auto entries, layer_.list(path));
   for (const DirectoryEntry& entry : entries) {
-    const std::string text = path.is_root() ? entry.name : path.str() + "/" + entry.name;
-    const auto child = RelPath::parse(text);
-    if (!child) {
-      refuse(text, "has a name that Galley cannot hold: " + child.error().message);
-      continue;
-    }
+    GALLEY_TRY(check_time());
+    const auto child = child_of(path, entry.name);
+    if (!child) continue;
     if (child->is_protected()) {
       ++report_.protected_paths;
       continue;
     }
     if (std::find(rules_.keep.begin(), rules_.keep.end(), *child) != rules_.keep.end()) continue;
-    GALLEY_TRY(absorb_entry(directory, entry, *child, below));
+    GALLEY_TRY(absorb_entry(entry.kind, *child, below));
   }
   return Tally{report_.staged - before.staged, report_.ignored - before.ignored};
 }
 
-Result<void> Absorption::absorb_entry(const Directory& directory, const DirectoryEntry& entry,
-                                      const RelPath& path, Below below) {
-  GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
-  switch (entry.kind) {
+Result<void> Absorption::absorb_entry(FileKind kind, const RelPath& path, Below below) {
+  switch (kind) {
     case FileKind::kDirectory:
-      return absorb_subdirectory(directory, name, path, below);
+      return absorb_subdirectory(path, below);
     case FileKind::kRegular:
-      return absorb_file(directory, name, path);
+      return absorb_file(path);
     case FileKind::kSymlink:
-      return absorb_symlink(directory, name, path);
+      return absorb_symlink(path);
     case FileKind::kAbsent:
     case FileKind::kOther:
       break;
   }
-  if (is_whiteout(directory, name)) return absorb_whiteout(path);
+  GALLEY_ASSIGN(const Place at, place(path));
+  if (is_whiteout(*at.directory, at.name)) return absorb_whiteout(path);
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
   if (ignored) {
     ++report_.ignored;  // a socket in build/ means nothing to the next command
@@ -186,6 +241,10 @@ Result<void> Absorption::remove(const RelPath& path, const Node& now) {
 }
 
 Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& now) {
+  if (now.kind == FileKind::kOther) {
+    refuse(path.str(), "would take the place of a special file, which no edit may do");
+    return {};
+  }
   if (now.kind == FileKind::kDirectory && node.kind != FileKind::kDirectory) {
     GALLEY_TRY(remove(path, now));
   }
@@ -198,16 +257,15 @@ Result<bool> Absorption::is_same_file(const RelPath& path, const Node& now,
                                       const Node& found) const {
   if (now.kind != found.kind || now.mode != found.mode || now.size != found.size) return false;
   if (!now.content.is_none()) return now.content == found.content;
-  uint64_t size = 0;
-  GALLEY_ASSIGN(const ContentId base, hash_file(overlay_.workspace(), path, size));
-  return base == found.content;
+  GALLEY_ASSIGN(const Hashed base, hash_file(overlay_.workspace(), path));
+  return base.content == found.content;
 }
 
-Result<void> Absorption::absorb_file(const Directory& directory, const RelPath& name,
-                                     const RelPath& path) {
+Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
-  if (ignored) return stash(directory, name, path);
-  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+  if (ignored) return stash(path);
+  GALLEY_ASSIGN(const Place at, place(path));
+  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
   if (stat.size > limits::kMaxFileBytes) {
     refuse(path.str(), "is larger than " + std::to_string(limits::kMaxFileBytes) + " bytes");
     return {};
@@ -216,22 +274,27 @@ Result<void> Absorption::absorb_file(const Directory& directory, const RelPath& 
   found.kind = FileKind::kRegular;
   found.mode = stat.mode & kPermissionBits;  // setuid and setgid are never proposed
   const bool is_unreadable = (stat.mode & kOwnerRead) == 0;
-  if (is_unreadable) GALLEY_TRY(directory.set_mode(name, found.mode | kOwnerRead));
-  GALLEY_ASSIGN(found.content, hash_file(directory, name, found.size));
+  if (is_unreadable) GALLEY_TRY(at.directory->set_mode(at.name, found.mode | kOwnerRead));
+  GALLEY_ASSIGN(const Hashed hashed, hash_inode(at, stat));
+  found.content = hashed.content;
+  found.size = hashed.size;
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, found));
   if (is_same) return {};
-  GALLEY_TRY(overlay_.store()->adopt(found.content, directory, name));
+  if (!adopted_.contains(found.content)) {
+    GALLEY_TRY(overlay_.store()->adopt(found.content, *at.directory, at.name));
+    adopted_.insert(found.content);
+  }
   // Another name of the same file is still to be looked at.
-  if (is_unreadable && stat.nlink > 1) GALLEY_TRY(directory.set_mode(name, found.mode));
+  if (is_unreadable && stat.nlink > 1) GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
   return put(path, found, now);
 }
 
-Result<void> Absorption::absorb_symlink(const Directory& directory, const RelPath& name,
-                                        const RelPath& path) {
+Result<void> Absorption::absorb_symlink(const RelPath& path) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
-  if (ignored) return stash(directory, name, path);
-  GALLEY_ASSIGN(std::string target, directory.read_link(name));
+  if (ignored) return stash(path);
+  GALLEY_ASSIGN(const Place at, place(path));
+  GALLEY_ASSIGN(std::string target, at.directory->read_link(at.name));
   Node found;
   found.kind = FileKind::kSymlink;
   found.size = target.size();
@@ -241,31 +304,34 @@ Result<void> Absorption::absorb_symlink(const Directory& directory, const RelPat
   return put(path, found, now);
 }
 
-Result<void> Absorption::absorb_subdirectory(const Directory& directory, const RelPath& name,
-                                             const RelPath& path, Below below) {
+Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, true));
-  if (ignored) return stash(directory, name, path);
-  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
-  auto opened = directory.open_directory(name);
-  if (!opened || !(*opened)->list()) {
-    refuse(path.str(), "is a directory that cannot be read");
-    return {};
-  }
+  if (ignored) return stash(path);
+  GALLEY_ASSIGN(const FileStat look, stat(path));
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
-  const Node found{FileKind::kDirectory, stat.mode & kPermissionBits, {}, 0};
-  GALLEY_ASSIGN(const Below inner, look_for_marks(**opened, path, below));
+  const Node found{FileKind::kDirectory, look.mode & kPermissionBits, {}, 0};
+  Below inner = below;
+  {
+    const auto opened = layer_.at(path);
+    if (!opened || !(*opened)->list()) {
+      refuse(path.str(), "is a directory that cannot be read");
+      return {};
+    }
+    GALLEY_ASSIGN(inner, look_for_marks(**opened, path, below));
+    const bool hides = now.kind == FileKind::kDirectory && inner == Below::kOpaque;
+    if (hides) GALLEY_TRY(replace_directory(**opened, path));
+  }
   if (now.kind == FileKind::kDirectory) {
-    if (inner == Below::kOpaque) GALLEY_TRY(replace_directory(**opened, path));
     if (now.mode != found.mode) GALLEY_TRY(put(path, found, now));
-    GALLEY_TRY(absorb_directory(**opened, path, inner));
+    GALLEY_TRY(absorb_directory(path, inner));
     return {};
   }
   if (now.kind != FileKind::kAbsent) {
     GALLEY_TRY(put(path, found, now));
-    GALLEY_TRY(absorb_directory(**opened, path, inner));
+    GALLEY_TRY(absorb_directory(path, inner));
     return {};
   }
-  GALLEY_ASSIGN(const Tally inside, absorb_directory(**opened, path, inner));
+  GALLEY_ASSIGN(const Tally inside, absorb_directory(path, inner));
   // A directory that holds ignored outputs only is no more proposed than they are.
   if (inside.staged == 0 && inside.ignored != 0) return {};
   return put(path, found, now);
@@ -317,64 +383,71 @@ Result<void> Absorption::make_scratch_parents(const RelPath& path) {
 }
 
 /// Moves an ignored output into the scratch layer, entry by entry where both have a directory.
-Result<void> Absorption::stash(const Directory& directory, const RelPath& name,
-                               const RelPath& path) {
-  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+Result<void> Absorption::stash(const RelPath& path) {
+  GALLEY_TRY(check_time());
+  GALLEY_ASSIGN(const FileStat look, stat(path));
   GALLEY_ASSIGN(const FileStat there, scratch_.stat(path));
-  const bool both_directories =
-      stat.kind == FileKind::kDirectory && there.kind == FileKind::kDirectory;
-  if (both_directories) {
-    GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
-    GALLEY_ASSIGN(const auto attributes, opened->attributes(RelPath::root()));
-    const bool is_opaque = std::any_of(attributes.begin(), attributes.end(), [](const auto& a) {
-      return a.name == "user.overlay.opaque";
-    });
-    if (!is_opaque) {
-      GALLEY_ASSIGN(const auto entries, opened->list());
-      for (const DirectoryEntry& entry : entries) {
-        GALLEY_ASSIGN(const RelPath child_name, RelPath::parse(entry.name));
-        GALLEY_ASSIGN(const RelPath child, path.join(child_name));
-        GALLEY_TRY(stash(*opened, child_name, child));
-      }
-      return scratch_.set_mode(path, stat.mode & kPermissionBits);
-    }
+  if (look.kind == FileKind::kDirectory && there.kind == FileKind::kDirectory) {
+    GALLEY_ASSIGN(const bool is_merged, merge_outputs(path, look));
+    if (is_merged) return {};
   }
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(scratch_, path));
   GALLEY_TRY(make_scratch_parents(path));
   ++report_.ignored;
-  auto moved = directory.rename(name, scratch_, path, RenameMode::kReplace);
-  if (moved || moved.error().os_error != EXDEV) return moved;
-  return copy_output(directory, name, path);
+  {
+    GALLEY_ASSIGN(const Place from, place(path));
+    auto moved = from.directory->rename(from.name, scratch_, path, RenameMode::kReplace);
+    if (moved || moved.error().os_error != EXDEV) return moved;
+  }
+  return copy_output(path);
+}
+
+/// False when the directory hides the one that is there, and so replaces it.
+Result<bool> Absorption::merge_outputs(const RelPath& path, const FileStat& stat) {
+  {
+    GALLEY_ASSIGN(const auto opened, layer_.at(path));
+    GALLEY_ASSIGN(const auto attributes, opened->attributes(RelPath::root()));
+    const bool is_opaque = std::any_of(attributes.begin(), attributes.end(), [](const auto& a) {
+      return a.name == "user.overlay.opaque";
+    });
+    if (is_opaque) return false;
+  }
+  GALLEY_ASSIGN(const auto entries, layer_.list(path));
+  for (const DirectoryEntry& entry : entries) {
+    if (const auto child = child_of(path, entry.name)) GALLEY_TRY(stash(*child));
+  }
+  GALLEY_TRY(scratch_.set_mode(path, stat.mode & kPermissionBits));
+  return true;
 }
 
 /// For a scratch layer on another file system than the upper one.
-Result<void> Absorption::copy_output(const Directory& directory, const RelPath& name,
-                                     const RelPath& path) {
-  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
-  if (stat.kind == FileKind::kSymlink) {
-    GALLEY_ASSIGN(const std::string target, directory.read_link(name));
-    GALLEY_TRY(scratch_.make_symlink(path, target));
-  } else if (stat.kind == FileKind::kRegular) {
-    GALLEY_ASSIGN(const auto from, directory.open_file(name, OpenMode::kRead));
-    GALLEY_ASSIGN(const auto to, scratch_.open_file(path, OpenMode::kCreateNew, kOwnerOnly));
-    GALLEY_TRY(copy_bytes(*from, *to, stat.size));
-    GALLEY_TRY(to->set_mode(stat.mode & kPermissionBits));
-  } else if (stat.kind == FileKind::kDirectory) {
-    GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
+Result<void> Absorption::copy_output(const RelPath& path) {
+  GALLEY_TRY(check_time());
+  GALLEY_ASSIGN(const FileStat look, stat(path));
+  if (look.kind == FileKind::kDirectory) {
     GALLEY_TRY(scratch_.make_directory(path, kMergedDirectoryMode));
-    GALLEY_ASSIGN(const auto entries, opened->list());
+    GALLEY_ASSIGN(const auto entries, layer_.list(path));
     for (const DirectoryEntry& entry : entries) {
-      GALLEY_ASSIGN(const RelPath child_name, RelPath::parse(entry.name));
-      GALLEY_ASSIGN(const RelPath child, path.join(child_name));
-      GALLEY_TRY(copy_output(*opened, child_name, child));
+      if (const auto child = child_of(path, entry.name)) GALLEY_TRY(copy_output(*child));
     }
-    GALLEY_TRY(scratch_.set_mode(path, stat.mode & kPermissionBits));
-  } else if (is_whiteout(directory, name)) {
+    GALLEY_TRY(scratch_.set_mode(path, look.mode & kPermissionBits));
+    return imitate_owner(scratch_, path, look);
+  }
+  GALLEY_ASSIGN(const Place at, place(path));
+  if (look.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(const std::string target, at.directory->read_link(at.name));
+    GALLEY_TRY(scratch_.make_symlink(path, target));
+  } else if (look.kind == FileKind::kRegular) {
+    GALLEY_ASSIGN(const auto from, at.directory->open_file(at.name, OpenMode::kRead));
+    GALLEY_ASSIGN(const auto to, scratch_.open_file(path, OpenMode::kCreateNew, kOwnerOnly));
+    GALLEY_TRY(copy_bytes(*from, *to, look.size));
+    GALLEY_TRY(to->set_mode(look.mode & kPermissionBits));
+  } else if (is_whiteout(*at.directory, at.name)) {
     return make_whiteout(scratch_, path);
   } else {
     return {};  // a socket or FIFO means nothing to the next command
   }
-  return imitate_owner(scratch_, path, stat);
+  return imitate_owner(scratch_, path, look);
 }
 
 /// Paths that first came up now get their base from the disk as it is now. One that changed while
@@ -399,7 +472,7 @@ void refuse_changed_meanwhile(const Overlay::Entries& before, const Overlay::Ent
 Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scratch,
                                   Overlay& overlay, const AbsorbRules& rules) {
   Overlay::Entries saved = overlay.entries();
-  auto report = Absorption(scratch, overlay, rules).run(upper);
+  auto report = Absorption(upper, scratch, overlay, rules).run();
   if (report && rules.began_ns != 0) {
     refuse_changed_meanwhile(saved, overlay.entries(), rules, *report);
   }

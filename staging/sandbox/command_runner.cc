@@ -6,6 +6,25 @@
 
 namespace galley {
 
+CommandLimits AskedLimits::or_usual() const {
+  CommandLimits limits;
+  const auto take = [](auto& limit, const auto& asked) {
+    if (asked) limit = *asked;
+  };
+  take(limits.wall, wall);
+  take(limits.grace, grace);
+  take(limits.cpu, cpu);
+  take(limits.max_memory_bytes, max_memory_bytes);
+  take(limits.max_processes, max_processes);
+  take(limits.max_file_bytes, max_file_bytes);
+  take(limits.max_written_bytes, max_written_bytes);
+  take(limits.max_open_files, max_open_files);
+  take(limits.max_stdout_bytes, max_stdout_bytes);
+  take(limits.max_stderr_bytes, max_stderr_bytes);
+  take(limits.max_private_bytes, max_private_bytes);
+  return limits;
+}
+
 std::string CapturedOutput::text() const {
   if (omitted_bytes == 0) return head + tail;
   std::string all = head;
@@ -38,6 +57,13 @@ Error LimitBreach::error() const {
       return {ErrorKind::kTimeout, "sandbox.cancelled",
               fmt::format("the command was cancelled after {} ms; every process of it was killed",
                           figure),
+              "", 0};
+    case LimitKind::kReadBack:
+      return {ErrorKind::kTimeout, "sandbox.read_back",
+              fmt::format("reading back what the command changed was not done {} ms after its "
+                          "start, and the limit is {} ms; its effects were dropped: change less, "
+                          "or raise sandbox.timeout_ms",
+                          figure, limit),
               "", 0};
     case LimitKind::kCpu:
       return {ErrorKind::kQuota, "sandbox.quota_cpu",

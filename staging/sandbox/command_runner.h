@@ -31,6 +31,25 @@ struct CommandLimits {
   uint64_t max_private_bytes = uint64_t{1} << 30U;  ///< of the private /tmp and /dev/shm, each
 };
 
+/// What one command asks for, field by field as above; what it leaves open is the runner's to
+/// choose.
+struct AskedLimits {
+  std::optional<std::chrono::milliseconds> wall;
+  std::optional<std::chrono::milliseconds> grace;
+  std::optional<std::chrono::seconds> cpu;
+  std::optional<uint64_t> max_memory_bytes;
+  std::optional<uint32_t> max_processes;
+  std::optional<uint64_t> max_file_bytes;
+  std::optional<uint64_t> max_written_bytes;
+  std::optional<uint32_t> max_open_files;
+  std::optional<uint64_t> max_stdout_bytes;
+  std::optional<uint64_t> max_stderr_bytes;
+  std::optional<uint64_t> max_private_bytes;
+
+  /// With the usual limit wherever none was asked for.
+  [[nodiscard]] CommandLimits or_usual() const;
+};
+
 enum class NetworkAccess : uint8_t {
   kNone,  ///< a network of its own with a loopback device only
   kHost,  ///< the host's; a capability that the policy must have granted
@@ -49,6 +68,16 @@ enum class GitAccess : uint8_t {
   kShadow,    ///< it can be written; all that is dropped afterwards
 };
 
+/// Which programs may be executed by what a command starts. The command's own program is the
+/// caller's to judge, and may always be executed.
+struct ProgramRules {
+  bool is_restricted = false;  ///< nothing but `allowed`, and what it needs to be started
+  /// Absolute paths of files, and of directories with all below them, which end in `/`.
+  std::vector<std::string> allowed;
+  std::vector<std::string> denied;     ///< absolute paths of files of the host
+  std::vector<std::string> unchecked;  ///< rules that no wall can hold, for people
+};
+
 enum class OutputStream : uint8_t { kStdout, kStderr };
 
 /// One program to run on the proposed tree.
@@ -57,17 +86,21 @@ struct Command {
   RelPath working_directory = RelPath::root();
   std::map<std::string, std::string> environment;  ///< added to the scrubbed one
   std::string input;                               ///< its stdin; empty: /dev/null
-  CommandLimits limits;
+  AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
   EffectsRule effects = EffectsRule::kStageOnSuccess;
   GitAccess git = GitAccess::kReadOnly;
+  ProgramRules programs;
   bool is_deterministic = false;  ///< fixed SOURCE_DATE_EPOCH, TZ, locale; no network
   bool propose_ignored = false;   ///< stage git-ignored outputs too
   std::vector<RelPath> keep;      ///< directories whose contents persist between runs, not staged
   std::string keep_name;          ///< which of the kept sets; a validator's name
   std::vector<RelPath> collect;   ///< files to hand back after the run, effects dropped or not
-  /// Called on the thread of run() with every piece of output, also what is not kept.
+  /// Called on the thread of run() with the output that is kept: its head as it comes, its tail
+  /// when the command has ended.
   std::function<void(OutputStream, std::string_view)> on_output;
+  /// Called before a tail with how many bytes lie between it and the head; not when none do.
+  std::function<void(OutputStream, uint64_t)> on_left_out;
   std::stop_token stop;  ///< a request kills the whole tree
 };
 
@@ -95,7 +128,11 @@ enum class LimitKind : uint8_t {
   kWritten,
   kFileSize,
   kCancelled,
+  kReadBack,  ///< the command ended in time, but its effects could not be read in time
 };
+
+/// How long reading back a command's effects may take beyond the command's own wall limit.
+inline constexpr std::chrono::milliseconds kReadBackGrace{5'000};
 
 /// The limit that ended a command.
 struct LimitBreach {
@@ -120,7 +157,10 @@ struct CommandResult {
   CapturedOutput standard_output;
   CapturedOutput standard_error;
   SandboxLevel level = SandboxLevel::kNone;
-  std::string walls;  ///< for people: "namespaces, overlay, landlock 7, seccomp"
+  std::string walls;                ///< for people: "namespaces, overlay, landlock 7, seccomp"
+  bool restricts_programs = false;  ///< ProgramRules::is_restricted held
+  /// Rules for programs that held for the first one only, not for what it started.
+  std::vector<std::string> unchecked;
 
   bool effects_staged = false;  ///< false: dropped, whatever the reason
   uint64_t staged_paths = 0;

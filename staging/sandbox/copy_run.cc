@@ -46,6 +46,7 @@ void CopyRun::adapt(SandboxRequest& request) const {
   request.workspace = to;
   request.upper_home = home_.path() + "/tmp";
   move_below(request.program);
+  for (std::string& program : request.programs) move_below(program);
   move_below(request.working_directory);
   for (std::string& variable : request.environment) {
     if (variable.starts_with("HOME=")) variable = "HOME=" + request.upper_home + "/home";

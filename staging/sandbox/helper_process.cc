@@ -129,8 +129,8 @@ class Conversation {
         out_(std::move(out)),
         err_(std::move(err)),
         stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        out_capture_(command.limits.max_stdout_bytes),
-        err_capture_(command.limits.max_stderr_bytes) {}
+        out_capture_(command.limits.or_usual().max_stdout_bytes),
+        err_capture_(command.limits.or_usual().max_stderr_bytes) {}
 
   Result<HelperRun> run() {
     const std::stop_callback on_stop(command_.stop, [this] {
@@ -142,8 +142,10 @@ class Conversation {
       return fail(ErrorKind::kInternal, "sandbox.helper_died",
                   "galley-sandbox ended without a report; nothing was staged");
     }
-    return HelperRun{
-        report_, std::move(out_capture_).finish(), std::move(err_capture_).finish(), {}};
+    return HelperRun{report_,
+                     finish(OutputStream::kStdout, out_capture_),
+                     finish(OutputStream::kStderr, err_capture_),
+                     {}};
   }
 
  private:
@@ -170,8 +172,20 @@ class Conversation {
       return;
     }
     const std::string_view text(piece_.data(), static_cast<size_t>(got));
-    capture.append(text);
-    if (command_.on_output) command_.on_output(stream, text);
+    const std::string_view head = text.substr(0, capture.append(text));
+    if (command_.on_output && !head.empty()) command_.on_output(stream, head);
+  }
+
+  CapturedOutput finish(OutputStream stream, OutputCapture& capture) const {
+    const uint64_t passed_on = capture.head_bytes();
+    CapturedOutput kept = std::move(capture).finish();
+    if (kept.omitted_bytes != 0 && command_.on_left_out) {
+      command_.on_left_out(stream, kept.omitted_bytes);
+    }
+    const std::string_view rest =
+        kept.omitted_bytes != 0 ? kept.tail : std::string_view(kept.head).substr(passed_on);
+    if (command_.on_output && !rest.empty()) command_.on_output(stream, rest);
+    return kept;
   }
 
   void read_report() {

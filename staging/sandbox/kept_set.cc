@@ -16,8 +16,8 @@ constexpr uint32_t kDirectoryMode = 0755;
 
 /// A build directory that two compilers write at once is broken: one run after the other.
 Result<void> wait_for(File& lock, const Command& command, const Clock& clock) {
-  const Deadline deadline =
-      command.limits.wall.count() == 0 ? Deadline() : Deadline::after(clock, command.limits.wall);
+  const auto wall = command.limits.or_usual().wall;
+  const Deadline deadline = wall.count() == 0 ? Deadline() : Deadline::after(clock, wall);
   for (;;) {
     GALLEY_ASSIGN(const bool is_ours, lock.try_lock(LockMode::kExclusive));
     if (is_ours) return {};

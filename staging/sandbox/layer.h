@@ -65,6 +65,8 @@ struct AbsorbRules {
   /// changed since is not what the command saw. 0: not asked.
   int64_t began_ns = 0;
   int64_t ended_ns = 0;  ///< and when it had ended
+  Deadline deadline;     ///< asked only with a clock
+  const Clock* clock = nullptr;
 };
 
 /// What reading back found.
@@ -79,7 +81,8 @@ struct AbsorbReport {
 /// directories, modes and symbolic links. What overlayfs copied up without a change is left out;
 /// git-ignored outputs go to `scratch` by rename. A path whose file changed on disk meanwhile is
 /// refused: its base would be taken from what the command never saw. Contents are moved into the
-/// overlay's store. Linear in the upper layer. Errors: after an Error the overlay is as before.
+/// overlay's store. Linear in the upper layer; what has several names is hashed once.
+/// Errors: kTimeout when the deadline passes; after an Error the overlay is as before.
 [[nodiscard]] Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scratch,
                                                 Overlay& overlay, const AbsorbRules& rules);
 

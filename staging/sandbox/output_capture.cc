@@ -1,13 +1,11 @@
 #include "staging/sandbox/output_capture.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
 namespace galley {
 
-void OutputCapture::append(std::string_view piece) {
+size_t OutputCapture::append(std::string_view piece) {
   const auto to_head = std::min<uint64_t>(piece.size(), head_limit_ - head_.size());
   head_.append(piece.substr(0, to_head));
   piece.remove_prefix(to_head);
@@ -25,34 +23,13 @@ void OutputCapture::append(std::string_view piece) {
     tail_[tail_start_] = byte;
     tail_start_ = (tail_start_ + 1) % tail_.size();
   }
+  return to_head;
 }
 
 CapturedOutput OutputCapture::finish() && {
   std::rotate(tail_.begin(), tail_.begin() + static_cast<std::ptrdiff_t>(tail_start_), tail_.end());
   if (omitted_ == 0) return {head_ + tail_, "", 0};
   return {std::move(head_), std::move(tail_), omitted_};
-}
-
-std::string without_terminal_controls(std::string_view text) {
-  constexpr unsigned char kSpace = 0x20;
-  constexpr unsigned char kDelete = 0x7f;
-  constexpr unsigned char kC1Lead = 0xc2;  // U+0080 to U+009F in UTF-8: the 8-bit controls
-  constexpr unsigned char kC1End = 0xa0;
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : kC1End;
-    if (byte == kC1Lead && next >= 0x80 && next < kC1End) {
-      out += fmt::format("\\u{:04x}", next);
-      ++i;
-    } else if ((byte < kSpace && byte != '\n' && byte != '\t') || byte == kDelete) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out.push_back(static_cast<char>(byte));
-    }
-  }
-  return out;
 }
 
 }  // namespace galley

@@ -16,7 +16,9 @@ class OutputCapture {
  public:
   explicit OutputCapture(uint64_t limit) : head_limit_(limit - limit / 2), tail_limit_(limit / 2) {}
 
-  void append(std::string_view piece);
+  /// Returns how many bytes at the front of `piece` belong to the head.
+  size_t append(std::string_view piece);
+  [[nodiscard]] uint64_t head_bytes() const { return head_.size(); }
   [[nodiscard]] CapturedOutput finish() &&;
 
  private:
@@ -27,9 +29,5 @@ class OutputCapture {
   size_t tail_start_ = 0;
   uint64_t omitted_ = 0;
 };
-
-/// The text with every control character but newline and tab shown as an escape, so that printing
-/// it cannot drive a terminal.
-[[nodiscard]] std::string without_terminal_controls(std::string_view text);
 
 }  // namespace galley

@@ -160,6 +160,7 @@ std::string remedy_for(std::string_view step, int code) {
     return "the machine hides parts of /proc (a container?): allow the fallback "
            "sandbox.fallback = \"copy\"";
   }
+  if (step.starts_with("keep ")) return "name directories in `keep`, through no link";
   if (code == ESTALE) return "the workspace was moved or replaced: open it again";
   return "see galley doctor";
 }
@@ -246,12 +247,14 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
     request.host_network = 1;
     add_host_network_files(request);
   }
-  set_limits(command.limits, request);
+  set_limits(command.limits.or_usual(), request);
+  request.restricts_programs = command.programs.is_restricted ? 1 : 0;
+  request.programs = command.programs.allowed;
+  request.covered = command.programs.denied;
   return request;
 }
 
-Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
-                                HelperRun run) {
+Result<CommandResult> result_of(const SandboxRequest& request, HelperRun run) {
   const HelperReport& report = run.report;
   if (report.outcome == HelperOutcome::kSetupFailed) return fail(setup_error(report));
   if (report.outcome == HelperOutcome::kExecFailed) return fail(exec_error(report, request));
@@ -261,11 +264,9 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   if (const auto kind = kind_of(report.breach)) {
     result.breach = LimitBreach{*kind, report.limit, report.figure};
   } else if (ended_by(result, SIGXFSZ)) {
-    result.breach = LimitBreach{LimitKind::kFileSize, command.limits.max_file_bytes,
-                                command.limits.max_file_bytes};
+    result.breach = LimitBreach{LimitKind::kFileSize, request.file_bytes, request.file_bytes};
   } else if (ended_by(result, SIGXCPU)) {
-    const auto cpu_s = static_cast<uint64_t>(command.limits.cpu.count());
-    result.breach = LimitBreach{LimitKind::kCpu, cpu_s, cpu_s};
+    result.breach = LimitBreach{LimitKind::kCpu, request.cpu_s, request.cpu_s};
   }
   result.standard_output = std::move(run.standard_output);
   result.standard_error = std::move(run.standard_error);
@@ -274,6 +275,13 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   result.walls = is_copy ? "copy" : "namespaces, overlay";
   if (report.landlock_abi != 0) result.walls += fmt::format(", landlock {}", report.landlock_abi);
   result.walls += ", seccomp";
+  result.restricts_programs = request.restricts_programs != 0 && report.landlock_abi != 0;
+  const bool is_open = request.restricts_programs != 0 && report.landlock_abi == 0;
+  if (is_open)
+    result.unchecked.emplace_back("sandbox.allow and exec capabilities, for want of Landlock");
+  if (is_copy && !request.covered.empty()) {
+    result.unchecked.emplace_back("sandbox.deny, on a copy of the tree");
+  }
   result.cpu = std::chrono::nanoseconds(report.cpu_ns);
   result.peak_memory_bytes = report.peak_memory_bytes;
   result.written_bytes = report.written_bytes;

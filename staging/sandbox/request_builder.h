@@ -18,7 +18,6 @@ namespace galley {
 /// How a run ended, in the words of the seam.
 /// Errors: kRefused `sandbox.unavailable` with the wall that could not be put up and the remedy;
 ///         kNotFound `sandbox.program_not_found`, kRefused `sandbox.program_not_runnable`.
-[[nodiscard]] Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
-                                              HelperRun run);
+[[nodiscard]] Result<CommandResult> result_of(const SandboxRequest& request, HelperRun run);
 
 }  // namespace galley

@@ -3,8 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdlib>
+
+#include "staging/fs/disk_directory.h"
 
 namespace galley {
 namespace {
@@ -42,13 +46,21 @@ std::string folded(std::string_view path) {
   return out.empty() ? "/" : out;
 }
 
-Result<ResolvedProgram> search(std::string_view name, std::string_view search_path) {
-  for (size_t start = 0; start <= search_path.size();) {
+/// The absolute ones.
+std::vector<std::string> directories_of(std::string_view search_path) {
+  std::vector<std::string> directories;
+  for (size_t start = 0; start < search_path.size();) {
     const size_t end = std::min(search_path.find(':', start), search_path.size());
     const std::string_view directory = search_path.substr(start, end - start);
     start = end + 1;
-    if (directory.empty() || directory.front() != '/') continue;
-    const std::string path = std::string(directory) + "/" + std::string(name);
+    if (directory.starts_with('/')) directories.emplace_back(directory);
+  }
+  return directories;
+}
+
+Result<ResolvedProgram> search(std::string_view name, std::string_view search_path) {
+  for (const std::string& directory : directories_of(search_path)) {
+    const std::string path = directory + "/" + std::string(name);
     if (is_program(path)) return ResolvedProgram{path, real_path(path), false};
   }
   return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
@@ -89,14 +101,57 @@ Result<ResolvedProgram> resolve_program(std::string_view name, std::string_view 
               "'" + path + "' is not a program that can be run");
 }
 
+std::vector<ResolvedProgram> list_programs(std::string_view search_path, std::string_view name) {
+  std::vector<ResolvedProgram> found;
+  const auto add = [&found](const std::string& path) {
+    if (is_program(path)) found.push_back({path, real_path(path), false});
+  };
+  for (const std::string& directory : directories_of(search_path)) {
+    if (!name.empty()) {
+      add(directory + "/" + std::string(name));
+      continue;
+    }
+    const auto opened = open_disk_directory(directory);
+    const auto entries = opened ? (*opened)->list() : Result<std::vector<DirectoryEntry>>();
+    if (!entries) continue;  // not every host has /usr/local/sbin
+    for (const DirectoryEntry& entry : *entries) add(directory + "/" + entry.name);
+  }
+  return found;
+}
+
+std::string real_program_path(const std::string& path) { return real_path(folded(path)); }
+
+ProgramNames names_of_program(const std::string& real, std::string_view search_path) {
+  ProgramNames known{{real}, true};
+  struct stat wanted {};
+  if (stat(real.c_str(), &wanted) != 0 || wanted.st_nlink < 2) return known;
+  for (const ResolvedProgram& program : list_programs(search_path)) {
+    struct stat found {};
+    const bool is_same = stat(program.real.c_str(), &found) == 0 && found.st_dev == wanted.st_dev &&
+                         found.st_ino == wanted.st_ino;
+    auto& names = known.names;
+    if (is_same && std::find(names.begin(), names.end(), program.real) == names.end()) {
+      names.push_back(program.real);
+    }
+  }
+  known.is_complete = known.names.size() >= wanted.st_nlink;
+  return known;
+}
+
+bool is_multi_call(std::string_view real) {
+  constexpr std::array<std::string_view, 3> kKnown = {"busybox", "toybox", "coreutils"};
+  return std::find(kKnown.begin(), kKnown.end(), last_component(real)) != kKnown.end();
+}
+
 bool command_matches(std::string_view rule, const ResolvedProgram& program,
                      const std::vector<std::string>& argv) {
   const auto wanted = words(rule);
   if (wanted.empty() || wanted.size() > argv.size()) return false;
   const std::string_view first = wanted.front();
-  const bool is_program = first == "*" || first == argv.front() || first == program.path ||
-                          first == program.real || first == last_component(program.path) ||
-                          first == last_component(program.real);
+  const bool is_program =
+      first == "*" || first == argv.front() || first == program.path || first == program.real ||
+      first == last_component(program.path) || first == last_component(program.real) ||
+      (first.ends_with('/') && is_within(program.real, first.substr(0, first.size() - 1)));
   if (!is_program) return false;
   for (size_t i = 1; i < wanted.size(); ++i) {
     if (wanted[i] != argv[i]) return false;

@@ -29,9 +29,30 @@ inline constexpr std::string_view kProgramPath =
                                                       const std::string& workspace,
                                                       const RelPath& working_directory);
 
+/// Every program of the host that a name in the directories of `search_path` stands for, or the
+/// name `name` when it is not empty.
+[[nodiscard]] std::vector<ResolvedProgram> list_programs(std::string_view search_path,
+                                                         std::string_view name = {});
+
+/// A path with `.` and `..` folded by text and symbolic links followed, as far as it exists.
+[[nodiscard]] std::string real_program_path(const std::string& path);
+
+/// Names of one file.
+struct ProgramNames {
+  std::vector<std::string> names;
+  bool is_complete = true;  ///< false: it has hard links elsewhere
+};
+/// The names in `search_path` that are hard links of the file `real`, itself included.
+[[nodiscard]] ProgramNames names_of_program(const std::string& real, std::string_view search_path);
+
+/// Whether a program is many in one and does what the name says by which it is called (busybox):
+/// what is true of one name is then not true of the others.
+[[nodiscard]] bool is_multi_call(std::string_view real);
+
 /// Whether the words of a command start with the words of `rule`: `git push` covers
 /// `git push origin`, and a rule's first word is met by the name as given, the resolved path, the
-/// real path, or the last component of either. For allow and deny lists.
+/// real path, or the last component of either; one that ends in `/` is a directory and met by every
+/// program below it. For allow and deny lists.
 [[nodiscard]] bool command_matches(std::string_view rule, const ResolvedProgram& program,
                                    const std::vector<std::string>& argv);
 

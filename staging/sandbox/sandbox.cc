@@ -37,6 +37,10 @@ RelPath numbered(const char* folder, uint64_t number) {
   return *RelPath::parse(std::string(folder) + "/" + std::to_string(number));
 }
 
+uint64_t in_ms(std::chrono::nanoseconds span) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
+}
+
 /// A layer that shows one change set, shared by the commands that run on it.
 struct SharedLayer {
   StagedLayer layer;
@@ -88,11 +92,14 @@ class Sandbox final : public CommandRunner {
   Result<RunPlace> make_run_directory();
   Result<RelPath> take_run_directory();
   void clear_afterwards(const RelPath& place, EndingProcess helper);
-  Result<KeptSet> keep_between_runs(const Command& command, SandboxRequest& request);
+  Result<KeptSet> keep_between_runs(const Command& command, Overlay& overlay,
+                                    SandboxRequest& request);
   Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
                        CommandResult& result);
   Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
                       CommandResult& result, int64_t began_ns, std::vector<RelPath> deleted = {});
+  [[nodiscard]] Deadline read_back_deadline(const Command& command,
+                                            const CommandResult& result) const;
   Result<int64_t> file_system_now() const;
   [[nodiscard]] const LayerHome& lower_home() const { return outside_ ? *outside_ : home_; }
   [[nodiscard]] Result<std::unique_ptr<Directory>> scratch() const {
@@ -209,7 +216,24 @@ Result<RelPath> Sandbox::take_run_directory() {
   return made.path;
 }
 
-Result<KeptSet> Sandbox::keep_between_runs(const Command& command, SandboxRequest& request) {
+/// A kept directory is made where it is missing: through a link that would be outside.
+Result<void> refuse_links(const std::vector<RelPath>& paths, Overlay& overlay) {
+  for (const RelPath& path : paths) {
+    for (RelPath at = path; !at.is_root(); at = at.parent()) {
+      const auto node = overlay.node_without_content(at);
+      if (!node || node->kind != FileKind::kSymlink) continue;
+      return fail(ErrorKind::kRefused, "sandbox.keep_link",
+                  "'" + path.str() + "' cannot be kept between runs, because '" + at.str() +
+                      "' is a symbolic link; name the directory itself",
+                  path.str());
+    }
+  }
+  return {};
+}
+
+Result<KeptSet> Sandbox::keep_between_runs(const Command& command, Overlay& overlay,
+                                           SandboxRequest& request) {
+  GALLEY_TRY(refuse_links(command.keep, overlay));
   const std::string home = options_.keep_home.empty() ? home_.path() + "/keep" : options_.keep_home;
   GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
   GALLEY_ASSIGN(KeptSet kept, KeptSet::take(home, command, root, *clock_));
@@ -243,6 +267,14 @@ Result<int64_t> Sandbox::file_system_now() const {
   return stat.ctime_ns;
 }
 
+/// The command's wall limit and the grace, less what the command took; never without a wall limit.
+Deadline Sandbox::read_back_deadline(const Command& command, const CommandResult& result) const {
+  const auto wall = command.limits.or_usual().wall;
+  if (wall.count() == 0) return {};
+  const auto left = wall + kReadBackGrace - result.wall;
+  return Deadline::after(*clock_, std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
+
 Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Overlay& overlay,
                              CommandResult& result, int64_t began_ns,
                              std::vector<RelPath> deleted) {
@@ -256,13 +288,24 @@ Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Ove
                           command.keep,
                           std::move(deleted),
                           began_ns,
-                          ended_ns};
-  GALLEY_ASSIGN(AbsorbReport report, absorb_layer(upper, *outputs, overlay, rules));
-  result.refused = std::move(report.refused);
+                          ended_ns,
+                          read_back_deadline(command, result),
+                          clock_};
+  const auto before = clock_->steady();
+  auto report = absorb_layer(upper, *outputs, overlay, rules);
+  if (!report && report.error().kind == ErrorKind::kTimeout) {
+    const auto took = result.wall + (clock_->steady() - before);
+    result.breach =
+        LimitBreach{LimitKind::kReadBack,
+                    in_ms(command.limits.or_usual().wall + kReadBackGrace), in_ms(took)};
+    return {};
+  }
+  if (!report) return fail(report.error());
+  result.refused = std::move(report->refused);
   result.effects_staged = result.refused.empty();
-  result.staged_paths = result.effects_staged ? report.staged : 0;
-  result.ignored_paths = report.ignored;
-  result.protected_paths = report.protected_paths;
+  result.staged_paths = result.effects_staged ? report->staged : 0;
+  result.ignored_paths = report->ignored;
+  result.protected_paths = report->protected_paths;
   return {};
 }
 
@@ -315,8 +358,10 @@ Result<CommandResult> Sandbox::start(const Command& command, const SandboxReques
   const auto started = clock_->steady();
   GALLEY_ASSIGN(HelperRun ended, run_helper(command, request));
   helper = std::move(ended.helper);
-  GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
+  GALLEY_ASSIGN(CommandResult result, result_of(request, std::move(ended)));
   result.wall = clock_->steady() - started;
+  const auto& unchecked = command.programs.unchecked;
+  result.unchecked.insert(result.unchecked.begin(), unchecked.begin(), unchecked.end());
   return result;
 }
 
@@ -325,7 +370,7 @@ Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay
   GALLEY_ASSIGN(const auto staged, staged_layer(overlay));
   GALLEY_TRY(afterwards_.take_failure());
   GALLEY_ASSIGN(const RelPath place, take_run_directory());
-  GALLEY_ASSIGN(const KeptSet kept, keep_between_runs(command, request));
+  GALLEY_ASSIGN(const KeptSet kept, keep_between_runs(command, overlay, request));
   request.lowers = {staged->path, lower_home().path() + "/scratch"};
   request.upper_home = below_home(place);
   GALLEY_ASSIGN(const int64_t began_ns, file_system_now());

@@ -13,8 +13,8 @@
 namespace galley {
 
 /// Whether git would ignore a path; asked of outputs only. The second argument says whether it is
-/// a directory.
-using IgnoreRule = std::function<Result<bool>(const RelPath&, bool)>;
+/// a directory, the third until when an answer is of use (else kTimeout).
+using IgnoreRule = std::function<Result<bool>(const RelPath&, bool, const Deadline&)>;
 
 /// How commands of one workspace are run.
 struct SandboxOptions {

@@ -52,7 +52,8 @@ Result<TreeCopy> TreeCopy::make(Overlay& overlay, const std::string& workspace,
                                 const Directory& target, const TreeCopySources& sources) {
   TreeCopy copy(target);
   GALLEY_TRY(copy.copy_directory(overlay, RelPath::root(), sources.owner));
-  GALLEY_TRY(copy.copy_scratch(overlay, sources.scratch, RelPath::root(), sources.owner));
+  OpenDirectories scratch(sources.scratch);
+  GALLEY_TRY(copy.copy_scratch(overlay, scratch, RelPath::root(), sources.owner));
   for (const auto& [path, stat] : copy.made_) {
     copy.racy_from_ns_ = std::max(copy.racy_from_ns_, stat.ctime_ns - kClockTickNs);
   }
@@ -70,6 +71,8 @@ Result<void> TreeCopy::copy_directory(Overlay& overlay, const RelPath& path,
   for (const DirectoryEntry& entry : entries) {
     const auto name = RelPath::parse(entry.name);
     if (!name) continue;  // a name that no change could hold either
+    // Sockets and FIFOs of the workspace are nobody's input, and left alone.
+    if (entry.kind == FileKind::kOther) continue;
     GALLEY_ASSIGN(const RelPath child, path.join(*name));
     GALLEY_TRY(copy_node(overlay, child, entry.kind));
     GALLEY_TRY(imitate_owner(*target_, child, owner));
@@ -94,7 +97,7 @@ Result<void> TreeCopy::copy_node(Overlay& overlay, const RelPath& path, FileKind
     return target_->make_symlink(path, *link);
   }
   if (node.kind == FileKind::kRegular) return copy_file(overlay, path, node);
-  return {};  // sockets and FIFOs of the workspace are nobody's input
+  return {};
 }
 
 Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const Node& node) {
@@ -113,31 +116,32 @@ Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const No
 }
 
 /// Lays the git-ignored outputs of earlier commands over the copy; what is proposed stays on top.
-Result<void> TreeCopy::copy_scratch(Overlay& overlay, const Directory& scratch, const RelPath& path,
+Result<void> TreeCopy::copy_scratch(Overlay& overlay, OpenDirectories& scratch, const RelPath& path,
                                     const FileStat& owner) {
-  GALLEY_ASSIGN(const auto entries, scratch.list());
+  GALLEY_ASSIGN(const auto entries, scratch.list(path));
   for (const DirectoryEntry& entry : entries) {
-    GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
-    GALLEY_ASSIGN(const RelPath child, path.join(name));
-    GALLEY_ASSIGN(const FileStat there, target_->stat(child));
+    const auto name = RelPath::parse(entry.name);
+    const auto child = name ? path.join(*name) : name;
+    if (!child) continue;  // no command could be shown it
+    GALLEY_ASSIGN(const FileStat there, target_->stat(*child));
     if (entry.kind == FileKind::kDirectory) {
       if (there.kind == FileKind::kAbsent) {
-        GALLEY_TRY(target_->make_directory(child, kUpperMode));
-        GALLEY_TRY(imitate_owner(*target_, child, owner));
+        GALLEY_TRY(target_->make_directory(*child, kUpperMode));
+        GALLEY_TRY(imitate_owner(*target_, *child, owner));
       }
-      GALLEY_ASSIGN(const auto opened, scratch.open_directory(name));
-      GALLEY_TRY(copy_scratch(overlay, *opened, child, owner));
+      GALLEY_TRY(copy_scratch(overlay, scratch, *child, owner));
     } else {
-      const auto known = overlay.entries().find(child);
+      const auto known = overlay.entries().find(*child);
       if (known != overlay.entries().end() && known->second.before != known->second.now) continue;
-      if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*target_, child));
-      made_.erase(child.str());
-      GALLEY_TRY(copy_output(scratch, entry, child));
-      GALLEY_ASSIGN(const FileStat now, target_->stat(child));
+      if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*target_, *child));
+      made_.erase(child->str());
+      GALLEY_ASSIGN(const auto folder, scratch.at(path));
+      GALLEY_TRY(copy_output(*folder, entry, *child));
+      GALLEY_ASSIGN(const FileStat now, target_->stat(*child));
       if (now.kind == FileKind::kAbsent) continue;
-      GALLEY_TRY(imitate_owner(*target_, child, owner));
+      GALLEY_TRY(imitate_owner(*target_, *child, owner));
     }
-    GALLEY_ASSIGN(made_[child.str()], target_->stat(child));
+    GALLEY_ASSIGN(made_[child->str()], target_->stat(*child));
   }
   return {};
 }
@@ -159,7 +163,8 @@ Result<void> TreeCopy::copy_output(const Directory& scratch, const DirectoryEntr
 
 Result<std::vector<RelPath>> TreeCopy::extract_changes(const Directory& upper) {
   seen_.clear();
-  GALLEY_TRY(extract_directory(*target_, RelPath::root(), upper));
+  OpenDirectories tree(*target_);
+  GALLEY_TRY(extract_directory(tree, RelPath::root(), upper));
   std::vector<RelPath> deleted;
   for (const auto& [text, stat] : made_) {
     if (seen_.contains(text)) continue;
@@ -179,9 +184,9 @@ Result<std::vector<RelPath>> TreeCopy::extract_changes(const Directory& upper) {
   return deleted;
 }
 
-Result<void> TreeCopy::extract_directory(const Directory& directory, const RelPath& path,
+Result<void> TreeCopy::extract_directory(OpenDirectories& tree, const RelPath& path,
                                          const Directory& upper) {
-  GALLEY_ASSIGN(const auto entries, directory.list());
+  GALLEY_ASSIGN(const auto entries, tree.list(path));
   for (const DirectoryEntry& entry : entries) {
     const std::string text = path.is_root() ? entry.name : path.str() + "/" + entry.name;
     const auto child = RelPath::parse(text);
@@ -190,15 +195,16 @@ Result<void> TreeCopy::extract_directory(const Directory& directory, const RelPa
                   "the command left a name that Galley cannot hold: " + child.error().message);
     }
     if (child->is_protected()) continue;
-    GALLEY_TRY(extract_entry(directory, entry, *child, upper));
+    GALLEY_TRY(extract_entry(tree, *child, upper));
   }
   return {};
 }
 
-Result<void> TreeCopy::extract_entry(const Directory& directory, const DirectoryEntry& entry,
-                                     const RelPath& path, const Directory& upper) {
-  GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
-  GALLEY_ASSIGN(const FileStat now, directory.stat(name));
+Result<void> TreeCopy::extract_entry(OpenDirectories& tree, const RelPath& path,
+                                     const Directory& upper) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.name()));
+  GALLEY_ASSIGN(auto directory, tree.at(path.parent()));
+  GALLEY_ASSIGN(const FileStat now, directory->stat(name));
   seen_[path.str()] = now;
   const auto made = made_.find(path.str());
   const bool is_known = made != made_.end();
@@ -207,14 +213,14 @@ Result<void> TreeCopy::extract_entry(const Directory& directory, const Directory
   if (now.kind == FileKind::kDirectory) {
     if (!is_unchanged) GALLEY_TRY(make_directories(upper, path, kUpperMode));
     if ((now.mode & kWritableMode) != kWritableMode) {
-      GALLEY_TRY(directory.set_mode(name, now.mode | kWritableMode));
+      GALLEY_TRY(directory->set_mode(name, now.mode | kWritableMode));
     }
-    GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
-    return extract_directory(*opened, path, upper);
+    directory.reset();
+    return extract_directory(tree, path, upper);
   }
   if (is_unchanged && !was_directory) return {};
   GALLEY_TRY(make_directories(upper, path.parent(), kUpperMode));
-  return directory.rename(name, upper, path, RenameMode::kReplace);
+  return directory->rename(name, upper, path, RenameMode::kReplace);
 }
 
 }  // namespace galley

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "staging/fs/directory.h"
+#include "staging/fs/open_directories.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {
@@ -41,14 +42,13 @@ class TreeCopy {
   Result<void> copy_directory(Overlay& overlay, const RelPath& path, const FileStat& owner);
   Result<void> copy_node(Overlay& overlay, const RelPath& path, FileKind kind);
   Result<void> copy_file(Overlay& overlay, const RelPath& path, const Node& node);
-  Result<void> copy_scratch(Overlay& overlay, const Directory& scratch, const RelPath& path,
+  Result<void> copy_scratch(Overlay& overlay, OpenDirectories& scratch, const RelPath& path,
                             const FileStat& owner);
   Result<void> copy_output(const Directory& scratch, const DirectoryEntry& entry,
                            const RelPath& path);
-  Result<void> extract_directory(const Directory& directory, const RelPath& path,
+  Result<void> extract_directory(OpenDirectories& tree, const RelPath& path,
                                  const Directory& upper);
-  Result<void> extract_entry(const Directory& directory, const DirectoryEntry& entry,
-                             const RelPath& path, const Directory& upper);
+  Result<void> extract_entry(OpenDirectories& tree, const RelPath& path, const Directory& upper);
 
   const Directory* target_;
   std::map<std::string, FileStat> made_;  ///< by path, as the copy left it

@@ -2,9 +2,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
-
-#include "base/limits.h"
 
 namespace galley {
 namespace {
@@ -12,6 +11,9 @@ namespace {
 constexpr std::string_view kAlphabet =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 constexpr size_t kGroup = 5;
+constexpr uint64_t kMaxDeflateRatio = 1032;  // zlib's own bound: no byte stands for more
+constexpr uint64_t kDeflateSlack = 64;
+constexpr size_t kDeltaHeaderBytes = 20;  // two numbers of at most ten bytes
 
 tl::unexpected<Error> corrupt(std::string what) {
   return fail(
@@ -28,9 +30,19 @@ std::array<int, 256> decode_table() {
   return table;
 }
 
+Result<void> check_size(uint64_t size) {
+  if (size <= kMaxBinaryPatchBytes) return {};
+  return fail(ErrorKind::kQuota, "limit.binary_patch",
+              "the binary patch states that it makes " + std::to_string(size) +
+                  " bytes, more than the " + std::to_string(kMaxBinaryPatchBytes) +
+                  " that binary patches may");
+}
+
 Result<std::string> inflate_all(std::string_view deflated, uint64_t size) {
-  if (size > limits::kMaxFileBytes) {
-    return fail(ErrorKind::kQuota, "limit.file_size", "the binary patch makes a file over 1 GiB");
+  GALLEY_TRY(check_size(size));
+  // Nothing is allocated for a size that the bytes cannot have.
+  if (size > deflated.size() * kMaxDeflateRatio + kDeflateSlack) {
+    return corrupt("it does not inflate to the size it states");
   }
   std::string out(size, '\0');
   uLongf length = size;
@@ -43,26 +55,62 @@ Result<std::string> inflate_all(std::string_view deflated, uint64_t size) {
   return out;
 }
 
+/// The first bytes of what `deflated` inflates to; fewer when it is shorter or damaged.
+std::string inflate_head(std::string_view deflated, size_t count) {
+  std::string out(count, '\0');
+  z_stream stream{};
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(deflated.data()));
+  stream.avail_in = static_cast<uInt>(std::min<size_t>(deflated.size(), 4096));
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(count);
+  if (inflateInit(&stream) != Z_OK) return {};
+  inflate(&stream, Z_SYNC_FLUSH);
+  out.resize(count - stream.avail_out);
+  inflateEnd(&stream);
+  return out;
+}
+
 /// Reads git's pack delta (git's Documentation/gitformat-pack, "Deltified representation").
 class DeltaReader {
  public:
   DeltaReader(std::string_view delta, std::string_view base) : delta_(delta), base_(base) {}
 
+  struct Sizes {
+    uint64_t base = 0;
+    uint64_t result = 0;
+  };
+  Result<Sizes> sizes() {
+    Sizes stated;
+    GALLEY_ASSIGN(stated.base, varint());
+    GALLEY_ASSIGN(stated.result, varint());
+    return stated;
+  }
+
   Result<std::string> run() {
-    GALLEY_ASSIGN(const uint64_t base_size, varint());
-    GALLEY_ASSIGN(const uint64_t result_size, varint());
+    GALLEY_ASSIGN(const auto stated, sizes());
+    const auto [base_size, result_size] = stated;
     if (base_size != base_.size()) {
       return fail(ErrorKind::kInvalid, "edit.binary_base",
                   "the binary delta was made for a file of " + std::to_string(base_size) +
                       " bytes, this one has " + std::to_string(base_.size()));
     }
-    if (result_size > limits::kMaxFileBytes) {
-      return fail(ErrorKind::kQuota, "limit.file_size", "the binary delta makes a file over 1 GiB");
+    GALLEY_TRY(check_size(result_size));
+    // Twice over the instructions: the first pass proves what is then allocated.
+    const size_t begin = at_;
+    uint64_t made = 0;
+    while (at_ < delta_.size()) {
+      GALLEY_ASSIGN(const std::string_view piece, next());
+      made += piece.size();
+      if (made > result_size) return corrupt("it overruns");
     }
-    out_.reserve(result_size);
-    while (at_ < delta_.size()) GALLEY_TRY(step(result_size));
-    if (out_.size() != result_size) return corrupt("the delta makes another size than it states");
-    return std::move(out_);
+    if (made != result_size) return corrupt("the delta makes another size than it states");
+    std::string out;
+    out.reserve(result_size);
+    for (at_ = begin; at_ < delta_.size();) {
+      GALLEY_ASSIGN(const std::string_view piece, next());
+      out.append(piece);
+    }
+    return out;
   }
 
  private:
@@ -92,29 +140,27 @@ class DeltaReader {
     return value;
   }
 
-  Result<void> step(uint64_t limit) {
+  /// The bytes that the next instruction adds.
+  Result<std::string_view> next() {
     GALLEY_ASSIGN(const uint8_t op, byte());
     if (op == 0) return corrupt("the delta holds a reserved instruction");
     if ((op & 0x80U) == 0) {
-      if (delta_.size() - at_ < op || out_.size() + op > limit) return corrupt("it overruns");
-      out_.append(delta_.substr(at_, op));
+      if (delta_.size() - at_ < op) return corrupt("it overruns");
       at_ += op;
-      return {};
+      return delta_.substr(at_ - op, op);
     }
     GALLEY_ASSIGN(const uint64_t offset, sparse(op, 4));
     GALLEY_ASSIGN(uint64_t size, sparse(op >> 4U & 7U, 3));
     if (size == 0) size = 0x10000;
-    if (offset > base_.size() || size > base_.size() - offset || out_.size() + size > limit) {
+    if (offset > base_.size() || size > base_.size() - offset) {
       return corrupt("the delta reaches past its base");
     }
-    out_.append(base_.substr(offset, size));
-    return {};
+    return base_.substr(offset, size);
   }
 
   std::string_view delta_;
   std::string_view base_;
   size_t at_ = 0;
-  std::string out_;
 };
 
 }  // namespace
@@ -143,6 +189,16 @@ Result<std::string> decode_base85_line(std::string_view line) {
     }
   }
   return out;
+}
+
+Result<uint64_t> stated_bytes(const BinaryPatch& patch) {
+  GALLEY_TRY(check_size(patch.inflated_size));
+  if (patch.kind == BinaryPatch::Kind::kLiteral) return patch.inflated_size;
+  const std::string head = inflate_head(patch.deflated, kDeltaHeaderBytes);
+  const auto stated = DeltaReader(head, {}).sizes();
+  if (!stated) return patch.inflated_size;  // damaged: whoever applies it will say so
+  GALLEY_TRY(check_size(stated->result));
+  return patch.inflated_size + stated->result;
 }
 
 Result<std::string> apply_binary(const BinaryPatch& patch, std::string_view base) {

@@ -66,6 +66,8 @@ struct DiffOptions {
   uint32_t context = 3;        ///< -U
   uint32_t between_hunks = 0;  ///< --inter-hunk-context
   bool color = false;
+  /// Contents as base/printable.h shows them, for eyes: nothing can be applied from that.
+  bool is_printable = false;
   bool functions_by_language = true;  ///< false: git's plain rule for every file
   bool full_index = false;            ///< --full-index
   bool binary = true;                 ///< --binary; false prints "Binary files … differ"

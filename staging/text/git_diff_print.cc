@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/printable.h"
 #include "staging/text/diff_moved.h"
 #include "staging/text/word_diff.h"
 
@@ -52,26 +53,36 @@ void DiffPrinter::hunk_header(const FileHunk& hunk) {
   if (!hunk.heading.empty()) {
     out_.push_back(' ');
     if (options_.color) out_ += kReset;
-    out_ += hunk.heading;
+    content(hunk.heading);
     if (options_.color) out_ += kReset;
   }
   out_.push_back('\n');
+}
+
+/// What came from a file.
+void DiffPrinter::content(std::string_view text) {
+  if (options_.is_printable) {
+    append_printable(text, options_.color, out_);
+  } else {
+    out_ += text;
+  }
 }
 
 void DiffPrinter::line(char sign, std::string_view color, std::string_view text) {
   const bool ended = !text.empty() && text.back() == '\n';
   if (options_.color) {
     auto body = ended ? text.substr(0, text.size() - 1) : text;
-    const bool has_cr = !body.empty() && body.back() == '\r';
+    // git's colours end before it; what is shown is a part of the line.
+    const bool has_cr = !options_.is_printable && body.ends_with('\r');
     if (has_cr) body.remove_suffix(1);
     out_ += color;
     out_.push_back(sign);
-    out_ += body;
+    content(body);
     out_ += kReset;
     out_ += has_cr ? "\r\n" : "\n";
   } else {
     out_.push_back(sign);
-    out_ += text;
+    content(text);
     if (!ended) out_.push_back('\n');
   }
   if (ended) return;
@@ -121,7 +132,7 @@ void DiffPrinter::context_words(const Lines& lines, uint32_t begin, uint32_t end
     auto text = lines[i];
     const bool ended = text.back() == '\n';
     if (ended) text.remove_suffix(1);
-    out_ += text;
+    content(text);
     if (options_.color && !text.empty()) out_ += kReset;
     out_.push_back('\n');
   }
@@ -136,7 +147,8 @@ void DiffPrinter::changed_words(const ChangedRange& range, const Lines& before,
   };
   append_word_diff(ended(before.span(range.old_begin, range.old_end)),
                    ended(after.span(range.new_begin, range.new_end)),
-                   {options_.word_diff == WordDiff::kPlain, options_.color}, out_);
+                   {options_.word_diff == WordDiff::kPlain, options_.color, options_.is_printable},
+                   out_);
 }
 
 void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& after) {

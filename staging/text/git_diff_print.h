@@ -31,6 +31,7 @@ class DiffPrinter {
   void changed_words(const ChangedRange& range, const Lines& before, const Lines& after);
   [[nodiscard]] std::string_view color_of(bool added);
   void line(char sign, std::string_view color, std::string_view text);
+  void content(std::string_view text);
 
   const DiffOptions& options_;
   std::string& out_;

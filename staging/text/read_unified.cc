@@ -316,11 +316,30 @@ class UnifiedReader {
                       " of the patch: 'literal' or 'delta' expected after 'GIT binary patch'",
                   edit.path);
     }
+    GALLEY_TRY(count_stated(forward, forward_bytes_));
     edit.binary = std::move(forward);
     BinaryPatch backward;
     GALLEY_ASSIGN(const bool has_backward, read_binary_part(backward));
-    if (has_backward) edit.binary_reverse = std::move(backward);
+    if (!has_backward) return {};
+    GALLEY_TRY(count_stated(backward, backward_bytes_));
+    edit.binary_reverse = std::move(backward);
     return {};
+  }
+
+  /// Before anything is inflated: a document of a few bytes can state any number of gibibytes.
+  Result<void> count_stated(const BinaryPatch& part, uint64_t& total) const {
+    auto stated = stated_bytes(part);
+    if (!stated) {
+      stated.error().message =
+          "before line " + std::to_string(at_ + 1) + " of the patch: " + stated.error().message;
+      return fail(std::move(stated.error()));
+    }
+    total += *stated;
+    if (total <= kMaxBinaryPatchBytes) return {};
+    return fail(ErrorKind::kQuota, "limit.binary_patch",
+                "before line " + std::to_string(at_ + 1) +
+                    " of the patch: its binary patches state that together they make more than " +
+                    std::to_string(kMaxBinaryPatchBytes) + " bytes; split it");
   }
 
   Result<bool> read_binary_part(BinaryPatch& part) {
@@ -358,6 +377,8 @@ class UnifiedReader {
   EditSet& set_;
   size_t at_ = 0;
   size_t hunk_count_ = 0;
+  uint64_t forward_bytes_ = 0;  ///< what binary patches state that they make
+  uint64_t backward_bytes_ = 0;
   std::string index_name_;
   bool has_fence_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/printable.h"
 #include "staging/text/diff.h"
 #include "staging/text/dtl_diff.h"
 #include "staging/text/intern.h"
@@ -46,12 +47,19 @@ struct Look {
 };
 
 // Marks never cross a line's end.
-void append_piece(std::string_view text, const Look& look, std::string& out) {
+void append_piece(std::string_view text, const Look& look, const WordDiffStyle& style,
+                  std::string& out) {
   while (!text.empty()) {
     const size_t newline = text.find('\n');
     const auto piece = text.substr(0, newline);
     if (!piece.empty()) {
-      out.append(look.color).append(look.open).append(piece).append(look.close);
+      out.append(look.color).append(look.open);
+      if (style.is_printable) {
+        append_printable(piece, style.color, out);
+      } else {
+        out += piece;
+      }
+      out += look.close;
       if (!look.color.empty()) out += "\033[m";
     }
     if (newline == std::string_view::npos) return;
@@ -68,7 +76,7 @@ void append_word_diff(std::string_view before, std::string_view after, const Wor
                       style.brackets ? "-]" : ""};
   const Look new_look{style.color ? "\033[32m" : "", style.brackets ? "{+" : "",
                       style.brackets ? "+}" : ""};
-  if (after.empty()) return append_piece(before, old_look, out);
+  if (after.empty()) return append_piece(before, old_look, style, out);
   const auto old_words = words_of(before);
   const auto new_words = words_of(after);
   LineTable table(old_words.size() + new_words.size());
@@ -86,12 +94,12 @@ void append_word_diff(std::string_view before, std::string_view after, const Wor
     const auto removed = stretch(before, old_words, range.old_begin, range.old_end);
     const auto added = stretch(after, new_words, range.new_begin, range.new_end);
     const auto begin = static_cast<size_t>(added.data() - after.data());
-    append_piece(after.substr(shown, begin - shown), {}, out);
-    append_piece(removed, old_look, out);
-    append_piece(added, new_look, out);
+    append_piece(after.substr(shown, begin - shown), {}, style, out);
+    append_piece(removed, old_look, style, out);
+    append_piece(added, new_look, style, out);
     shown = begin + added.size();
   }
-  append_piece(after.substr(shown), {}, out);
+  append_piece(after.substr(shown), {}, style, out);
 }
 
 }  // namespace galley

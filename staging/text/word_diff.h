@@ -9,6 +9,7 @@ namespace galley {
 struct WordDiffStyle {
   bool brackets = true;  ///< [-removed-] and {+added+}
   bool color = false;
+  bool is_printable = false;  ///< contents as base/printable.h shows them
 };
 
 /// Appends the difference of two runs of changed lines word by word, as `git diff --word-diff`

@@ -169,7 +169,7 @@ const std::vector<Room>& rooms() {
       {"base", {}},
       {"staging/fs", {"base"}},
       {"staging/text", {"base"}},
-      {"staging/git", {"base"}},
+      {"staging/git", {"base", "staging/fs"}},
       {"staging/overlay", {"base", "staging/fs", "staging/text"}},
       {"staging/sandbox/helper", {}},
       {"staging/sandbox", {"base", "staging/fs", "staging/overlay", "staging/sandbox/helper"}},

@@ -33,6 +33,21 @@ TEST(RelPath, RefusesWhatCouldLeaveOrConfuse) {
   EXPECT_TRUE(RelPath::parse(std::string(RelPath::kMaxComponentBytes, 'a')));
 }
 
+TEST(RelPath, BytesNamesAndLevelsAreBounded) {
+  std::string deep = "a";
+  for (size_t i = 1; i < RelPath::kMaxComponents; ++i) deep += "/a";
+  EXPECT_TRUE(RelPath::parse(deep));
+  EXPECT_FALSE(RelPath::parse(deep + "/a"));
+  EXPECT_FALSE(RelPath::parse(deep)->join(*RelPath::parse("a")));
+  const std::string name(RelPath::kMaxComponentBytes, 'a');
+  EXPECT_TRUE(RelPath::parse(name));
+  EXPECT_FALSE(RelPath::parse(name + "a"));
+  std::string longest = name;
+  while (longest.size() + 1 + name.size() <= RelPath::kMaxBytes) longest += "/" + name;
+  EXPECT_TRUE(RelPath::parse(longest));
+  EXPECT_FALSE(RelPath::parse(longest + "/" + name));
+}
+
 TEST(RelPath, TakesAbsolutePathsInsideTheRootOnly) {
   EXPECT_EQ(RelPath::parse_within("/w/a/b", "/w")->str(), "a/b");
   EXPECT_EQ(RelPath::parse_within("/w/a", "/w/")->str(), "a");
@@ -54,13 +69,26 @@ TEST(RelPath, KnowsItsParts) {
 }
 
 TEST(RelPath, KnowsProtectedNamesInEverySpelling) {
-  for (const char* name : {".git", "x/.GIT/y", ".galley/x", ".Sage", "git~1", ".git ", ".git...",
-                           ".git:stream", ".g\u200bit" /* zero-width space is not ignorable */}) {
-    const bool is_real = std::string_view(name) != ".g\u200bit";
-    EXPECT_EQ(RelPath::parse(name)->is_protected(), is_real) << name;
+  for (const char* name :
+       {".git", "x/.GIT/y", ".galley/x", ".Sage", "git~1", ".git ", ".git...", ".git:stream",
+        ".g\u200cit" /* HFS+ */, ".g\u200bit" /* ext4 */, ".\u017fage" /* long s */}) {
+    EXPECT_TRUE(RelPath::parse(name)->is_protected()) << name;
   }
   EXPECT_FALSE(RelPath::parse(".gitignore")->is_protected());
   EXPECT_FALSE(RelPath::parse("git")->is_protected());
+  EXPECT_FALSE(RelPath::parse(".g\u00efit")->is_protected());
+}
+
+TEST(RelPath, KnowsTheConfigurationInEverySpelling) {
+  for (const char* name :
+       {"galley.toml", "src/Galley.TOML", "galley.toml/x", "galley.toml. ", "galley.toml:stream",
+        "GALLEY~1.TOM", "gal\u200cley.toml", "galley\u00ad.toml", "\ufeffgalley.toml"}) {
+    EXPECT_TRUE(RelPath::parse(name)->is_configuration()) << name;
+  }
+  for (const char* name :
+       {"galley.tom", "my-galley.toml", "galley.toml.bak", "galley", ".galley"}) {
+    EXPECT_FALSE(RelPath::parse(name)->is_configuration()) << name;
+  }
 }
 
 }  // namespace

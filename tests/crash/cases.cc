@@ -181,13 +181,17 @@ std::vector<CrashCase> make_cases() {
                      c.link("f", "elsewhere").write("l", "file").link("m", "l");
                      c.remove("gone").link("fresh", "f");
                    }});
-  cases.push_back(
-      {"modes",
-       [](const Directory& ws) {
-         put_file(ws, "f", "f");
-         put_file(ws, "d/g", "g");
-       },
-       [](auto& c) { c.mode("f", 0755).mode("d", 0555).mode("d/g", 0600).write("d/h", "h"); }});
+  cases.push_back({"modes",
+                   [](const Directory& ws) {
+                     put_file(ws, "f", "f");
+                     put_file(ws, "d/g", "g");
+                     put_file(ws, "linked", "l");
+                     ASSERT_TRUE(ws.make_hard_link(rel("linked"), ws, rel("other_name")));
+                   },
+                   [](auto& c) {
+                     c.mode("linked", 0755);
+                     c.mode("f", 0755).mode("d", 0555).mode("d/g", 0600).write("d/h", "h");
+                   }});
   cases.push_back({"six operations",
                    [](const Directory& ws) {
                      for (const auto* name : {"a", "b", "c", "d"}) put_file(ws, name, name);

@@ -73,8 +73,8 @@ Result<void> collect(const Directory& workspace) {
   const StateDirectory& state = *opened;
   GALLEY_ASSIGN(auto lock, WriterLock::take(state, kClock, std::chrono::seconds(1)));
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
-  GALLEY_TRY(retire(workspace, state, lock, ids, kBoot));
-  GALLEY_TRY(clear_leftovers(workspace, state, lock, kClock, std::chrono::hours(1), false));
+  GALLEY_TRY(retire(workspace, state, lock, ids, {state.session(kBoot)}));
+  GALLEY_TRY(clear_leftovers(workspace, state, lock, kClock, {std::chrono::hours(1)}));
   HistoryConfig limits;
   limits.keep_transactions = kKept;
   GALLEY_TRY(prune_history(state, limits, kClock, false));

@@ -146,7 +146,7 @@ TEST(JournalDamage, QuarantineMakesTheWorkspaceUsableAgain) {
     const auto state = StateDirectory::open(*directory);
     const auto lock = WriterLock::take(**state, clock, std::chrono::milliseconds(0));
     ASSERT_TRUE(lock);
-    EXPECT_EQ(*quarantine_damaged(**state, *lock), std::vector<TxId>{TxId{2}});
+    EXPECT_EQ(*quarantine_damaged(*directory, **state, *lock), std::vector<TxId>{TxId{2}});
   }
   EXPECT_EQ(read_file(*directory, rel(".galley/quarantine/2/2.j"), 1U << 20U).value(), bytes);
   EXPECT_TRUE(reopen(*directory));

@@ -169,9 +169,9 @@ Cut run_until(const CrashCase& shape, size_t at, Durability durability) {
 
 /// Opens what the power cut left and judges it.
 void judge_cut(CrashRow& row, const Cut& cut, const std::shared_ptr<MemoryTree>& left,
-               const std::string& where) {
+               const std::string& where, const std::string& boot = kNextBoot) {
   const auto directory = open_memory_tree(left);
-  const auto report = reopen(*directory, kNextBoot);
+  const auto report = reopen(*directory, boot);
   if (!report && report.error().reason == "journal.damaged") {
     // Blocks of an unsynced journal out of order look like a committed one that rotted.
     EXPECT_FALSE(cut.is_acknowledged) << where;
@@ -215,6 +215,34 @@ TEST_P(PowerLossFacts, AtEveryCallInEveryCombinationLeavesOldOrNew) {
 
 TEST_P(PowerLossFacts, WithOneSyncfsToo) {
   every_cut(GetParam(), Durability::kGroup, "power, group: ");
+}
+
+/// A disk that was pulled out and mounted again: its mount is another one, the boot is not.
+TEST_P(PowerLossFacts, OfTheDeviceAloneUnderTheSameBoot) {
+  const CrashCase& shape = GetParam();
+  CrashRow row("power of the device: " + shape.name);
+  std::mt19937 random(4);
+  const size_t calls = run_until(shape, 0, Durability::kFull).plan->calls.size();
+  constexpr size_t kCuts = 40;
+  for (size_t at = 1; at <= calls + 1; ++at) {
+    const Cut cut = run_until(shape, at > calls ? 0 : at, Durability::kFull);
+    if (at <= calls && !cut.plan->calls[at - 1].mutates) continue;
+    const auto units = units_of(*cut.model, *cut.workspace.tree);
+    auto all = selections(units, random);
+    std::shuffle(all.begin(), all.end(), random);
+    // All of what an answered commit can leave: it alone has noted that it is complete.
+    if (at <= calls) all.resize(std::min(all.size(), kCuts));
+    for (const auto& selection : all) {
+      const auto left = cut_power(*cut.model, units, selection);
+      if (left == nullptr) continue;
+      left->mount = cut.workspace.tree->mount + 1;
+      judge_cut(row, cut, left,
+                shape.name + ": device lost before call " + std::to_string(at) + ", fates " +
+                    in_words(selection),
+                kBoot);
+      if (HasFailure()) return;
+    }
+  }
 }
 
 TEST_P(PowerLossFacts, WhileItIsRetired) {

@@ -218,7 +218,7 @@ inline Result<std::vector<JournalNote>> retire_all(const Directory& workspace) {
   if (!state) return std::vector<JournalNote>();
   GALLEY_ASSIGN(auto lock, WriterLock::take(*state, clock, std::chrono::milliseconds(0)));
   GALLEY_ASSIGN(const auto ids, journal_ids(state->journals()));
-  return retire(workspace, *state, lock, ids, kBoot);
+  return retire(workspace, *state, lock, ids, {state->session(kBoot)});
 }
 
 }  // namespace galley

@@ -24,6 +24,8 @@ class Documents : public ::testing::Test {
   Documents() {
     tree_.write("a.txt", "one\ntwo\n");
     tree_.write("galley.toml", "[policy]\nprotected = [\"secret/**\"]\n");
+    home_.write("galley/config.toml",
+                "unattended = true\ntrusted_folders = [\"" + tree_.path() + "\"]\n");
     all_ = nlohmann::json::parse(
         slurp(std::string(GALLEY_SOURCE_DIR) + "/docs/json/galley.schema.json"));
   }
@@ -32,7 +34,9 @@ class Documents : public ::testing::Test {
   nlohmann::json run(const std::string& arguments, const std::string& name,
                      const std::string& input = "") {
     tree_.write("input", input);
-    const std::string command = std::string(GALLEY_BINARY_DIR) + "/galley -C " + tree_.path() +
+    const std::string command = "XDG_CONFIG_HOME=" + home_.path() +
+                                " XDG_STATE_HOME=" + home_.path() + "/state " +
+                                std::string(GALLEY_BINARY_DIR) + "/galley -C " + tree_.path() +
                                 " --json " + arguments + " < " + tree_.path() +
                                 "/input 2>/dev/null";
     FILE* pipe = ::popen(command.c_str(), "r");
@@ -59,6 +63,7 @@ class Documents : public ::testing::Test {
   void tree_remove_input() { ASSERT_TRUE(tree_.directory().remove_file(rel("input"))); }
 
   TempDirectory tree_;
+  TempDirectory home_;
   nlohmann::json all_;
   int status_ = 0;
 };
@@ -107,7 +112,9 @@ TEST_F(Documents, OfStoredTransactions) {
   EXPECT_EQ(run("diff", "diff")["changes"].size(), 1u);
   EXPECT_EQ(run("validate", "validate")["ok"], true);
   EXPECT_EQ(run("fork", "fork")["parent"], tx);
-  run("rollback", "rollback");
+  EXPECT_EQ(run("commit", "error")["reason"], "stage.which") << "two are open";
+  EXPECT_EQ(status_, 2);
+  run("rollback --tx " + tx, "rollback");
   EXPECT_EQ(run("commit", "commit")["receipt"]["id"], "1");
   EXPECT_TRUE(tree_.exists("made.txt"));
   run("begin", "begin");
@@ -119,6 +126,16 @@ TEST_F(Documents, OfStoredTransactions) {
   const std::string proposal = run("diff", "diff")["proposal"];
   EXPECT_EQ(run("approve " + proposal.substr(0, 12), "approve")["proposal"], proposal);
   EXPECT_EQ(run("--agent bot approve " + proposal, "error")["reason"], "approval.by_agent");
+}
+
+TEST_F(Documents, OfTrust) {
+  tree_.write("galley.toml", "[sandbox]\nnetwork = true\n");
+  home_.write("galley/config.toml", "unattended = true\n");
+  EXPECT_EQ(run("trust --show", "trust")["trusted"], false);
+  EXPECT_EQ(run("trust", "trust")["part"], "sandbox.network = true\n");
+  EXPECT_EQ(run("trust --list", "trust-list")["trusted"].size(), 1u);
+  EXPECT_EQ(run("trust --revoke", "trust")["trusted"], false);
+  EXPECT_EQ(run("trust --list", "trust-list")["trusted"].size(), 0u);
 }
 
 TEST_F(Documents, OfFixingAndSplitting) {

@@ -75,6 +75,7 @@ class Conflicts(SystemCase):
         self.assertIn("conflict", refused["message"])
         fork = json.loads(self.galley("--json", "fork", expect=0).stdout)["tx"]
         self.commit("--tx", fork, expect=1)
+        self.galley("rollback", "--tx", fork, expect=0)
         self.call("Write", {"file_path": "a.txt", "content": "one\nzwei, deux\nthree\n"})
         self.commit(expect=0)
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei, deux\nthree\n")

@@ -196,16 +196,17 @@ class Exec(SystemCase):
             '[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:git"]\n')
         self.galley("begin", expect=0)
         self.galley("exec", "--", "sh", "-c", "true", expect=0)
-        self.galley("exec", "--", "env", "true", expect=0)
+        self.galley("exec", "--", "env", "git", "--version", expect=0)
+        self.galley("exec", "--", "env", "true", expect=126)
         for command in (["cat", "docs/bare"], ["git", "push", "x"], ["/usr/bin/git", "push"], ["env", "-i", "true"]):
             self.galley("exec", "--", *command, expect=1)
         call = json.loads(self.galley("--json", "call", "Bash", '{"command": "git", "args": ["push"]}', expect=1).stdout)
         self.assertEqual(call["error"]["reason"], "command.denied")
         self.galley("rollback", expect=0)
         self.galley("--agent", "bot", "begin", expect=0)
-        call = json.loads(self.galley("--json", "call", "Bash", '{"command": "true"}', expect=1).stdout)
+        call = json.loads(self.galley("--agent", "bot", "--json", "call", "Bash", '{"command": "true"}', expect=1).stdout)
         self.assertEqual(call["error"]["reason"], "command.no_capability")
-        self.galley("call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
+        self.galley("--agent", "bot", "call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,29 @@ class Patches(SystemCase):
                 self.assertNotEqual(snapshot(ours), snapshot(PROJECT))
                 self.assertEqual(snapshot(ours), snapshot(theirs))
 
+    def test_a_link_to_a_folder_becomes_a_folder_as_with_git(self):
+        gone = ("diff --git a/to b/to\ndeleted file mode 120000\nindex 7ce4fa3..0000000\n--- a/to\n+++ /dev/null\n"
+                "@@ -1 +0,0 @@\n-data\n\\ No newline at end of file\n")
+        made = "".join(f"diff --git a/to/{name} b/to/{name}\nnew file mode 100644\nindex 0000000..d00491f\n"
+                       f"--- /dev/null\n+++ b/to/{name}\n@@ -0,0 +1 @@\n+1\n"
+                       # one name that the link leads to now, one that it does not
+                       for name in ("deep/er/new.txt", "rates.json"))
+        for patch in (gone + made, made + gone):
+            ours, theirs = self.fresh("ours"), self.fresh("theirs")
+            for work in (ours, theirs):
+                (work / "to").symlink_to("data")
+            before = snapshot(ours)
+            self.git("apply", "-", work=theirs, stdin=patch.encode())
+            self.galley("apply", "-", work=ours, stdin=patch.encode(), expect=0)
+            self.assertTrue((ours / "to" / "deep" / "er" / "new.txt").is_file())
+            self.assertEqual(snapshot(ours), snapshot(theirs))
+            self.assertEqual(snapshot(ours / "data"), snapshot(PROJECT / "data"))
+            self.galley("undo", work=ours, expect=0)
+            self.assertEqual(snapshot(ours), before)
+            # Without the link's deletion it stays what it is, and nothing goes through it.
+            self.galley("apply", "-", work=ours, stdin=made.encode(), expect=1)
+            self.assertEqual(snapshot(ours), before)
+
     def test_undo_gives_the_tree_back(self):
         for patch in good_patches():
             with self.subTest(patch=patch.name):

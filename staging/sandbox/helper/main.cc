@@ -104,6 +104,13 @@ bool become_owner(const SandboxRequest& request) {
          setresuid(uid, uid, uid) == 0;
 }
 
+/// What the command can write to outside its private /tmp.
+void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  gauge.watch(Fd(openat(trees.upper_home.get(), "upper", kFlags)));
+  for (const Fd& kept : trees.keep) gauge.watch(Fd(openat(kept.get(), ".", kFlags)));
+}
+
 [[noreturn]] void child_main(Links links, bool has_own_network, bool is_root) {
   links.notes_read = Fd();
   links.lifeline_write = Fd();
@@ -126,8 +133,11 @@ bool become_owner(const SandboxRequest& request) {
   const bool is_open = is_root ? sort_trees(request, std::move(received), trees) ||
                                      failed(failure, "receive the layers")
                                : open_layers(request, trees, failure);
+  LayerGauge gauge;
+  if (is_open) watch_layers(trees, gauge);
   if (!is_open || !enter_view(request, std::move(trees), failure)) tell_and_exit(notes, failure);
-  live_as_pid_one(request, links.notes_write.release(), links.lifeline_read.release());
+  live_as_pid_one(request, std::move(gauge), links.notes_write.release(),
+                  links.lifeline_read.release());
 }
 
 /// pid 1 in namespaces of its own, waiting for its request.

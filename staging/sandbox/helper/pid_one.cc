@@ -17,6 +17,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include "staging/sandbox/helper/usage.h"
 #include "staging/sandbox/helper/walls.h"
@@ -59,8 +60,12 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 class PidOne {
  public:
-  PidOne(const SandboxRequest& request, int notes, int lifeline)
-      : request_(request), notes_(notes), lifeline_(lifeline), started_(SteadyClock::now()) {}
+  PidOne(const SandboxRequest& request, LayerGauge gauge, int notes, int lifeline)
+      : request_(request),
+        gauge_(std::move(gauge)),
+        notes_(notes),
+        lifeline_(lifeline),
+        started_(SteadyClock::now()) {}
 
   [[noreturn]] void run(pid_t command) {
     command_ = command;
@@ -127,6 +132,9 @@ class PidOne {
     if (before < next_look_) return;
     Usage usage = measure_all(request_.memory_bytes);
     add_waited_for(usage);
+    if (request_.written_bytes != 0) {
+      usage.written_bytes += gauge_.grown(request_.written_bytes, nullptr);
+    }
     note_peaks(usage);
     const auto after = SteadyClock::now();
     next_look_ =
@@ -174,7 +182,16 @@ class PidOne {
     report_.is_alone = is_alone() ? 1 : 0;
     Usage last;
     add_waited_for(last);
+    if (!stopping_) last.written_bytes += gauge_.grown(0, nullptr);
     note_peaks(last);
+    // It may have been quicker than every look.
+    const bool is_over =
+        !stopping_ && request_.written_bytes != 0 && report_.written_bytes > request_.written_bytes;
+    if (is_over) {
+      report_.breach = HelperBreach::kWritten;
+      report_.limit = request_.written_bytes;
+      report_.figure = report_.written_bytes;
+    }
     if (!command_ended_) report_.wait_status = SIGKILL;
     report_.outcome = HelperOutcome::kEnded;
     (void)!write(notes_, &report_, sizeof report_);
@@ -182,6 +199,7 @@ class PidOne {
   }
 
   const SandboxRequest& request_;
+  LayerGauge gauge_;
   int notes_;
   int lifeline_;
   int signals_ = -1;
@@ -209,7 +227,6 @@ void bring_loopback_up() {
 
 void become_command(const SandboxRequest& request, int notes) {
   SetupFailure failure;
-  const bool is_copy = request.copy_level != 0;
   const auto give_up = [&] { report_and_exit(notes, HelperOutcome::kSetupFailed, failure); };
   if (setsid() < 0 && !failed(failure, "start a session")) give_up();
   if (chdir(request.working_directory.c_str()) != 0 &&
@@ -231,7 +248,7 @@ void become_command(const SandboxRequest& request, int notes) {
   (void)close_range(kControlFd + 1, ~0U, 0);
   notes = kControlFd;
   if (forbid_new_privileges(failure) && apply_landlock(request, failure) &&
-      apply_seccomp(is_copy && request.host_network == 0, failure)) {
+      apply_seccomp(request, failure)) {
     execve(request.program.c_str(), argv.data(), environment.data());
     (void)failed(failure, "execute " + request.program);
     report_and_exit(notes, HelperOutcome::kExecFailed, failure);
@@ -239,7 +256,7 @@ void become_command(const SandboxRequest& request, int notes) {
   report_and_exit(notes, HelperOutcome::kSetupFailed, failure);
 }
 
-void live_as_pid_one(const SandboxRequest& request, int notes, int lifeline) {
+void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, int notes, int lifeline) {
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
@@ -254,7 +271,7 @@ void live_as_pid_one(const SandboxRequest& request, int notes, int lifeline) {
   // Nothing of the host's is left in this process either.
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; null >= 0 && fd < kControlFd; ++fd) (void)dup2(null, fd);
-  PidOne(request, notes, lifeline).run(command);
+  PidOne(request, std::move(gauge), notes, lifeline).run(command);
 }
 
 }  // namespace galley

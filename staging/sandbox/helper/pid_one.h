@@ -1,5 +1,6 @@
 #pragma once
 
+#include "staging/sandbox/helper/layer_gauge.h"
 #include "staging/sandbox/helper/setup.h"
 
 namespace galley {
@@ -18,7 +19,8 @@ void bring_loopback_up();
 
 /// The life of pid 1 in the namespaces: starts the command, reaps, watches the limits, and ends
 /// with the command; the kernel then kills whatever is left. Also ends when `lifeline` breaks,
-/// which is when the monitor dies.
-[[noreturn]] void live_as_pid_one(const SandboxRequest& request, int notes, int lifeline);
+/// which is when the monitor dies. `gauge` watches the command's layers.
+[[noreturn]] void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, int notes,
+                                  int lifeline);
 
 }  // namespace galley

@@ -67,23 +67,6 @@ uint64_t proportional_resident(int process, ProcText& text) {
   return field_of(read_proc(process, "smaps_rollup", text), "\nPss:") * kKib;
 }
 
-/// Visits the processes of this /proc that `chosen` names, or all but pid 1 when it is null.
-template <class Visit>
-void for_each_process(const std::set<pid_t>* chosen, Visit visit) {
-  DIR* proc = opendir("/proc");
-  if (proc == nullptr) return;
-  while (const dirent* entry = readdir(proc)) {
-    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    if (chosen == nullptr ? pid == 1 : !chosen->contains(pid)) continue;
-    const int process = openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (process < 0) continue;
-    visit(process);
-    close(process);
-  }
-  closedir(proc);
-}
-
 Usage measure(const std::set<pid_t>* chosen, uint64_t suspect_memory_bytes) {
   static const auto kTicks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   Usage usage;
@@ -106,6 +89,21 @@ Usage measure(const std::set<pid_t>* chosen, uint64_t suspect_memory_bytes) {
 }
 
 }  // namespace
+
+void for_each_process(const std::set<pid_t>* chosen, const std::function<void(int)>& visit) {
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return;
+  while (const dirent* entry = readdir(proc)) {
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (chosen == nullptr ? pid == 1 : !chosen->contains(pid)) continue;
+    const int process = openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (process < 0) continue;
+    visit(process);
+    close(process);
+  }
+  closedir(proc);
+}
 
 Usage measure_all(uint64_t suspect_memory_bytes) { return measure(nullptr, suspect_memory_bytes); }
 

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <set>
 
 namespace galley {
@@ -11,10 +12,14 @@ namespace galley {
 struct Usage {
   uint64_t cpu_ns = 0;
   uint64_t memory_bytes = 0;   ///< resident; exact (shared pages once) when over suspicion
-  uint64_t written_bytes = 0;  ///< dirtied on storage, as /proc/<pid>/io has it
+  uint64_t written_bytes = 0;  ///< dirtied on storage, as /proc/<pid>/io has it: not on tmpfs
   uint64_t peak_bytes = 0;     ///< the largest any one process has been
   uint32_t processes = 0;
 };
+
+/// Visits, by a descriptor of its directory, each process of this /proc that `chosen` names, or all
+/// but pid 1 when it is null.
+void for_each_process(const std::set<pid_t>* chosen, const std::function<void(int)>& visit);
 
 /// Sums /proc over every process in it but pid 1. A process that was waited for is part of its
 /// parent's figures, so nothing is counted twice or forgotten (proc(5)); pid 1 knows its own.

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -208,10 +209,28 @@ bool place_overlay(const SandboxRequest& request, const Fd& overlay, SetupFailur
   return attach(overlay.get(), target) || failed(failure, "attach the overlay");
 }
 
+/// Makes the directories of `path` below `top` and opens the last. By descriptor, and through no
+/// link: what the workspace holds decides here, and until pivot() its links lead to the host.
+Fd make_below(const Fd& top, std::string_view path) {
+  constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Fd at(openat(top.get(), ".", kFlags));
+  for (size_t start = 0; at.is_open() && start < path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    const std::string name(path.substr(start, end - start));
+    start = end + 1;
+    if (mkdirat(at.get(), name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) return {};
+    at = Fd(openat(at.get(), name.c_str(), kFlags));
+  }
+  return at;
+}
+
 bool place_kept(const SandboxRequest& request, const LayerTrees& trees, SetupFailure& failure) {
+  const Fd top(open(in_new_root(request.workspace).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (size_t i = 0; i < trees.keep.size(); ++i) {
-    const std::string target = in_new_root(request.keep_to[i]);
-    if (!make_path(target) || !attach(trees.keep[i].get(), target)) {
+    const Fd target =
+        make_below(top, std::string_view(request.keep_to[i]).substr(request.workspace.size() + 1));
+    if (!target.is_open() || move_mount(trees.keep[i].get(), "", target.get(), "",
+                                        MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0) {
       return failed(failure, "keep " + request.keep_to[i]);
     }
   }
@@ -227,6 +246,26 @@ bool freeze(const SandboxRequest& request, SetupFailure& failure) {
     if (!tree.is_open() || !set_attributes(tree.get(), MOUNT_ATTR_RDONLY | kSafe) ||
         !attach(tree.get(), target)) {
       return failed(failure, "make " + path + " read-only");
+    }
+  }
+  return true;
+}
+
+/// Puts a file that nobody may read or execute over each denied program: its bytes are then out of
+/// reach of a copy and of the dynamic loader too.
+bool cover(const SandboxRequest& request, SetupFailure& failure) {
+  if (request.covered.empty()) return true;
+  const std::string blank = in_new_root("/run/denied");
+  const Fd made(open(blank.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0));
+  if (!made.is_open()) return failed(failure, "make a file for denied programs");
+  for (const std::string& path : request.covered) {
+    const std::string target = in_new_root(path);
+    struct stat found {};
+    if (lstat(target.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    const Fd tree = clone_tree(blank, 0);
+    if (!tree.is_open() || !set_attributes(tree.get(), MOUNT_ATTR_RDONLY | kSafe) ||
+        !attach(tree.get(), target)) {
+      return failed(failure, "cover " + path);
     }
   }
   return true;
@@ -312,7 +351,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, SetupFailure& f
     return failed(failure, "mount /proc");
   }
   return place_overlay(request, overlay, failure) && place_kept(request, trees, failure) &&
-         freeze(request, failure) && pivot(failure);
+         freeze(request, failure) && cover(request, failure) && pivot(failure);
 }
 
 }  // namespace galley

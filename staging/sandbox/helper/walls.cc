@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
+#include <linux/openat2.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
@@ -19,7 +20,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <string>
 #include <vector>
+
+#include "staging/sandbox/helper/programs.h"
 
 namespace galley {
 namespace {
@@ -47,13 +51,29 @@ uint64_t write_access(uint32_t abi) {
          (abi >= 3 ? kLandlockTruncate : 0);
 }
 
-bool allow_below(int ruleset, const char* path, uint64_t access) {
-  const Fd parent(open(path, O_PATH | O_CLOEXEC));
+bool allow_below(int ruleset, const Fd& parent, uint64_t access) {
   if (!parent.is_open()) return false;
   landlock_path_beneath_attr rule{};
   rule.allowed_access = access;
   rule.parent_fd = parent.get();
   return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+}
+
+bool allow_below(int ruleset, const char* path, uint64_t access) {
+  return allow_below(ruleset, Fd(open(path, O_PATH | O_CLOEXEC)), access);
+}
+
+/// What is not there cannot be executed either. A link of the workspace is not followed: the
+/// command before this one may have made it, and it would open what it leads to.
+void allow_programs(int ruleset, const SandboxRequest& request) {
+  for (const std::string& path : executable_files(request)) {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    if (path.starts_with(request.workspace + "/")) how.resolve = RESOLVE_NO_SYMLINKS;
+    const Fd program(
+        static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    (void)allow_below(ruleset, program, LANDLOCK_ACCESS_FS_EXECUTE);
+  }
 }
 
 // ---- seccomp: a classic BPF program (kernel documentation, seccomp_filter.rst) -----------
@@ -157,6 +177,7 @@ class Filter {
   void load_argument(size_t index) {
     load(offsetof(seccomp_data, args) + index * sizeof(uint64_t));
   }
+  void keep_bits(uint32_t bits) { add(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)); }
   void answer(uint32_t action) { add(BPF_STMT(BPF_RET | BPF_K, action)); }
   void answer_if(uint32_t value, uint32_t action) {
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
@@ -230,33 +251,67 @@ void look_at_ioctl(Filter& filter) {
   filter.answer_if(TIOCSETD, kNo);
 }
 
-/// vsock, raw packets, the kernel's crypto …: families that no namespace holds.
+/// Without a namespace or a view around them these lead to the host.
+struct OpenFamilies {
+  bool local = true;
+  bool internet = true;
+};
+
+/// vsock, raw packets, the kernel's crypto …: families that no namespace holds are always shut.
+template <bool kLocal, bool kInternet>
 void look_at_socket(Filter& filter) {
   filter.load_argument(0);
-  for (const uint32_t family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK}) {
-    filter.answer_if(family, SECCOMP_RET_ALLOW);
+  if (kLocal) filter.answer_if(AF_UNIX, SECCOMP_RET_ALLOW);
+  if (kInternet) {
+    for (const uint32_t family : {AF_INET, AF_INET6, AF_NETLINK}) {
+      filter.answer_if(family, SECCOMP_RET_ALLOW);
+    }
   }
   filter.answer(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-void look_at_local_socket(Filter& filter) {
-  filter.load_argument(0);
-  filter.answer_if(AF_UNIX, SECCOMP_RET_ALLOW);
-  filter.answer(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+/// Of a pair, each end speaks to the other only: but for datagrams, which can be sent to any name.
+void look_at_socket_pair(Filter& filter) {
+  constexpr uint32_t kTypeBits = 0xf;  // the others are flags
+  filter.load_argument(1);
+  filter.keep_bits(kTypeBits);
+  filter.answer_if(SOCK_STREAM, SECCOMP_RET_ALLOW);
+  filter.answer_if(SOCK_SEQPACKET, SECCOMP_RET_ALLOW);
+  filter.answer(SECCOMP_RET_ERRNO | EOPNOTSUPP);
 }
 
-std::vector<CallRule> call_rules(bool deny_network) {
+OpenFamilies open_families(const SandboxRequest& request) {
+  constexpr uint32_t kScopesAbi = 6;
+  const bool is_copy = request.copy_level != 0;
+  const bool is_host_network = request.host_network != 0;
+  // A view of its own has no sockets of the host in it; names that lie in the network namespace
+  // are shut by Landlock, where it can.
+  return {!is_copy && (!is_host_network || landlock_abi() >= kScopesAbi),
+          !is_copy || is_host_network};
+}
+
+std::vector<CallRule> call_rules(const SandboxRequest& request) {
+  const OpenFamilies open = open_families(request);
   std::vector<CallRule> rules;
   const auto add = [&rules](long number, uint32_t action, void (*look)(Filter&) = nullptr) {
     rules.push_back({static_cast<uint32_t>(number), action, look});
   };
   for (const long number : kDenied) add(number, kNo);
   for (const long number : kMissing) add(number, SECCOMP_RET_ERRNO | ENOSYS);
+  // Landlock lets everybody execute a file that lies in no file system.
+  if (request.restricts_programs != 0) add(SYS_memfd_create, SECCOMP_RET_ERRNO | ENOSYS);
   add(SYS_clone, kNo, look_at_namespaces);
   add(SYS_unshare, kNo, look_at_namespaces);
   add(SYS_ptrace, kNo, look_at_ptrace);
   add(SYS_ioctl, kNo, look_at_ioctl);
-  add(SYS_socket, kNo, deny_network ? look_at_local_socket : look_at_socket);
+  if (open.local) {
+    add(SYS_socket, kNo, look_at_socket<true, true>);
+  } else {
+    add(SYS_socket, kNo,
+        open.internet ? look_at_socket<false, true> : look_at_socket<false, false>);
+    add(SYS_socketpair, kNo, look_at_socket_pair);
+    if (!open.internet) add(SYS_connect, kNo);  // pairs are connected already
+  }
   std::sort(rules.begin(), rules.end(),
             [](const CallRule& a, const CallRule& b) { return a.number < b.number; });
   return rules;
@@ -319,12 +374,14 @@ bool apply_landlock(const SandboxRequest& request, SetupFailure& failure) {
   if (abi == 0) return true;
   RulesetAttributes attributes{};
   attributes.handled_access_fs = write_access(abi) | (abi >= 5 ? kLandlockIoctlDevice : 0);
+  if (request.restricts_programs != 0) attributes.handled_access_fs |= LANDLOCK_ACCESS_FS_EXECUTE;
   if (abi >= 6) attributes.scoped = kLandlockScopeAbstract | kLandlockScopeSignal;
   const size_t size = abi >= 6   ? sizeof attributes
                       : abi >= 4 ? offsetof(RulesetAttributes, scoped)
                                  : offsetof(RulesetAttributes, handled_access_net);
   const Fd ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
   if (!ruleset.is_open()) return failed(failure, "make a Landlock ruleset");
+  if (request.restricts_programs != 0) allow_programs(ruleset.get(), request);
   const uint64_t all = write_access(abi);
   const uint64_t device = LANDLOCK_ACCESS_FS_WRITE_FILE | (abi >= 3 ? kLandlockTruncate : 0) |
                           (abi >= 5 ? kLandlockIoctlDevice : 0);
@@ -340,7 +397,7 @@ bool apply_landlock(const SandboxRequest& request, SetupFailure& failure) {
   return true;
 }
 
-bool apply_seccomp(bool deny_network, SetupFailure& failure) {
+bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure) {
   Filter filter;
   filter.load(offsetof(seccomp_data, arch));
   filter.answer_unless(kArchitecture, SECCOMP_RET_KILL_PROCESS);
@@ -348,7 +405,7 @@ bool apply_seccomp(bool deny_network, SetupFailure& failure) {
 #if defined(__x86_64__)
   filter.answer_if_any_bit(kX32Bit, SECCOMP_RET_ERRNO | ENOSYS);
 #endif
-  const std::vector<CallRule> rules = call_rules(deny_network);
+  const std::vector<CallRule> rules = call_rules(request);
   filter.choose(rules, 0, rules.size());
   return filter.install() || failed(failure, "install the seccomp filter");
 }

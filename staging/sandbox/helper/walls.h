@@ -22,8 +22,9 @@ namespace galley {
 /// on a kernel without it.
 [[nodiscard]] bool apply_landlock(const SandboxRequest& request, SetupFailure& failure);
 
-/// The system calls a command has no business with fail from here on (seccomp).
-/// Without a network namespace of its own, `deny_network` closes the internet sockets too.
-[[nodiscard]] bool apply_seccomp(bool deny_network, SetupFailure& failure);
+/// The system calls a command has no business with fail from here on (seccomp), and so do sockets
+/// of every family that would lead to the host: unix ones without a view of its own, internet ones
+/// without a network namespace.
+[[nodiscard]] bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure);
 
 }  // namespace galley

@@ -260,6 +260,22 @@ TEST_P(PublisherFacts, HardLinksAreBrokenWithAWordOrRefused) {
   EXPECT_EQ(picture_of(ws())["b"], "f 644 old");
 }
 
+TEST_P(PublisherFacts, HardLinksAreBrokenForAModeToo) {
+  put_file(ws(), "a", "same");
+  ASSERT_TRUE(ws().make_hard_link(rel("a"), ws(), rel("b")));
+  const Proposal proposal = ChangeBuilder(ws()).mode("a", 0755).proposal();
+  PublisherOptions refuse = test_options();
+  refuse.hard_links = HardLinks::kRefuse;
+  const auto refused = publish(ws(), proposal, refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "commit.hard_link");
+  const Receipt receipt = must_publish(proposal);
+  ASSERT_EQ(receipt.warnings.size(), 1U);
+  EXPECT_NE(receipt.warnings[0].find("the old mode"), std::string::npos);
+  EXPECT_EQ(picture_of(ws())["a"], "f 755 same");
+  EXPECT_EQ(picture_of(ws())["b"], "f 644 same");
+}
+
 TEST_P(PublisherFacts, ContentsOverAMegabyteGoToBlobs) {
   const std::string large(kMaxImageBytes + 1, 'x');
   put_file(ws(), "a", large);

@@ -50,12 +50,12 @@ TEST(Leftovers, OldStagesGoAndHeldOnesStay) {
   auto lock = WriterLock::take(*state, clock, std::chrono::milliseconds(0));
   ASSERT_TRUE(lock);
   // A memory tree's clock stands in 2001: everything in it is old.
-  const auto dry = clear_leftovers(*workspace, *state, *lock, clock, std::chrono::hours(1), true);
+  const auto dry = clear_leftovers(*workspace, *state, *lock, clock, {std::chrono::hours(1), true});
   ASSERT_TRUE(dry) << dry.error().message;
   EXPECT_EQ(dry->stages.size(), 1U);
   EXPECT_EQ(dry->files.size(), 2U);
   EXPECT_EQ(list_stages(*state)->size(), 2U);
-  const auto done = clear_leftovers(*workspace, *state, *lock, clock, std::chrono::hours(1), false);
+  const auto done = clear_leftovers(*workspace, *state, *lock, clock, {std::chrono::hours(1)});
   ASSERT_TRUE(done);
   EXPECT_EQ(done->stages, dry->stages);
   ASSERT_EQ(list_stages(*state)->size(), 1U);
@@ -251,6 +251,48 @@ TEST_F(UnflushedCommit, AfterARebootTheDiskTellsAndNothingIsWritten) {
   ASSERT_TRUE(reopen(*workspace_, "the-next-boot"));
   EXPECT_EQ(inode("a"), a);
   EXPECT_EQ(pending(), 0U);
+}
+
+TEST_F(UnflushedCommit, IsWrittenAnewWhenItsCompletionCouldNotBeNotedEither) {
+  plan_ = std::make_shared<FaultPlan>();
+  workspace_ = make_fault_directory(make_memory_directory(), plan_);
+  put_file(*workspace_, "a", "old");
+  const auto proposal = ChangeBuilder(*workspace_).write("a", "1").proposal();
+  // The journal is written in one go; what is written to it next is APPLIED.
+  PublisherOptions options = test_options();
+  options.before_apply = [&] {
+    plan_->calls.clear();
+    plan_->at = 1;
+    plan_->os_error = ENOSPC;
+    plan_->is_lasting = true;
+    plan_->affects = [](const FaultCall& call) {
+      return call.name == "write_at" && call.path == "1.j";
+    };
+  };
+  ASSERT_TRUE(publish(*workspace_, proposal, options));
+  ASSERT_TRUE(plan_->has_failed);
+  plan_->os_error = EIO;
+  plan_->affects = [](const FaultCall& call) { return call.is_sync(); };
+  fail_syncs(true);
+  EXPECT_EQ(retire_all(*workspace_).error().os_error, EIO);
+  fail_syncs(false);
+  const uint64_t a = inode("a");
+  ASSERT_TRUE(reopen(*workspace_));
+  EXPECT_NE(inode("a"), a) << "flushed again, which succeeds falsely";
+  EXPECT_EQ(picture_of(*workspace_)["a"], "f 644 1");
+  EXPECT_EQ(pending(), 0U);
+}
+
+TEST(Session, IsTheBootAndTheMount) {
+  const std::string here = "boot@7@mnt:[1]";
+  EXPECT_TRUE(is_same_session(here, here));
+  EXPECT_FALSE(is_same_session("other@7@mnt:[1]", here));
+  EXPECT_FALSE(is_same_session("boot@8@mnt:[1]", here)) << "mounted anew";
+  EXPECT_TRUE(is_same_session("boot@8@mnt:[2]", here)) << "a container's mount of the same";
+  EXPECT_TRUE(is_same_session("boot", here)) << "noted by an older Galley";
+  EXPECT_FALSE(is_same_session("other", here));
+  EXPECT_FALSE(is_same_session("", ""));
+  EXPECT_FALSE(is_same_session("", here));
 }
 
 TEST(Recovery, NeverFlushesAJournalWhoseFlushMayHaveFailed) {

@@ -51,7 +51,7 @@ TxId HistoryWorkspace::publish(const Proposal& proposal, const CommitMeta& meta)
 void HistoryWorkspace::retire_all() const {
   WriterLock lock = must_have(WriterLock::take(*state_, clock_, std::chrono::milliseconds(1000)));
   const auto pending = must_have(journal_ids(state_->journals()));
-  (void)must_have(retire(root(), *state_, lock, pending, current_boot_id()));
+  (void)must_have(retire(root(), *state_, lock, pending, {state_->session(current_boot_id())}));
 }
 
 std::map<std::string, std::string> HistoryWorkspace::tree() const {

@@ -219,5 +219,34 @@ TEST_F(IndexTest, EndlessAndHugeQueriesAreStopped) {
   EXPECT_EQ(many->rows.size(), HistoryIndex::kMaxRows);
 }
 
+TEST_F(IndexTest, AnAnswerEndsBeforeTheRowThatIsTooMuch) {
+  const std::string value = "printf('%.*c', 4000000, 'x')";
+  const auto narrow = ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT " +
+                          value + " FROM n");
+  ASSERT_TRUE(narrow.has_value()) << narrow.error().message;
+  EXPECT_TRUE(narrow->is_cut);
+  EXPECT_EQ(narrow->rows.size(), HistoryIndex::kMaxAnswerBytes / 4'000'000);
+  std::string columns = value;
+  for (int i = 0; i < 9; ++i) columns += ", " + value;
+  const auto wide = ask("SELECT " + columns);
+  ASSERT_TRUE(wide.has_value()) << wide.error().message;
+  EXPECT_TRUE(wide->is_cut);
+  EXPECT_TRUE(wide->rows.empty());
+}
+
+TEST_F(IndexTest, AQueryThatNeedsTooMuchMemoryIsRefusedAndTheNextOneAnswered) {
+  const auto index = open();
+  const auto sorted = index->query(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 100000) "
+      "SELECT i, printf('%.*c', 100000, 'x') AS s FROM n ORDER BY s, i DESC",
+      Deadline(), workspace_.clock());
+  ASSERT_FALSE(sorted.has_value());
+  EXPECT_EQ(sorted.error().reason, "query.memory");
+  const auto next =
+      index->query("SELECT count(*) FROM transactions", Deadline(), workspace_.clock());
+  ASSERT_TRUE(next.has_value()) << next.error().message;
+  EXPECT_EQ(next->rows.size(), 1U);
+}
+
 }  // namespace
 }  // namespace galley

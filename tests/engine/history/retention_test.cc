@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/history/undo.h"
 #include "tests/engine/history/history_workspace.h"
 
 namespace galley {
@@ -106,6 +107,31 @@ TEST_F(RetentionTest, DiskUseNamesTheParts) {
   }
   EXPECT_TRUE(has_undo);
   EXPECT_EQ(sum, use->bytes);
+}
+
+TEST_F(RetentionTest, AReaderOfWhatIsPrunedMeanwhileIsToldSo) {
+  const std::string large(size_t{2} << 20U, 'x');  // over 1 MiB: kept beside the journal
+  workspace_.commit_file("large.txt", large);
+  workspace_.commit_file("large.txt", "small\n");
+  workspace_.commit_file("a.txt", "last\n");
+  workspace_.retire_all();
+  const History history = workspace_.history();
+  const auto outcome = plan_undo(history, workspace_.root(), TxId{7}, workspace_.clock());
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  const auto& plan = std::get<UndoPlan>(*outcome);
+  prune({1, 0, 0});
+  const auto content = plan.proposal.content(plan.proposal.changes()[0].after);
+  ASSERT_FALSE(content.has_value());
+  EXPECT_EQ(content.error().reason, "history.pruned") << content.error().message;
+  EXPECT_EQ(content.error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(RetentionTest, APrunedTransactionIsNotOneThatNeverWas) {
+  prune({2, 0, 0});
+  const History history = workspace_.history();
+  EXPECT_EQ(history.load(TxId{3}).error().reason, "history.pruned");
+  EXPECT_EQ(history.resolve("3").error().reason, "history.pruned");
+  EXPECT_EQ(history.load(TxId{9}).error().reason, "history.not_found");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
 #include "tools/schema.h"
 
@@ -255,6 +256,68 @@ TEST_F(AuditTest, AppendMissingAddsARecordOnce) {
   EXPECT_EQ(*log_.append_missing({}), 0U);
   EXPECT_EQ(lines().size(), 3U);
   EXPECT_EQ(defects(), "");
+}
+
+TEST_F(AuditTest, ARecordFarFromTheEndIsNotMissing) {
+  const std::string commit = audit_record(event("commit-1"), kNow);
+  ASSERT_TRUE(log_.add({commit}));
+  AuditEvent large = event("");
+  large.reason = std::string(2000, 'r');
+  for (int i = 0; i < 700; ++i) {
+    large.execution_id = "large-" + std::to_string(i);
+    ASSERT_TRUE(log_.append(large));
+  }
+  ASSERT_GT(text().size(), 8 * 2 * kMaxAuditRecordBytes);
+  const std::string newest = audit_record(large, kNow);
+  const std::string lost = audit_record(event("lost"), kNow);
+  EXPECT_EQ(*log_.missing({commit, lost, newest}), std::vector<size_t>{1});
+  EXPECT_EQ(*log_.append_missing({commit, lost}), 1U);
+  EXPECT_EQ(defects(), "");
+}
+
+TEST_F(AuditTest, ARecordIsNotHiddenByWordsInAnother) {
+  AuditEvent call = event("call-1");
+  call.reason = "\"execution_id\":\"commit-1\"";
+  call.input = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"execution_id", "commit-1"}, {"a", "\"execution_id\":\"commit-1\""}});
+  ASSERT_TRUE(log_.append(call));
+  EXPECT_EQ(log_.missing({audit_record(event("commit-1"), kNow)})->size(), 1U);
+  EXPECT_EQ(log_.missing({audit_record(call, kNow)})->size(), 0U);
+}
+
+TEST_F(AuditTest, ALogThatWasCutIsClosedOnce) {
+  append(3);
+  auto all = lines();
+  all.resize(2);
+  put_lines(all);
+  ASSERT_TRUE(log_.close_gap());
+  EXPECT_EQ(defects(), "audit.lost@3/3");
+  ASSERT_TRUE(log_.close_gap());
+  EXPECT_EQ(defects(), "audit.lost@3/3");
+  append(1);
+  EXPECT_EQ(lines().size(), 4U);
+}
+
+TEST_F(AuditTest, NothingIsMadeOfALogThatWasNeverBegun) {
+  ASSERT_TRUE(log_.close_gap());
+  EXPECT_TRUE(directory_->list()->empty());
+}
+
+TEST_F(AuditTest, SettlingAddsWhatIsMissingAndFlushesIt) {
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto directory = make_fault_directory(make_memory_directory(), plan);
+  AuditLog log(*directory, clock_);
+  const std::string commit = audit_record(event("commit-1"), kNow);
+  ASSERT_TRUE(log.settle({commit}));
+  ASSERT_TRUE(log.settle({commit}));
+  EXPECT_EQ(log.verify()->records, 1U);
+  const auto flushes = [&](std::string_view name, std::string_view path) {
+    return std::count_if(plan->calls.begin(), plan->calls.end(), [&](const FaultCall& call) {
+      return call.name == name && call.path == path;
+    });
+  };
+  EXPECT_EQ(flushes("sync_data", "audit.jsonl"), 2);
+  EXPECT_EQ(flushes("sync", ""), 1) << "its name, when it is made";
 }
 
 TEST_F(AuditTest, TwoLogsOfOneDirectoryMakeOneChain) {

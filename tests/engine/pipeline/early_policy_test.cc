@@ -58,6 +58,7 @@ class PolicyAtTheDoor : public ::testing::Test {
   Transaction begin(const std::string& agent, CommandRunner* runner = nullptr) {
     WorkspaceOptions options;
     options.runner = runner;
+    options.user.trusts_workspaces = true;
     auto opened = Workspace::open(tree_.path(), std::move(options));
     EXPECT_TRUE(opened) << opened.error().message;
     workspace_ = *std::move(opened);
@@ -179,7 +180,7 @@ TEST(Bounded, ALimitThatWasAskedForIsOnlyTightenedAndAnyOtherIsTheConfigurations
   config.timeout_ms = 600'000;
   config.max_memory_bytes = uint64_t{16} << 30U;
   config.max_cpu_seconds = 5;
-  CommandLimits limits;
+  AskedLimits limits;
   limits.max_processes = 10'000;
   limits.max_file_bytes = 100;
   const CommandLimits held = bounded(limits, config);
@@ -191,6 +192,8 @@ TEST(Bounded, ALimitThatWasAskedForIsOnlyTightenedAndAnyOtherIsTheConfigurations
   limits.wall = std::chrono::hours(1);
   limits.cpu = std::chrono::seconds(2);
   EXPECT_EQ(bounded(limits, config).wall, std::chrono::minutes(10));
+  limits.wall = CommandLimits().wall;  // the usual one, asked for all the same
+  EXPECT_EQ(bounded(limits, config).wall, CommandLimits().wall);
   EXPECT_EQ(bounded(limits, config).cpu, std::chrono::seconds(2));
 }
 

@@ -62,7 +62,7 @@ class StoredStageTest : public testing::Test {
     const StateDirectory there = state();
     auto lock = WriterLock::take(there, clock_, kAtOnce);
     GALLEY_CHECK(lock.has_value());
-    auto report = clear_leftovers(*root_, there, *lock, clock_, max_age, false);
+    auto report = clear_leftovers(*root_, there, *lock, clock_, {max_age});
     GALLEY_CHECK(report.has_value());
     return *std::move(report);
   }
@@ -230,7 +230,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfTheLastOnesEndGcClearsTheContents) {
     const StateDirectory there = open_state(*root);
     auto lock = WriterLock::take(there, clock_, kAtOnce);
     ASSERT_TRUE(lock);
-    ASSERT_TRUE(clear_leftovers(*root, there, *lock, clock_, kEverything, false));
+    ASSERT_TRUE(clear_leftovers(*root, there, *lock, clock_, {kEverything}));
     for (const char* folder : {"stage", "contents"}) {
       const auto left = there.root().open_directory(rel(folder));
       ASSERT_TRUE(!left || (*left)->list()->empty()) << at << ": " << folder;

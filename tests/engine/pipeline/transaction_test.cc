@@ -310,7 +310,7 @@ TEST_F(TransactionTest, AStoredTransactionOutlivesItsWorkspace) {
   ASSERT_EQ(stages->size(), 1u);
   EXPECT_EQ((*stages)[0].agent, "bot");
   EXPECT_EQ((*stages)[0].changes, 1u);
-  auto transaction = workspace->resume();
+  auto transaction = workspace->resume({}, "bot");
   ASSERT_TRUE(transaction);
   EXPECT_EQ(transaction->id(), id);
   EXPECT_EQ(*transaction->read("a.txt"), "stored\n");
@@ -371,6 +371,33 @@ TEST_F(TransactionTest, AbsolutePathsInsideTheRootAreTaken) {
   EXPECT_TRUE(transaction.write(tree_.path() + "/a.txt", "x"));
   EXPECT_EQ(transaction.write("/etc/passwd", "x").error().reason, "path.outside");
   EXPECT_EQ(transaction.write(".git/config", "x").error().reason, "path.protected");
+}
+
+TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
+  const auto commit = [&](const std::string& name) {
+    const auto workspace = open();
+    Transaction transaction = begin(*workspace);
+    ASSERT_TRUE(transaction.write(name, "new\n"));
+    ASSERT_TRUE(std::holds_alternative<Receipt>(*transaction.commit()));
+  };
+  commit("one.txt");
+  const std::string log = tree_.read(".galley/audit.jsonl");
+  const std::string head = tree_.read(".galley/audit.head");
+  commit("two.txt");
+  tree_.write(".galley/audit.jsonl", log);
+  tree_.write(".galley/audit.head", head);
+  // As long as its journal awaits its retirement the record is only late.
+  EXPECT_TRUE(open()->verify_audit()->is_intact());
+  std::filesystem::rename(tree_.path() + "/.galley/j/2.j", tree_.path() + "/.galley/undo/2.j");
+  const auto workspace = open();
+  const auto found = workspace->verify_audit();
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->defects.size(), 1U);
+  EXPECT_EQ(found->defects[0].reason, "audit.unrecorded");
+  EXPECT_THAT(found->defects[0].message, HasSubstr("transaction 2"));
+  EXPECT_EQ(*workspace->restore_audit(), 1U);
+  EXPECT_EQ(*workspace->restore_audit(), 0U);
+  EXPECT_TRUE(workspace->verify_audit()->is_intact());
 }
 
 TEST(WorkspaceOpen, FindsTheRootUpwardsAndRefusesWhatIsNone) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/limits.h"
+#include "engine/policy/toml_document.h"
 #include "staging/fs/memory_directory.h"
 #include "support/temp_directory.h"
 #include "tests/engine/policy/documented_keys.h"
@@ -177,6 +178,40 @@ TEST(Config, BadValuesSayWhatWouldBeRight) {
 TEST(Config, HugeAndDeepFilesAreRefused) {
   EXPECT_EQ(reason_of(std::string(limits::kMaxConfigBytes + 1, '#')), "limit.config_size");
   EXPECT_EQ(reason_of("a = " + std::string(100'000, '[')), "config.syntax");
+}
+
+std::string repeated(std::string_view text, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+TEST(Config, DeepKeysAreAnErrorWithItsPlace) {
+  const std::string parts = repeated("a.", 30'000) + "a";
+  for (const std::string& text :
+       {parts + " = 1\n", "[" + parts + "]\n", "[[" + parts + "]]\n", "x = {" + parts + " = 1}\n",
+        repeated("\"a.b\".", 30'000) + "a = 1\n", "x = [{" + parts + " = 1}]\n",
+        "x = " + repeated("{a.a.a = ", 60) + "1" + repeated("}", 60) + "\n",
+        "[" + repeated("a.", 100) + "a]\n" + repeated("b.", 100) + "b = 1\n"}) {
+    EXPECT_THAT(error_of(text), HasSubstr("nested deeper than 128 levels"));
+    EXPECT_EQ(reason_of(text), "config.syntax");
+  }
+  EXPECT_THAT(error_of("\n\n[" + parts + "]\n"), StartsWith("galley.toml:3:255: "));
+}
+
+TEST(Config, DepthIsOfKeysAndNotOfStringsCommentsOrNumbers) {
+  const std::string deep = repeated("a.", 500) + repeated("[{", 500);
+  std::string many;
+  for (int i = 0; i < 500; ++i) many += "[a.b" + std::to_string(i) + "]\nc.d = 1.5\n";
+  for (const std::string& text :
+       {"x = '" + deep + "'\n", "x = \"" + deep + "\\\"" + deep + "\"\n", "# " + deep + "\n",
+        "x = \"\"\"\n" + deep + "\n\\\"\"\" '\n" + deep + "\"\"\"\"\"\n",
+        "x = '''\n" + deep + "'' '''\n", "x = [" + repeated("1.5, ", 500) + "]\n",
+        "x = [\n" + repeated("[1.5],\n", 500) + "]\n", std::string("x = {a.b = 1, c.d = [1.5]}\n"),
+        "[" + repeated("a.", 60) + "a]\n" + repeated("b.", 60) + "b = 1\n", many}) {
+    const auto problem = find_toml_problem(text);
+    EXPECT_FALSE(problem.has_value()) << problem->text << "\n" << text.substr(0, 60);
+  }
 }
 
 TEST(Config, LinkInPlaceOfTheFileIsRefused) {

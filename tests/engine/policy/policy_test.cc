@@ -88,6 +88,35 @@ TEST_F(PolicyTest, ProtectedPathsWinOverEveryRule) {
   EXPECT_EQ(report.judgements[0].rule, "policy.protected");
 }
 
+TEST_F(PolicyTest, TheConfigurationIsNeverChangedUnlessAPersonsOwnOneSaysSo) {
+  workspace_.write("galley.toml", "[policy]\n");
+  for (const char* path :
+       {"galley.toml", "src/Galley.TOML", "galley.toml:s", "new/galley.toml/x"}) {
+    overlay_.restore({});
+    ASSERT_TRUE(overlay_.write(rel(path), "x")) << path;
+    const PolicyReport report = judge();
+    ASSERT_EQ(report.decision, Decision::kDeny) << path;
+    EXPECT_EQ(report.judgements[0].id, "policy.always");
+    EXPECT_THAT(report.judgements[0].remedy, HasSubstr("edits_configuration = true"));
+    EXPECT_EQ(Policy(config_).judge_path(rel(path), Operation::kModify, "").id, "policy.always");
+  }
+  overlay_.restore({});
+  ASSERT_TRUE(overlay_.remove(rel("galley.toml")));
+  EXPECT_EQ(judge().decision, Decision::kDeny);
+  overlay_.restore({});
+  ASSERT_TRUE(overlay_.move(rel("src"), rel("galley.toml")) ||
+              overlay_.make_symlink(rel("src/galley.toml"), "a.c"));
+  EXPECT_EQ(judge().decision, Decision::kDeny);
+
+  overlay_.restore({});
+  ASSERT_TRUE(overlay_.write(rel("galley.toml"), "x"));
+  config_.configuration_is_editable = true;
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+  configure("[policy]\nprotected = [\"/galley.toml\"]\n");
+  config_.configuration_is_editable = true;
+  EXPECT_EQ(judge().judgements[0].rule, "policy.protected") << "the ordinary rules hold";
+}
+
 TEST_F(PolicyTest, DefaultDenySparesTheParentsOfWhatIsAllowed) {
   configure(
       "[policy]\ndefault = \"deny\"\n[[policy.rule]]\npaths = [\"new/**\"]\n"

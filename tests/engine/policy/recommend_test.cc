@@ -30,7 +30,8 @@ TEST(RecommendedConfig, EmptyWorkspaceGetsOneThatParses) {
   ASSERT_TRUE(text);
   const auto config = parse_config(*text, "galley.toml");
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_TRUE(config->policy.protected_paths.selects(rel("galley.toml")));
+  EXPECT_FALSE(config->policy.protected_paths.selects(rel("galley.toml")))
+      << "it is protected without, and with `edits_configuration` on purpose not";
   EXPECT_THAT(*text, Not(HasSubstr("builtin = \"json\"")));
 }
 

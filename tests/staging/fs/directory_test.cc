@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <functional>
@@ -223,6 +224,27 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesLinksAndNotWhatTheyPointTo) {
   EXPECT_EQ(root_->stat(path("t"))->kind, FileKind::kAbsent);
   EXPECT_EQ(get(*root_, "outside/keep"), "k");
   EXPECT_TRUE(remove_tree(*root_, path("t")));
+}
+
+TEST_P(DirectoryFacts, RemoveTreeRemovesMoreLevelsThanThereAreDescriptors) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit few { 64, before.rlim_max };
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  ASSERT_TRUE(root_->make_directory(path("t"), 0755));
+  put(*root_, "t/top", "x");
+  auto at = root_->open_directory(path("t"));
+  for (int level = 0; level < 2000; ++level) {
+    ASSERT_TRUE(at) << at.error().message;
+    ASSERT_TRUE((*at)->make_directory(path("d"), 0755));
+    at = (*at)->open_directory(path("d"));
+  }
+  put(**at, "bottom", "x");
+  const auto removed = remove_tree(*root_, path("t"));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(root_->stat(path("t"))->kind, FileKind::kAbsent);
+  EXPECT_TRUE(root_->list()->empty());
 }
 
 TEST_P(DirectoryFacts, RemoveTreeRemovesNamesThatNobodyCouldGive) {

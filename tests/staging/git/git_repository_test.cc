@@ -54,27 +54,11 @@ TEST_F(GitRepositoryTest, KnowsItsPlaces) {
   EXPECT_EQ(repository.git_directory(), fs::canonical(scratch_.path()).string() + "/.git");
 }
 
-TEST_F(GitRepositoryTest, IgnoredPathsAreThoseOfTheRules) {
-  git("init -q");
-  write(".gitignore", "*.o\n/build/\n!keep.o\n");
-  write("src/.gitignore", "secret\n");
-  write("build/x", "");
-  const std::vector<RelPath> paths = {path_of("a.o"),      path_of("keep.o"),
-                                      path_of("build/x"),  path_of("src/secret"),
-                                      path_of("src/open"), path_of("deep/b.o")};
-  const auto ignored = open().are_ignored(paths);
-  ASSERT_TRUE(ignored.has_value()) << ignored.error().message;
-  EXPECT_EQ(*ignored, (std::vector<bool>{true, false, true, true, false, true}));
-}
-
 TEST_F(GitRepositoryTest, AWorkspaceBelowTheWorkTreeNamesItsOwnPaths) {
   git("init -q");
-  write(".gitignore", "sub/hidden\n");
   write("sub/file", "x\n");
   git("add -A");
   const auto repository = open("/sub");
-  EXPECT_EQ(*repository.are_ignored({path_of("hidden"), path_of("file")}),
-            (std::vector<bool>{true, false}));
   const auto entry = repository.index_entry(path_of("file"));
   ASSERT_TRUE(entry.has_value() && entry->has_value());
   EXPECT_EQ((*entry)->blob, GitOid::of_blob("x\n"));
@@ -98,6 +82,17 @@ TEST_F(GitRepositoryTest, ReadsIndexHeadAndBlobs) {
   const auto missing = repository.blob(GitOid::of_blob("never stored"));
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().reason, "git.failed");
+}
+
+TEST_F(GitRepositoryTest, TellsWhetherAnythingBelowAPathIsTracked) {
+  git("init -q");
+  write("sub/dir/file", "x\n");
+  write("dirt", "x\n");
+  git("add -A");
+  EXPECT_TRUE(*open().tracks_below(path_of("sub")));
+  EXPECT_TRUE(*open("/sub").tracks_below(path_of("dir")));
+  EXPECT_FALSE(*open().tracks_below(path_of("dir")));
+  EXPECT_FALSE(*open().tracks_below(path_of("dirt")));
 }
 
 TEST_F(GitRepositoryTest, HarmlessExtensionsAreRead) {

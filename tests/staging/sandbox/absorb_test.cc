@@ -1,5 +1,6 @@
 // Upper layers made by hand: what each object in one means, without a kernel that makes it.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -151,7 +152,7 @@ TEST_F(AbsorbTest, DirectoryWithAForeignRepositoryIsNotDeleted) {
 
 TEST_F(AbsorbTest, IgnoredOutputsMoveIntoScratchAndStayMerged) {
   AbsorbRules rules;
-  rules.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+  rules.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
     return path.str() == "out" || path.is_below(rel("out"));
   };
   put_file(scratch_, "out/old", "old");
@@ -166,7 +167,9 @@ TEST_F(AbsorbTest, IgnoredOutputsMoveIntoScratchAndStayMerged) {
 
 TEST_F(AbsorbTest, IgnoredDeleteIsHiddenInScratch) {
   AbsorbRules rules;
-  rules.is_ignored = [](const RelPath& path, bool) -> Result<bool> { return path.str() == "a"; };
+  rules.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
+    return path.str() == "a";
+  };
   ASSERT_TRUE(make_whiteout(upper_.directory(), rel("a")).has_value());
   absorb(rules);
   EXPECT_TRUE(changes().empty());
@@ -175,7 +178,7 @@ TEST_F(AbsorbTest, IgnoredDeleteIsHiddenInScratch) {
 
 TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
   AbsorbRules rules;
-  rules.is_ignored = [](const RelPath&, bool) -> Result<bool> { return true; };
+  rules.is_ignored = [](const RelPath&, bool, const Deadline&) -> Result<bool> { return true; };
   ASSERT_TRUE(overlay_.write(rel("forced"), "1").has_value());
   put_file(upper_, "forced", "2");
   absorb(rules);
@@ -195,6 +198,63 @@ TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
   ASSERT_EQ(lstat((stage_.path() + "/" + id).c_str(), &after), 0);
   EXPECT_EQ(before.st_ino, after.st_ino);
   EXPECT_EQ((*overlay.read(rel("big")))->size(), 100'000U);
+}
+
+TEST_F(AbsorbTest, WhatHasSeveralNamesIsHashedAndKeptOnce) {
+  std::shared_ptr<Directory> stage = *open_disk_directory(stage_.path());
+  Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
+  put_file(upper_, "n0", "");
+  // Hashed under each of its names this would take a minute.
+  ASSERT_EQ(truncate((upper_.path() + "/n0").c_str(), 64 << 20), 0);
+  for (int i = 1; i < 400; ++i) {
+    const std::string name = upper_.path() + "/n" + std::to_string(i);
+    ASSERT_EQ(link((upper_.path() + "/n0").c_str(), name.c_str()), 0);
+  }
+  const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay, {});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->staged, 400U);
+  EXPECT_EQ(overlay.node(rel("n399"))->size, 64U << 20U);
+  struct stat kept {};
+  const std::string id = overlay.node(rel("n0"))->content.hex();
+  ASSERT_EQ(lstat((stage_.path() + "/" + id).c_str(), &kept), 0);
+  EXPECT_EQ(kept.st_size, 64 << 20);
+  EXPECT_LT(kept.st_blocks, 2048) << "its holes were written";
+  EXPECT_EQ(stage->list()->size(), 1U);
+}
+
+TEST_F(AbsorbTest, APassedDeadlineLeavesTheOverlayAlone) {
+  put_file(upper_, "new", "x");
+  AbsorbRules rules;
+  rules.clock = &clock_;
+  rules.deadline = Deadline::after(clock_, std::chrono::milliseconds(-1));
+  const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, rules);
+  ASSERT_FALSE(report.has_value());
+  EXPECT_EQ(report.error().kind, ErrorKind::kTimeout);
+  EXPECT_TRUE(changes().empty());
+}
+
+TEST_F(AbsorbTest, ADeepTreeIsRefusedByNameWithFewDescriptors) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit few { 64, before.rlim_max };
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  auto at = upper_.directory().open_directory(RelPath::root());
+  for (int level = 0; level < 1000; ++level) {
+    ASSERT_TRUE(at.has_value());
+    ASSERT_TRUE((*at)->make_directory(rel("d"), 0755).has_value());
+    at = (*at)->open_directory(rel("d"));
+  }
+  const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, {});
+  AbsorbRules ignored;
+  ignored.is_ignored = [](const RelPath&, bool, const Deadline&) -> Result<bool> { return true; };
+  put_file(scratch_, "d/d/d/old", "x");
+  const auto stashed = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, ignored);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  ASSERT_EQ(report->refused.size(), 1U);
+  EXPECT_NE(report->refused[0].why.find("256 components"), std::string::npos);
+  EXPECT_TRUE(changes().empty());
+  EXPECT_TRUE(stashed.has_value()) << stashed.error().message;
 }
 
 TEST(EraseLayer, RemovesWhatACommandMadeHardToRemove) {

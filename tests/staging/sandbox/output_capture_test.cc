@@ -47,14 +47,5 @@ TEST(OutputCapture, LimitZeroCountsOnly) {
   EXPECT_EQ(kept.omitted_bytes, 4U);
 }
 
-TEST(TerminalText, ControlsBecomeVisible) {
-  EXPECT_EQ(without_terminal_controls("a\tb\n"), "a\tb\n");
-  EXPECT_EQ(without_terminal_controls("\x1b]52;c;cm0=\x07"), "\\x1b]52;c;cm0=\\x07");
-  EXPECT_EQ(without_terminal_controls("\xc2\x9b"
-                                      "2J"),
-            "\\u009b2J");
-  EXPECT_EQ(without_terminal_controls("gr\xc3\xbc\xc3\x9f \r"), "gr\xc3\xbc\xc3\x9f \\x0d");
-}
-
 }  // namespace
 }  // namespace galley

@@ -1,9 +1,15 @@
 // The weaker level for machines without namespaces, and what `doctor` says of this one.
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/system/sandbox/world.h"
@@ -15,6 +21,24 @@ SandboxOptions copying() {
   SandboxOptions options;
   options.force_copy = true;
   return options;
+}
+
+/// A socket that listens, or takes datagrams; a name that begins with NUL is an abstract one.
+int socket_at(int type, const std::string& name) {
+  const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path, sizeof address.sun_path - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  if (name[0] != '\0') EXPECT_EQ(chmod(name.c_str(), 0777), 0);
+  if (type == SOCK_STREAM) EXPECT_EQ(listen(fd, 1), 0);
+  return fd;
+}
+
+bool is_tmpfs(const char* path) {
+  struct statfs system {};
+  return statfs(path, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
 class SandboxCopy : public testing::TestWithParam<User> {};
@@ -52,7 +76,7 @@ TEST_P(SandboxCopy, FileAndDirectoryTakeEachOthersPlace) {
 TEST_P(SandboxCopy, IgnoredOutputsReachTheNextCommand) {
   as_user(GetParam(), [] {
     SandboxOptions options = copying();
-    options.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
       return path.str() == "build" || path.is_below(rel("build"));
     };
     World world(std::move(options));
@@ -100,6 +124,105 @@ for family in [socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK]:
         "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"));
     EXPECT_FALSE(status.standard_output.text().starts_with("0\n"));
     EXPECT_NE(world.sh("unshare -Ur true").exit_code, 0);
+  });
+}
+
+TEST_P(SandboxCopy, SocketsOfTheHostCannotBeReached) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    const TempDirectory outside;
+    ASSERT_EQ(chmod(outside.path().c_str(), 0777), 0);
+    const std::string abstract(1, '\0');
+    const std::string name = "galley-copy-test-" + std::to_string(getpid());
+    std::vector<int> open;
+    for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
+      const std::string suffix = type == SOCK_STREAM ? "-stream" : "-datagram";
+      open.push_back(socket_at(type, outside.path() + "/s" + suffix));
+      open.push_back(socket_at(type, abstract + name + suffix));
+    }
+    const std::string program =
+        "import socket as s\nfor t, a in [(t, a + n) for t, n in [(s.SOCK_STREAM, '-stream'), "
+        "(s.SOCK_DGRAM, '-datagram')] for a in ['" +
+        outside.path() + "/s', '\\0" + name + R"(']]:
+  for pair in [lambda: s.socket(s.AF_UNIX, t), lambda: s.socketpair(s.AF_UNIX, t)[0]]:
+    for way in [lambda e: e.connect(a), lambda e: e.sendto(b'x', a), lambda e: e.sendmsg([b'x'], [], 0, a)]:
+      try: way(pair()); print('reached', t, a)
+      except OSError: pass
+one, other = s.socketpair()
+one.send(b'pairs work'); print(other.recv(99).decode())
+)";
+    world.defaults().effects = EffectsRule::kDrop;
+    EXPECT_EQ(world.python(program).standard_output.text(), "pairs work\n");
+    world.defaults().network = NetworkAccess::kHost;
+    EXPECT_EQ(world.python(program).standard_output.text(), "pairs work\n");
+    for (const int fd : open) close(fd);
+  });
+}
+
+TEST_P(SandboxCopy, SpecialFilesOfTheWorkspaceAreLeftAlone) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    ASSERT_EQ(mkfifo((world.root() + "/fifo").c_str(), 0644), 0);
+    const int in_tree = socket_at(SOCK_STREAM, world.root() + "/dir/socket");
+    const std::string before = world.picture();
+    CommandResult result = world.sh("ls; echo more >> a.txt");
+    EXPECT_EQ(result.standard_output.text(), "a.txt\ndir\nrun.sh\n");
+    EXPECT_TRUE(result.refused.empty());
+    EXPECT_EQ(world.changes(), std::vector<std::string>{"M a.txt"});
+    // To put something in their place, or to delete what holds them, is refused by name.
+    result = world.sh("echo file > fifo");
+    ASSERT_EQ(result.refused.size(), 1U);
+    EXPECT_EQ(result.refused[0].path, "fifo");
+    result = world.sh("rm -r dir");
+    ASSERT_EQ(result.refused.size(), 1U);
+    EXPECT_EQ(result.refused[0].path, "dir/socket");
+    EXPECT_EQ(world.changes(), std::vector<std::string>{"M a.txt"});
+    EXPECT_EQ(world.picture(), before);
+    close(in_tree);
+  });
+}
+
+TEST_P(SandboxCopy, OnlyAllowedProgramsAreExecuted) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    world.defaults().programs.is_restricted = true;
+    world.defaults().programs.allowed = {"/usr/bin/cat", "/usr/bin/cp", world.root() + "/run.sh"};
+    CommandResult result = world.sh("cat a.txt; ./run.sh now");
+    EXPECT_EQ(result.standard_output.text(), "alpha\nran now\n") << result.standard_error.text();
+    EXPECT_TRUE(result.restricts_programs);
+    for (const char* script :
+         {"ls", "cp /usr/bin/ls x; ./x", "cp /usr/bin/ls run.sh.new; ./run.sh.new"}) {
+      result = world.sh(script);
+      EXPECT_EQ(result.exit_code, 126) << script;
+      EXPECT_EQ(result.standard_output.text(), "");
+    }
+    world.defaults().programs.denied = {"/usr/bin/id"};
+    EXPECT_EQ(world.sh("true").unchecked.size(), 1U);
+  });
+}
+
+/// The copy lies below $TMPDIR; /proc/<pid>/io does not count what is written to a tmpfs.
+TEST_P(SandboxCopy, BytesWrittenToMemoryCount) {
+  if (!is_tmpfs("/dev/shm")) GTEST_SKIP() << "/dev/shm is no tmpfs here";
+  as_user(GetParam(), [] {
+    std::string own = "/dev/shm/galley-test-XXXXXX";
+    ASSERT_NE(mkdtemp(own.data()), nullptr);
+    ASSERT_EQ(chmod(own.c_str(), 0755), 0);
+    (void)setenv("TMPDIR", own.c_str(), 1);
+    World world(copying());
+    world.put_file("large", std::string(30 << 20, 'x'));
+    world.defaults().limits.max_written_bytes = 20 << 20;
+    EXPECT_FALSE(world.sh("echo less > than; head -c 9000000 large > half").breach.has_value());
+    for (const char* script : {"head -c 25000000 large > more", "cp large $TMPDIR/more",
+                               "mkdir d; cp large d/more; chmod 000 d"}) {
+      const CommandResult result = world.sh(script);
+      ASSERT_TRUE(result.breach.has_value()) << script;
+      EXPECT_EQ(result.breach->kind, LimitKind::kWritten);
+      EXPECT_GT(result.breach->figure, uint64_t{20} << 20U);
+    }
+    world.drop_runner();
+    (void)unsetenv("TMPDIR");
+    std::filesystem::remove_all(own);
   });
 }
 

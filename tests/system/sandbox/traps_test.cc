@@ -100,7 +100,7 @@ TEST_P(SandboxTraps, LayersMayLieInsideTheWorkspaceUnderGalley) {
     options.workspace = workspace.path();
     options.layer_home = workspace.path() + "/.galley/stage";
     options.helper = helper_program();
-    options.is_ignored = [](const RelPath& path, bool) -> Result<bool> {
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
       return path.str() == "out";
     };
     const auto runner = make_sandbox(options, clock);
@@ -153,6 +153,37 @@ TEST_P(SandboxTraps, FilesOfOtherOwnersCanBeRead) {
     const CommandResult result = world.sh("cat a.txt; stat -c %u a.txt; echo x >> dir/b.txt");
     EXPECT_EQ(result.standard_output.text(), "alpha\n4242\n");
     EXPECT_EQ(world.changes(), (std::vector<std::string>{"M dir/b.txt"}));
+  });
+}
+
+/// /tmp is where the view is built, so a link to anywhere else is one to the host.
+TEST_P(SandboxTraps, KeptDirectoriesAreNotMadeThroughALink) {
+  as_user(GetParam(), [] {
+    std::string outside = "/dev/shm/galley-test-XXXXXX";
+    ASSERT_NE(mkdtemp(outside.data()), nullptr);
+    ASSERT_EQ(chmod(outside.c_str(), 0777), 0);
+    World world;
+    ASSERT_EQ(symlink(outside.c_str(), (world.root() + "/out").c_str()), 0);
+    ASSERT_EQ(symlink("dir", (world.root() + "/inner").c_str()), 0);
+    world.defaults().effects = EffectsRule::kDrop;
+    world.defaults().keep_name = "lint";
+    Command command = world.defaults();
+    command.argv = {"true"};
+    for (const char* kept : {"out", "out/made", "inner/made"}) {
+      command.keep = {rel(kept)};
+      const auto refused = world.try_run(command);
+      ASSERT_FALSE(refused.has_value()) << kept;
+      EXPECT_EQ(refused.error().reason, "sandbox.keep_link");
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(outside));
+    // A link that is only proposed is one as well.
+    ASSERT_TRUE(world.overlay().make_symlink(rel("dir/proposed"), outside).has_value());
+    command.keep = {rel("dir/proposed/made")};
+    EXPECT_FALSE(world.try_run(command).has_value());
+    EXPECT_TRUE(std::filesystem::is_empty(outside));
+    command.keep = {rel("dir/sub/made")};
+    EXPECT_TRUE(world.try_run(command).has_value());
+    std::filesystem::remove_all(outside);
   });
 }
 

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/glob.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+
+namespace galley {
+
+/// What the .gitignore files of a tree ignore, by git's rules (gitignore(5)): of the files that
+/// match, the one nearest to the path decides, and in it the last pattern; nothing below an ignored
+/// directory can be taken back.
+///
+/// Every pattern is matched in time linear in the path (base/glob.h); one longer than
+/// Glob::kMaxPatternBytes, or that git would never match, is passed over.
+///
+/// Threads: confined to one thread.
+class IgnoreRules {
+ public:
+  /// The text of a directory's .gitignore; empty when it has none.
+  using Reader = std::function<std::string(const RelPath& directory)>;
+  /// Asked now and then during a match.
+  using ShouldStop = std::function<bool()>;
+  /// No more is read of one file.
+  static constexpr size_t kMaxFileBytes = size_t{1} << 20U;
+  /// Rules that are kept of all files together; more are read again when they are needed.
+  static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;
+
+  explicit IgnoreRules(Reader read) : read_(std::move(read)) {}
+
+  /// Rules for the whole tree that every .gitignore outranks: each call's are outranked by those of
+  /// the calls before it.
+  void add_outer(std::string_view text);
+
+  /// Whether git would ignore the path if it were not tracked.
+  /// Errors: kTimeout `ignore.stopped`.
+  Result<bool> is_ignored(const RelPath& path, bool is_directory, const ShouldStop& should_stop);
+
+ private:
+  Result<bool> matches(std::string_view path, bool is_directory, const ShouldStop& should_stop);
+  const GlobList& rules_of(std::string_view directory);
+
+  Reader read_;
+  std::vector<GlobList> outer_;
+  std::unordered_map<std::string, GlobList> rules_;    ///< by directory
+  std::unordered_map<std::string, bool> directories_;  ///< whether each is ignored
+  size_t kept_bytes_ = 0;
+};
+
+}  // namespace galley

@@ -1,0 +1,216 @@
+#include "engine/commit/journal_rules.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "engine/commit/history_reader.h"
+#include "engine/policy/links.h"
+#include "staging/fs/owner.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+namespace {
+
+/// Set by the kernel or a privileged program: whoever may set one may trust a file more than it is.
+bool is_privileged(const ExtendedAttribute& attribute) {
+  return attribute.name.starts_with("security.") || attribute.name.starts_with("trusted.");
+}
+
+bool has_attribute(const JournalSide& side, const ExtendedAttribute& wanted) {
+  return std::find(side.attributes.begin(), side.attributes.end(), wanted) != side.attributes.end();
+}
+
+class RuleCheck {
+ public:
+  RuleCheck(const Directory& workspace, const StateDirectory& state, const Journal& journal,
+            JournalTrust trust)
+      : workspace_(workspace), state_(state), journal_(journal), trust_(trust) {}
+
+  Result<std::string> run() {
+    // Back to what the journal saw: its own word for that is as good as any.
+    if (journal_.is_aborted && trust_ == JournalTrust::kOwn) return std::string();
+    for (const auto& op : journal_.ops) {
+      if (target(op).node.kind == FileKind::kAbsent) continue;
+      GALLEY_ASSIGN(std::string broken, check_gifts(op));
+      if (!broken.empty()) return broken;
+    }
+    return check_links();
+  }
+
+ private:
+  using Predicate = std::function<bool(const JournalSide&)>;
+
+  [[nodiscard]] const JournalSide& target(const JournalOp& op) const {
+    return journal_.is_aborted ? op.before : op.after;
+  }
+  /// Owner, group and attributes that the path would get.
+  Result<std::string> check_gifts(const JournalOp& op);
+  Result<std::vector<JournalSide>> sources_of(const JournalOp& op) const;
+  Result<JournalSide> side_on_disk(const RelPath& path) const;
+  /// Whether an earlier transaction saw this path so: an undo gives back what a deletion took.
+  Result<bool> was_so_once(const RelPath& path, const Predicate& matches) const;
+  Result<bool> is_group_of_parents(const RelPath& path, uint32_t gid) const;
+  Result<std::string> check_links() const;
+
+  const Directory& workspace_;
+  const StateDirectory& state_;
+  const Journal& journal_;
+  JournalTrust trust_;
+};
+
+Result<JournalSide> RuleCheck::side_on_disk(const RelPath& path) const {
+  JournalSide side;
+  const auto stat = workspace_.stat(path);
+  // Behind a link: recovery leaves it alone, so nothing there is a source.
+  if (!stat && stat.error().kind == ErrorKind::kRefused) return side;
+  if (!stat) return stat.error();
+  side.node.kind = stat->kind;
+  side.uid = stat->uid;
+  side.gid = stat->gid;
+  if (stat->kind == FileKind::kAbsent) return side;
+  GALLEY_ASSIGN(side.attributes, workspace_.attributes(path));
+  return side;
+}
+
+Result<std::vector<JournalSide>> RuleCheck::sources_of(const JournalOp& op) const {
+  std::vector<JournalSide> sources;
+  const auto add = [&](const RelPath& path) -> Result<void> {
+    JournalSide side;
+    if (trust_ == JournalTrust::kForeign) {
+      GALLEY_ASSIGN(side, side_on_disk(path));
+    } else {
+      const auto at = std::lower_bound(
+          journal_.ops.begin(), journal_.ops.end(), path,
+          [](const JournalOp& one, const RelPath& wanted) { return one.path < wanted; });
+      if (at != journal_.ops.end() && at->path == path) side = at->before;
+    }
+    if (side.node.kind != FileKind::kAbsent) sources.push_back(std::move(side));
+    return {};
+  };
+  GALLEY_TRY(add(op.path));
+  if (op.renamed_from) GALLEY_TRY(add(*op.renamed_from));
+  if (op.copied_from) GALLEY_TRY(add(*op.copied_from));
+  return sources;
+}
+
+Result<bool> RuleCheck::was_so_once(const RelPath& path, const Predicate& matches) const {
+  if (trust_ == JournalTrust::kForeign) return false;
+  GALLEY_ASSIGN(const auto ids, committed_ids(state_));
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    if (*id >= journal_.id) continue;
+    const auto earlier = load_committed(state_, *id, ImageUse::kSkip);
+    if (!earlier) continue;  // damaged, which doctor tells of
+    for (const auto& op : earlier->journal.ops) {
+      if (op.path == path && op.before.node.kind != FileKind::kAbsent && matches(op.before)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// A new file takes the group of a set-group-id directory.
+Result<bool> RuleCheck::is_group_of_parents(const RelPath& path, uint32_t gid) const {
+  GALLEY_ASSIGN(const FileStat own, state_.root().stat(RelPath::root()));
+  if (own.gid == gid) return true;
+  for (RelPath parent = path;;) {
+    parent = parent.parent();
+    const auto stat = workspace_.stat(parent);
+    if (stat && stat->kind == FileKind::kDirectory && stat->gid == gid) return true;
+    if (parent.is_root()) return false;
+  }
+}
+
+Result<std::string> RuleCheck::check_gifts(const JournalOp& op) {
+  const JournalSide& side = target(op);
+  GALLEY_ASSIGN(const auto sources, sources_of(op));
+  const auto is_known = [&](const Predicate& matches) -> Result<bool> {
+    if (std::any_of(sources.begin(), sources.end(), matches)) return true;
+    return was_so_once(op.path, matches);
+  };
+  // Nobody else can give anything away.
+  if (is_root_user() && !is_own_user(side.uid)) {
+    GALLEY_ASSIGN(const bool has,
+                  is_known([&](const JournalSide& one) { return one.uid == side.uid; }));
+    if (!has) {
+      return "it gives '" + op.path.str() + "' to the user " + std::to_string(side.uid) +
+             ", who did not own it";
+    }
+  }
+  if (is_root_user() && trust_ == JournalTrust::kForeign) {
+    GALLEY_ASSIGN(const bool is_inherited, is_group_of_parents(op.path, side.gid));
+    const bool has =
+        is_inherited || std::any_of(sources.begin(), sources.end(),
+                                    [&](const auto& one) { return one.gid == side.gid; });
+    if (!has) {
+      return "it gives '" + op.path.str() + "' to the group " + std::to_string(side.gid) +
+             ", which did not own it";
+    }
+  }
+  for (const auto& attribute : side.attributes) {
+    if (!is_privileged(attribute)) continue;
+    GALLEY_ASSIGN(const bool has,
+                  is_known([&](const JournalSide& one) { return has_attribute(one, attribute); }));
+    if (!has) {
+      return "it gives '" + op.path.str() + "' the attribute " + attribute.name +
+             ", which it did not have";
+    }
+  }
+  return std::string();
+}
+
+Result<std::string> RuleCheck::check_links() const {
+  ChangeSet changes = journal_.changes();
+  const auto store = make_memory_store();
+  std::vector<const Change*> links;
+  for (auto& change : changes) {
+    if (journal_.is_aborted) std::swap(change.before, change.after);
+    if (change.after.kind != FileKind::kSymlink) continue;
+    const auto image = journal_.images.find(change.after.content);
+    if (image == journal_.images.end()) {
+      return "it has no target for the symbolic link '" + change.path.str() + "'";
+    }
+    GALLEY_TRY(store->keep(change.after.content, image->second));
+    links.push_back(&change);
+  }
+  if (links.empty()) return std::string();
+  const Proposal proposal = Proposal::from(changes, store);
+  const ProposedTree tree(proposal, workspace_);
+  for (const Change* link : links) {
+    const std::string& goal = *journal_.images.at(link->after.content);
+    const auto there = workspace_.read_link(link->path);
+    if (there && *there == goal) continue;
+    GALLEY_ASSIGN(const LinkEnd end, follow_link(tree, link->path, goal));
+    if (end != LinkEnd::kOutside && end != LinkEnd::kProtected) continue;
+    return "it makes '" + link->path.str() + "' a symbolic link that leads " +
+           (end == LinkEnd::kOutside ? "outside the workspace" : "into a protected directory") +
+           " (to " + goal + ")";
+  }
+  return std::string();
+}
+
+}  // namespace
+
+Result<std::string> broken_rule(const Directory& workspace, const StateDirectory& state,
+                                const Journal& journal, JournalTrust trust) {
+  return RuleCheck(workspace, state, journal, trust).run();
+}
+
+Result<void> hold_to_rules(const Directory& workspace, const StateDirectory& state,
+                           const std::vector<JournalVerdict>& journals, JournalTrust trust) {
+  for (const auto& verdict : journals) {
+    const TxId id = verdict.journal.id;
+    GALLEY_ASSIGN(const std::string broken, broken_rule(workspace, state, verdict.journal, trust));
+    if (broken.empty()) continue;
+    return fail(ErrorKind::kRefused, "journal.forbidden",
+                "the journal of transaction " + id.hex() +
+                    " says what no commit may do: " + broken + "; nothing was touched, " +
+                    (trust == JournalTrust::kOwn ? "`galley doctor --repair` sets it aside"
+                                                 : "move '.galley' away"),
+                ".galley/j/" + journal_name(id).str());
+  }
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,157 @@
+#include "engine/pipeline/adoption.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engine/commit/journal_rules.h"
+#include "engine/commit/recovery.h"
+#include "engine/commit/stage.h"
+#include "engine/commit/state_directory.h"
+#include "engine/history/retention.h"
+#include "staging/fs/owner.h"
+#include "staging/git/git_repository.h"
+
+namespace galley {
+namespace {
+
+/// What is cheap to make again, and would let a stranger's yes or a stranger's bytes count.
+constexpr const char* kNotTakenOver[] = {"approvals", "cache", "keep", "index.db"};
+
+RelPath state_name() { return *RelPath::parse(StateDirectory::kName); }
+
+std::string describe_side(const JournalSide& side) {
+  std::string text;
+  switch (side.node.kind) {
+    case FileKind::kRegular:
+      text = fmt::format("a file of {} bytes, mode {:04o}", side.node.size, side.node.mode);
+      break;
+    case FileKind::kDirectory:
+      text = fmt::format("a directory, mode {:04o}", side.node.mode);
+      break;
+    case FileKind::kSymlink:
+      text = "a symbolic link";
+      break;
+    default:
+      return "nothing";
+  }
+  if (!is_own_user(side.uid)) text += fmt::format(", of user {}", side.uid);
+  for (const auto& attribute : side.attributes) text += ", attribute " + attribute.name;
+  return text;
+}
+
+/// What every path that a journal names has to hold in the end: the last journal counts.
+using Goals = std::map<std::string, std::string>;
+
+void add_goals(const Journal& journal, Goals& goals) {
+  for (const JournalOp& op : journal.ops) {
+    const JournalSide& side = journal.is_aborted ? op.before : op.after;
+    std::string& goal = goals[op.path.str()];
+    goal = describe_side(side);
+    const auto target = journal.images.find(side.node.content);
+    if (side.node.kind == FileKind::kSymlink && target != journal.images.end()) {
+      goal += " to " + *target->second;
+    }
+  }
+}
+
+Result<Goals> read_goals(const Workspace& workspace, const StateDirectory& state) {
+  Goals goals;
+  GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
+  for (const TxId id : ids) {
+    std::vector<JournalVerdict> one(1);
+    GALLEY_ASSIGN(one[0], read_journal(state, state.journals(), id));
+    if (one[0].state != JournalState::kCommitted) continue;
+    GALLEY_TRY(hold_to_rules(workspace.root(), state, one, JournalTrust::kForeign));
+    add_goals(one[0].journal, goals);
+  }
+  return goals;
+}
+
+Result<void> list_recovery(const Workspace& workspace, const StateDirectory& state,
+                           std::vector<std::string>& effects) {
+  GALLEY_ASSIGN(const Goals goals, read_goals(workspace, state));
+  RecoveryOptions options;
+  options.dry_run = true;
+  options.boot_id = current_boot_id();
+  GALLEY_ASSIGN(const RecoveryReport report,
+                recover_if_needed(workspace.root(), state, workspace.clock(), options));
+  for (const RecoveryAction& action : report.actions) {
+    const auto goal = goals.find(action.path);
+    const bool is_put = action.kind == RecoveryAction::Kind::kPut ||
+                        action.kind == RecoveryAction::Kind::kMakeDirectory;
+    if (action.path.empty()) {
+      effects.push_back(fmt::format("transaction {}: {}", action.transaction.hex(), action.text));
+    } else if (is_put && goal != goals.end()) {
+      effects.push_back(fmt::format("{}: {} ({})", action.path, action.text, goal->second));
+    } else {
+      effects.push_back(fmt::format("{}: {}", action.path, action.text));
+    }
+  }
+  return {};
+}
+
+Result<void> list_contents(const StateDirectory& state, std::vector<std::string>& effects) {
+  GALLEY_ASSIGN(const DiskUse use, disk_use(state));
+  effects.push_back(
+      fmt::format("{} transactions become the history, which can be undone", use.transactions));
+  GALLEY_ASSIGN(const auto stages, list_stages(state));
+  for (const StageInfo& stage : stages) {
+    effects.push_back("open transaction " + stage.id + ": can be committed from then on");
+  }
+  for (const char* name : kNotTakenOver) {
+    GALLEY_ASSIGN(const FileStat stat, state.root().stat(*RelPath::parse(name)));
+    if (stat.kind == FileKind::kAbsent) continue;
+    effects.push_back(fmt::format(".galley/{}: removed, it is not taken over", name));
+  }
+  return {};
+}
+
+Result<void> check_not_tracked(const Workspace& workspace, std::vector<std::string>& effects) {
+  const auto tracked = is_state_tracked(workspace);
+  if (!tracked) {
+    effects.push_back("whether git tracks '.galley' could not be found out: " +
+                      tracked.error().message);
+    return {};
+  }
+  if (!*tracked) return {};
+  return fail(ErrorKind::kRefused, "state.not_adoptable",
+              "'.galley' cannot be taken over: git tracks files in it, so that every checkout "
+              "could change it; end that with: git rm -r --cached .galley",
+              ".galley");
+}
+
+}  // namespace
+
+Result<bool> is_state_tracked(const Workspace& workspace) {
+  GALLEY_ASSIGN(const auto repository, GitRepository::discover(workspace.root_path()));
+  if (!repository) return false;
+  return repository->tracks_below(state_name());
+}
+
+Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
+  GALLEY_ASSIGN(const StateDirectory state, StateDirectory::open_foreign(workspace.root()));
+  AdoptionPlan plan;
+  if (workspace.state_doubt() != nullptr) plan.doubt = workspace.state_doubt()->message;
+  GALLEY_TRY(check_not_tracked(workspace, plan.effects));
+  GALLEY_TRY(list_recovery(workspace, state, plan.effects));
+  GALLEY_TRY(list_contents(state, plan.effects));
+  return plan;
+}
+
+Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown) {
+  GALLEY_ASSIGN(const AdoptionPlan now, plan_adoption(workspace));
+  if (now != shown) {
+    return fail(ErrorKind::kConflict, "state.changed",
+                "'.galley' or the tree changed since it was shown; look again", ".galley");
+  }
+  GALLEY_ASSIGN(StateDirectory state, StateDirectory::open_foreign(workspace.root()));
+  for (const char* name : kNotTakenOver) {
+    GALLEY_TRY(remove_tree(state.root(), *RelPath::parse(name)));
+  }
+  GALLEY_TRY(state.adopt(workspace.root()));
+  return workspace.take_up_state();
+}
+
+}  // namespace galley

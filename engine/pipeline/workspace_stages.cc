@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "engine/commit/stage.h"
+#include "engine/pipeline/stored_stage.h"
+#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
+#include "staging/fs/owner.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxListed = 20;
+
+/// One line for a list in a message; what others wrote is kept from making lines of its own.
+std::string listed(const StageStatus& stage) {
+  std::string text = stage.id;
+  text += stage.agent.empty() ? " (no agent)" : " by " + stage.agent;
+  if (!stage.message.empty()) text += ": " + stage.message;
+  for (char& c : text) {
+    if (static_cast<uint8_t>(c) < ' ') c = ' ';
+  }
+  constexpr size_t kMaxLine = 120;
+  if (text.size() > kMaxLine) text.resize(kMaxLine);
+  return text;
+}
+
+tl::unexpected<Error> which(std::string message, const std::vector<StageStatus>& open) {
+  message += "; name one with --tx ID or GALLEY_TX=ID:";
+  for (size_t i = 0; i < open.size() && i < kMaxListed; ++i) message += "\n  " + listed(open[i]);
+  if (open.size() > kMaxListed) {
+    message += "\n  and " + std::to_string(open.size() - kMaxListed) + " more";
+  }
+  return fail(ErrorKind::kUsage, "stage.which", message);
+}
+
+/// The one that `agent` means by naming none.
+Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::string& agent) {
+  std::vector<StageStatus> own;
+  std::copy_if(open.begin(), open.end(), std::back_inserter(own),
+               [&](const StageStatus& stage) { return stage.is_own(agent); });
+  if (own.size() == 1) return own.front().id;
+  if (!own.empty()) {
+    return which("you have " + std::to_string(own.size()) + " open transactions", own);
+  }
+  if (!open.empty()) return which("none of the open transactions is yours", open);
+  return fail(ErrorKind::kNotFound, "stage.not_found",
+              "no transaction is open here; begin one with: galley begin");
+}
+
+}  // namespace
+
+Result<Transaction> Workspace::resume(const std::string& id, const std::string& agent) {
+  std::string wanted = id;
+  if (wanted.empty()) {
+    GALLEY_ASSIGN(const auto open, stages());
+    GALLEY_ASSIGN(wanted, own_stage(open, agent));
+  }
+  if (!state_->state_directory) {
+    return fail(ErrorKind::kNotFound, "stage.not_found",
+                "no transaction is open here; begin one with: galley begin");
+  }
+  const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
+  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
+  return Transaction::of_stage(*state_, std::move(stage), agent);
+}
+
+Result<std::vector<StageStatus>> Workspace::stages() const {
+  std::vector<StageStatus> found;
+  if (!state_->state_directory) return found;
+  GALLEY_ASSIGN(const auto infos, list_stages(*state_->state_directory));
+  for (const StageInfo& info : infos) {
+    // Who began it can be read beside a process that has it open; what is staged cannot.
+    const auto about = StoredStage::look_at(*state_->state_directory, info.id);
+    if (!about) continue;  // committed meanwhile, or cut short: gc clears it
+    StageStatus status;
+    status.id = info.id;
+    status.agent = about->agent;
+    status.message = about->message;
+    status.begun_ns = about->begun_ns;
+    status.is_of_this_user = about->uid == effective_user();
+    const std::chrono::milliseconds at_once(0);
+    const auto stage = StoredStage::open(*state_->state_directory, info.id, at_once);
+    status.is_held = !stage && stage.error().reason == "stage.busy";
+    if (!stage && !status.is_held) continue;
+    if (stage) {
+      const auto entries = stage->load();
+      if (!entries) continue;
+      for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
+    }
+    found.push_back(std::move(status));
+  }
+  std::sort(found.begin(), found.end(), [](const StageStatus& a, const StageStatus& b) {
+    return std::tie(a.begun_ns, a.id) < std::tie(b.begun_ns, b.id);
+  });
+  return found;
+}
+
+}  // namespace galley

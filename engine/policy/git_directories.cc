@@ -1,0 +1,311 @@
+#include "engine/policy/git_directories.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "staging/fs/host_file.h"
+
+namespace galley {
+namespace {
+
+constexpr uint64_t kMaxGitFileBytes = uint64_t{1} << 20U;  // git's own limit for a `.git` file
+constexpr uint64_t kMaxCommonDirBytes = uint64_t{64} << 10U;
+constexpr uint64_t kMaxModulesBytes = uint64_t{1} << 20U;
+constexpr size_t kMaxSubmodules = 1000;
+constexpr int kMaxLinksFollowed = 40;  // the kernel's MAXSYMLINKS
+constexpr size_t kMaxWalkSteps = 4096;
+
+/// What makes a directory a repository (git's is_git_directory).
+enum Mark : uint8_t { kHead = 1, kObjects = 2, kRefs = 4, kCommonDir = 8 };
+constexpr std::pair<std::string_view, Mark> kMarks[] = {
+    {"HEAD", kHead}, {"objects", kObjects}, {"refs", kRefs}, {"commondir", kCommonDir}};
+
+uint8_t mark_of(std::string_view name) {
+  if (name.size() < 4) return 0;
+  const std::string folded = folded_name(name);
+  for (const auto& [mark_name, mark] : kMarks) {
+    if (folded == folded_name(mark_name)) return mark;
+  }
+  return 0;
+}
+
+std::string folded_path(const RelPath& path) {
+  std::string folded;
+  for (const auto part : path.components()) {
+    folded += (folded.empty() ? "" : "/") + folded_name(part);
+  }
+  return folded;
+}
+
+RelPath named(std::string_view name) { return RelPath::parse(name).value(); }
+
+void trim_line_ends(std::string& text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+}
+
+/// What is not there, or cannot be reached without following a link, is nothing to git either.
+bool is_nothing(const Error& error) {
+  return error.kind == ErrorKind::kNotFound || error.kind == ErrorKind::kRefused;
+}
+
+}  // namespace
+
+/// Follows one text to where it leads, a component at a time as the kernel does, in the tree as it
+/// is or as it would be.
+class GitSearch {
+ public:
+  GitSearch(const ProposedTree& tree, GitDirectories& found) : tree_(tree), found_(found) {}
+
+  Result<void> run() {
+    GALLEY_TRY(look_at(RelPath::root()));
+    GALLEY_TRY(look_at_submodules());
+    for (const Change& change : tree_.proposal().changes()) {
+      if (!change.path.is_protected()) GALLEY_TRY(look_above(change));
+    }
+    for (const auto& [directory, marks] : marks_) {
+      GALLEY_ASSIGN(const bool is_like_one, looks_like_one(directory, marks));
+      if (is_like_one) found_.lookalikes_.push_back(directory);
+    }
+    return {};
+  }
+
+ private:
+  enum class View : uint8_t { kNow, kProposed };
+  static constexpr View kViews[] = {View::kNow, View::kProposed};
+
+  Result<void> look_above(const Change& change) {
+    const bool is_there = change.after.kind != FileKind::kAbsent;
+    for (RelPath child = change.path; !child.is_root();) {
+      RelPath parent = child.parent();
+      const auto [at, is_new] = marks_.emplace(parent, uint8_t{0});
+      if (is_there) at->second |= mark_of(child.name());
+      if (!is_new) return {};
+      if (!parent.is_root()) GALLEY_TRY(look_at(parent));
+      child = std::move(parent);
+    }
+    return {};
+  }
+
+  Result<void> look_at_submodules() {
+    auto text = read_file(tree_.workspace(), named(".gitmodules"), kMaxModulesBytes);
+    if (!text && is_nothing(text.error())) return {};
+    if (!text) return fail(text.error());
+    size_t count = 0;
+    for (size_t start = 0; start < text->size() && count < kMaxSubmodules;) {
+      const size_t end = std::min(text->find('\n', start), text->size());
+      std::string_view line = std::string_view(*text).substr(start, end - start);
+      start = end + 1;
+      const size_t equals = line.find('=');
+      if (equals == line.npos) continue;
+      constexpr std::string_view kAround = " \t\r\"";
+      const auto trimmed = [kAround](std::string_view part) {
+        const size_t first = part.find_first_not_of(kAround);
+        if (first == part.npos) return std::string_view();
+        return part.substr(first, part.find_last_not_of(kAround) - first + 1);
+      };
+      if (trimmed(line.substr(0, equals)) != "path") continue;
+      ++count;
+      const auto path = RelPath::parse(trimmed(line.substr(equals + 1)));
+      if (path) GALLEY_TRY(look_at(*path));
+    }
+    return {};
+  }
+
+  /// Follows the `.git` of a directory, if it has one.
+  Result<void> look_at(const RelPath& directory) {
+    const auto dot_git = directory.join(named(".git"));
+    if (!dot_git) return {};
+    GALLEY_ASSIGN(const FileKind kind, kind_of(*dot_git, View::kNow));
+    if (kind == FileKind::kDirectory) return follow_common(*dot_git);
+    if (kind == FileKind::kRegular) return follow_file(*dot_git, directory);
+    if (kind != FileKind::kSymlink) return {};
+    GALLEY_ASSIGN(const std::string target, tree_.workspace().read_link(*dot_git));
+    for (const View view : kViews) {
+      GALLEY_ASSIGN(const auto end, walk(directory, target, view));
+      if (!end) continue;
+      note(*end);
+      GALLEY_ASSIGN(const FileKind end_kind, kind_of(*end, View::kNow));
+      if (end_kind == FileKind::kRegular) GALLEY_TRY(follow_file(*end, directory));
+      if (end_kind == FileKind::kDirectory) GALLEY_TRY(follow_common(*end));
+    }
+    return {};
+  }
+
+  /// A file that says `gitdir: PATH`, seen from `directory`.
+  Result<void> follow_file(const RelPath& file, const RelPath& directory) {
+    constexpr std::string_view kPrefix = "gitdir: ";
+    auto text = read_file(tree_.workspace(), file, kMaxGitFileBytes);
+    if (!text && (is_nothing(text.error()) || text.error().kind == ErrorKind::kQuota)) return {};
+    if (!text) return fail(text.error());
+    trim_line_ends(*text);
+    if (!text->starts_with(kPrefix) || text->size() == kPrefix.size()) return {};
+    for (const View view : kViews) {
+      GALLEY_ASSIGN(const auto end, walk(directory, text->substr(kPrefix.size()), view));
+      if (!end) continue;
+      note(*end);
+      GALLEY_TRY(follow_common(*end));
+    }
+    return {};
+  }
+
+  Result<void> follow_common(const RelPath& git_directory) {
+    const auto file = git_directory.join(named("commondir"));
+    if (!file) return {};
+    GALLEY_ASSIGN(const FileKind kind, kind_of(*file, View::kNow));
+    if (kind != FileKind::kRegular) return {};
+    GALLEY_ASSIGN(std::string text, read_file(tree_.workspace(), *file, kMaxCommonDirBytes));
+    trim_line_ends(text);
+    for (const View view : kViews) {
+      GALLEY_ASSIGN(const auto end, walk(git_directory, text, view));
+      if (end) note(*end);
+    }
+    return {};
+  }
+
+  void note(const RelPath& path) {
+    if (!path.is_protected()) found_.directories_.insert(folded_path(path));
+  }
+
+  // --- walking ------------------------------------------------------------------------------
+
+  /// Where `text` leads from `start`; nothing when that is outside the workspace.
+  Result<std::optional<RelPath>> walk(const RelPath& start, const std::string& text, View view) {
+    std::vector<std::string> here;
+    for (const auto part : start.components()) here.emplace_back(part);
+    std::deque<std::string> todo;
+    if (!enter(text, here, todo)) return std::nullopt;
+    int links = 0;
+    for (size_t steps = 0; !todo.empty(); ++steps) {
+      if (steps > kMaxWalkSteps || links > kMaxLinksFollowed) return std::nullopt;
+      const std::string part = std::move(todo.front());
+      todo.pop_front();
+      if (part.empty() || part == ".") continue;
+      if (part == ".." && here.empty()) {
+        const std::string& root = tree_.root_path();
+        const std::string above = root.substr(0, root.rfind('/')) + "/" + joined(todo);
+        todo.clear();
+        if (root.empty() || !enter(above, here, todo)) return std::nullopt;
+        continue;
+      }
+      if (part == "..") {
+        here.pop_back();
+        continue;
+      }
+      here.push_back(part);
+      const auto path = RelPath::parse(joined(here));
+      if (!path) return std::nullopt;
+      GALLEY_ASSIGN(const FileKind kind, kind_of(*path, view));
+      if (kind != FileKind::kSymlink) continue;
+      ++links;
+      found_.links_.insert(*path);
+      GALLEY_ASSIGN(const std::string target, link_at(*path, view));
+      here.pop_back();
+      if (!enter(target, here, todo)) return std::nullopt;
+    }
+    if (here.empty()) return std::optional(RelPath::root());
+    GALLEY_ASSIGN(const RelPath end, RelPath::parse(joined(here)));
+    return std::optional(end);
+  }
+
+  /// Puts the components of `text` before what is still to be walked; an absolute one begins at the
+  /// root anew. False when it leads outside the workspace.
+  bool enter(const std::string& text, std::vector<std::string>& here,
+             std::deque<std::string>& todo) const {
+    std::string_view rest = text;
+    std::string real;
+    if (text.starts_with('/')) {
+      const std::string& root = tree_.root_path();
+      if (root.empty()) return false;
+      const auto below = [&root](std::string_view path) {
+        return path == root || (path.starts_with(root) && path[root.size()] == '/');
+      };
+      if (!below(rest)) {
+        const auto resolved = absolute_path(text);
+        if (!resolved || !below(*resolved)) return false;
+        real = *resolved;
+        rest = real;
+      }
+      rest.remove_prefix(root.size());
+      here.clear();
+    }
+    std::vector<std::string> parts;
+    for (size_t begin = 0; begin <= rest.size();) {
+      const size_t end = std::min(rest.find('/', begin), rest.size());
+      parts.emplace_back(rest.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    todo.insert(todo.begin(), parts.begin(), parts.end());
+    return true;
+  }
+
+  template <class Parts>
+  static std::string joined(const Parts& parts) {
+    std::string text;
+    for (const auto& part : parts) text += (text.empty() ? "" : "/") + part;
+    return text;
+  }
+
+  Result<FileKind> kind_of(const RelPath& path, View view) const {
+    if (path.is_root()) return FileKind::kDirectory;
+    if (view == View::kProposed && !path.is_protected()) {
+      const auto node = tree_.node(path);
+      if (!node && !is_nothing(node.error())) return fail(node.error());
+      return node ? node->kind : FileKind::kAbsent;
+    }
+    const auto stat = tree_.workspace().stat(path);
+    if (!stat && !is_nothing(stat.error())) return fail(stat.error());
+    return stat ? stat->kind : FileKind::kAbsent;
+  }
+
+  Result<std::string> link_at(const RelPath& path, View view) const {
+    if (view == View::kProposed && !path.is_protected()) return tree_.read_link(path);
+    return tree_.workspace().read_link(path);
+  }
+
+  // --- lookalikes ---------------------------------------------------------------------------
+
+  Result<bool> looks_like_one(const RelPath& directory, uint8_t marks) const {
+    for (const auto& [name, mark] : kMarks) {
+      if ((marks & mark) != 0) continue;
+      const auto path = directory.join(named(name));
+      if (!path) return false;
+      GALLEY_ASSIGN(const FileKind kind, kind_of(*path, View::kProposed));
+      if (kind != FileKind::kAbsent) marks |= mark;
+      if (mark == kHead && (marks & kHead) == 0) return false;
+    }
+    constexpr uint8_t kStore = kObjects | kRefs;
+    return (marks & kStore) == kStore || (marks & kCommonDir) != 0;
+  }
+
+  const ProposedTree& tree_;
+  GitDirectories& found_;
+  std::map<RelPath, uint8_t> marks_;  ///< of every directory above a changed path
+};
+
+Result<GitDirectories> GitDirectories::of(const ProposedTree& tree) {
+  GitDirectories found;
+  GALLEY_TRY(GitSearch(tree, found).run());
+  return found;
+}
+
+std::string GitDirectories::what_protects(const Change& change) const {
+  const bool is_link =
+      change.before.kind == FileKind::kSymlink || change.after.kind == FileKind::kSymlink;
+  if (is_link && links_.contains(change.path)) return "git finds its directory through this link";
+  if (directories_.empty()) return {};
+  const std::string folded = folded_path(change.path);
+  for (const std::string& directory : directories_) {
+    const bool is_in = directory.empty() || folded == directory ||
+                       (folded.starts_with(directory) && folded[directory.size()] == '/');
+    if (!is_in) continue;
+    return directory.empty() ? "the workspace's root is a git directory"
+                             : "it belongs to the git directory " + directory;
+  }
+  return {};
+}
+
+}  // namespace galley

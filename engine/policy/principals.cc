@@ -1,0 +1,80 @@
+#include "engine/policy/principals.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/nearest_name.h"
+#include "engine/policy/config.h"
+
+namespace galley {
+namespace {
+
+bool name_matches(std::string_view pattern, std::string_view text) {
+  size_t p = 0;
+  size_t t = 0;
+  size_t star = pattern.npos;
+  size_t star_text = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_text = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != pattern.npos) {
+      p = star + 1;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+/// Every list of agents in galley.toml that has names in it.
+std::vector<const std::vector<std::string>*> agent_lists(const Config& config) {
+  std::vector<const std::vector<std::string>*> lists;
+  const auto take = [&lists](const std::vector<std::string>& names) {
+    if (!names.empty()) lists.push_back(&names);
+  };
+  for (const PathRule& rule : config.policy.rules) take(rule.agents);
+  for (const ValidatorConfig& validator : config.validators) take(validator.agents);
+  return lists;
+}
+
+}  // namespace
+
+void Principals::add(std::string_view name) {
+  if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.emplace_back(name);
+}
+
+bool names_agent(const std::vector<std::string>& patterns, std::string_view agent) {
+  if (patterns.empty()) return true;
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return name_matches(pattern, agent); });
+}
+
+bool names_one_of(const std::vector<std::string>& patterns, const Principals& who) {
+  return std::any_of(who.names().begin(), who.names().end(),
+                     [&](const std::string& name) { return names_agent(patterns, name); });
+}
+
+std::string unknown_agent(const Config& config, std::string_view agent) {
+  const auto lists = agent_lists(config);
+  if (agent.empty() || (config.agents.empty() && lists.empty())) return {};
+  if (config.agents.contains(std::string(agent)) || config.agents.contains("*")) return {};
+  std::set<std::string> known;
+  for (const auto& [name, profile] : config.agents) known.insert(name);
+  for (const auto* list : lists) {
+    if (names_agent(*list, agent)) return {};
+    known.insert(list->begin(), list->end());
+  }
+  const std::string file = config.file.empty() ? std::string(kConfigFileName) : config.file;
+  return fmt::format("{} knows no agent '{}'{}", file, agent,
+                     did_you_mean(agent, {known.begin(), known.end()}));
+}
+
+}  // namespace galley

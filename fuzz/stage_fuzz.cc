@@ -1,0 +1,68 @@
+// Any bytes as a stage folder: its `pool` up to the first NUL, its `overlay` behind that. Reading
+// is bounded, what can be read is written as it was, and removing the stage touches nothing else.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/content_id.h"
+#include "engine/commit/stage.h"
+#include "staging/fs/memory_directory.h"
+#include "staging/overlay/overlay_file.h"
+
+namespace {
+
+using galley::RelPath;
+
+constexpr const char* kId = "0123456789ab";
+
+void put(const galley::Directory& directory, const std::string& name, std::string_view content) {
+  const auto path = RelPath::parse(name);
+  GALLEY_CHECK(path && make_directories(directory, path->parent(), 0755));
+  const auto file = directory.open_file(*path, galley::OpenMode::kCreateNew, 0644);
+  GALLEY_CHECK(file && (*file)->write_at(0, content));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const size_t split = std::min(input.find('\0'), size);
+  const std::string_view overlay = split < size ? input.substr(split + 1) : std::string_view();
+
+  // The last line proves the others: without it nothing that was made up would be looked at.
+  const std::string sealed =
+      std::string(overlay) + "end " + galley::ContentId::of(overlay).hex() + "\n";
+  static_cast<void>(galley::decode_entries(overlay));
+  const auto entries = galley::decode_entries(sealed);
+  if (entries) {
+    const auto again = galley::decode_entries(galley::encode_entries(*entries));
+    GALLEY_CHECK(again && *again == *entries);
+  }
+
+  const auto workspace = galley::make_memory_directory();
+  put(*workspace, ".git/config", "canary");
+  put(*workspace, "contents/canary", "canary");
+  put(*workspace, ".galley/format", "galley 1 01020300-0000-0000-0000-000000000000\n");
+  put(*workspace, ".galley/contents/ba9876543210/x", "canary");
+  const std::string folder = std::string(".galley/stage/") + kId;
+  put(*workspace, folder + "/owner", "");
+  put(*workspace, folder + "/overlay", sealed);
+  put(*workspace, folder + "/pool", input.substr(0, split));
+  const auto state = galley::StateDirectory::open(*workspace);
+  GALLEY_CHECK(state && *state);
+  static_cast<void>(list_stages(**state));
+  static_cast<void>(unused_contents(**state));
+  auto stage = galley::Stage::adopt(**state, kId);
+  if (stage) {
+    static_cast<void>(stage->open_contents(**state));
+    static_cast<void>(galley::Stage::remove(**state, std::move(*stage)));
+  }
+  for (const char* name : {".git/config", "contents/canary"}) {
+    const auto canary = read_file(*workspace, *RelPath::parse(name), 100);
+    GALLEY_CHECK(canary && *canary == "canary");
+  }
+  return 0;
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Directories below a top one, by path, of which only a few are held open: for walks of trees that
+/// may be deeper than there are descriptors.
+///
+/// Ownership: borrows the top directory. Threads: confined to one thread.
+class OpenDirectories {
+ public:
+  static constexpr size_t kMaxOpen = 16;
+
+  explicit OpenDirectories(const Directory& top) : top_(&top) {}
+
+  /// Stays open as long as it is held; who descends lets go of it first.
+  Result<std::shared_ptr<const Directory>> at(const RelPath& path);
+  Result<std::vector<DirectoryEntry>> list(const RelPath& path);
+
+ private:
+  const Directory* top_;
+  std::map<RelPath, std::shared_ptr<const Directory>> open_;
+};
+
+}  // namespace galley

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+enum class UserState : uint8_t { kExisting, kMake };
+
+/// Where Galley remembers what no workspace may know or bring: `$XDG_STATE_HOME/galley`, by default
+/// `~/.local/state/galley`, mode 0700.
+/// Errors: kNotFound when it is not there and is not to be made, or no home is known; kIo.
+Result<std::unique_ptr<Directory>> open_user_state(UserState wanted);
+
+}  // namespace galley

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "staging/sandbox/helper/setup.h"
+
+namespace galley {
+
+/// By how many bytes a command's directories have grown where /proc/<pid>/io does not count what is
+/// written, because the file system is memory: tmpfs.
+///
+/// Ownership: owns descriptors of the directories. Threads: confined to one thread.
+class LayerGauge {
+ public:
+  /// Watches the tree below an open directory, from what it holds now on. Does nothing for one that
+  /// is not open or whose writes are counted.
+  void watch(Fd directory);
+
+  /// What the trees grew by, files without a name that `processes` hold open included (of all of
+  /// this /proc but pid 1 when it is null). Looks into the trees only if the file systems as a
+  /// whole grew by more than `suspect_bytes`, else returns 0. A tree that cannot be measured, being
+  /// too deep or shut, is taken to have grown by as much as its file system.
+  [[nodiscard]] uint64_t grown(uint64_t suspect_bytes, const std::set<pid_t>* processes);
+
+ private:
+  struct Tree {
+    Fd directory;
+    dev_t device = 0;
+    uint64_t first_bytes = 0;
+    uint64_t least_used = 0;  ///< of the file system: what others free is not given to the command
+    bool is_bounded = false;  ///< a tmpfs without a size does not say what is used
+  };
+  std::vector<Tree> trees_;
+};
+
+}  // namespace galley

@@ -1,0 +1,185 @@
+#include "engine/commit/state_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "engine/commit/blob_store.h"
+#include "engine/commit/state_format.h"
+#include "staging/fs/fault_directory.h"
+#include "staging/fs/memory_directory.h"
+#include "staging/fs/memory_tree.h"
+#include "staging/fs/model_directory.h"
+#include "support/commit_fixture.h"
+
+namespace galley {
+namespace {
+
+using Fate = PowerLossModel::Fate;
+
+void expect_not_believed(const Directory& workspace, const std::string& why) {
+  for (const auto& error : {StateDirectory::open(workspace).error(),
+                            StateDirectory::open_or_create(workspace).error()}) {
+    EXPECT_EQ(error.reason, "state.not_believed");
+    EXPECT_EQ(error.kind, ErrorKind::kRefused);
+    EXPECT_NE(error.message.find(why), std::string::npos) << error.message;
+  }
+}
+
+TEST(StateFormat, NamesItsFolderAndNothingElseIsTakenForIt) {
+  FileStat folder;
+  folder.inode = 12;
+  folder.birth_ns = 34;
+  StateFormat format{random_workspace_id()};
+  ASSERT_TRUE(bind_to_folder(format, folder));
+  const auto parsed = StateFormat::parse(format.text());
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->id, format.id);
+  EXPECT_TRUE(*was_made_here(*parsed, folder));
+  FileStat copy = folder;
+  copy.inode = 13;
+  EXPECT_FALSE(*was_made_here(*parsed, copy));
+  copy = folder;
+  copy.birth_ns = 35;
+  EXPECT_FALSE(*was_made_here(*parsed, copy));
+}
+
+TEST(StateFormat, ReadsTheFirstVersionAsOneThatNamesNoFolder) {
+  const std::string id = uuid_text(random_workspace_id());
+  const auto first = StateFormat::parse("galley 1 " + id + "\n");
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(*was_made_here(*first, FileStat{}));
+  for (const std::string& bad :
+       {"galley 2 " + id + "\n", "galley 2 " + id + " 0 5\n", "galley 2 " + id + " 1 2 3\n",
+        "galley 1 " + id + " 1 2\n", "galley 2 " + id + " 1 2", std::string("galley 1 \n"),
+        "galley 3 " + id + " 1 2\n", std::string()}) {
+    EXPECT_FALSE(StateFormat::parse(bad)) << bad;
+  }
+  EXPECT_TRUE(is_newer_format("galley 3 " + id + "\n"));
+  EXPECT_FALSE(is_newer_format("galley 2 " + id + "\n"));
+}
+
+TEST(StateDirectory, IsBelievedWhereItWasMade) {
+  const auto workspace = make_memory_directory();
+  EXPECT_FALSE(StateDirectory::open(*workspace)->has_value());
+  const auto made = StateDirectory::open_or_create(*workspace);
+  ASSERT_TRUE(made) << made.error().message;
+  const auto again = StateDirectory::open(*workspace);
+  ASSERT_TRUE(again && *again);
+  EXPECT_EQ((*again)->workspace_id(), made->workspace_id());
+  EXPECT_EQ(StateDirectory::open_foreign(*workspace).error().reason, "state.nothing_to_adopt");
+}
+
+TEST(StateDirectory, IsNotBelievedInAnotherFolder) {
+  const auto workspace = make_memory_directory();
+  ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
+  ASSERT_TRUE(workspace->rename(rel(".galley"), *workspace, rel("was"), RenameMode::kReplace));
+  ASSERT_TRUE(workspace->make_directory(rel(".galley"), 0700));
+  for (const char* name : {"j", "undo", "slot", "wait", "format", ".gitignore"}) {
+    ASSERT_TRUE(workspace->rename(rel(std::string("was/") + name), *workspace,
+                                  rel(std::string(".galley/") + name), RenameMode::kReplace));
+  }
+  expect_not_believed(*workspace, "not made here");
+  auto foreign = StateDirectory::open_foreign(*workspace);
+  ASSERT_TRUE(foreign) << foreign.error().message;
+  ASSERT_TRUE(foreign->adopt(*workspace));
+  const auto adopted = StateDirectory::open(*workspace);
+  ASSERT_TRUE(adopted && *adopted);
+  EXPECT_EQ((*adopted)->workspace_id(), foreign->workspace_id());
+}
+
+TEST(StateDirectory, IsNotBelievedWhenOthersMayEnterItOrOwnIt) {
+  const auto workspace = make_memory_directory();
+  ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
+  ASSERT_TRUE(workspace->set_mode(rel(".galley"), 0750));
+  expect_not_believed(*workspace, "0700");
+  ASSERT_TRUE(workspace->set_mode(rel(".galley"), 02700));
+  EXPECT_TRUE(StateDirectory::open(*workspace)->has_value());
+  ASSERT_TRUE(workspace->set_owner(rel(".galley"), 4711, 4711));
+  expect_not_believed(*workspace, "another user");
+  EXPECT_EQ(StateDirectory::open_foreign(*workspace).error().reason, "state.not_adoptable");
+}
+
+TEST(StateDirectory, WhatACreationLeftThatWasCutShortIsCompleted) {
+  const auto workspace = make_memory_directory();
+  ASSERT_TRUE(workspace->make_directory(rel(".galley"), 0700));
+  ASSERT_TRUE(workspace->make_directory(rel(".galley/j"), 0700));
+  put_file(*workspace, ".galley/format.cut", "gall");
+  EXPECT_FALSE(StateDirectory::open(*workspace)->has_value());
+  put_file(*workspace, ".galley/j/1.j", "a journal");
+  expect_not_believed(*workspace, "no 'format'");
+  ASSERT_TRUE(workspace->remove_file(rel(".galley/j/1.j")));
+  EXPECT_TRUE(StateDirectory::open_or_create(*workspace));
+}
+
+/// Runs `work` killed before each of its calls; then `rely` in full, a power cut that loses all
+/// that was not synced, and `check`.
+void kill_rely_and_cut(const std::function<void(const Directory&)>& prepare,
+                       const std::function<void(const Directory&)>& work,
+                       const std::function<void(const Directory&)>& rely,
+                       const std::function<void(const Directory&)>& check) {
+  for (size_t at = 1;; ++at) {
+    SCOPED_TRACE("killed before call " + std::to_string(at));
+    auto tree = std::make_shared<MemoryTree>();
+    prepare(*open_memory_tree(tree));
+    PowerLossModel model(tree);
+    auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->kills = true;
+    work(*make_fault_directory(open_memory_tree(tree), plan));
+    if (!plan->is_dead) break;  // it has no more calls
+    rely(*open_memory_tree(tree));
+    std::vector<Fate> fates;
+    for (const auto& pending : model.pending()) {
+      // The model knows no object with two names, so what takes one away is not lost.
+      const bool is_removal = !pending.is_content && pending.inodes.empty();
+      fates.push_back(is_removal ? Fate::kWhole : Fate::kLost);
+    }
+    const auto left = model.after_power_loss(fates);
+    ASSERT_NE(left, nullptr);
+    check(*open_memory_tree(left));
+  }
+}
+
+TEST(StateDirectory, ACreationThatWasCutShortIsSyncedBeforeItIsReliedOn) {
+  kill_rely_and_cut([](const Directory& workspace) { put_file(workspace, "a", "old"); },
+                    [](const Directory& workspace) {
+                      static_cast<void>(StateDirectory::open_or_create(workspace));
+                    },
+                    [](const Directory& workspace) {
+                      const auto done =
+                          publish(workspace, ChangeBuilder(workspace).write("a", "new").proposal());
+                      ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));
+                    },
+                    [](const Directory& workspace) {
+                      ASSERT_TRUE(reopen(workspace, "next boot"));
+                      EXPECT_EQ(read_file(workspace, rel("a"), 100).value(), "new");
+                      EXPECT_EQ(workspace.stat(rel(".galley/format"))->nlink, 1U);
+                    });
+}
+
+TEST(BlobStore, ABlobWhoseWritingWasCutShortIsSyncedBeforeItIsReliedOn) {
+  const std::string content = "large enough for a test";
+  const ContentId id = ContentId::of(content);
+  kill_rely_and_cut(
+      [](const Directory&) {},
+      [&](const Directory& state) { static_cast<void>(write_blob(state, id, content)); },
+      [&](const Directory& state) { ASSERT_TRUE(write_blob(state, id, content)); },
+      [&](const Directory& state) {
+        const auto found = read_blob(state, id);
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_EQ(**found, content);
+      });
+}
+
+TEST(BlobStore, ADamagedBlobIsWrittenAnew) {
+  const auto state = make_memory_directory();
+  const std::string content = "large enough for a test";
+  const ContentId id = ContentId::of(content);
+  put_file(*state, "blob/" + id.hex().substr(0, 2) + "/" + id.hex(), "large eno");
+  ASSERT_TRUE(write_blob(*state, id, content));
+  EXPECT_EQ(**read_blob(*state, id), content);
+}
+
+}  // namespace
+}  // namespace galley

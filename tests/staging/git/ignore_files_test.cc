@@ -1,0 +1,173 @@
+#include "staging/git/ignore_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Trees of ignore files, judged by git and by us.
+class IgnoreFilesTest : public ::testing::Test {
+ protected:
+  IgnoreFilesTest() {
+    home_.write(".gitconfig", "");
+    setenv("HOME", home_.path().c_str(), 1);
+    setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+    unsetenv("XDG_CONFIG_HOME");
+    unsetenv("GIT_CONFIG_GLOBAL");
+    git("init -q .");
+  }
+
+  void git(const std::string& arguments) {
+    const std::string line = "cd " + tree_.path() + " && git " + arguments;
+    ASSERT_EQ(std::system(line.c_str()), 0) << line;
+  }
+
+  std::set<std::string> by_git(const std::vector<std::string>& paths,
+                               const std::string& below = "") {
+    std::string input;
+    for (const auto& path : paths) input += path + '\0';
+    home_.write("input", input);
+    const std::string line = "cd " + tree_.path() + "/" + below +
+                             " && git check-ignore --no-index -z --stdin <" + home_.path() +
+                             "/input >" + home_.path() + "/output; test $? -le 1";
+    EXPECT_EQ(std::system(line.c_str()), 0);
+    std::set<std::string> ignored;
+    const std::string output = home_.read("output");
+    for (size_t begin = 0; begin < output.size();) {
+      const size_t end = output.find('\0', begin);
+      ignored.insert(output.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return ignored;
+  }
+
+  std::set<std::string> by_us(const std::vector<std::string>& paths,
+                              const std::string& below = "") {
+    auto files = IgnoreFiles::open(fs::canonical(tree_.path() + "/" + below).string());
+    EXPECT_TRUE(files.has_value()) << files.error().message;
+    std::set<std::string> ignored;
+    for (const auto& path : paths) {
+      const bool is_directory = path.ends_with('/');
+      const auto answer = files->is_ignored(rel(path), is_directory, Deadline(), clock_);
+      EXPECT_TRUE(answer.has_value());
+      if (answer && *answer) ignored.insert(path);
+    }
+    return ignored;
+  }
+
+  SystemClock clock_;
+  TempDirectory home_;
+  TempDirectory tree_;
+};
+
+const std::vector<std::string>& paths() {
+  static const std::vector<std::string> kPaths = {
+      "a",       "b",       "keep",    "d/a",     "d/b",      "d/keep",    "d/e/a",
+      "d/e/b",   "d/e/f/a", "d/e/f/b", "e/a",     "e/d/a",    "e/d/keep",  "out/a",
+      "out/d/a", "a.o",     "d/a.o",   "d/e/a.o", "e/keep.o", "d/e/keep.o"};
+  return kPaths;
+}
+
+TEST_F(IgnoreFilesTest, WithoutARepositoryNothingIsIgnored) {
+  TempDirectory plain;
+  plain.write(".gitignore", "*\n");
+  auto files = IgnoreFiles::open(fs::canonical(plain.path()).string());
+  ASSERT_TRUE(files.has_value());
+  EXPECT_FALSE(*files->is_ignored(rel("a"), false, Deadline(), clock_));
+}
+
+TEST_F(IgnoreFilesTest, EverySourceOfRulesIsReadInGitsOrder) {
+  tree_.write(".gitignore", "*.o\n!keep.o\n/out/\n");
+  tree_.write("d/.gitignore",
+              "\xEF\xBB\xBF"
+              "b\r\n!a.o\n");
+  tree_.write("d/e/.gitignore", "*\n!f/\n!keep.o\n");
+  tree_.write(".git/info/exclude", "keep\n!b\n");
+  home_.write("excludes", "a\nkeep.o\n");
+  home_.write(".gitconfig",
+              "[user]\n excludesFile = no\n[Core] ; x\n\tExcludesFile = \"~/excl\"udes # y\n");
+  const auto expected = by_git(paths());
+  EXPECT_EQ(by_us(paths()), expected);
+  EXPECT_TRUE(expected.contains("a") && expected.contains("e/keep.o") == false);
+}
+
+TEST_F(IgnoreFilesTest, AWorkspaceBelowTheWorkTreeHasTheRulesAboveIt) {
+  tree_.write(".gitignore", "d/a\n*.o\n");
+  tree_.write("d/e/x", "");
+  const std::vector<std::string> below = {"a", "b", "e/a.o", "e/a"};
+  EXPECT_EQ(by_us(below, "d"), by_git(below, "d"));
+  EXPECT_EQ(by_us(below, "d"), (std::set<std::string>{"a", "e/a.o"}));
+}
+
+TEST_F(IgnoreFilesTest, AWorktreeHasTheExcludesOfItsRepository) {
+  git("-c user.name=t -c user.email=t@t commit -q --allow-empty -m x");
+  git("worktree add -q linked");
+  tree_.write(".git/info/exclude", "a\n");
+  EXPECT_EQ(by_us({"a", "b"}, "linked"), by_git({"a", "b"}, "linked"));
+  EXPECT_EQ(by_us({"a", "b"}, "linked"), (std::set<std::string>{"a"}));
+}
+
+TEST_F(IgnoreFilesTest, RandomTreesOfIgnoreFilesAgreeWithGit) {
+  static const std::vector<std::string> kLines = {
+      "a", "b",  "*.o", "!a",  "!b",   "keep", "!keep",  "/a",  "d/",  "!d/",  "d/e",     "!d/e/",
+      "*", "!*", "/*",  "!*/", "**/a", "d/**", "!d/e/a", "out", "f/*", "e/**", "!keep.o", "[a-b]"};
+  uint64_t state = 7;
+  const auto next = [&state](size_t bound) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<size_t>(state >> 33U) % bound;
+  };
+  for (const std::string& path : paths()) tree_.write(path, "");
+  for (int round = 0; round < 120; ++round) {
+    std::string shown;
+    for (const char* file :
+         {".gitignore", "d/.gitignore", "d/e/.gitignore", "e/.gitignore", ".git/info/exclude"}) {
+      std::string text;
+      for (size_t i = next(4); i > 0; --i) text += kLines[next(kLines.size())] + "\n";
+      tree_.write(file, text);
+      shown += std::string(file) + ":\n" + text;
+    }
+    EXPECT_EQ(by_us(paths()), by_git(paths())) << shown;
+  }
+}
+
+TEST_F(IgnoreFilesTest, WhatIsNoRegularFileIsPassedOver) {
+  ASSERT_EQ(mkfifo((home_.path() + "/fifo").c_str(), 0600), 0);
+  home_.write(".gitconfig", "[core]\nexcludesFile = ~/fifo\n");
+  ASSERT_EQ(mkfifo((tree_.path() + "/.gitignore").c_str(), 0600), 0);
+  ASSERT_EQ(std::remove((tree_.path() + "/.git/info/exclude").c_str()), 0);
+  ASSERT_EQ(mkfifo((tree_.path() + "/.git/info/exclude").c_str(), 0600), 0);
+  EXPECT_EQ(by_us(paths()), std::set<std::string>());
+}
+
+TEST_F(IgnoreFilesTest, APassedDeadlineEndsTheMatching) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "*x" + std::to_string(i) + "\n";
+  tree_.write(".gitignore", text);
+  auto files = IgnoreFiles::open(fs::canonical(tree_.path()).string());
+  ASSERT_TRUE(files.has_value());
+  const Deadline over = Deadline::after(clock_, std::chrono::milliseconds(-1));
+  const auto answer = files->is_ignored(rel("a"), false, over, clock_);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().kind, ErrorKind::kTimeout);
+}
+
+TEST(ExcludesFile, IsReadAsGitReadsItsConfiguration) {
+  EXPECT_EQ(excludes_file_in("[core]\nexcludesfile=/a b \n"), "/a b");
+  EXPECT_EQ(excludes_file_in("[core] excludesFile = \"/a # b\" ; c\n"), "/a # b");
+  EXPECT_EQ(excludes_file_in("[core \"x\"]\nexcludesfile = /a\n"), "");
+  EXPECT_EQ(excludes_file_in("excludesfile = /a\n[core\nexcludesfile"), "");
+  EXPECT_EQ(excludes_file_in("[core]\nexcludesfile=/a\n[x]\n[core]\nexcludesfile=/b\\\\c"),
+            "/b\\c");
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Who calls counts, not whose transaction it is: each call is judged by what the caller and the owner may do, is on
+record with both, and means the caller's own transaction unless one is named."""
+
+import json
+import shutil
+
+import hostile
+
+RULES = """
+[policy]
+default = "allow"
+
+[[policy.rule]]
+name = "deploys are asked about"
+paths = ["deploy/"]
+agents = ["mover"]
+decision = "ask"
+
+[agents.reviewer]
+capabilities = ["fs:read"]
+
+[agents.runner]
+capabilities = ["fs:read", "exec:*"]
+
+[agents.bot]
+capabilities = ["fs:read", "fs:write:src/", "exec:*"]
+
+[agents.mover]
+capabilities = ["fs:read", "fs:write", "exec:*"]
+
+[[validator]]
+name = "upper"
+command = ["sh", "-c", "sed -i s/old/new/ src/*.txt"]
+fix = true
+"""
+
+
+class Callers(hostile.HostileCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        self.write("galley.toml", RULES)
+        own = self.home / ".config" / "galley"
+        own.mkdir(parents=True)
+        (own / "config.toml").write_text(f'trusted_folders = ["{self.work}"]\n')
+        self.write("src/a.txt", "one\n")
+        self.write("deploy/d.txt", "d\n")
+
+    def by(self, agent, *arguments, expect=0, **options):
+        who = ["--agent", agent] if agent else []
+        return self.galley(*who, *arguments, expect=expect, **options)
+
+    def begin(self, agent=""):
+        return self.by(agent, "begin").stdout.decode().strip()
+
+    def call(self, agent, tx, tool, arguments, expect=0):
+        return self.by(agent, "call", "--tx", tx, tool, json.dumps(arguments), expect=expect)
+
+    def write_call(self, agent, tx, path="src/b.txt", expect=0):
+        return self.call(agent, tx, "Write", {"file_path": path, "content": "staged\n"}, expect=expect)
+
+    def staged(self, tx):
+        document = json.loads(self.galley("--json", "diff", "--tx", tx, expect=0).stdout)
+        return [change["path"] for change in document["changes"]]
+
+    def records(self):
+        lines = (self.work / ".galley" / "audit.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    # --- what a caller may not do, it may not do in anybody's transaction -------------------------
+
+    def test_a_reader_writes_nothing_into_a_persons_transaction(self):
+        tx = self.begin()
+        self.write_call("", tx)
+        self.write_call("reviewer", tx, "src/c.txt", expect=1)
+        self.by("reviewer", "exec", "--tx", tx, "--", "sh", "-c", "echo x > src/c.txt", expect=1)
+        self.by("reviewer", "commit", "--tx", tx, expect=1)
+        self.by("reviewer", "rollback", "--tx", tx, expect=1)
+        self.by("reviewer", "savepoint", "--tx", tx, "mine", expect=1)
+        self.by("reviewer", "fork", "--tx", tx, expect=1)
+        self.assertFalse((self.work / "src" / "b.txt").exists())
+        self.assertEqual(self.staged(tx), ["src/b.txt"])
+        # The reader's good use, and the owner's.
+        self.call("reviewer", tx, "Read", {"file_path": "src/a.txt"})
+        self.by("", "commit", "--tx", tx)
+        self.assertEqual((self.work / "src" / "b.txt").read_text(), "staged\n")
+
+    def test_effects_of_a_command_are_held_by_the_callers_profile(self):
+        tx = self.begin()
+        self.write_call("", tx)
+        said = json.loads(self.by("runner", "--json", "exec", "--tx", tx, "--", "sh", "-c",
+                                  "echo x > src/c.txt; rm src/b.txt", expect=1).stdout)
+        self.assertFalse(said["staged"], said)
+        self.assertEqual(sorted(effect["path"] for effect in said["refused"]), ["src/b.txt", "src/c.txt"])
+        self.assertEqual(self.staged(tx), ["src/b.txt"])
+        self.by("runner", "exec", "--tx", tx, "--", "cat", "src/b.txt")
+        self.by("", "exec", "--tx", tx, "--", "sh", "-c", "echo x > src/c.txt")
+        self.assertEqual(self.staged(tx), ["src/b.txt", "src/c.txt"])
+
+    def test_fixers_run_for_nobody_who_may_not_write_what_they_mend(self):
+        self.write("src/a.txt", "old\n")
+        tx = self.begin()
+        self.call("", tx, "Write", {"file_path": "src/b.txt", "content": "old\n"})
+        self.by("runner", "validate", "--fix", "--tx", tx, expect=1)
+        self.assertIn(b"+old", self.galley("diff", "--tx", tx).stdout)
+        self.by("mover", "validate", "--fix", "--tx", tx)
+        self.assertIn(b"+new", self.galley("diff", "--tx", tx).stdout)
+
+    # --- nor does a caller free the owner of the owner's bounds ----------------------------------
+
+    def test_a_person_who_commits_for_an_agent_is_held_by_its_profile(self):
+        tx = self.begin("bot")
+        self.write_call("bot", tx)
+        self.write_call("", tx, "outside.txt", expect=1)
+        self.by("", "exec", "--tx", tx, "--", "sh", "-c", "echo x > outside.txt", expect=1)
+        self.by("", "commit", "--tx", tx)
+        self.assertTrue((self.work / "src" / "b.txt").exists())
+        self.assertFalse((self.work / "outside.txt").exists())
+        record = next(record for record in self.records() if record["kind"] == "commit")
+        self.assertEqual(record.get("agent", ""), "")
+        self.assertEqual(record["owner"], "bot")
+        entry = json.loads(self.galley("--json", "log").stdout)["transactions"][0]
+        self.assertEqual((entry["agent"], entry["owner"]), ("", "bot"))
+
+    def test_who_staged_counts_when_the_owner_commits(self):
+        tx = self.begin()
+        self.write_call("mover", tx, "deploy/new.txt")
+        said = json.loads(self.by("", "--json", "commit", "--tx", tx, expect=1).stdout)
+        self.assertEqual(said["reason"], "gate.approval_missing", said)
+        self.assertIn("deploys are asked about", said["message"])
+        self.assertFalse((self.work / "deploy" / "new.txt").exists())
+        own = self.begin()
+        self.write_call("", own, "deploy/new.txt")
+        self.by("", "commit", "--tx", own)
+        self.assertTrue((self.work / "deploy" / "new.txt").exists())
+
+    def test_a_fork_of_somebody_elses_is_judged_with_them(self):
+        tx = self.begin("bot")
+        self.write_call("bot", tx)
+        child = self.by("mover", "fork", "--tx", tx).stdout.decode().strip()
+        self.write_call("mover", child, "outside.txt", expect=1)
+        self.by("mover", "commit", "--tx", child)
+        self.assertTrue((self.work / "src" / "b.txt").exists())
+        self.assertFalse((self.work / "outside.txt").exists())
+
+    def test_both_are_on_record(self):
+        tx = self.begin("bot")
+        self.write_call("mover", tx)
+        self.by("mover", "exec", "--tx", tx, "--", "true")
+        self.by("reviewer", "exec", "--tx", tx, "--", "true", expect=1)
+        self.write_call("bot", tx, "src/c.txt")
+        self.by("reviewer", "commit", "--tx", tx, expect=1)
+        self.by("mover", "rollback", "--tx", tx)
+        seen = [(record["kind"], record.get("tool"), record.get("agent"), record.get("owner"), "error" in record)
+                for record in self.records()]
+        self.assertEqual(seen, [
+            ("call", "Write", "mover", "bot", False),
+            ("call", "exec", "mover", "bot", False),
+            ("call", "exec", "reviewer", "bot", True),
+            ("call", "Write", "bot", None, False),
+            ("refusal", "commit", "reviewer", "bot", True),
+            ("rollback", None, "mover", "bot", False),
+        ])
+        self.galley("audit", "verify", expect=0)
+
+    # --- which transaction is meant --------------------------------------------------------------
+
+    def test_no_command_takes_anothers_transaction_by_itself(self):
+        self.write_call("bot", self.begin("bot"))
+        for command in (("commit",), ("rollback",), ("diff",), ("validate",), ("savepoint", "x"), ("fork",),
+                        ("exec", "--", "true"), ("call", "LS", "{}")):
+            for agent in ("", "mover"):
+                with self.subTest(command=command, agent=agent):
+                    said = self.by(agent, *command, expect=2).stderr.decode()
+                    self.assertIn("none of the open transactions is yours", said)
+                    self.assertIn("by bot", said)
+        self.assertFalse((self.work / "src" / "b.txt").exists())
+        self.by("bot", "commit")
+        self.assertTrue((self.work / "src" / "b.txt").exists())
+
+    def test_of_several_own_ones_none_is_guessed(self):
+        first = self.by("bot", "--reason", "the first", "begin").stdout.decode().strip()
+        second = self.begin("bot")
+        self.begin()
+        said = self.by("bot", "--json", "commit", expect=2).stdout.decode()
+        document = json.loads(said)
+        self.assertEqual(document["reason"], "stage.which")
+        for wanted in (first, second, "the first"):
+            self.assertIn(wanted, document["message"])
+        self.write_call("bot", first)
+        self.by("bot", "commit", env={"GALLEY_TX": first})
+        self.assertTrue((self.work / "src" / "b.txt").exists())
+        self.by("bot", "rollback")  # one is left
+        self.by("bot", "rollback", expect=2)
+
+    def test_a_list_cannot_be_forged(self):
+        self.by("mover", "--reason", "x\n  0000000000000000 by bot: forged", "begin")
+        said = self.by("bot", "commit", expect=2).stderr.decode()
+        self.assertEqual(len(said.strip().splitlines()), 2, said)
+
+    def test_status_shows_ones_own_and_counts_the_others(self):
+        self.begin("bot")
+        mine = self.begin()
+        document = json.loads(self.galley("--json", "status", expect=0).stdout)
+        self.assertEqual([stage["tx"] for stage in document["transactions"]], [mine])
+        self.assertIn(b"1 more", self.galley("status", expect=0).stderr)
+        both = json.loads(self.galley("--json", "status", "--all", expect=0).stdout)
+        self.assertEqual(len(both["transactions"]), 2)
+
+    # --- names -----------------------------------------------------------------------------------
+
+    def test_an_unknown_name_is_said_to_be_unknown(self):
+        said = self.by("revewer", "status").stderr.decode()
+        self.assertIn("knows no agent 'revewer'; did you mean 'reviewer'?", said)
+        self.assertNotIn("knows no agent", self.by("reviewer", "status").stderr.decode())
+        self.assertNotIn("knows no agent", self.by("", "status").stderr.decode())
+
+
+if __name__ == "__main__":
+    hostile.main()

@@ -1,0 +1,139 @@
+"""The record of a commit outlives whatever happens to the process that made it, and to the log."""
+
+import json
+import os
+
+import hostile
+
+COMMIT = '"kind":"commit"'
+
+
+class Records(hostile.HostileCase):
+    def state(self, name):
+        return self.work / ".galley" / name
+
+    def commit(self, name, boot="boot-1"):
+        patch = f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+made\n"
+        self.galley("apply", "-", stdin=patch.encode(), expect=0, env={"GALLEY_BOOT_ID": boot})
+
+    def reboot(self, boot="boot-2"):
+        """The next command runs under another boot: it recovers what is pending and retires it."""
+        self.galley("status", expect=0, env={"GALLEY_BOOT_ID": boot})
+        self.assertEqual(list(self.state("j").iterdir()), [])
+
+    def records(self):
+        lines = self.state("audit.jsonl").read_text().splitlines() if self.state("audit.jsonl").exists() else []
+        return [line for line in lines if COMMIT in line]
+
+    def keep_log(self):
+        return {name: self.state(name).read_bytes() for name in ("audit.jsonl", "audit.head")}
+
+    def put_log(self, kept):
+        for name, content in kept.items():
+            self.state(name).write_bytes(content)
+
+    def verify(self, expect):
+        result = self.galley("audit", "verify", "--json", expect=expect, env={"GALLEY_BOOT_ID": "boot-2"})
+        return [defect["reason"] for defect in json.loads(result.stdout)["defects"]]
+
+    def repair(self):
+        return self.galley("doctor", "--repair", expect=(0, 1), env={"GALLEY_BOOT_ID": "boot-2"})
+
+    def test_of_a_commit_that_recovery_finished_is_not_lost(self):
+        self.commit("one")
+        kept = self.keep_log()
+        self.commit("two")
+        self.put_log(kept)  # its process died before it could tell the log
+        self.reboot()
+        self.assertEqual(len(self.records()), 2)
+        self.assertEqual(self.verify(expect=0), [])
+
+    def test_of_a_first_commit_that_recovery_finished_is_not_lost(self):
+        self.commit("one")
+        for name in ("audit.jsonl", "audit.head"):
+            self.state(name).unlink()
+        self.reboot()
+        self.assertEqual(len(self.records()), 1)
+        self.assertEqual(self.verify(expect=0), [])
+
+    def test_a_commit_that_the_log_does_not_have_is_told_and_put_back(self):
+        self.commit("one")
+        kept = self.keep_log()
+        self.commit("two")
+        self.reboot()
+        self.put_log(kept)
+        self.assertEqual(self.verify(expect=1), ["audit.unrecorded"])
+        self.repair()
+        self.assertEqual(len(self.records()), 2)
+        self.assertEqual(self.verify(expect=0), [])
+        self.repair()
+        self.assertEqual(len(self.records()), 2)
+
+    def test_a_log_that_a_power_cut_shortened_is_mended_with_a_record_that_says_so(self):
+        self.commit("one")
+        self.commit("two")
+        self.reboot()
+        log = self.state("audit.jsonl")
+        os.truncate(log, len(log.read_bytes()) - 20)
+        self.assertIn("audit.truncated", self.verify(expect=1))
+        self.repair()
+        self.assertEqual(len(self.records()), 2)
+        # The chain goes on, and for ever tells that something was lost there.
+        self.assertEqual(self.verify(expect=1), ["audit.lost"])
+        report = json.loads(self.galley("doctor", "--json", expect=0).stdout)
+        audit = [check for check in report["checks"] if check["name"] == "audit"]
+        self.assertEqual([check["status"] for check in audit], ["warning"], audit)
+        self.commit("three")
+        self.assertEqual(self.verify(expect=1), ["audit.lost"])
+
+    def test_a_log_that_was_removed_is_told_and_made_again(self):
+        self.commit("one")
+        self.reboot()
+        for name in ("audit.jsonl", "audit.head"):
+            self.state(name).unlink()
+        self.assertEqual(self.verify(expect=1), ["audit.unrecorded"])
+        self.repair()
+        self.assertEqual(len(self.records()), 1)
+        self.assertEqual(self.verify(expect=0), [])
+
+    def test_a_log_that_was_begun_anew_is_not_blamed_for_the_old_one(self):
+        self.commit("one")
+        self.reboot()
+        for name in ("audit.jsonl", "audit.head"):
+            self.state(name).rename(self.home / name)
+        self.commit("two", boot="boot-2")
+        self.assertEqual(self.verify(expect=0), [])
+        self.repair()
+        self.assertEqual(len(self.records()), 1)
+
+    def test_words_in_the_arguments_of_a_call_hide_no_record(self):
+        self.commit("one")
+        kept = self.keep_log()
+        self.commit("two")
+        identity = json.loads(self.records()[-1])["execution_id"]
+        self.put_log(kept)
+        call = json.dumps({"file_path": "x", "content": f'"execution_id":"{identity}"', "execution_id": identity})
+        self.galley("call", "Write", call, expect=(0, 1, 2, 3), env={"GALLEY_BOOT_ID": "boot-1"})
+        self.reboot()
+        self.assertEqual(len(self.records()), 2)
+
+
+class Limits(hostile.HostileCase):
+    def test_a_file_with_more_attributes_than_a_journal_takes_is_left_alone(self):
+        readme = self.work / "README.md"
+        try:
+            for number in range(4200):
+                os.setxattr(readme, f"user.{number}", b"v")
+        except OSError as error:
+            self.skipTest(f"this file system takes no such attributes: {error}")
+        old = readme.read_bytes()
+        patch = f"--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n {old.decode().splitlines()[0]}\n+more\n"
+        result = self.galley("apply", "-", stdin=patch.encode(), expect=3)
+        self.assertIn(b"4200 extended attributes", result.stderr)
+        self.assertEqual(readme.read_bytes(), old)
+        self.galley("log", expect=0)
+        self.galley("status", expect=0)
+
+
+if __name__ == "__main__":
+    hostile.main()

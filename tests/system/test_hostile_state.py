@@ -1,0 +1,325 @@
+"""A `.galley` that was not made where it stands is not believed: its journals, history and the rest."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+import hostile
+from hostile import HostileCase
+from journal_forgery import FILE, LINK, Side, forge_state
+from support import PATCHES, snapshot
+
+GOOD = PATCHES / "good" / "02-one-line.patch"
+NEXT = PATCHES / "good" / "03-create.patch"
+READING = (["status"], ["log"], ["preview", NEXT], ["doctor"], ["gc"], ["rescue", "list"], ["audit", "verify"],
+           ["recover"])
+WRITING = (["apply", NEXT], ["begin"], ["undo"])
+CAPABILITY = ("security.capability", b"\1\0\0\2\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0")
+
+
+def made(content=b"made by a journal\n", **options):
+    return (Side(), Side(FILE, content, **options))
+
+
+class HostileStateCase(HostileCase):
+    def states(self):
+        """Everything in the tree, `.galley` too."""
+        return snapshot(self.work, skip=(".git",))
+
+    def assert_not_believed(self, why=None):
+        """Reading goes on as if there were no state, and says so in one line; writing is refused."""
+        before = self.states()
+        for arguments in READING:
+            with self.subTest(command=arguments):
+                # doctor says by its status that something is wrong.
+                result = self.galley(*arguments, expect=1 if arguments == ["doctor"] else 0)
+                lines = [line for line in result.stderr.decode().splitlines() if "not believed" in line]
+                self.assertEqual(len(lines), 1, result.stderr)
+                self.assertIn("move it away", lines[0])
+                if why:
+                    self.assertIn(why, lines[0])
+                self.assertEqual(self.states(), before)
+        for arguments in WRITING:
+            with self.subTest(command=arguments):
+                refused = self.galley(*arguments, expect=1)
+                self.assertEqual(len(refused.stderr.splitlines()), 1, refused.stderr)
+                self.assertEqual(refused.stdout, b"")
+                document = json.loads(self.galley("--json", *arguments, expect=1).stdout)
+                self.assertEqual(document["reason"], "state.not_believed")
+                self.assertEqual(self.states(), before)
+        found = json.loads(self.galley("--json", "doctor", expect=1).stdout)
+        self.assertIn(("state", "error"), [(check["name"], check["status"]) for check in found["checks"]])
+        self.assertEqual(json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"], [])
+
+    def assert_believed(self):
+        self.assertNotIn(b"not believed", self.galley("status", expect=0).stderr)
+        self.assertEqual(len(json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]), 1)
+
+
+class HostileState(HostileStateCase):
+    def test_a_forged_journal_is_not_rolled_forward(self):
+        for folder_named in (False, True):
+            with self.subTest(folder_named=folder_named):
+                forge_state(self.work, {"planted": made(mode=0o755)}, folder_named=folder_named)
+                self.assert_not_believed()
+                self.assertFalse((self.work / "planted").exists())
+                shutil.rmtree(self.work / ".galley")
+        self.galley("apply", GOOD, expect=0)
+        self.assert_believed()
+
+    def test_a_state_without_a_format_is_no_beginning_of_ours(self):
+        forge_state(self.work, {"planted": made()})
+        (self.work / ".galley" / "format").unlink()
+        self.assert_not_believed("no 'format'")
+        (self.work / ".galley" / "j" / "1.j").unlink()
+        (self.work / ".galley" / "format.0").write_text("cut short")
+        self.galley("apply", GOOD, expect=0)
+        self.assert_believed()
+
+    def test_a_damaged_or_newer_format_is_not_believed(self):
+        self.galley("apply", GOOD, expect=0)
+        place = self.work / ".galley" / "format"
+        good = place.read_text()
+        for text, why in (("galley 2 nonsense\n", "damaged"), (good.replace("galley 2", "galley 9"), "newer")):
+            place.write_text(text)
+            self.assert_not_believed(why)
+            self.galley("doctor", "--repair", expect=1)
+            self.assertEqual(place.read_text(), text)
+        place.write_text(good)
+        self.assert_believed()
+
+    def test_a_copied_workspace_is_not_believed_and_a_moved_one_is(self):
+        self.galley("apply", GOOD, expect=0)
+        original = self.work
+        copy = self.scratch / "copy"
+        subprocess.run(["cp", "-a", original, copy], check=True)
+        self.work = copy
+        self.assert_not_believed("not made here")
+        self.work = original
+        self.assert_believed()
+        self.work = original.rename(self.scratch / "moved")
+        self.assert_believed()
+        self.galley("undo", expect=0)
+
+    def test_the_same_folder_is_found_from_another_home(self):
+        self.galley("apply", GOOD, expect=0)
+        self.environment["HOME"] = self.environment["XDG_STATE_HOME"] = "/nonexistent"
+        self.assert_believed()
+
+    def test_a_folder_that_others_may_enter_is_not_believed(self):
+        self.galley("apply", GOOD, expect=0)
+        state = self.work / ".galley"
+        for mode in (0o755, 0o710, 0o701, 0o770):
+            state.chmod(mode)
+            self.assert_not_believed("0700")
+        state.chmod(0o700)
+        self.assert_believed()
+
+    def test_a_link_or_a_file_is_no_state(self):
+        self.galley("apply", GOOD, expect=0)
+        state = self.work / ".galley"
+        elsewhere = state.rename(self.scratch / "elsewhere")
+        state.symlink_to(elsewhere)
+        self.assert_not_believed("not a directory")
+        state.unlink()
+        state.write_text("a file")
+        self.assert_not_believed("not a directory")
+        state.unlink()
+        elsewhere.rename(state)
+        self.assert_believed()
+
+    def test_a_foreign_journal_in_a_believed_state_is_not_rolled_forward(self):
+        self.galley("apply", GOOD, expect=0)
+        other = self.scratch / "other"
+        other.mkdir()
+        forge_state(other, {"planted": made()}, number=9)
+        shutil.copy(other / ".galley" / "j" / "1.j", self.work / ".galley" / "j" / "9.j")
+        refused = self.galley("status", expect=3)
+        self.assertIn(b"another transaction or workspace", refused.stderr)
+        self.assertFalse((self.work / "planted").exists())
+        self.galley("doctor", "--repair")
+        self.assert_believed()
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root gives files away")
+    def test_a_state_of_another_user_is_not_believed(self):
+        self.galley("apply", GOOD, expect=0)
+        state = self.work / ".galley"
+        os.chown(state, hostile.OTHER_USER, hostile.OTHER_USER)
+        self.assertIn(b"belongs to another user", self.galley("status", expect=1).stderr)
+        # Whose files may be read is one question, whose journals are acted on another.
+        own = self.home / ".config" / "galley" / "config.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text(f'safe_directories = ["{self.work}"]\n')
+        self.assert_not_believed("another user")
+        os.chown(state, 0, 0)
+        self.assert_believed()
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root becomes another user")
+    def test_another_user_goes_on_without_the_state(self):
+        self.galley("apply", GOOD, expect=0)
+        self.scratch.chmod(0o755)
+        result = self.galley("preview", NEXT, user=hostile.OTHER_USER)
+        self.assertIn(b"another user", result.stderr)
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root mounts")
+    def test_a_state_on_another_mount_is_refused_at_once(self):
+        state = self.work / ".galley"
+        state.mkdir(mode=0o700)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "tmpfs", state], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", state], check=False, capture_output=True)
+        self.assert_not_believed("another mount")
+        subprocess.run(["umount", state], check=True)
+        subprocess.run(["mount", "--bind", state, state], check=True)
+        self.assert_not_believed("another mount")
+        subprocess.run(["umount", state], check=True)
+        self.galley("apply", GOOD, expect=0)
+        self.assert_believed()
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root mounts")
+    def test_without_birth_times_a_record_outside_the_workspace_vouches(self):
+        place = self.scratch / "ramfs"
+        place.mkdir()
+        subprocess.run(["mount", "-t", "ramfs", "-o", "mode=700", "ramfs", place], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", place], check=False, capture_output=True)
+        self.work = shutil.copytree(self.work, place / "work", symlinks=True)
+        self.galley("apply", GOOD, expect=0)
+        self.assertTrue((self.work / ".galley" / "format").read_text().endswith(" 0\n"))
+        self.assert_believed()
+        records = self.home / ".local" / "state" / "galley" / "workspaces"
+        self.assertEqual(len(list(records.iterdir())), 1)
+        hidden = records.rename(self.home / "hidden")
+        self.assert_not_believed("not made here")
+        hidden.rename(records)
+        original = self.work
+        self.work = Path(shutil.copytree(original, place / "copy", symlinks=True))
+        self.assert_not_believed("not made here")
+        self.work = original
+        self.assert_believed()
+
+
+class Adoption(HostileStateCase):
+    def test_a_yes_takes_a_copy_over(self):
+        self.galley("apply", GOOD, expect=0)
+        (self.work / ".galley" / "approvals").mkdir()
+        copy = self.scratch / "copy"
+        subprocess.run(["cp", "-a", self.work, copy], check=True)
+        self.work = copy
+        result = self.at_terminal("recover", "--adopt", answer="yes")
+        shown = result.terminal
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("1 transactions become the history", shown)
+        self.assertIn("approvals: removed", shown)
+        self.assertFalse((self.work / ".galley" / "approvals").exists())
+        self.assertIn('"kind":"adoption"', (self.work / ".galley" / "audit.jsonl").read_text())
+        self.galley("audit", "verify", expect=0)
+        self.assert_believed()
+        self.galley("undo", expect=0)
+
+    def test_it_shows_what_recovery_would_do_and_does_it_after_a_yes(self):
+        changes = {"planted": made(b"12345", mode=0o755), "link": (Side(), Side(LINK, b"a\x1b[2Jb"))}
+        forge_state(self.work, changes, folder_named=False)
+        result = self.at_terminal("recover", "--adopt", answer="yes")
+        shown = result.terminal
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("planted: put in place (a file of 5 bytes, mode 0755)", shown)
+        self.assertIn("link: put in place (a symbolic link to a", shown)
+        self.assertNotIn("\x1b[2J", shown)
+        self.assertEqual((self.work / "planted").read_bytes(), b"12345")
+        self.assert_believed()
+
+    def test_a_no_changes_nothing(self):
+        forge_state(self.work, {"planted": made()})
+        before = snapshot(self.work)
+        for answer in ("no", ""):
+            result = self.at_terminal("recover", "--adopt", answer=answer)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertEqual(snapshot(self.work), before)
+            self.assert_not_believed()
+
+    def test_without_a_terminal_it_is_refused(self):
+        forge_state(self.work, {"planted": made()})
+        before = snapshot(self.work)
+        self.galley("recover", "--adopt", stdin=b"yes\nyes\n", start_new_session=True, expect=1)
+        self.assertEqual(snapshot(self.work), before)
+        self.assert_not_believed()
+        shown = self.galley("recover", "--adopt", "--dry-run", start_new_session=True, expect=0)
+        self.assertIn(b"planted", shown.stdout)
+
+    def test_where_the_state_is_believed_there_is_nothing_to_adopt(self):
+        self.galley("apply", GOOD, expect=0)
+        result = self.at_terminal("recover", "--adopt", answer="yes")
+        self.assertEqual(result.returncode, 1)
+        self.assert_believed()
+
+    def test_a_state_that_git_tracks_is_refused(self):
+        forge_state(self.work, {"planted": made()})
+        self.git("init", "-q")
+        self.git("add", "-Af", ".")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all of it")
+        original = self.work
+        clone = self.scratch / "clone"
+        self.git("clone", "-q", original, clone)
+        self.work = clone
+        (clone / ".galley").chmod(0o700)
+        self.assert_not_believed()
+        self.assertIn(b"git rm -r --cached", self.galley("doctor", expect=1).stdout)
+        result = self.at_terminal("recover", "--adopt", answer="yes")
+        self.assertEqual(result.returncode, 1)
+        self.assertFalse((clone / "planted").exists())
+
+    def test_a_journal_cannot_do_what_a_commit_may_not(self):
+        link = lambda target: (Side(), Side(LINK, target))
+        forbidden = {
+            "a link to /etc": {"planted": link(b"/etc")},
+            "a link above the root": {"planted": link(b"../../etc")},
+            "a link through another": {"planted": link(b"planted2/x"), "planted2": link(b"..")},
+            "a link into .git": {"planted": link(b".git/hooks")},
+            "a file in .git": {".git/hooks/post-checkout": made(mode=0o755)},
+            "a capability": {"planted": made(attributes=[CAPABILITY])},
+            "an attribute of the kernel": {"planted": made(attributes=[("trusted.overlay.opaque", b"y")])},
+            "a capability that it claims to have seen":
+                {"planted": (Side(FILE, b"1", attributes=[CAPABILITY]), Side(FILE, b"2", attributes=[CAPABILITY]))},
+            "set-user-id": {"planted": made(mode=0o4755)},
+        }
+        if hostile.IS_ROOT:
+            forbidden["another owner"] = {"planted": made(uid=hostile.OTHER_USER)}
+            forbidden["another group"] = {"planted": made(gid=hostile.OTHER_USER)}
+        aborted = {
+            "a capability given back": {"planted": (Side(FILE, b"1", attributes=[CAPABILITY]), Side())},
+            "a link given back": {"planted": (Side(LINK, b"/etc"), Side())},
+        }
+        cases = [(name, changes, False) for name, changes in forbidden.items()]
+        cases += [(name, changes, True) for name, changes in aborted.items()]
+        (self.work / ".git" / "hooks").mkdir(parents=True)
+        for name, changes, is_aborted in cases:
+            with self.subTest(journal=name):
+                # A second change that is harmless by itself: it is all or nothing.
+                forge_state(self.work, {**changes, "zzz": made()}, aborted=is_aborted)
+                before = snapshot(self.work, skip=(".galley",))
+                result = self.at_terminal("recover", "--adopt", answer="yes")
+                self.assertEqual(snapshot(self.work, skip=(".galley",)), before, result.stderr)
+                self.assertFalse(os.path.lexists(self.work / "zzz"))
+                self.galley("status")
+                self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
+                shutil.rmtree(self.work / ".galley")
+
+    def test_a_journal_may_give_what_the_file_has(self):
+        (self.work / "own").write_text("1")
+        (self.work / "own").chmod(0o600)
+        side = dict(mode=0o600)
+        if hostile.IS_ROOT:
+            os.chown(self.work / "own", hostile.OTHER_USER, hostile.OTHER_USER)
+            side.update(uid=hostile.OTHER_USER, gid=hostile.OTHER_USER)
+        forge_state(self.work, {"own": (Side(FILE, b"1", **side), Side(FILE, b"2", **side))})
+        result = self.at_terminal("recover", "--adopt", answer="yes")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual((self.work / "own").read_text(), "2")
+        if hostile.IS_ROOT:
+            self.assertEqual((self.work / "own").stat().st_uid, hostile.OTHER_USER)
+
+
+if __name__ == "__main__":
+    hostile.main()
