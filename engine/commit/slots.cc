@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/commit/acl.h"
+#include "engine/commit/mutant.h"
 
 namespace galley {
 namespace {
@@ -156,6 +157,22 @@ Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
   GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
   return Slots(std::move(directory), ours);
+}
+
+Result<RelPath> Slots::write_whole(size_t op, const RelPath& path, const JournalSide& side,
+                                   const Content& content, bool has_set_group_id) const {
+  const RelPath writing = name(op, kWritingSuffix);
+  GALLEY_TRY(remove_tree(*directory_, writing));
+  WriteOptions how;
+  // Its bytes must be there before its name is: the next run would not know a torn one as ours,
+  // because it is newer than the journal.
+  how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
+  how.has_set_group_id = has_set_group_id;
+  std::vector<std::string> unkept;
+  GALLEY_TRY(write(writing, path, side, content, how, unkept));
+  GALLEY_ASSIGN(RelPath slot, free_name(op, path));
+  GALLEY_TRY(directory_->rename(writing, *directory_, slot, RenameMode::kReplace));
+  return slot;
 }
 
 Result<RelPath> Slots::free_name(size_t op, const RelPath& path) const {
