@@ -30,7 +30,8 @@ class InheritanceFacts : public testing::Test {
 
   Receipt commit(const Proposal& proposal, const CommitMeta& meta = {}) {
     auto outcome = publish(*workspace_, proposal, test_options(), meta);
-    EXPECT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome));
+    EXPECT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome))
+        << (outcome ? "a conflict" : outcome.error().message);
     return std::get<Receipt>(*outcome);
   }
 
