@@ -171,14 +171,14 @@ Result<void> OpenedDirectories::open_one(const Folds& folds, const Fold& fold,
 Result<void> OpenedDirectories::close(const Folds& folds, WorkspaceView& view) {
   for (auto at = folds.rbegin(); at != folds.rend(); ++at) {
     const auto& [path, fold] = *at;
-    const bool is_known_to_close = fold.target.node.kind == FileKind::kDirectory &&
-                                   (fold.target.node.mode & kOwnerAll) != kOwnerAll;
-    const auto opened = modes_.find(path);
-    if (is_known_to_close) {
-      GALLEY_TRY(close_one(path, fold.target.node.mode | kOwnerAll, fold.target.node.mode, view));
-    } else if (opened != modes_.end()) {
-      GALLEY_TRY(close_one(path, opened->second | kOwnerAll, opened->second, view));
+    uint32_t closed = fold.target.node.mode;
+    if (fold.target.node.kind != FileKind::kDirectory) {
+      const auto opened = modes_.find(path);
+      if (opened == modes_.end()) continue;
+      closed = opened->second;
     }
+    if ((closed & kOwnerAll) == kOwnerAll) continue;
+    GALLEY_TRY(close_one(path, closed | kOwnerAll, closed, view));
   }
   return {};
 }

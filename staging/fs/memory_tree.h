@@ -66,11 +66,12 @@ struct MemoryTree {
   std::mutex mutex;
   uint64_t next_inode = 1;
   int64_t now_ns = 0;  ///< one nanosecond later at every change
+  /// Nobody: every access is allowed, as to root. Before `root`, whose owner it is.
+  std::optional<MemoryUser> user;
   MemoryNodePtr root;
   MemoryObserver* observer = nullptr;
   size_t capacity_bytes = SIZE_MAX;  ///< beyond it writes fail with ENOSPC
   size_t used_bytes = 0;
-  std::optional<MemoryUser> user;  ///< nobody: every access is allowed, as to root
   uint64_t mount = 1;  ///< another number is a tree that was mounted anew
 
   MemoryNodePtr make_node(FileKind kind, uint32_t mode);
