@@ -138,8 +138,8 @@ Result<int> show(Session& session) {
     session.print(document);
     return kExitDone;
   }
-  session.print(transaction_text(summary, session.terminal().has_color()) + "\n");
-  GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
+  GALLEY_TRY(print_changes(session, proposal, session.arguments().diff,
+                           transaction_text(summary, session.terminal().has_color()) + "\n"));
   return kExitDone;
 }
 

@@ -56,7 +56,7 @@ std::string not_shown(const Session& session, const RelPath& path) {
 }  // namespace
 
 Result<void> print_changes(Session& session, const Proposal& proposal,
-                           const DiffArguments& arguments) {
+                           const DiffArguments& arguments, const std::string& heading) {
   // A summary names files and counts lines: that much everybody may know.
   const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
   GALLEY_ASSIGN(const ReadablePart part, is_summary
@@ -64,7 +64,7 @@ Result<void> print_changes(Session& session, const Proposal& proposal,
                                              : part_for_caller(session, proposal));
   GALLEY_ASSIGN(const std::string text,
                 render_changes(part.proposal, arguments, session.terminal().paper()));
-  session.print(text);
+  session.print(heading + text);
   for (const RelPath& path : part.left_out) session.say(not_shown(session, path));
   return {};
 }

@@ -8,9 +8,9 @@
 namespace galley {
 
 /// Prints what a proposal changes as the options ask; on stderr a line for each file that the
-/// calling agent may not read, whose contents are left out.
+/// calling agent may not read, whose contents are left out. `heading` stands before it all.
 Result<void> print_changes(Session& session, const Proposal& proposal,
-                           const DiffArguments& arguments);
+                           const DiffArguments& arguments, const std::string& heading = {});
 
 /// Puts the exact diff into `document`, and the files left out of it as `left_out`.
 Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal);
