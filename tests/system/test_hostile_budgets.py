@@ -15,7 +15,7 @@ from support import GALLEY
 
 MIB = 1 << 20
 MEMORY = 768 * MIB  # address space: the program, its libraries and 512 MB of its own
-SECONDS = 60
+SECONDS = 240  # no assertion about time: only a hang ends here
 ONE_STACK = 8 * MIB
 
 
@@ -238,8 +238,8 @@ class AfterACommand(Budgets):
 
     def test_many_names_of_one_sparse_file_are_hashed_once(self):
         self.exec("import os\n"
-                  "open('a0', 'w').truncate(1 << 26)\n"
-                  "for n in range(1, 2000): os.link('a0', f'a{n}')\n", expect=0, timeout_ms=20_000)
+                  "open('a0', 'w').truncate(1 << 24)\n"
+                  "for n in range(1, 2000): os.link('a0', f'a{n}')\n", expect=0, timeout_ms=60_000)
         self.bounded("rollback", expect=0)
 
     def test_a_file_is_hashed_once_and_each_name_staged(self):
