@@ -35,6 +35,20 @@ Result<void> wait_for(File& lock, const Command& command, const Clock& clock) {
 
 }  // namespace
 
+Result<void> refuse_links_to_keep(const std::vector<RelPath>& paths, Overlay& overlay) {
+  for (const RelPath& path : paths) {
+    for (RelPath at = path; !at.is_root(); at = at.parent()) {
+      const auto node = overlay.node_without_content(at);
+      if (!node || node->kind != FileKind::kSymlink) continue;
+      return fail(ErrorKind::kRefused, "sandbox.keep_link",
+                  "'" + path.str() + "' cannot be kept between runs, because '" + at.str() +
+                      "' is a symbolic link; name the directory itself",
+                  path.str());
+    }
+  }
+  return {};
+}
+
 Result<KeptSet> KeptSet::take(const std::string& home, const Command& command,
                               const FileStat& workspace_root, const Clock& clock) {
   KeptSet kept;

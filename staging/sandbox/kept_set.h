@@ -11,6 +11,11 @@
 
 namespace galley {
 
+/// Refuses (`sandbox.keep_link`) directories that are links in the proposed tree, or lie behind
+/// one: a kept directory is made where it is missing, which would then be outside.
+[[nodiscard]] Result<void> refuse_links_to_keep(const std::vector<RelPath>& paths,
+                                                Overlay& overlay);
+
 /// The directories that persist between the runs of one validator, held alone for one run.
 ///
 /// Ownership: owns a lock, which dies with the process.

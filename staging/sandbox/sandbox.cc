@@ -216,24 +216,9 @@ Result<RelPath> Sandbox::take_run_directory() {
   return made.path;
 }
 
-/// A kept directory is made where it is missing: through a link that would be outside.
-Result<void> refuse_links(const std::vector<RelPath>& paths, Overlay& overlay) {
-  for (const RelPath& path : paths) {
-    for (RelPath at = path; !at.is_root(); at = at.parent()) {
-      const auto node = overlay.node_without_content(at);
-      if (!node || node->kind != FileKind::kSymlink) continue;
-      return fail(ErrorKind::kRefused, "sandbox.keep_link",
-                  "'" + path.str() + "' cannot be kept between runs, because '" + at.str() +
-                      "' is a symbolic link; name the directory itself",
-                  path.str());
-    }
-  }
-  return {};
-}
-
 Result<KeptSet> Sandbox::keep_between_runs(const Command& command, Overlay& overlay,
                                            SandboxRequest& request) {
-  GALLEY_TRY(refuse_links(command.keep, overlay));
+  GALLEY_TRY(refuse_links_to_keep(command.keep, overlay));
   const std::string home = options_.keep_home.empty() ? home_.path() + "/keep" : options_.keep_home;
   GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
   GALLEY_ASSIGN(KeptSet kept, KeptSet::take(home, command, root, *clock_));
