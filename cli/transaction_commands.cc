@@ -139,7 +139,7 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
 }
 
 /// The id in full, also of a proposal that no transaction here holds; else the open one's.
-Result<ContentId> approved_proposal(Session& session, Workspace& workspace) {
+Result<ContentId> approved_proposal(Session& session) {
   const std::string& wanted = session.arguments().proposal;
   if (const auto whole = ContentId::from_hex(wanted)) return *whole;
   GALLEY_ASSIGN(Transaction transaction, session.resume());
@@ -155,7 +155,7 @@ Result<int> approve(Session& session) {
                 "an agent does not approve; have a person say it, without --agent");
   }
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const ContentId proposal, approved_proposal(session, *workspace));
+  GALLEY_ASSIGN(const ContentId proposal, approved_proposal(session));
   const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
   GALLEY_TRY(need_person(session, "", "Approve proposal " + proposal.hex() + " and nothing else?"));
   GALLEY_TRY(workspace->approve(proposal, by));

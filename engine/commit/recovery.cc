@@ -58,6 +58,7 @@ class Recoverer {
   Result<void> drop_torn();
   Result<void> sync_journals();
   Result<void> restore_tree();
+  Result<void> write_unflushed();
   Result<void> write_anew(const Fold& fold);
   Result<void> clear_way(Fold& fold);
   Result<void> clear_directory(const Fold& fold, const Seen& seen);
@@ -68,8 +69,6 @@ class Recoverer {
   Result<void> put(const Fold& fold, const Seen& seen);
   Result<void> swap_in(const Fold& fold, const Seen& seen, const Slots& slots, const RelPath& slot);
   Result<Content> content_of(const Node& node) const;
-  Result<RelPath> write_slot(const Slots& slots, const Fold& fold, const Content& content,
-                             bool has_set_group_id = false) const;
   Result<void> finish();
   Result<void> note_applied(const JournalVerdict& verdict);
   Result<void> forget_aborted(const JournalVerdict& verdict);
@@ -111,9 +110,7 @@ Result<RecoveryReport> Recoverer::run() {
     folds_ = fold_journals(unfinished_, session_);
     GALLEY_TRY(restore_tree());
   }
-  for (const auto& [path, fold] : fold_journals(unflushed_, session_)) {
-    GALLEY_TRY(write_anew(fold));
-  }
+  GALLEY_TRY(write_unflushed());
   GALLEY_TRY(finish());
   if (is_note_stale_ && !options_.dry_run) {
     GALLEY_ASSIGN(const TxId last, last_transaction(state_, lock_, ""));
@@ -294,7 +291,8 @@ Result<void> Recoverer::make_missing_directory(const Fold& fold) {
   if (!at) return at.error();
   GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
   const bool has_set_group_id = (parent.mode & kSetGroupId) != 0;
-  GALLEY_ASSIGN(const RelPath slot, write_slot(slots, fold, nullptr, has_set_group_id));
+  GALLEY_ASSIGN(const RelPath slot, slots.write_whole(index_of(fold), fold.op->path, fold.target,
+                                                      nullptr, has_set_group_id));
   auto placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kNoReplace);
   if (!placed && is_unsupported(placed.error())) {
     placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kReplace);
@@ -338,23 +336,6 @@ Result<Content> Recoverer::content_of(const Node& node) const {
   return read_blob(state_.root(), node.content);
 }
 
-/// Under another name until it is whole, so that a later run can tell it from a caught object.
-Result<RelPath> Recoverer::write_slot(const Slots& slots, const Fold& fold, const Content& content,
-                                      bool has_set_group_id) const {
-  const RelPath writing = Slots::name(index_of(fold), Slots::kWritingSuffix);
-  GALLEY_TRY(remove_tree(slots.directory(), writing));
-  std::vector<std::string> unkept;
-  Slots::WriteOptions how;
-  // Its bytes must be there before its name is: the next run would not know a torn one as ours,
-  // because it is newer than the journal.
-  how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
-  how.has_set_group_id = has_set_group_id;
-  GALLEY_TRY(slots.write(writing, fold.op->path, fold.target, content, how, unkept));
-  GALLEY_ASSIGN(RelPath slot, slots.free_name(index_of(fold), fold.op->path));
-  GALLEY_TRY(slots.directory().rename(writing, slots.directory(), slot, RenameMode::kReplace));
-  return slot;
-}
-
 Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
   GALLEY_ASSIGN(const Content content, content_of(fold.target.node));
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
@@ -363,7 +344,7 @@ Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
     GALLEY_ASSIGN(slot, slots.caught(index_of(fold), fold.target));
   }
   if (!slot) {
-    GALLEY_ASSIGN(slot, write_slot(slots, fold, content));
+    GALLEY_ASSIGN(slot, slots.write_whole(index_of(fold), fold.op->path, fold.target, content));
   }
   return swap_in(fold, seen, slots, *slot);
 }
@@ -410,6 +391,14 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
                     caught == slot ? RenameMode::kExchange : RenameMode::kReplace);
 }
 
+Result<void> Recoverer::write_unflushed() {
+  const Folds folds = fold_journals(unflushed_, session_);
+  OpenedDirectories opened;
+  if (!options_.dry_run) GALLEY_TRY(opened.open(folds, view_));
+  for (const auto& [path, fold] : folds) GALLEY_TRY(write_anew(fold));
+  return options_.dry_run ? Result<void>() : opened.close(folds, view_);
+}
+
 /// The tree was complete once: what is not as the journal says has been changed by the user since.
 Result<void> Recoverer::write_anew(const Fold& fold) {
   GALLEY_ASSIGN(const Seen seen, look(fold));
@@ -433,9 +422,9 @@ Result<void> Recoverer::set_directory_mode(const Fold& fold) {
   if (!is_wrong) return {};
   report(Kind::kSetMode, fold, "mode set");
   if (options_.dry_run) return {};
-  constexpr uint32_t kSpecialBits = 07000;
   GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
-  return at.directory->set_mode(at.name, fold.target.node.mode | (seen.stat.mode & kSpecialBits));
+  GALLEY_ASSIGN(const uint32_t special, restore_inheritance(fold, seen, at));
+  return at.directory->set_mode(at.name, fold.target.node.mode | special);
 }
 
 Result<void> Recoverer::finish() {

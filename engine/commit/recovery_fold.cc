@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint32_t kPermissions = 0777;
 constexpr uint32_t kOwnerAll = 0700;
+constexpr uint32_t kSetGroupId = 02000;
 
 bool is_same_content(const Node& a, const Node& b) {
   return a.kind == b.kind && a.content == b.content;
@@ -167,17 +168,32 @@ Result<void> OpenedDirectories::open_one(const Folds& folds, const Fold& fold,
   return {};
 }
 
-/// Those that stay though they should have gone: somebody's files are in them.
 Result<void> OpenedDirectories::close(const Folds& folds, WorkspaceView& view) {
-  for (auto opened = modes_.rbegin(); opened != modes_.rend(); ++opened) {
-    const auto& [path, mode] = *opened;
-    if (folds.at(path).target.node.kind == FileKind::kDirectory) continue;
-    const auto at = view.locate(path);
-    if (!at) continue;
-    GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
-    if (stat.kind == FileKind::kDirectory) GALLEY_TRY(at->directory->set_mode(at->name, mode));
+  for (auto at = folds.rbegin(); at != folds.rend(); ++at) {
+    const auto& [path, fold] = *at;
+    const bool is_known_to_close = fold.target.node.kind == FileKind::kDirectory &&
+                                   (fold.target.node.mode & kOwnerAll) != kOwnerAll;
+    const auto opened = modes_.find(path);
+    if (is_known_to_close) {
+      GALLEY_TRY(close_one(path, fold.target.node.mode | kOwnerAll, fold.target.node.mode, view));
+    } else if (opened != modes_.end()) {
+      GALLEY_TRY(close_one(path, opened->second | kOwnerAll, opened->second, view));
+    }
   }
   return {};
+}
+
+/// Only a directory that is as it was opened: another mode is somebody's own.
+Result<void> OpenedDirectories::close_one(const RelPath& path, uint32_t open, uint32_t closed,
+                                          WorkspaceView& view) {
+  const auto at = view.locate(path);
+  if (!at) return {};
+  GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
+  const bool is_open =
+      stat.kind == FileKind::kDirectory && (stat.mode & kPermissions) == (open & kPermissions);
+  if (!is_open) return {};
+  const uint32_t special = stat.mode & ~kPermissions;
+  return at->directory->set_mode(at->name, (closed & kPermissions) | special);
 }
 
 Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) {
@@ -212,6 +228,16 @@ Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) 
       fold.known.begin(), fold.known.end(),
       [&](const Fold::Image& image) { return is_torn_image(bytes, *image.journal, *image.op); });
   return is_torn ? Standing::kKnown : Standing::kForeign;
+}
+
+Result<uint32_t> restore_inheritance(const Fold& fold, const Seen& seen, const Location& at) {
+  const uint32_t special = seen.stat.mode & ~kPermissions;
+  const bool is_old = fold.op->before.node.kind == FileKind::kDirectory;
+  if (is_old || !fold.may_be_torn) return special;
+  // As when it was made: what may not be given stays ours, and its mode is narrow already.
+  static_cast<void>(at.directory->set_owner(at.name, fold.target.uid, fold.target.gid));
+  GALLEY_ASSIGN(const FileStat parent, at.directory->stat(RelPath::root()));
+  return special | (parent.mode & kSetGroupId);
 }
 
 bool is_known_kind(const Fold& fold, FileKind kind) {

@@ -49,12 +49,14 @@ struct Seen {
 class OpenedDirectories {
  public:
   Result<void> open(const Folds& folds, WorkspaceView& view);
-  /// Gives those their mode back that stay though they should have gone: somebody's files are in
-  /// them. The others have the mode of their target by now.
+  /// Gives them the mode of their target, also those that an earlier run left open. Those that stay
+  /// though they should have gone, because somebody's files are in them, get the one they had.
   Result<void> close(const Folds& folds, WorkspaceView& view);
 
  private:
   Result<void> open_one(const Folds& folds, const Fold& fold, WorkspaceView& view);
+  static Result<void> close_one(const RelPath& path, uint32_t open, uint32_t closed,
+                                WorkspaceView& view);
   std::map<RelPath, uint32_t> modes_;
 };
 
@@ -73,6 +75,9 @@ Result<bool> is_as_seen(const Fold& fold, const Seen& seen, const Location& caug
 /// Whose bytes these are. An unreadable file is known when the stat fits one of our images, and
 /// done only when nothing else could be it: what a swap catches is read in the slots.
 Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view);
+/// Gives a new directory its owner and group once more where a power cut may have taken them, and
+/// tells the special bits of its mode: those it has, and what its parent passes on.
+Result<uint32_t> restore_inheritance(const Fold& fold, const Seen& seen, const Location& at);
 /// Whether the chain knows the path as this kind of object. A path that turns from a directory into
 /// something else, or back, is also absent for a moment of recovery itself.
 [[nodiscard]] bool is_known_kind(const Fold& fold, FileKind kind);

@@ -74,7 +74,7 @@ class SlotSweep {
 
   Result<bool> is_known(const Directory& directory, const RelPath& name, const JournalOp* op) {
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
-    open_up(directory, name, stat);
+    GALLEY_TRY(open_up(directory, name, stat));
     const auto looked = observe(Location{&directory, name}, stat);
     // Another user's save, unless its bytes have another name.
     if (!looked && looked.error().os_error == EACCES) return stat.nlink > 1;
@@ -109,14 +109,16 @@ class SlotSweep {
   }
 
   /// What was caught may be of any mode. Afterwards it is gone, or in rescue/.
-  static void open_up(const Directory& directory, const RelPath& name, const FileStat& stat) {
+  static Result<void> open_up(const Directory& directory, const RelPath& name,
+                              const FileStat& stat) {
     uint32_t rights = 0;
     // The other name of a file may be in the workspace, where no system call swaps two.
     if (stat.kind == FileKind::kRegular && stat.nlink == 1) rights = kOwnerRead;
     if (stat.kind == FileKind::kDirectory) rights = kOwnerAll;
-    if ((stat.mode & rights) == rights) return;
+    if ((stat.mode & rights) == rights) return {};
+    const auto set = directory.set_mode(name, stat.mode | rights);
     // Of another owner: the look that follows tells.
-    static_cast<void>(directory.set_mode(name, stat.mode | rights));
+    return set || set.error().os_error == EPERM ? Result<void>() : set;
   }
 
   static bool is_side(const Node& side, const Node& node) {

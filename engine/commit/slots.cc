@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/commit/acl.h"
+#include "engine/commit/mutant.h"
 
 namespace galley {
 namespace {
@@ -158,6 +159,22 @@ Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   return Slots(std::move(directory), ours);
 }
 
+Result<RelPath> Slots::write_whole(size_t op, const RelPath& path, const JournalSide& side,
+                                   const Content& content, bool has_set_group_id) const {
+  const RelPath writing = name(op, kWritingSuffix);
+  GALLEY_TRY(remove_tree(*directory_, writing));
+  WriteOptions how;
+  // Its bytes must be there before its name is: the next run would not know a torn one as ours,
+  // because it is newer than the journal.
+  how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
+  how.has_set_group_id = has_set_group_id;
+  std::vector<std::string> unkept;
+  GALLEY_TRY(write(writing, path, side, content, how, unkept));
+  GALLEY_ASSIGN(RelPath slot, free_name(op, path));
+  GALLEY_TRY(directory_->rename(writing, *directory_, slot, RenameMode::kReplace));
+  return slot;
+}
+
 Result<RelPath> Slots::free_name(size_t op, const RelPath& path) const {
   for (int attempt = 0; attempt < kMaxLeftovers; ++attempt) {
     RelPath free = name(op, ".r" + std::to_string(attempt));
@@ -244,8 +261,10 @@ auto look_again(const Location& at, const Look& look) -> decltype(look()) {
   auto seen = look();
   if (seen || seen.error().os_error != EACCES) return seen;
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
-  // Of another owner: the mode cannot be changed, and the first answer stands.
-  if (!at.directory->set_mode(at.name, stat.mode | kOwnerRead)) return seen;
+  const auto opened = at.directory->set_mode(at.name, stat.mode | kOwnerRead);
+  // Of another owner: the first answer stands.
+  if (!opened && opened.error().os_error == EPERM) return seen;
+  if (!opened) return opened.error();
   seen = look();
   GALLEY_TRY(at.directory->set_mode(at.name, stat.mode));
   return seen;

@@ -46,6 +46,12 @@ class Slots {
                       const Content& content, const WriteOptions& options,
                       std::vector<std::string>& warnings) const;
 
+  /// Makes the object of one side for recovery, synced, under a name of its own: under another
+  /// until it is whole, so that a later run can tell it from a caught object.
+  [[nodiscard]] Result<RelPath> write_whole(size_t op, const RelPath& path, const JournalSide& side,
+                                            const Content& content,
+                                            bool has_set_group_id = false) const;
+
   /// A name that no earlier, interrupted run used for this operation: what that one caught may be
   /// there still. `path` is what the operation is about, for the message.
   /// Errors: kQuota `limit.recovery`.

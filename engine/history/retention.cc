@@ -165,25 +165,24 @@ class Pruning {
   PruneReport report_;
 };
 
-Result<void> measure(const Directory& directory, int depth, DiskUse::Part& part) {
-  if (depth > kMaxDepth) return {};
-  GALLEY_ASSIGN(const auto entries, directory.list());
-  for (const DirectoryEntry& entry : entries) {
+/// What goes away meanwhile, or may not be read (a killed command leaves such directories), is left
+/// out.
+void measure(const Directory& directory, int depth, DiskUse::Part& part) {
+  const auto entries = directory.list();
+  if (depth > kMaxDepth || !entries) return;
+  for (const DirectoryEntry& entry : *entries) {
     const auto name = RelPath::parse(entry.name);
     if (!name) continue;
     if (entry.kind == FileKind::kDirectory) {
       const auto below = directory.open_directory(*name);
-      if (!below && below.error().kind == ErrorKind::kNotFound) continue;
-      if (!below) return fail(below.error());
-      GALLEY_TRY(measure(**below, depth + 1, part));
+      if (below) measure(**below, depth + 1, part);
       continue;
     }
-    GALLEY_ASSIGN(const FileStat stat, directory.stat(*name));
-    if (stat.kind == FileKind::kAbsent) continue;
+    const auto stat = directory.stat(*name);
+    if (!stat || stat->kind == FileKind::kAbsent) continue;
     ++part.files;
-    part.bytes += on_disk(stat.size);
+    part.bytes += on_disk(stat->size);
   }
-  return {};
 }
 
 }  // namespace
@@ -213,11 +212,11 @@ Result<DiskUse> disk_use(const StateDirectory& state) {
     }
     GALLEY_ASSIGN(const auto below, state.root().open_directory(*name));
     if (!kNamed.contains(entry.name)) {
-      GALLEY_TRY(measure(*below, 0, other));
+      measure(*below, 0, other);
       continue;
     }
     DiskUse::Part part{entry.name, 0, 0};
-    GALLEY_TRY(measure(*below, 0, part));
+    measure(*below, 0, part);
     use.parts.push_back(std::move(part));
   }
   use.parts.push_back(std::move(other));

@@ -88,24 +88,33 @@ Operation staged_operation(const Overlay::Entry& entry) {
   return entry.now.kind == FileKind::kAbsent ? Operation::kDelete : Operation::kModify;
 }
 
-std::vector<Judgement> denied_changes(const Config& config, const Principals& who,
-                                      const Overlay::Entries& before, const Overlay::Entries& now) {
-  const Policy policy(config);
-  std::vector<Judgement> denials;
-  const auto look = [&](const RelPath& path, const Overlay::Entry& entry) {
-    const auto is_directory = [](const Node& node) { return node.kind == FileKind::kDirectory; };
-    if (is_directory(entry.now) ||
-        (is_directory(entry.before) && entry.now.kind == FileKind::kAbsent)) {
-      return;
-    }
-    Judgement judgement = policy.judge_path(path, staged_operation(entry), who);
-    if (judgement.decision == Decision::kDeny) denials.push_back(std::move(judgement));
-  };
+std::vector<RelPath> restaged_paths(const Overlay::Entries& before, const Overlay::Entries& now) {
+  std::vector<RelPath> paths;
   for (const auto& [path, entry] : now) {
     const auto was = before.find(path);
-    if (was == before.end() ? entry.before != entry.now : was->second.now != entry.now) {
-      look(path, entry);
-    }
+    const Node& node = was == before.end() ? entry.before : was->second.now;
+    if (node != entry.now) paths.push_back(path);
+  }
+  for (const auto& [path, entry] : before) {
+    if (!now.contains(path) && entry.before != entry.now) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::vector<Judgement> denied_changes(const Config& config, const Principals& who,
+                                      const Overlay::Entries& before, const Overlay::Entries& now) {
+  const auto is_directory = [](const Overlay::Entry& entry) {
+    return entry.now.kind == FileKind::kDirectory ||
+           (entry.before.kind == FileKind::kDirectory && entry.now.kind == FileKind::kAbsent);
+  };
+  const Policy policy(config);
+  std::vector<Judgement> denials;
+  for (const RelPath& path : restaged_paths(before, now)) {
+    const auto at = now.find(path);
+    const Overlay::Entry& entry = at != now.end() ? at->second : before.at(path);
+    if (is_directory(entry)) continue;
+    Judgement judgement = policy.judge_path(path, staged_operation(entry), who);
+    if (judgement.decision == Decision::kDeny) denials.push_back(std::move(judgement));
   }
   return denials;
 }

@@ -41,6 +41,11 @@ class EarlyPolicy {
   Overlay* overlay_;
 };
 
+/// The paths that hold something else in one state of what is staged than in another; what was only
+/// read is not among them.
+[[nodiscard]] std::vector<RelPath> restaged_paths(const Overlay::Entries& before,
+                                                  const Overlay::Entries& now);
+
 /// The denials among what was staged from `before` to `now`, for each file or link; directories
 /// are left to the gate.
 [[nodiscard]] std::vector<Judgement> denied_changes(const Config& config, const Principals& who,

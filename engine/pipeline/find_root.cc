@@ -15,8 +15,9 @@ namespace {
 /// What marks a directory as a root.
 struct Marks {
   bool has_git = false;
-  bool has_state = false;
-  bool has_config = false;
+  bool has_state = false;  ///< one that is believed
+  /// A galley.toml, or a state that is not believed: anybody's files can bring these along.
+  bool has_weak_mark = false;
   /// The first of configuration, state and their folder that another user owns; empty: none.
   std::string foreign;
   uint32_t foreign_uid = 0;
@@ -35,17 +36,22 @@ Result<Marks> marks_of(const std::string& path) {
   GALLEY_ASSIGN(const FileStat folder, directory->stat(RelPath::root()));
   Marks marks;
   marks.has_git = git.kind != FileKind::kAbsent;
-  marks.has_state = state.kind != FileKind::kAbsent;
-  marks.has_config = config.kind != FileKind::kAbsent;
+  const bool has_config = config.kind != FileKind::kAbsent;
+  const bool has_state = state.kind != FileKind::kAbsent;
   const auto check = [&](bool counts, const FileStat& stat, const std::string& name) {
     if (!counts || !marks.foreign.empty() || is_believed_owner(stat.uid)) return;
     marks.foreign = name;
     marks.foreign_uid = stat.uid;
   };
   const std::string prefix = path == "/" ? path : path + "/";
-  check(marks.has_config, config, prefix + std::string(kConfigFileName));
-  check(marks.has_state, state, prefix + std::string(StateDirectory::kName));
-  check(marks.has_config || marks.has_state, folder, path);
+  check(has_config, config, prefix + std::string(kConfigFileName));
+  check(has_state, state, prefix + std::string(StateDirectory::kName));
+  check(has_config || has_state, folder, path);
+  if (has_state && marks.foreign.empty()) {
+    const auto opened = StateDirectory::open(*directory);
+    marks.has_state = opened && opened->has_value();
+  }
+  marks.has_weak_mark = has_config || has_state;
   return marks;
 }
 
@@ -91,7 +97,7 @@ Result<FoundRoot> find_root(const std::string& start, const UserConfig& user) {
       found.path = *path;
       return found;
     }
-    if (marks.has_config) configured = *path;
+    if (marks.has_weak_mark) configured = *path;
   }
   if (configured) found.path = *configured;
   if (refused && found.path == start) return fail(*refused);

@@ -16,14 +16,14 @@ struct FoundRoot {
 
 /// The root of the workspace that `start` (absolute, links resolved) lies in.
 ///
-///     the nearest directory upwards with a `.git` or a `.galley`
-///     else the outermost one with a `galley.toml`
+///     the nearest directory upwards with a `.git` or a `.galley` that is believed
+///     else the outermost one with a `galley.toml` or any other `.galley`
 ///     else `start` itself
 ///
-/// So a galley.toml below the root of a repository or of a workspace makes no new root. A directory
-/// above `start` in which another user has a galley.toml or `.galley` is passed by with a notice:
-/// it neither rules nor blocks what lies below it.
-/// Errors: kRefused `workspace.foreign_owner` when another user owns the configuration or the state
+/// So a galley.toml, or a `.galley` that came with the files, below the root of a repository or of
+/// a workspace makes no new root. A directory above `start` in which another user has a galley.toml
+/// or `.galley` is passed by with a notice: it neither rules nor blocks what lies below it. Errors:
+/// kRefused `workspace.foreign_owner` when another user owns the configuration or the state
 ///         of the root itself, or the root that has them, and no safe_directories names it.
 [[nodiscard]] Result<FoundRoot> find_root(const std::string& start, const UserConfig& user);
 

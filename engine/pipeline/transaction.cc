@@ -75,6 +75,7 @@ struct Transaction::State {
   std::unique_ptr<CommandRunner> own_runner;
   std::string id;
   std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
+  Overlay::Entries owners;                ///< what was staged when somebody else took it up
   bool is_over = false;
 };
 
@@ -150,7 +151,8 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.root = state_->workspace->root_path;
   options.earlier = earlier_versions(*state_->workspace);
   options.may_read =
-      EarlyPolicy(state_->workspace->config, state_->options.agent, state_->overlay).reading_rule();
+      EarlyPolicy(state_->workspace->config, state_->options.principals(), state_->overlay)
+          .reading_rule();
   return options;
 }
 
@@ -306,7 +308,7 @@ const std::string& Transaction::id() const { return state_->id; }
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
   // First who, then what: nothing is staged by somebody who is not judged with it.
-  if (state_->options.owner && state_->saved_version != state_->overlay.version()) {
+  if (state_->options.owner && !restaged_paths(state_->owners, state_->overlay.entries()).empty()) {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
@@ -348,6 +350,7 @@ Result<Transaction> Transaction::fork() {
                          workspace.clock().wall_ns(), state_->options.has_markers};
   GALLEY_ASSIGN(StoredStage child, state_->stage->fork(*workspace.state_directory, about));
   auto state = std::make_unique<State>(workspace, child.contents(), state_->options);
+  state->owners = state_->owners;
   state->overlay.share(state_->overlay);
   state->saved_version = state->overlay.version();
   state->id = child.id();
@@ -418,6 +421,7 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   options.contributors = about.contributors;
   auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options));
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
+  if (state->options.owner) state->owners = entries;
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
   state->id = stage.id();

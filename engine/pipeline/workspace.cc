@@ -105,7 +105,12 @@ Result<void> WorkspaceState::recover() {
   RecoveryOptions recovery;
   recovery.boot_id = current_boot_id();
   recovery.audit = audit.get();
-  GALLEY_TRY(recover_if_needed(*root, *state_directory, clock(), recovery));
+  GALLEY_ASSIGN(const RecoveryReport report,
+                recover_if_needed(*root, *state_directory, clock(), recovery));
+  for (const RecoveryAction& action : report.actions) {
+    if (action.kind != RecoveryAction::Kind::kRescue) continue;
+    notices.push_back("recovery met bytes of others: '" + action.path + "' " + action.text);
+  }
   return {};
 }
 

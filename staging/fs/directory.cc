@@ -53,13 +53,15 @@ class TreeRemoval {
   }
 
   Result<void> remove_subdirectory(const Directory& directory, const RelPath& name, int level) {
+    // Not by its own descriptor: what we may not enter can only be looked at from above.
+    GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+    if (stat.kind == FileKind::kAbsent) return {};  // went away meanwhile
+    // st_dev would miss a bind mount of the same file system; the mount id does not.
+    if (stat.mount != mount_) return crosses_mount(name.str());
+    open_to_owner(directory, name, stat.mode);
     if (level == kMaxHeldLevels) return move_up(directory, name);
     {
       GALLEY_ASSIGN(const auto child, directory.open_directory(name));
-      GALLEY_ASSIGN(const FileStat stat, child->stat(RelPath::root()));
-      // st_dev would miss a bind mount of the same file system; the mount id does not.
-      if (stat.mount != mount_) return crosses_mount(name.str());
-      open_to_owner(directory, name, stat.mode);
       GALLEY_TRY(remove_children(*child, level + 1));
     }
     auto removed = directory.remove_directory(name);
@@ -67,12 +69,9 @@ class TreeRemoval {
     return {};
   }
 
-  /// Makes a deep directory a child of the top one, to be removed in the next round.
+  /// Makes a deep directory a child of the top one, to be removed in the next round. It is open to
+  /// its owner: one whose `..` changes must be writable.
   Result<void> move_up(const Directory& directory, const RelPath& name) {
-    GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
-    if (stat.mount != mount_) return crosses_mount(name.str());
-    // One whose `..` changes must be writable.
-    open_to_owner(directory, name, stat.mode);
     has_moved_ = true;
     for (;;) {
       GALLEY_ASSIGN(const RelPath fresh, RelPath::parse("removed-" + std::to_string(fresh_++)));
@@ -144,8 +143,8 @@ Result<void> remove_tree(const Directory& directory, const RelPath& path) {
                 "'" + path.str() + "' is a mount point; unmount it before it is removed",
                 path.str());
   }
-  GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
   open_to_owner(directory, path, stat.mode);
+  GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
   GALLEY_TRY(TreeRemoval(*tree, stat.mount).run());
   auto removed = directory.remove_directory(path);
   if (!removed && removed.error().os_error != ENOENT) return removed;

@@ -276,7 +276,9 @@ void give_away(const Directory& directory, uint32_t group) {
     ASSERT_TRUE(stat);
     ASSERT_TRUE(directory.set_owner(path, kUserId, stat->gid == group ? kUserId : stat->gid));
     // A change of owner clears bits.
-    if (stat->kind != FileKind::kSymlink) ASSERT_TRUE(directory.set_mode(path, stat->mode));
+    if (stat->kind != FileKind::kSymlink) {
+      ASSERT_TRUE(directory.set_mode(path, stat->mode));
+    }
   };
   const auto entries = directory.list();
   ASSERT_TRUE(entries);
@@ -292,13 +294,15 @@ void give_away(const Directory& directory, uint32_t group) {
   give(RelPath::root());
 }
 
-MemoryUser user_of_cases() { return MemoryUser{kUserId, kUserId, {kSecondGroup}}; }
+/// In memory it is the user that runs the test, since `.galley` must be his, without root's rights.
+MemoryUser user_of_cases() { return MemoryUser{geteuid(), getegid(), {kSecondGroup}}; }
 
 }  // namespace
 
 void prepare_tree(const CrashCase& shape, const Directory& directory) {
   shape.prepare(directory);
-  if (shape.is_as_user) give_away(directory, directory.stat(RelPath::root())->gid);
+  const bool is_on_disk = memory_tree_of(directory) == nullptr;
+  if (shape.is_as_user && is_on_disk) give_away(directory, directory.stat(RelPath::root())->gid);
 }
 
 void prepare_case(const CrashCase& shape, const Directory& directory) {

@@ -9,11 +9,7 @@ namespace {
 class StateLostFacts : public testing::TestWithParam<CrashCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, StateLostFacts, testing::ValuesIn(crash_cases()),
-                         [](const auto& shape) {
-                           std::string name = shape.param.name;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
-                         });
+                         [](const auto& shape) { return name_of_test(shape.param); });
 
 /// `rm -rf` of a part of the state while a commit runs: what is answered is so, and where it is not
 /// known nobody is told that the next command finishes it.
@@ -23,7 +19,10 @@ void remove_before_every_call(const CrashCase& shape, std::string_view part, siz
     const Directory& raw = *workspace.directory;
     const auto plan = std::make_shared<FaultPlan>();
     plan->at = at;
-    plan->before = [&] { ASSERT_TRUE(remove_tree(raw, rel(part))); };
+    plan->before = [&] {
+      const AsRoot as_root(raw);
+      ASSERT_TRUE(remove_tree(raw, rel(part)));
+    };
     const auto outcome =
         publish(*make_fault_directory(open_memory_tree(workspace.tree), plan), *workspace.proposal);
     if (plan->calls.size() < at) break;

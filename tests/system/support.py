@@ -61,7 +61,7 @@ class SystemCase(unittest.TestCase):
     def galley(self, *arguments, work=None, stdin=b"", expect=None, env=None, **options):
         """Runs the program in the workspace; `expect` is the exit status or statuses it must have."""
         environment = {**os.environ, **self.environment, **(env or {})}
-        for name in ("NO_COLOR", "PAGER", "GALLEY_PAGER"):
+        for name in ("NO_COLOR", "PAGER", "GALLEY_PAGER", "GALLEY_TX"):
             if not env or name not in env:
                 environment.pop(name, None)
         result = subprocess.run(

@@ -119,6 +119,11 @@ class NewFiles(hostile.HostileCase):
 
 
 class UndoOfADeletion(hostile.HostileCase):
+    def delete(self, path):
+        self.galley("begin", expect=0)
+        self.galley("call", "Delete", json.dumps({"path": path}), expect=0)
+        self.galley("commit", expect=0)
+
     def test_gives_owner_group_acl_and_attributes_back(self):
         path = self.work / "kept.txt"
         path.write_text("kept\n")
@@ -128,7 +133,7 @@ class UndoOfADeletion(hostile.HostileCase):
         os.setxattr(path, ACCESS, OF_FILE)
         os.setxattr(path, "user.note", b"mine")
         before = facts(path)
-        self.galley("call", "Delete", json.dumps({"path": "kept.txt"}), expect=0)
+        self.delete("kept.txt")
         self.assertFalse(path.exists())
         result = self.galley("undo", expect=0)
         self.assertEqual(facts(path), before, result.stderr)
@@ -141,7 +146,7 @@ class UndoOfADeletion(hostile.HostileCase):
         os.setxattr(path, ACCESS, acl((USER_OBJECT, 4, NO_ID), (USER, 4, SOMEBODY), (GROUP_OBJECT, 4, NO_ID),
                                       (MASK, 4, NO_ID), (OTHER, 0, NO_ID)))
         before = facts(path)
-        self.galley("call", "Delete", json.dumps({"path": "kept.txt"}), expect=0)
+        self.delete("kept.txt")
         self.galley("undo", expect=0)
         self.assertEqual(facts(path), before)
 

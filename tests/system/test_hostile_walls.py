@@ -20,10 +20,12 @@ class KilledExec(hostile.HostileCase):
         super().setUp()
         self.galley("begin", expect=0)
         # What the command made is as hard to read and to remove as it could make it.
-        script = "mkdir -p shut/in; echo x > shut/in/file; chmod 000 shut/in shut; echo up; exec sleep 600"
-        with subprocess.Popen([GALLEY, "-C", self.work, "exec", "--", "sh", "-c", script], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, env={**os.environ, **self.environment}) as running:
-            self.assertEqual(running.stdout.readline(), b"up\n")
+        deep = "for i in range(1500): os.mkdir('d'); os.chdir('d')"
+        script = f'python3 -c "import os\n{deep}"; '
+        script += "mkdir -p shut/in; echo x > shut/in/file; chmod 000 shut/in shut; echo up >&2; exec sleep 600"
+        with subprocess.Popen([GALLEY, "-C", self.work, "exec", "--", "sh", "-c", script], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, env={**os.environ, **self.environment}) as running:
+            self.assertEqual(running.stderr.readline(), b"up\n")
             running.send_signal(signal.SIGKILL)
         self.stage = next((self.work / ".galley" / "stage").iterdir())
 
@@ -107,6 +109,9 @@ class Output(hostile.HostileCase):
 
     def test_a_limit_that_equals_the_usual_one_is_a_limit(self):
         self.write("galley.toml", "[sandbox]\nmax_output_bytes = 8000000\n")
+        own = self.home / ".config" / "galley" / "config.toml"
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.write_text(f'trusted_folders = ["{self.scratch}"]\n')
         result = self.galley("exec", "--output", "1mb", "--", "head", "-c", "3000000", "/dev/zero", expect=0)
         self.assertLess(len(result.stdout), 2 * MEBIBYTE)
         self.assertIn(b"bytes of stdout left out", result.stderr)

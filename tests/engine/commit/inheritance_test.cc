@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kUser = 1000;
+constexpr uint32_t kUserGroup = 1000;
 constexpr uint32_t kMine = 2000;
 constexpr uint32_t kForeign = 3000;
 constexpr uint32_t kKeep = UINT32_MAX;
@@ -18,9 +18,7 @@ class InheritanceFacts : public testing::Test {
  protected:
   void SetUp() override {
     tree_ = std::make_shared<MemoryTree>();
-    tree_->root->uid = kUser;
-    tree_->root->gid = kUser;
-    tree_->user = MemoryUser{kUser, kUser, {kMine}};
+    tree_->user = MemoryUser{geteuid(), kUserGroup, {kMine}};
     workspace_ = open_memory_tree(tree_);
   }
 
@@ -32,7 +30,8 @@ class InheritanceFacts : public testing::Test {
 
   Receipt commit(const Proposal& proposal, const CommitMeta& meta = {}) {
     auto outcome = publish(*workspace_, proposal, test_options(), meta);
-    EXPECT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome));
+    EXPECT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome))
+        << (outcome ? "a conflict" : outcome.error().message);
     return std::get<Receipt>(*outcome);
   }
 
@@ -72,7 +71,7 @@ TEST_F(InheritanceFacts, AChangedFileKeepsAGroupThatTheUserIsIn) {
 TEST_F(InheritanceFacts, WithoutItsGroupAFileGivesNobodyMoreThanBefore) {
   make_file("f", 0675, kForeign);
   const Receipt receipt = commit(ChangeBuilder(*workspace_).write("f", "new", 0675).proposal());
-  EXPECT_EQ(stat("f").gid, kUser);
+  EXPECT_EQ(stat("f").gid, kUserGroup);
   EXPECT_EQ(stat("f").mode, 0655U);
   ASSERT_EQ(receipt.warnings.size(), 1U);
   EXPECT_NE(receipt.warnings[0].find("'f' could not be given its group 3000"), std::string::npos)
@@ -101,13 +100,13 @@ TEST_F(InheritanceFacts, AnUndoneDeletionGivesTheGroupBack) {
 TEST_F(InheritanceFacts, AnUndoneDeletionNeverWidensAGroupThatCannotBeGiven) {
   make_file("f", 0670, kForeign);
   const Receipt receipt = remove_and_undo("f");
-  EXPECT_EQ(stat("f").gid, kUser);
+  EXPECT_EQ(stat("f").gid, kUserGroup);
   EXPECT_EQ(stat("f").mode, 0600U);
   EXPECT_EQ(receipt.warnings.size(), 1U);
 }
 
 TEST_F(InheritanceFacts, AnUndoneDeletionGivesAttributesBack) {
-  make_file("f", 0644, kUser);
+  make_file("f", 0644, kUserGroup);
   ASSERT_TRUE(workspace_->set_attribute(rel("f"), {"user.note", "mine"}));
   remove_and_undo("f");
   const auto attributes = workspace_->attributes(rel("f"));

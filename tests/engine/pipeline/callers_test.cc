@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/workspace.h"
 #include "support/temp_directory.h"
@@ -69,6 +70,21 @@ TEST_F(CallersTest, ACallIsRefusedWhenEitherMayNot) {
   }
   EXPECT_FALSE(reader.fork());
   EXPECT_TRUE(reader.read("src/new.txt"));
+  ASSERT_TRUE(reader.save());
+}
+
+TEST_F(CallersTest, WhoOnlyReadsIsNoContributor) {
+  const std::string id = staged_by("");
+  {
+    Transaction reader = resumed(id, "reader");
+    EXPECT_TRUE(reader.call("Read", R"({"file_path": "src/a.txt"})").ok);
+    ASSERT_TRUE(reader.save());
+  }
+  Transaction owner = resumed(id, "");
+  EXPECT_TRUE(owner.options().contributors.empty());
+  const auto outcome = owner.commit();
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
 }
 
 TEST_F(CallersTest, WhoStagedIsJudgedWhoeverCommits) {
