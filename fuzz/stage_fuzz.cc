@@ -45,20 +45,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto workspace = galley::make_memory_directory();
   put(*workspace, ".git/config", "canary");
   put(*workspace, "contents/canary", "canary");
-  put(*workspace, ".galley/format", "galley 1 01020300-0000-0000-0000-000000000000\n");
+  const auto state = galley::StateDirectory::open_or_create(*workspace);
+  GALLEY_CHECK(state.has_value());
   put(*workspace, ".galley/contents/ba9876543210/x", "canary");
   const std::string folder = std::string(".galley/stage/") + kId;
   put(*workspace, folder + "/owner", "");
   put(*workspace, folder + "/overlay", sealed);
   put(*workspace, folder + "/pool", input.substr(0, split));
-  const auto state = galley::StateDirectory::open(*workspace);
-  GALLEY_CHECK(state && *state);
-  static_cast<void>(list_stages(**state));
-  static_cast<void>(unused_contents(**state));
-  auto stage = galley::Stage::adopt(**state, kId);
+  static_cast<void>(list_stages(*state));
+  static_cast<void>(unused_contents(*state));
+  auto stage = galley::Stage::adopt(*state, kId);
   if (stage) {
-    static_cast<void>(stage->open_contents(**state));
-    static_cast<void>(galley::Stage::remove(**state, std::move(*stage)));
+    static_cast<void>(stage->open_contents(*state));
+    static_cast<void>(galley::Stage::remove(*state, std::move(*stage)));
   }
   for (const char* name : {".git/config", "contents/canary"}) {
     const auto canary = read_file(*workspace, *RelPath::parse(name), 100);

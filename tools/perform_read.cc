@@ -18,6 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxReadBytes = size_t{16} << 20U;  // of one answer
 constexpr size_t kMaxListed = 10'000;                // entries of one answer
+constexpr size_t kMaxTreeDepth = 50;  // levels of a tree: two of JSON each, which has a limit too
 constexpr size_t kNumberWidth = 6;
 
 /// The name as JSON can carry it; names that are not UTF-8 are given in base64 besides.
@@ -52,7 +53,7 @@ class TreeBuilder {
  public:
   explicit TreeBuilder(ToolContext& context) : context_(context) {}
 
-  Result<ordered_json> children(const RelPath& directory) {
+  Result<ordered_json> children(const RelPath& directory, size_t depth = 1) {
     if (context_.deadline.has_passed(context_.clock)) {
       return fail(ErrorKind::kTimeout, "tool.timeout",
                   "listing the tree took too long; name a smaller directory");
@@ -70,8 +71,11 @@ class TreeBuilder {
       item["type"] = kind_name(entry.kind);
       const auto name = RelPath::parse(entry.name);
       const auto path = name ? directory.join(*name) : name;  // one that no path can name is a leaf
-      if (entry.kind == FileKind::kDirectory && path) {
-        GALLEY_ASSIGN(item["children"], children(*path));
+      const bool has_children = entry.kind == FileKind::kDirectory && path;
+      if (has_children && depth < kMaxTreeDepth) {
+        GALLEY_ASSIGN(item["children"], children(*path, depth + 1));
+      } else if (has_children) {
+        item["truncated"] = true;
       }
       out.push_back(std::move(item));
     }

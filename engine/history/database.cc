@@ -12,6 +12,7 @@ constexpr int kBusyTimeoutMs = 5'000;
 constexpr int kStepsBetweenLooks = 10;  // one may call a function on megabytes
 constexpr int kMaxValueBytes = 16 << 20;
 constexpr int kMaxPatternBytes = 256;  // of LIKE and GLOB: one comparison is one step
+constexpr size_t kMaxFunctions = 64;   // called in the text of a query
 constexpr int kMaxExpressionDepth = 100;
 constexpr int kMaxCompound = 50;
 
@@ -25,12 +26,23 @@ Error database_error(sqlite3* connection, int code) {
       ErrorKind::kInternal, reason, "the index of the history: " + std::string(text), {}, 0};
 }
 
+/// What one query may still do.
+struct QueryBudget {
+  const Deadline* deadline;
+  const Clock* clock;
+  size_t functions = 0;  ///< calls in its text
+};
+
 /// Lets a query read, and nothing else.
-int allow_reading(void*, int action, const char*, const char*, const char*, const char*) {
+int allow_reading(void* budget, int action, const char*, const char*, const char*, const char*) {
   switch (action) {
+    case SQLITE_FUNCTION: {
+      // Between two of its steps backwards SQLite looks at no deadline.
+      const bool is_one_more = ++static_cast<QueryBudget*>(budget)->functions <= kMaxFunctions;
+      return is_one_more ? SQLITE_OK : SQLITE_DENY;
+    }
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_FUNCTION:
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     default:
@@ -38,22 +50,17 @@ int allow_reading(void*, int action, const char*, const char*, const char*, cons
   }
 }
 
-struct TimeLimit {
-  const Deadline* deadline;
-  const Clock* clock;
-};
-
-int is_over(void* limit) {
-  const auto* time = static_cast<const TimeLimit*>(limit);
+int is_over(void* budget) {
+  const auto* time = static_cast<const QueryBudget*>(budget);
   return time->deadline->has_passed(*time->clock) ? 1 : 0;
 }
 
 /// Puts the connection into the state of a query, and back.
 class QueryMode {
  public:
-  QueryMode(sqlite3* connection, TimeLimit& limit) : connection_(connection) {
-    sqlite3_set_authorizer(connection, allow_reading, nullptr);
-    sqlite3_progress_handler(connection, kStepsBetweenLooks, is_over, &limit);
+  QueryMode(sqlite3* connection, QueryBudget& budget) : connection_(connection) {
+    sqlite3_set_authorizer(connection, allow_reading, &budget);
+    sqlite3_progress_handler(connection, kStepsBetweenLooks, is_over, &budget);
     sqlite3_limit(connection, SQLITE_LIMIT_LENGTH,
                   static_cast<int>(HistoryIndex::kMaxQueryValueBytes));
     heap_limit_ = sqlite3_hard_heap_limit64(HistoryIndex::kMaxQueryMemoryBytes);
@@ -210,13 +217,17 @@ Result<QueryResult> Database::ask(std::string_view sql, const Deadline& deadline
         "the query is longer than " + std::to_string(HistoryIndex::kMaxSqlBytes) + " bytes");
   }
   sqlite3* connection = connection_.get();
-  TimeLimit limit{&deadline, &clock};
-  const QueryMode mode(connection, limit);
+  QueryBudget budget{&deadline, &clock};
+  const QueryMode mode(connection, budget);
   sqlite3_stmt* prepared = nullptr;
   const char* rest = nullptr;
   const int code =
       sqlite3_prepare_v2(connection, sql.data(), static_cast<int>(sql.size()), &prepared, &rest);
   const std::unique_ptr<sqlite3_stmt, Statement::Finalizer> statement(prepared);
+  if (budget.functions > kMaxFunctions) {
+    return fail(ErrorKind::kUsage, "query.sql",
+                "the query calls more than " + std::to_string(kMaxFunctions) + " functions");
+  }
   if (code != SQLITE_OK) return query_error(connection, code);
   const std::string_view tail(rest, static_cast<size_t>(sql.data() + sql.size() - rest));
   if (prepared == nullptr || tail.find_first_not_of(" \t\r\n;") != std::string_view::npos) {

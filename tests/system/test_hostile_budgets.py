@@ -232,7 +232,9 @@ class AfterACommand(Budgets):
 
     def exec(self, script, expect, timeout_ms=5000, config="", **options):
         self.write("galley.toml", f"[sandbox]\ntimeout_ms = {timeout_ms}\n{config}")
-        self.galley("begin", expect=(0, 1))
+        stages = self.work / ".galley" / "stage"
+        if not stages.exists() or not list(stages.iterdir()):
+            self.galley("begin", expect=0)
         # A sandbox needs room for its helper's own threads and processes.
         return self.bounded("exec", "--", "python3", "-c", script, expect=expect, memory=8 << 30, **options)
 
@@ -268,7 +270,6 @@ class AfterACommand(Budgets):
 
     def test_an_excludes_file_that_is_a_fifo_is_passed_over(self):
         self.git("init", "-q")
-        self.galley("begin", expect=0)
         os.mkfifo(self.scratch / "fifo")
         for name in ("core.excludesFile", "include.path"):
             with self.subTest(key=name):

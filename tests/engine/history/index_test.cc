@@ -220,14 +220,14 @@ TEST_F(IndexTest, EndlessAndHugeQueriesAreStopped) {
 }
 
 TEST_F(IndexTest, AnAnswerEndsBeforeTheRowThatIsTooMuch) {
-  const std::string value = "printf('%.*c', 4000000, 'x')";
+  const std::string value = "printf('%.*c', 1000000, 'x')";
   const auto narrow = ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT " +
                           value + " FROM n");
   ASSERT_TRUE(narrow.has_value()) << narrow.error().message;
   EXPECT_TRUE(narrow->is_cut);
-  EXPECT_EQ(narrow->rows.size(), HistoryIndex::kMaxAnswerBytes / 4'000'000);
+  EXPECT_EQ(narrow->rows.size(), HistoryIndex::kMaxAnswerBytes / 1'000'000);
   std::string columns = value;
-  for (int i = 0; i < 9; ++i) columns += ", " + value;
+  for (int i = 0; i < 19; ++i) columns += ", " + value;
   const auto wide = ask("SELECT " + columns);
   ASSERT_TRUE(wide.has_value()) << wide.error().message;
   EXPECT_TRUE(wide->is_cut);
@@ -246,6 +246,16 @@ TEST_F(IndexTest, AQueryThatNeedsTooMuchMemoryIsRefusedAndTheNextOneAnswered) {
       index->query("SELECT count(*) FROM transactions", Deadline(), workspace_.clock());
   ASSERT_TRUE(next.has_value()) << next.error().message;
   EXPECT_EQ(next->rows.size(), 1U);
+}
+
+TEST_F(IndexTest, AQueryCallsFewFunctions) {
+  std::string columns = "abs(1)";
+  for (int i = 1; i < 64; ++i) columns += ", abs(1)";
+  EXPECT_TRUE(ask("SELECT " + columns).has_value());
+  const auto more = ask("SELECT " + columns + ", abs(1)");
+  ASSERT_FALSE(more.has_value());
+  EXPECT_EQ(more.error().reason, "query.sql");
+  EXPECT_NE(more.error().message.find("64 functions"), std::string::npos);
 }
 
 }  // namespace
