@@ -72,10 +72,11 @@ Result<void> finish_creation(const Directory& workspace, const Directory& root) 
   GALLEY_ASSIGN(const FileStat format, root.stat(known("format")));
   GALLEY_ASSIGN(const auto entries, root.list());
   for (const auto& entry : entries) {
-    if (!entry.name.starts_with("format.")) continue;
-    GALLEY_ASSIGN(const FileStat second, root.stat(known(entry.name)));
+    const auto name = RelPath::parse(entry.name);
+    if (!name || !entry.name.starts_with("format.")) continue;
+    GALLEY_ASSIGN(const FileStat second, root.stat(*name));
     if (second.inode != format.inode) continue;
-    auto removed = root.remove_file(known(entry.name));
+    auto removed = root.remove_file(*name);
     if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
   }
   return {};

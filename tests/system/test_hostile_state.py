@@ -161,7 +161,8 @@ class HostileState(HostileStateCase):
     def test_another_user_goes_on_without_the_state(self):
         self.galley("apply", GOOD, expect=0)
         self.scratch.chmod(0o755)
-        result = self.galley("preview", NEXT, user=hostile.OTHER_USER)
+        home = {name: "/nonexistent" for name in self.environment}
+        result = self.galley("preview", NEXT, user=hostile.OTHER_USER, env=home, expect=0)
         self.assertIn(b"another user", result.stderr)
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root mounts")
