@@ -125,20 +125,21 @@ class Conflicts(SystemCase):
         self.assertIn("problem", transactions[-1])
         self.assertIn("cannot be read", self.galley("log", expect=0).stdout.decode())
 
-    def test_doctor_mends_a_damaged_format(self):
+    def test_a_state_with_a_damaged_format_is_adopted_again(self):
         self.galley("begin", expect=0)
         self.call("Write", {"file_path": "a.txt", "content": "A\n"})
         self.commit(expect=0)
         file = self.work / ".galley" / "format"
         good = file.read_bytes()
         file.write_bytes(good[:20])
-        self.assertIn("doctor --repair", self.galley("log", expect=1).stderr.decode())
-        self.galley("doctor", "--repair", expect=0)
+        self.assertIn("recover --adopt", self.galley("log", expect=0).stderr.decode())
+        self.galley("undo", expect=1)
+        self.galley("recover", "--adopt", expect=0)
         self.assertEqual(file.read_bytes(), good)
         self.galley("undo", expect=0)
-        file.write_bytes(b"galley 2 something\n")
-        self.galley("doctor", "--repair", expect=1)
-        self.assertEqual(file.read_bytes(), b"galley 2 something\n")
+        file.write_bytes(b"galley 3 something\n")
+        self.galley("recover", "--adopt", expect=1)
+        self.assertEqual(file.read_bytes(), b"galley 3 something\n")
 
     def test_limits_of_the_configuration_hold(self):
         self.write("galley.toml", "[limits]\nmax_file_bytes = 10\nmax_patch_bytes = 400\n")
