@@ -66,8 +66,8 @@ Result<int> adopt(Session& session) {
   if (!session.arguments().dry_run) {
     std::string text = printable_line(plan.doubt) + "\nTaken over, this is what it does and is:\n";
     for (const std::string& effect : plan.effects) text += "  " + printable_line(effect) + "\n";
-    GALLEY_TRY(need_person(session, text,
-                           "Take over '.galley' in " + printable_line(workspace->root_path()) + "?"));
+    GALLEY_TRY(need_person(
+        session, text, "Take over '.galley' in " + printable_line(workspace->root_path()) + "?"));
     GALLEY_TRY(adopt_state(*workspace, plan));
   }
   print_actions(session, plan.effects);

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "engine/pipeline/trust.h"

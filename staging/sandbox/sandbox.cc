@@ -280,9 +280,8 @@ Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Ove
   auto report = absorb_layer(upper, *outputs, overlay, rules);
   if (!report && report.error().kind == ErrorKind::kTimeout) {
     const auto took = result.wall + (clock_->steady() - before);
-    result.breach =
-        LimitBreach{LimitKind::kReadBack,
-                    in_ms(command.limits.or_usual().wall + kReadBackGrace), in_ms(took)};
+    result.breach = LimitBreach{
+        LimitKind::kReadBack, in_ms(command.limits.or_usual().wall + kReadBackGrace), in_ms(took)};
     return {};
   }
   if (!report) return fail(report.error());

@@ -34,11 +34,10 @@ class Documents : public ::testing::Test {
   nlohmann::json run(const std::string& arguments, const std::string& name,
                      const std::string& input = "") {
     tree_.write("input", input);
-    const std::string command = "XDG_CONFIG_HOME=" + home_.path() +
-                                " XDG_STATE_HOME=" + home_.path() + "/state " +
-                                std::string(GALLEY_BINARY_DIR) + "/galley -C " + tree_.path() +
-                                " --json " + arguments + " < " + tree_.path() +
-                                "/input 2>/dev/null";
+    const std::string command =
+        "XDG_CONFIG_HOME=" + home_.path() + " XDG_STATE_HOME=" + home_.path() + "/state " +
+        std::string(GALLEY_BINARY_DIR) + "/galley -C " + tree_.path() + " --json " + arguments +
+        " < " + tree_.path() + "/input 2>/dev/null";
     FILE* pipe = ::popen(command.c_str(), "r");
     std::string output;
     char buffer[4096];
