@@ -1,5 +1,6 @@
 #include "staging/fs/model_directory.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "base/check.h"
@@ -11,6 +12,9 @@ PowerLossModel::PowerLossModel(std::shared_ptr<MemoryTree> tree) : tree_(std::mo
   GALLEY_CHECK(tree_->observer == nullptr);
   tree_->observer = this;
   capture_tree(tree_->root);
+  for (const auto& [inode, durable] : disk_) {
+    for (const auto& [name, child] : durable.entries) ++names_[child];
+  }
 }
 
 PowerLossModel::~PowerLossModel() {
@@ -149,23 +153,25 @@ std::shared_ptr<MemoryTree> PowerLossModel::after_power_loss(const std::vector<F
     }
   }
   for (const uint64_t inode : dirty_) spoil(disk[inode], *live_.at(inode), fates.at(next++));
-  auto left = build(disk, tree_->root->inode, tree_->now_ns);
+  auto left = build(disk);
   if (left != nullptr) left->user = tree_->user;
   return left;
 }
 
-std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk, uint64_t root, int64_t now_ns) {
+std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk) const {
   auto tree = std::make_shared<MemoryTree>();
-  tree->now_ns = now_ns;
+  tree->now_ns = tree_->now_ns;
   tree->next_inode = disk.rbegin()->first + 1;
-  std::set<uint64_t> seen;
+  std::map<uint64_t, std::pair<MemoryNodePtr, size_t>> made_nodes;  // with how many names
   bool is_possible = true;
   const std::function<MemoryNodePtr(uint64_t)> make = [&](uint64_t inode) -> MemoryNodePtr {
-    // No shape of the tests has hard links of its own.
-    if (!seen.insert(inode).second) is_possible = false;
-    if (!is_possible) return nullptr;
+    // One name more than it had at first means that half of a rename is on the disk.
+    auto& [known, names] = made_nodes[inode];
+    const auto had = names_.find(inode);
+    if (++names > std::max<size_t>(1, had == names_.end() ? 0 : had->second)) is_possible = false;
+    if (!is_possible || known != nullptr) return is_possible ? known : nullptr;
     const Durable& durable = disk.at(inode);
-    auto node = std::make_shared<MemoryNode>();
+    auto node = known = std::make_shared<MemoryNode>();
     node->kind = durable.kind;
     node->mode = durable.mode;
     node->uid = durable.uid;
@@ -184,7 +190,7 @@ std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk, uint64_t roo
     }
     return node;
   };
-  tree->root = make(root);
+  tree->root = make(tree_->root->inode);
   return is_possible ? tree : nullptr;
 }
 

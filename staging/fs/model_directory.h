@@ -76,10 +76,11 @@ class PowerLossModel final : public MemoryObserver {
   void capture(const MemoryNodePtr& node);
   void capture_tree(const MemoryNodePtr& node);
   static void spoil(Durable& durable, const MemoryNode& live, Fate fate);
-  static std::shared_ptr<MemoryTree> build(const Disk& disk, uint64_t root, int64_t now_ns);
+  [[nodiscard]] std::shared_ptr<MemoryTree> build(const Disk& disk) const;
 
   std::shared_ptr<MemoryTree> tree_;
   Disk disk_;
+  std::map<uint64_t, size_t> names_;  ///< of each inode at first: more than one are hard links
   std::vector<Operation> operations_;
   std::map<uint64_t, MemoryNodePtr> live_;  ///< every node met since the last syncfs
   std::set<uint64_t> dirty_;                ///< inodes whose content or mode is not synced
