@@ -230,7 +230,7 @@ class FullOutput(hostile.HostileCase):
         self.galley("call", "Write", '{"file_path": "w.txt", "content": "w"}', expect=0)
         texts = [("log",), ("show",), ("status",), ("blame", "n.txt"), ("diff",), ("doctor",), ("tools", "list"),
                  ("tools", "show", "Write"), ("audit", "verify"), ("audit", "export", "aios"), ("--help",),
-                 ("--version",), ("policy", "explain", "x"), ("query", "SELECT 1"), ("begin",), ("validate",),
+                 ("--version",), ("policy", "explain", "x"), ("query", "SELECT 1"), ("begin",), ("validate", "--tx", tx),
                  ("fork", "--tx", tx), ("init", "--dry-run"), ("call", "--tx", tx, "List", '{"path": "."}'),
                  ("undo", "--dry-run")]
         for arguments in texts:

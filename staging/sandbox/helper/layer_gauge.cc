@@ -117,11 +117,14 @@ uint64_t LayerGauge::grown(uint64_t suspect_bytes, const std::set<pid_t>* proces
   std::set<dev_t> devices;
   for (Tree& tree : trees_) {
     const uint64_t used = used_bytes(tree.directory);
+    // Others freed memory, and may have freed as much as the command took.
+    is_disturbed_ = is_disturbed_ || used < tree.least_used;
     tree.least_used = std::min(tree.least_used, used);
-    is_suspect = is_suspect || !tree.is_bounded;
+    is_suspect = is_suspect || is_disturbed_ || !tree.is_bounded;
     if (devices.insert(tree.device).second) growth += used - tree.least_used;
   }
-  if (trees_.empty() || (!is_suspect && growth <= suspect_bytes)) return 0;
+  const bool is_asked = suspect_bytes == 0 || is_suspect || growth > suspect_bytes;
+  if (trees_.empty() || !is_asked) return 0;
   Sum now;
   uint64_t before = 0;
   for (const Tree& tree : trees_) {

@@ -21,9 +21,10 @@ class LayerGauge {
   void watch(Fd directory);
 
   /// What the trees grew by, files without a name that `processes` hold open included (of all of
-  /// this /proc but pid 1 when it is null). Looks into the trees only if the file systems as a
-  /// whole grew by more than `suspect_bytes`, else returns 0. A tree that cannot be measured, being
-  /// too deep or shut, is taken to have grown by as much as its file system.
+  /// this /proc but pid 1 when it is null). A look into the trees is dear: it returns 0 without one
+  /// while the file systems as a whole have not grown by more than `suspect_bytes` and nobody freed
+  /// memory there; with 0 it always looks. A tree that cannot be measured, being too deep or shut,
+  /// is taken to have grown by as much as its file system.
   [[nodiscard]] uint64_t grown(uint64_t suspect_bytes, const std::set<pid_t>* processes);
 
  private:
@@ -35,6 +36,7 @@ class LayerGauge {
     bool is_bounded = false;  ///< a tmpfs without a size does not say what is used
   };
   std::vector<Tree> trees_;
+  bool is_disturbed_ = false;  ///< somebody freed memory of a watched file system
 };
 
 }  // namespace galley
