@@ -31,6 +31,8 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     GALLEY_ASSIGN(user_, load_user_settings());
     options.user = user_;
     GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
+    // As the workspace itself has it: a person's word is not lent by a file inside.
+    if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
     warn_of_unknown_agent();

@@ -182,6 +182,10 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   GALLEY_ASSIGN(FoundRoot found, find_root(*start, options.user.config));
   state->root_path = std::move(found.path);
   state->notices = std::move(found.notices);
+  if (is_at_or_below(options.user.config_path, state->root_path)) {
+    // Whoever edits in the workspace could have written it, its hooks on the host too.
+    options.user.config = UserConfig();
+  }
   GALLEY_ASSIGN(state->root, open_disk_directory(state->root_path));
   GALLEY_ASSIGN(state->config, read_config(*state->root, options.config_file));
   state->options = std::move(options);

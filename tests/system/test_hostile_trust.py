@@ -80,6 +80,18 @@ class Hooks(TrustCase):
             self.assertFalse(mark.exists())
 
 
+    def test_a_configuration_inside_the_workspace_is_no_persons_own(self):
+        mark = self.scratch / "mark"
+        inside = {"XDG_CONFIG_HOME": str(self.work / "config")}
+        self.write("config/galley/config.toml",
+                   f'unattended = true\n[commit]\nbefore_apply = ["/bin/sh", "-c", "touch {mark}"]\n')
+        self.apply(env=inside, expect=0)
+        self.assertFalse(mark.exists())
+        self.write("galley.toml", TESTS)
+        result = self.galley("--json", "trust", env=inside, expect=1, start_new_session=True)
+        self.assertEqual(self.reason(result), "person.no_terminal")
+
+
 class Validators(TrustCase):
     def test_an_untrusted_command_is_named_and_refuses(self):
         self.write("galley.toml", TESTS)
