@@ -9,11 +9,6 @@ namespace {
 
 constexpr int kUsageStatus = 2;
 
-constexpr const char* kFooter = R"(
-Exit status: 0 done, 1 the answer is no (refused, conflict, does not apply, findings),
-2 usage or malformed input, 3 failure with the tree untouched, 75 failed after the commit
-point (the next command decides), 130 interrupted.)";
-
 std::string innermost_help(const CLI::App& app) {
   const CLI::App* innermost = &app;
   while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
@@ -58,8 +53,6 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error, int arg
 ParsedArguments parse_arguments(int argc, const char* const* argv) {
   OptionTable table;
   CLI::App& app = table.app();
-  app.footer(kFooter);
-  app.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION);
   ParsedArguments result;
   try {
     app.parse(argc, argv);

@@ -7,6 +7,11 @@
 namespace galley {
 namespace {
 
+constexpr const char* kFooter = R"(
+Exit status: 0 done, 1 the answer is no (refused, conflict, does not apply, findings),
+2 usage or malformed input, 3 failure with the tree untouched, 75 failed after the commit
+point (the next command decides), 130 interrupted.)";
+
 /// Like CLI::IsMember, without its braces in the help.
 CLI::Validator one_of(const std::vector<std::string>& words) {
   const auto check = [words](const std::string& word) {
@@ -22,6 +27,8 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
 OptionTable::OptionTable() {
   app_.name("galley");
   app_.require_subcommand(1);
+  app_.footer(kFooter);
+  app_.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION);
   add_global();
   add_edit_commands(*this);
   add_transaction_commands(*this);
