@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/terminal.h"
 
 namespace galley {
 
@@ -17,7 +16,7 @@ struct GlobalArguments {
   std::string config;           ///< --config
   std::string agent;            ///< --agent
   std::string message;          ///< --reason
-  ColorWhen color = ColorWhen::kAuto;
+  std::string color = "auto";   ///< --color: `auto`, `always` or `never`
   bool is_json = false;
   bool is_raw = false;  ///< --raw
 };

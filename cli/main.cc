@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/documents.h"
 #include "cli/session.h"
+#include "cli/terminal.h"
 
 namespace {
 
@@ -18,6 +19,11 @@ bool wants_json(int argc, const char* const* argv) {
     if (std::string_view(argv[i]) == "--") return false;
   }
   return false;
+}
+
+galley::ColorWhen color_when(const std::string& word) {
+  if (word == "auto") return galley::ColorWhen::kAuto;
+  return word == "always" ? galley::ColorWhen::kAlways : galley::ColorWhen::kNever;
 }
 
 /// Help goes to stdout; a complaint to stderr, or to stdout as the JSON document.
@@ -54,7 +60,7 @@ int main(int argc, char** argv) {
   if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
   const galley::Arguments& arguments = *parsed.arguments;
   galley::Terminal terminal(
-      {arguments.global.color, arguments.global.is_json, arguments.global.is_raw});
+      {color_when(arguments.global.color), arguments.global.is_json, arguments.global.is_raw});
   const galley::CommandFunction command =
       galley::find_command(arguments.command, arguments.subcommand);
   GALLEY_CHECK(command != nullptr);

@@ -1,0 +1,62 @@
+#include "cli/option_table.h"
+
+namespace galley {
+namespace {
+
+void add_setup_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* init = table.add("init", "Write a galley.toml for what is found here", kCareGroup);
+  init->add_flag("-n,--dry-run", args.dry_run, "Print it instead");
+  init->add_flag("--force", args.force, "Replace an existing one");
+  CLI::App* trust =
+      table.add("trust", "Let what galley.toml runs or widens count, as it stands", kCareGroup);
+  trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
+  trust->add_flag("--list", args.list, "What you trust, everywhere");
+  trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer");
+  CLI::App* recover = table.add("recover", "Finish or take back what a crash left", kCareGroup);
+  recover->add_flag("-n,--dry-run", args.dry_run, "Only say what it would do");
+  recover->add_flag("--adopt", args.adopt, "Take over a .galley that is not believed");
+  CLI::App* gc = table.add("gc", "Clear what dead processes and old history left", kCareGroup);
+  gc->add_flag("-n,--dry-run", args.dry_run, "Only say what it would clear");
+  CLI::App* doctor =
+      table.add("doctor", "Check the workspace and what this machine offers", kCareGroup);
+  doctor->add_flag("--repair", args.repair, "Mend what can be mended");
+}
+
+void add_command_groups(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* tools = table.add_group("tools", "The tools that can be called");
+  table.add_member(tools, "list", "One line a tool");
+  table.add_member(tools, "show", "One tool with its schemas")
+      ->add_option("name", args.name, "Name of the tool")
+      ->required();
+  CLI::App* audit = table.add_group("audit", "The record of every call and outcome");
+  table.add_member(audit, "verify", "Check the chain of records");
+  CLI::App* as =
+      table.add_member(audit, "export", "Print it for other programs, one JSON object a line");
+  table.add_choice(as, "format", args.input, {"aios", "agent-trace"}, "aios or agent-trace")
+      ->required();
+  CLI::App* policy = table.add_group("policy", "Path and effect rules");
+  CLI::App* explain = table.add_member(policy, "explain", "Which rules speak about a path");
+  explain->add_option("path", args.name, "A path")->required();
+  table.add_member(policy, "test", "Check a table of expectations")
+      ->add_option("file", args.input, "A TOML file")
+      ->required();
+  CLI::App* rescue = table.add_group("rescue", "Bytes of others that were moved aside");
+  table.add_member(rescue, "list", "What is there");
+  table.add_member(rescue, "show", "Print one")
+      ->add_option("name", args.name, "Its name")
+      ->required();
+  table.add_member(rescue, "drop", "Delete one for good")
+      ->add_option("name", args.name, "Its name")
+      ->required();
+}
+
+}  // namespace
+
+void add_care_commands(OptionTable& table) {
+  add_setup_commands(table);
+  add_command_groups(table);
+}
+
+}  // namespace galley

@@ -1,0 +1,65 @@
+#include "cli/option_table.h"
+
+namespace galley {
+namespace {
+
+void add_filter(CLI::App* command, EditArguments& edit, const char* name, bool is_include) {
+  command
+      ->add_option_function<std::string>(
+          name,
+          [&edit, is_include](const std::string& pattern) {
+            edit.filters.emplace_back(is_include, pattern);
+          },
+          is_include ? "Only paths that match" : "Not paths that match")
+      ->trigger_on_parse()
+      ->type_name("GLOB");
+}
+
+void add_edit_options(OptionTable& table, CLI::App* command) {
+  EditArguments& edit = table.arguments().edit;
+  command->add_option("input", edit.input, "A patch or edit document; - is standard input")
+      ->type_name("FILE");
+  table
+      .add_choice(command, "--format", edit.format,
+                  {"auto", "unified", "apply_patch", "search_replace", "edits", "calls"},
+                  "auto, unified, apply_patch, search_replace, edits or calls")
+      ->type_name("FORMAT");
+  command->add_flag("--strict", edit.strict, "Apply only exactly where the edit says");
+  command->add_flag("--check", edit.check, "Only say whether it applies");
+  command->add_flag("-R,--reverse", edit.reverse, "Apply in reverse");
+  command->add_flag("--recount", edit.recount, "Ignore the line counts in hunk headers");
+  command->add_flag("--unidiff-zero", edit.unidiff_zero, "Take hunks without context");
+  command->add_flag("--ignore-whitespace,--ignore-space-change", edit.ignore_whitespace,
+                    "Ignore white space in context lines");
+  command->add_flag("--allow-empty", edit.allow_empty, "An empty patch is no error");
+  command->add_flag("--reject", edit.reject, "Stage what fits, report the rest");
+  command->add_option("-p", edit.strip, "Components to take off paths")->type_name("N");
+  command->add_option("-C", edit.context, "Context lines that must match")->type_name("N");
+  table
+      .add_choice(command, "--whitespace", edit.whitespace,
+                  {"nowarn", "warn", "fix", "error", "error-all"}, "nowarn, warn, fix or error")
+      ->type_name("ACTION");
+  command->add_option("--directory", edit.directory, "Put before every path")->type_name("ROOT");
+  add_filter(command, edit, "--include", true);
+  add_filter(command, edit, "--exclude", false);
+  command->add_option("--only", edit.only, "Stage only FILE or FILE:HUNK")->type_name("FILE");
+  command->add_option("--except", edit.except, "Stage all but FILE or FILE:HUNK")
+      ->type_name("FILE");
+  command->add_option("--choose", edit.choose, "Choose a place that an ambiguity named")
+      ->type_name("ID");
+}
+
+}  // namespace
+
+void add_edit_commands(OptionTable& table) {
+  CLI::App* preview = table.add(
+      "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup);
+  add_edit_options(table, preview);
+  table.add_diff_options(preview, true);
+  CLI::App* apply = table.add("apply", "Preview, then commit all of it or nothing", kSeeGroup);
+  add_edit_options(table, apply);
+  table.add_diff_options(apply, true);
+  table.add_conflict(apply);
+}
+
+}  // namespace galley

@@ -1,0 +1,130 @@
+#include "cli/option_table.h"
+
+#include <algorithm>
+
+#include "base/nearest_name.h"
+
+namespace galley {
+namespace {
+
+constexpr const char* kFooter = R"(
+Exit status: 0 done, 1 the answer is no (refused, conflict, does not apply, findings),
+2 usage or malformed input, 3 failure with the tree untouched, 75 failed after the commit
+point (the next command decides), 130 interrupted.)";
+
+/// Like CLI::IsMember, without its braces in the help.
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  const auto check = [words](const std::string& word) {
+    if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
+    return "'" + word + "' is none of " + CLI::detail::join(words, ", ") +
+           did_you_mean(word, words);
+  };
+  return {check, ""};
+}
+
+}  // namespace
+
+OptionTable::OptionTable() {
+  app_.name("galley");
+  app_.require_subcommand(1);
+  app_.footer(kFooter);
+  app_.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION);
+  add_global();
+  add_edit_commands(*this);
+  add_transaction_commands(*this);
+  add_history_commands(*this);
+  add_care_commands(*this);
+}
+
+CLI::App* OptionTable::add(const char* name, const char* about, const char* group) {
+  CLI::App* command = app_.add_subcommand(name, about);
+  command->group(group)->fallthrough();
+  return command;
+}
+
+CLI::App* OptionTable::add_group(const char* name, const char* about) {
+  CLI::App* group = add(name, about, kCareGroup);
+  group->require_subcommand(1);
+  return group;
+}
+
+CLI::App* OptionTable::add_member(CLI::App* group, const char* name, const char* about) {
+  CLI::App* member = group->add_subcommand(name, about);
+  member->fallthrough();
+  return member;
+}
+
+CLI::Option* OptionTable::add_choice(CLI::App* command, const char* name, std::string& word,
+                                     const std::vector<std::string>& words, const char* about) {
+  CLI::Option* option = command->add_option(name, word, about)->check(one_of(words));
+  choices_[option] = words;
+  return option;
+}
+
+std::vector<std::string> OptionTable::choices_of(const CLI::Option& option) const {
+  const auto found = choices_.find(&option);
+  return found == choices_.end() ? std::vector<std::string>() : found->second;
+}
+
+void OptionTable::add_global() {
+  GlobalArguments& global = args_.global;
+  app_.add_option("-C", global.directory, "Work as if started in DIR")->type_name("DIR");
+  app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
+  app_.add_flag("--raw", global.is_raw,
+                "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"
+                "and invisible characters as \\x1b or <U+202E>");
+  add_choice(&app_, "--color", global.color, {"auto", "always", "never"}, "auto, always or never")
+      ->type_name("WHEN");
+  app_.add_option("--config", global.config, "Use this file instead of galley.toml")
+      ->type_name("FILE");
+  app_.add_option("--agent", global.agent, "Who asks: picks [agents.NAME]")->type_name("NAME");
+  app_.add_option("--reason", global.message, "Why; kept with the commit")->type_name("TEXT");
+}
+
+void OptionTable::add_tx(CLI::App* command) {
+  command->add_option("--tx", args_.tx, "A transaction; the only one of your own by default")
+      ->envname("GALLEY_TX")
+      ->type_name("ID");
+}
+
+void OptionTable::add_conflict(CLI::App* command) {
+  add_choice(command, "--conflict", args_.conflict, {"stop", "markers"},
+             "Of lines that both sides changed: stop, or stage them between markers")
+      ->type_name("HOW");
+}
+
+void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {
+  DiffArguments& diff = args_.diff;
+  command->add_flag("--stat", diff.stat, "Show a summary instead of the diff");
+  command->add_flag("--numstat", diff.numstat, "As --stat, for programs");
+  command->add_flag("--name-status", diff.name_status, "Show only what happens to which path");
+  command->add_flag("--word-diff", diff.word_diff, "Show changed words");
+  command->add_flag("--color-moved", diff.color_moved, "Colour moved blocks");
+  command->add_flag("-w,--ignore-all-space", diff.ignore_all_space, "Show no white space changes");
+  command->add_flag(takes_edits ? "-b" : "-b,--ignore-space-change", diff.ignore_space_change,
+                    "Show no changes in the amount of white space");
+  command->add_option("-U,--unified", diff.context, "Lines of context")->type_name("N");
+}
+
+void OptionTable::add_exec_options(CLI::App* command) {
+  ExecArguments& exec = args_.exec;
+  const auto add_size = [command](const char* name, uint64_t& bytes, const char* about) {
+    command->add_option(name, bytes, about)->transform(CLI::AsSizeValue(false))->type_name("SIZE");
+  };
+  command->add_flag("--network", exec.shares_network, "Give it the host's network");
+  command->add_flag("--deterministic", exec.is_deterministic,
+                    "A fixed time, zone and locale, and no network");
+  command->add_option("--timeout", exec.timeout_s, "Seconds it may run")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command->add_option("--cpu", exec.cpu_s, "Seconds of processor time of all its processes")
+      ->type_name("N");
+  command->add_option("--processes", exec.processes, "Processes and threads at once")
+      ->type_name("N");
+  add_size("--memory", exec.memory_bytes, "Memory of all its processes, such as 512mb");
+  add_size("--file-size", exec.file_bytes, "Of any one file it writes");
+  add_size("--written", exec.written_bytes, "Written by all its processes");
+  add_size("--output", exec.output_bytes, "Kept of each of stdout and stderr");
+}
+
+}  // namespace galley

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+
+namespace galley {
+
+/// The table of commands and options: what parsing, help, completions and the man page are made of.
+///
+/// Ownership: owns the arguments that its options write to.
+class OptionTable {
+ public:
+  OptionTable();
+  OptionTable(const OptionTable&) = delete;
+  OptionTable& operator=(const OptionTable&) = delete;
+
+  [[nodiscard]] CLI::App& app() { return app_; }
+  [[nodiscard]] const CLI::App& app() const { return app_; }
+  [[nodiscard]] Arguments& arguments() { return args_; }
+
+  CLI::App* add(const char* name, const char* about, const char* group);
+  /// A command that consists of others: `tools`, whose members are `tools list`, `tools show`.
+  CLI::App* add_group(const char* name, const char* about);
+  CLI::App* add_member(CLI::App* group, const char* name, const char* about);
+
+  /// An option that takes one of these words.
+  CLI::Option* add_choice(CLI::App* command, const char* name, std::string& word,
+                          const std::vector<std::string>& words, const char* about);
+
+  /// The words that an option takes; none when it takes any.
+  [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option) const;
+
+  // What several commands take.
+  void add_tx(CLI::App* command);
+  void add_conflict(CLI::App* command);
+  /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.
+  void add_diff_options(CLI::App* command, bool takes_edits = false);
+  /// Bounds that a command is given; they can only be tighter than galley.toml's.
+  void add_exec_options(CLI::App* command);
+
+ private:
+  void add_global();
+
+  Arguments args_;
+  std::map<const CLI::Option*, std::vector<std::string>> choices_;
+  CLI::App app_{"Galley proofs every edit before it is printed: all of a change lands, or none."};
+};
+
+inline constexpr const char* kSeeGroup = "Look before you commit";
+inline constexpr const char* kTransactionGroup = "Work in a transaction";
+inline constexpr const char* kHistoryGroup = "Look back and take back";
+inline constexpr const char* kCareGroup = "Set up and keep";
+
+// The commands, one file a group.
+void add_edit_commands(OptionTable& table);
+void add_transaction_commands(OptionTable& table);
+void add_history_commands(OptionTable& table);
+void add_care_commands(OptionTable& table);
+
+}  // namespace galley

@@ -1,0 +1,83 @@
+#include "cli/option_table.h"
+
+namespace galley {
+namespace {
+
+void add_stage_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup);
+  CLI::App* status =
+      table.add("status", "Open transactions and what they change", kTransactionGroup);
+  table.add_tx(status);
+  status->add_flag("--all", args.all, "All open transactions");
+  CLI::App* diff = table.add("diff", "The exact diff that a commit would make", kTransactionGroup);
+  table.add_tx(diff);
+  table.add_diff_options(diff);
+  CLI::App* call = table.add("call", "Stage one tool call", kTransactionGroup);
+  table.add_tx(call);
+  call->add_option("tool", args.name, "Name of the tool")->required();
+  call->add_option("args", args.input, "JSON object; - is standard input")->required();
+  CLI::App* validate = table.add("validate", "Ask the gate", kTransactionGroup);
+  table.add_tx(validate);
+  validate->add_flag("--fix", args.fix,
+                     "First stage what the validators with fix = true make of it");
+  validate->add_flag(
+      "--bisect", args.bisect,
+      "When it is refused, find the smallest part that is, and the largest that passes");
+  validate->add_option("--budget", args.budget_s, "Seconds that --bisect may take (60)")
+      ->type_name("N");
+  CLI::App* approve =
+      table.add("approve", "Say yes beforehand to what a rule asks about", kTransactionGroup);
+  table.add_tx(approve);
+  approve
+      ->add_option("proposal", args.proposal,
+                   "What was looked at: its id, or the first digits of it")
+      ->required();
+  approve->add_option("--by", args.name, "Who says so; for the record")->type_name("NAME");
+  CLI::App* commit =
+      table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup);
+  table.add_tx(commit);
+  commit->add_option("--proposal", args.proposal, "Commit only if this is what is proposed")
+      ->type_name("ID");
+  table.add_conflict(commit);
+  CLI::App* rollback =
+      table.add("rollback", "Drop a transaction, or go back to a savepoint", kTransactionGroup);
+  table.add_tx(rollback);
+  rollback->add_option("--to", args.to, "Go back to this savepoint")->type_name("NAME");
+}
+
+void add_candidate_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* savepoint = table.add("savepoint", "Name what is staged now", kTransactionGroup);
+  table.add_tx(savepoint);
+  savepoint->add_option("name", args.name, "Name of the savepoint")->required();
+  CLI::App* fork =
+      table.add("fork", "Begin a copy of a transaction, to try another way", kTransactionGroup);
+  table.add_tx(fork);
+  CLI::App* pick =
+      table.add("pick", "Commit one of several forks and drop the others", kTransactionGroup);
+  pick->add_option("id", args.id, "The transaction to commit")->required();
+  table.add_conflict(pick);
+}
+
+void add_exec_command(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* exec = table.add("exec", "Run a command on the proposed tree; stage what it changes",
+                             kTransactionGroup);
+  table.add_tx(exec);
+  exec->add_flag("--keep-on-failure", args.exec.keep_on_failure,
+                 "Stage the changes of a command that failed too");
+  exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
+  table.add_exec_options(exec);
+  exec->add_option("words", args.words, "Program and arguments, after --")->required();
+}
+
+}  // namespace
+
+void add_transaction_commands(OptionTable& table) {
+  add_stage_commands(table);
+  add_candidate_commands(table);
+  add_exec_command(table);
+}
+
+}  // namespace galley
