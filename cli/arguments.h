@@ -33,6 +33,11 @@ struct DiffArguments {
   bool ignore_space_change = false;
   bool color_moved = false;
   std::optional<uint32_t> context;  ///< -U
+
+  /// Whether an option says how the lines of a diff look, so that somebody wants to see them.
+  [[nodiscard]] bool shapes_lines() const {
+    return word_diff || color_moved || ignore_all_space || ignore_space_change || context;
+  }
 };
 
 /// preview and apply; names and meanings of git apply where it has them.

@@ -11,9 +11,13 @@ void add_setup_commands(OptionTable& table) {
   CLI::App* trust =
       table.add("trust", "Let what galley.toml runs or widens count, as it stands", kCareGroup);
   table.add_dry_run(trust, "As --show");
-  trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
-  trust->add_flag("--list", args.list, "What you trust, everywhere");
-  trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer");
+  CLI::Option* show =
+      trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
+  CLI::Option* list = trust->add_flag("--list", args.list, "What you trust, everywhere");
+  trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer")
+      ->excludes(show)
+      ->excludes(list);
+  list->excludes(show);
   CLI::App* recover = table.add("recover", "Finish or take back what a crash left", kCareGroup);
   table.add_dry_run(recover, "Only say what it would do");
   recover->add_flag("--adopt", args.adopt, "Take over a .galley that is not believed");

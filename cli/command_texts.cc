@@ -2,8 +2,10 @@
 
 namespace galley {
 
-const std::vector<CommandText>& command_texts() {
-  static const std::vector<CommandText> kTexts = {
+namespace {
+
+std::vector<CommandText> edit_texts() {
+  return {
       {"",
        {"Galley is a transactional workspace editing engine.\n"
         "A patch, an edit document, a tool call or a command proposes a change.\n"
@@ -33,6 +35,11 @@ const std::vector<CommandText>& command_texts() {
         {"galley apply -n fix.patch", "only look, as galley preview"},
         {"galley apply --only src --except 'src/*.lock' big.patch", "a part of it"},
         {"galley --reason 'lower the limit' apply edits.json", "with a reason for the log"}}},
+  };
+}
+
+std::vector<CommandText> transaction_texts() {
+  return {
       {"begin",
        {"Prints the id of a new transaction.\n"
         "Stage with galley call and galley exec, look with galley diff, end with galley commit or "
@@ -64,6 +71,11 @@ const std::vector<CommandText>& command_texts() {
        {"Drops a transaction with all that is staged in it, or goes back to a savepoint."},
        {}},
       {"pick", {"Commits one of several forks and drops those that came from the same one."}, {}},
+  };
+}
+
+std::vector<CommandText> history_texts() {
+  return {
       {"log",
        {"Lists committed transactions, newest first.\n"
         "PATH is a path, a directory or a pattern."},
@@ -78,6 +90,11 @@ const std::vector<CommandText>& command_texts() {
         {"galley undo --hunk README.md:2 3", "only one hunk"}}},
       {"redo", {"Takes an undo back."}, {}},
       {"at", {"Runs a command on the tree as it was right after a transaction."}, {}},
+  };
+}
+
+std::vector<CommandText> care_texts() {
+  return {
       {"init",
        {"Writes a galley.toml with the validators that fit what is found in the workspace."},
        {{"galley init -n", "print it instead"}}},
@@ -98,6 +115,18 @@ const std::vector<CommandText>& command_texts() {
         {"galley completions fish > ~/.config/fish/completions/galley.fish", ""}}},
       {"help", {"Shows what --help shows; without a command, the list of commands."}, {}},
   };
+}
+
+}  // namespace
+
+const std::vector<CommandText>& command_texts() {
+  static const std::vector<CommandText> kTexts = [] {
+    std::vector<CommandText> all = edit_texts();
+    for (const auto& group : {transaction_texts(), history_texts(), care_texts()}) {
+      all.insert(all.end(), group.begin(), group.end());
+    }
+    return all;
+  }();
   return kTexts;
 }
 

@@ -119,9 +119,12 @@ void OptionTable::add_exec_options(CLI::App* command) {
   const auto add_size = [command](const char* name, uint64_t& bytes, const char* about) {
     command->add_option(name, bytes, about)->transform(CLI::AsSizeValue(false))->type_name("SIZE");
   };
-  command->add_flag("--network", exec.shares_network, "Give it the host's network");
-  command->add_flag("--deterministic", exec.is_deterministic,
-                    "A fixed time, zone and locale, and no network");
+  CLI::Option* network =
+      command->add_flag("--network", exec.shares_network, "Give it the host's network");
+  command
+      ->add_flag("--deterministic", exec.is_deterministic,
+                 "A fixed time, zone and locale, and no network")
+      ->excludes(network);
   command->add_option("--timeout", exec.timeout_s, "Seconds it may run")
       ->check(CLI::PositiveNumber)
       ->type_name("N");

@@ -37,7 +37,9 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   for (const std::string& warning : receipt.warnings) session.say("warning: " + warning);
   if (session.is_quiet()) return kExitDone;
   DiffArguments arguments = session.arguments().diff;
-  if (!arguments.numstat && !arguments.name_status) arguments.stat = true;
+  if (!arguments.numstat && !arguments.name_status && !arguments.shapes_lines()) {
+    arguments.stat = true;
+  }
   GALLEY_TRY(print_changes(session, proposal, arguments));
   session.print(fmt::format("committed {}\n", receipt.id.hex()));
   session.say(fmt::format("take it back with: galley undo {}", receipt.id.hex()));

@@ -21,11 +21,12 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(validate);
   validate->add_flag("--fix", args.fix,
                      "First stage what the validators with fix = true make of it");
-  validate->add_flag(
+  CLI::Option* bisect = validate->add_flag(
       "--bisect", args.bisect,
       "When it is refused, find the smallest part that is, and the largest that passes");
   validate->add_option("--budget", args.budget_s, "Seconds that --bisect may take (60)")
-      ->type_name("N");
+      ->type_name("N")
+      ->needs(bisect);
   CLI::App* approve =
       table.add("approve", "Say yes beforehand to what a rule asks about", kTransactionGroup);
   table.add_tx(approve);

@@ -224,6 +224,24 @@ class Mistyped(CommandLineCase):
         self.assertEqual(document["reason"], "usage")
 
 
+class NothingIsIgnored(CommandLineCase):
+    def test_apply_with_an_option_about_lines_shows_the_lines(self):
+        """git: `git log -U5` shows the diff, as -p would."""
+        for option in ("-U1", "--word-diff", "-w", "-b", "--color-moved"):
+            with self.subTest(option=option):
+                result = self.run_here("apply", option, self.both, expect=0)
+                self.assertIn("TWO", result.out)
+                self.run_here("undo", expect=0)
+        self.assertNotIn("TWO", self.run_here("apply", self.both, expect=0).out)
+
+    def test_options_that_contradict_each_other_are_refused(self):
+        """git: `git add -u -A`: "options '-u' and '-A' cannot be used together"."""
+        for words in (["trust", "--show", "--revoke"], ["trust", "--list", "--show"],
+                      ["exec", "--network", "--deterministic", "--", "true"], ["validate", "--budget", "5"]):
+            with self.subTest(words=words):
+                self.assertIn(f"usage: galley {words[0]}", self.run_here(*words, expect=2).err)
+
+
 class DryRun(CommandLineCase):
     def test_what_changes_something_has_a_dry_run(self):
         """git: `git add -n`, `git clean -n`, `cargo publish --dry-run`: look first."""
