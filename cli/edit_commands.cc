@@ -1,9 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/pathspec.h"
+#include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/format_options.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "engine/pipeline/executor.h"
@@ -13,17 +19,6 @@
 
 namespace galley {
 namespace {
-
-EditFormat format_of(const std::string& name) {
-  static const std::map<std::string, EditFormat> kFormats = {
-      {"auto", EditFormat::kAuto},
-      {"unified", EditFormat::kUnified},
-      {"apply_patch", EditFormat::kApplyPatch},
-      {"search_replace", EditFormat::kSearchReplace},
-      {"edits", EditFormat::kEdits},
-      {"calls", EditFormat::kCalls}};
-  return kFormats.at(name);
-}
 
 WhiteSpaceFix white_space_of(const std::string& name) {
   if (name == "warn") return WhiteSpaceFix::kWarn;
@@ -84,9 +79,17 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
   }
 }
 
+/// Several documents are one edit: what becomes of them is put together here.
+struct StagedDocuments {
+  Staged staged;
+  EditOutcome edits;
+  bool has_edits = false;
+  size_t count = 0;
+  std::map<std::string, size_t> unmatched;  ///< of --only and --except: in how many documents
+};
+
 Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   Staged staged;
-  document["calls"] = Json::array();
   for (const ToolResult& result : results) document["calls"].push_back(to_json(result));
   staged.fits = results.empty() || results.back().ok;
   if (!staged.fits) {
@@ -99,25 +102,93 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   return staged;
 }
 
-Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           Json& document) {
-  const EditArguments& arguments = session.arguments().edit;
-  GALLEY_ASSIGN(std::string input, read_host_file(arguments.input, limits::kMaxPatchBytes));
-  EditFormat format = format_of(arguments.format);
-  if (format == EditFormat::kAuto) format = detect_format(input);
-  if (format == EditFormat::kCalls) {
-    GALLEY_ASSIGN(const auto calls, parse_calls(input));
-    return staged_calls(transaction.call_all(calls), document);
-  }
-  GALLEY_ASSIGN(const EditOutcome outcome,
-                transaction.apply(std::move(input), stage_options(arguments, workspace.root_path()),
-                                  read_options(arguments), format));
-  if (session.is_json()) document["edits"] = edit_report_json(outcome);
+Staged staged_edits(EditOutcome outcome, StagedDocuments& all) {
   Staged staged;
   staged.fits = outcome.is_staged;
   staged.report = describe(outcome);
   if (!staged.fits) name_failure(outcome, staged);
+  const bool is_first = !all.has_edits;
+  all.has_edits = true;
+  all.edits.is_staged = outcome.is_staged && (is_first || all.edits.is_staged);
+  all.edits.is_complete = outcome.is_complete && (is_first || all.edits.is_complete);
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  append(all.edits.files, outcome.files);
+  append(all.edits.leniencies, outcome.leniencies);
+  append(all.edits.document_paths, outcome.document_paths);
+  for (const std::string& name : outcome.unmatched) ++all.unmatched[name];
   return staged;
+}
+
+/// What --only or --except named in none of the documents is a slip: doing nothing, or everything,
+/// would not be what was meant.
+Result<void> check_selection(const StagedDocuments& all) {
+  for (const auto& [name, times] : all.unmatched) {
+    if (times < all.count) continue;
+    const std::vector<std::string>& paths = all.edits.document_paths;
+    const std::string path = name.substr(0, name.rfind(':'));
+    const auto is_path = [&](const std::string& one) { return pathspec_names(path, one); };
+    if (path != name && std::any_of(paths.begin(), paths.end(), is_path)) {
+      return fail(ErrorKind::kUsage, "edit.unknown_hunk",
+                  "'" + path + "' has no hunk '" + name.substr(path.size() + 1) +
+                      "' in this edit; hunks count from 1, preview --json names their ids");
+    }
+    const auto near = nearest_pathspec(name, paths);
+    return fail(ErrorKind::kUsage, "edit.unknown_path",
+                "nothing in this edit is named '" + name + "'" +
+                    (near ? "; did you mean '" + *near + "'?"
+                          : "; preview --name-status without --only and --except lists its paths"));
+  }
+  return {};
+}
+
+Result<Staged> stage_document(Session& session, Workspace& workspace, Transaction& transaction,
+                              const std::string& name, StagedDocuments& all, Json& document) {
+  const EditArguments& arguments = session.arguments().edit;
+  GALLEY_ASSIGN(std::string input, read_host_file(name, limits::kMaxPatchBytes));
+  EditFormat format = format_named(arguments.format);
+  if (format == EditFormat::kAuto) format = detect_format(input);
+  GALLEY_TRY(check_format_options(arguments, format));
+  ++all.count;
+  if (format == EditFormat::kCalls) {
+    GALLEY_ASSIGN(const auto calls, parse_calls(input));
+    if (calls.empty() && !arguments.allow_empty) {
+      return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
+    }
+    return staged_calls(transaction.call_all(calls), document);
+  }
+  GALLEY_ASSIGN(EditOutcome outcome,
+                transaction.apply(std::move(input), stage_options(arguments, workspace.root_path()),
+                                  read_options(arguments), format));
+  return staged_edits(std::move(outcome), all);
+}
+
+/// Stages every document in order, up to the first that does not fit.
+Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
+                           Json& document) {
+  std::vector<std::string> inputs = session.arguments().edit.inputs;
+  if (inputs.empty()) inputs.emplace_back("-");
+  StagedDocuments all;
+  bool is_whole = true;
+  for (const std::string& name : inputs) {
+    GALLEY_ASSIGN(Staged staged,
+                  stage_document(session, workspace, transaction, name, all, document));
+    if (inputs.size() > 1 && !staged.report.empty()) {
+      staged.report = printable_line(name) + ":\n" + staged.report;
+    }
+    all.staged.report += staged.report;
+    all.staged.fits = staged.fits;
+    if (staged.fits) continue;
+    is_whole = &name == &inputs.back();
+    all.staged.reason = staged.reason;
+    all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
+    all.staged.report = staged.report;
+    break;
+  }
+  if (is_whole) GALLEY_TRY(check_selection(all));
+  if (session.is_json() && all.has_edits) document["edits"] = edit_report_json(all.edits);
+  return std::move(all.staged);
 }
 
 int no(Session& session, Json& document, const Staged& staged) {
@@ -127,7 +198,7 @@ int no(Session& session, Json& document, const Staged& staged) {
   if (session.is_json()) {
     session.print(document);
   } else {
-    session.say_lines(staged.report);
+    session.say_wrong(staged.report);
   }
   return kExitNo;
 }
@@ -146,7 +217,7 @@ Result<int> preview_edit(Session& session) {
 }
 
 Result<int> apply_edit(Session& session) {
-  if (session.arguments().edit.check) return preview_edit(session);
+  if (session.arguments().edit.check || session.arguments().dry_run) return preview_edit(session);
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));

@@ -33,7 +33,8 @@ int end_early(const galley::ParsedArguments& parsed, bool is_json) {
   } else {
     std::fputs(parsed.text.c_str(), parsed.status == 0 ? stdout : stderr);
   }
-  if (std::fflush(stdout) == 0) return parsed.status;
+  // A long text fails while it is written, and then there is nothing left to flush.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return parsed.status;
   std::fputs("galley: this could not be written to standard output\n", stderr);
   return galley::kExitFailure;
 }
@@ -59,8 +60,9 @@ int main(int argc, char** argv) {
   const galley::ParsedArguments parsed = galley::parse_arguments(argc, argv);
   if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
   const galley::Arguments& arguments = *parsed.arguments;
-  galley::Terminal terminal(
-      {color_when(arguments.global.color), arguments.global.is_json, arguments.global.is_raw});
+  galley::Terminal terminal({color_when(arguments.global.color), arguments.global.is_json,
+                             arguments.global.is_raw, arguments.global.is_quiet,
+                             !arguments.global.no_pager});
   const galley::CommandFunction command =
       galley::find_command(arguments.command, arguments.subcommand);
   GALLEY_CHECK(command != nullptr);

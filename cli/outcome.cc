@@ -35,8 +35,11 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
     return kExitDone;
   }
   for (const std::string& warning : receipt.warnings) session.say("warning: " + warning);
+  if (session.is_quiet()) return kExitDone;
   DiffArguments arguments = session.arguments().diff;
-  if (!arguments.numstat && !arguments.name_status) arguments.stat = true;
+  if (!arguments.numstat && !arguments.name_status && !arguments.shapes_lines()) {
+    arguments.stat = true;
+  }
   GALLEY_TRY(print_changes(session, proposal, arguments));
   session.print(fmt::format("committed {}\n", receipt.id.hex()));
   session.say(fmt::format("take it back with: galley undo {}", receipt.id.hex()));
@@ -108,7 +111,7 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
   }
   if (session.is_json()) {
     session.print(document);
-  } else {
+  } else if (!session.is_quiet() || !verdict.is_approved()) {
     session.terminal().talk(verdict_text(verdict, session.terminal().has_error_color()));
   }
   return verdict.is_approved() ? kExitDone : kExitNo;

@@ -100,16 +100,21 @@ void Session::print(const std::string& text) {
 
 void Session::say(const std::string& line) {
   tell_doubt();
-  if (!is_json()) terminal_->say(printable_line(line));
+  if (!is_json() && !is_quiet()) terminal_->say(printable_line(line));
 }
 
 void Session::say_lines(const std::string& text) {
+  tell_doubt();
+  if (!is_json() && !is_quiet()) terminal_->say(printable(text));
+}
+
+void Session::say_wrong(const std::string& text) {
   tell_doubt();
   if (!is_json()) terminal_->say(printable(text));
 }
 
 std::function<void(const GateProgress&)> Session::gate_progress() {
-  if (is_json() || !terminal_->is_error_terminal()) return {};
+  if (is_json() || is_quiet() || !terminal_->is_error_terminal()) return {};
   progress_ = std::make_unique<Progress>(true);
   return [this](const GateProgress& step) {
     if (step.done == step.total) {

@@ -36,10 +36,12 @@ class Session {
   void print(const Json& document);
   /// Prints text as the result.
   void print(const std::string& text);
-  /// A line for people, whatever is in it; nothing with --json.
+  /// A line for people, whatever is in it; nothing with --json or -q.
   void say(const std::string& line);
-  /// Several lines for people whose fields cannot forge one; nothing with --json.
+  /// Several lines for people whose fields cannot forge one; nothing with --json or -q.
   void say_lines(const std::string& text);
+  /// As say_lines, but for what went wrong: -q does not silence it.
+  void say_wrong(const std::string& text);
   /// What must be known even when the result cannot be written to standard output.
   void remember(const std::string& outcome) { outcome_ = outcome; }
   [[nodiscard]] const std::string& outcome() const { return outcome_; }
@@ -49,6 +51,8 @@ class Session {
   [[nodiscard]] const Arguments& arguments() const { return *arguments_; }
   [[nodiscard]] Terminal& terminal() { return *terminal_; }
   [[nodiscard]] bool is_json() const { return arguments_->global.is_json; }
+  /// -q: neither talk nor the summary of what was done.
+  [[nodiscard]] bool is_quiet() const { return arguments_->global.is_quiet; }
   [[nodiscard]] TransactionOptions transaction_options() const {
     return {arguments_->global.agent, arguments_->global.message};
   }

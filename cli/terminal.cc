@@ -62,7 +62,7 @@ bool Terminal::is_longer_than_screen(std::string_view text) const {
 
 void Terminal::print(std::string_view text) {
   if (is_terminal_ && !options_.is_json && pager_ == nullptr && is_longer_than_screen(text)) {
-    const auto command = pager_command();
+    const auto command = options_.has_pager ? pager_command() : std::vector<std::string>();
     if (!command.empty()) {
       std::fflush(stdout);
       auto started = HostProcess::start(command);

@@ -29,7 +29,9 @@ class Terminal {
   struct Options {
     ColorWhen color = ColorWhen::kAuto;
     bool is_json = false;
-    bool is_raw = false;  ///< exact bytes on a terminal, too
+    bool is_raw = false;    ///< exact bytes on a terminal, too
+    bool is_quiet = false;  ///< no progress
+    bool has_pager = true;  ///< false: a long result is written as it is
   };
   explicit Terminal(const Options& options);
 

@@ -168,8 +168,19 @@ Result<int> approve(Session& session) {
   return kExitDone;
 }
 
+/// -n: what a commit would do, as preview shows it.
+Result<int> preview_transaction(Session& session, Transaction& transaction) {
+  Json document = {{"schema", "galley.preview/1"}, {"ok", true}, {"tx", transaction.id()}};
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  const std::string& wanted = session.arguments().proposal;
+  if (!wanted.empty()) GALLEY_TRY(check_expected(preview.proposal, wanted));
+  GALLEY_TRY(show_preview(session, preview, document));
+  return finish_verdict(session, preview.verdict, document);
+}
+
 Result<int> commit_transaction(Session& session, Workspace& workspace, const std::string& id) {
   GALLEY_ASSIGN(Transaction transaction, session.resume(id));
+  if (session.arguments().dry_run) return preview_transaction(session, transaction);
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   const std::string& wanted = session.arguments().proposal;
   CommitRequest request;
@@ -195,10 +206,48 @@ Result<int> commit(Session& session) {
   return commit_transaction(session, *workspace, session.arguments().tx);
 }
 
+/// A directory of `.galley`, of a workspace in which a transaction is open.
+Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
+                                                 const std::string& name) {
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+  return workspace.state()->root().open_directory(path);
+}
+
+/// -n: what is staged now, all of it or all since the savepoint, is what would go.
+Result<int> preview_rollback(Session& session, Transaction& transaction) {
+  const std::string& to = session.arguments().to;
+  const Proposal staged = Proposal::freeze(transaction.overlay());
+  if (!to.empty()) {
+    // Of the copy in memory only: nothing is saved.
+    GALLEY_ASSIGN(Workspace * workspace, session.open());
+    GALLEY_ASSIGN(const auto stage, open_in_state(*workspace, "stage/" + transaction.id()));
+    GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, to));
+    transaction.overlay().restore(std::move(entries));
+  }
+  const size_t kept = to.empty() ? 0 : Proposal::freeze(transaction.overlay()).changes().size();
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.rollback/1"},
+                       {"ok", true},
+                       {"tx", transaction.id()},
+                       {"dry_run", true},
+                       {"changes", changes_json(staged.changes())},
+                       {"kept", kept}});
+    return kExitDone;
+  }
+  DiffArguments names;
+  names.name_status = true;
+  GALLEY_TRY(print_changes(session, staged, names));
+  session.say(fmt::format("would roll back {}{}: {} paths are staged, {} would be left",
+                          transaction.id(), to.empty() ? "" : " to " + to, staged.changes().size(),
+                          kept));
+  return kExitDone;
+}
+
 Result<int> rollback(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string id = transaction.id();
   const std::string& to = session.arguments().to;
+  if (session.arguments().dry_run) return preview_rollback(session, transaction);
   GALLEY_TRY(to.empty() ? transaction.rollback() : transaction.rollback_to(to));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}});
@@ -254,12 +303,17 @@ Result<int> pick(Session& session) {
   std::vector<std::string> family;
   {
     GALLEY_ASSIGN(const Transaction transaction, session.resume(id));
-    GALLEY_ASSIGN(const RelPath stages, RelPath::parse("stage"));
-    GALLEY_ASSIGN(const auto directory, workspace->state()->root().open_directory(stages));
+    GALLEY_ASSIGN(const auto directory, open_in_state(*workspace, "stage"));
     GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
   }
   GALLEY_ASSIGN(const int status, commit_transaction(session, *workspace, id));
   if (status != kExitDone) return status;
+  if (session.arguments().dry_run) {
+    for (const std::string& rival : family) {
+      if (rival != id) session.say("would drop " + rival);
+    }
+    return status;
+  }
   GALLEY_ASSIGN(const auto dropped, drop_rivals(session, family, id));
   for (const std::string& rival : dropped) session.say("dropped " + rival);
   return status;

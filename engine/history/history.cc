@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/pathspec.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/index.h"
 #include "engine/history/undo.h"
@@ -20,10 +21,6 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
   if (part.empty()) return true;
   return std::search(text.begin(), text.end(), part.begin(), part.end(),
                      [](char a, char b) { return lower(a) == lower(b); }) != text.end();
-}
-
-bool is_or_is_below(const RelPath& path, const RelPath& top) {
-  return top.is_root() || path == top || path.is_below(top);
 }
 
 bool has_condition(const HistoryFilter& filter) {
@@ -143,8 +140,9 @@ bool matches(const HistoryFilter& filter, const TxSummary& summary) {
   if (filter.paths.empty()) return true;
   for (const RelPath& wanted : filter.paths) {
     for (const PathSummary& path : summary.paths) {
-      if (is_or_is_below(path.path, wanted)) return true;
-      if (path.from && path.status == 'R' && is_or_is_below(*path.from, wanted)) return true;
+      if (pathspec_names(wanted.str(), path.path.str())) return true;
+      const bool is_rename = path.from && path.status == 'R';
+      if (is_rename && pathspec_names(wanted.str(), path.from->str())) return true;
     }
   }
   return false;

@@ -166,7 +166,7 @@ Result<EditOutcome> Transaction::apply(std::string document, const StageOptions&
   }
   const EditFormat read_as = format == EditFormat::kAuto ? detect_format(document) : format;
   if (read_as == EditFormat::kEdits) {
-    GALLEY_ASSIGN(const EditSet set, parse_edits_json(document));
+    GALLEY_ASSIGN(const EditSet set, parse_edits_json(document, reading));
     return stage_edits(state_->overlay, set, bounded(options));
   }
   GALLEY_ASSIGN(const EditSet set, read_edits(std::move(document), read_as, reading));

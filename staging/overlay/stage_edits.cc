@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
+#include "staging/overlay/edit_selection.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
 #include "staging/text/binary_patch.h"
@@ -32,7 +33,11 @@ bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
 class Stager {
  public:
   Stager(Overlay& overlay, const EditSet& edits, const StageOptions& options)
-      : overlay_(overlay), edits_(edits), options_(options), plan_(overlay) {}
+      : overlay_(overlay),
+        edits_(edits),
+        options_(options),
+        selection_(options.only, options.except, options.root),
+        plan_(overlay) {}
 
   Result<EditOutcome> run() {
     Overlay::Entries before = overlay_.entries();
@@ -54,6 +59,7 @@ class Stager {
       if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
     }
     for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
+    outcome_.unmatched = selection_.unmatched();
     outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),
                                        [](const FileOutcome& file) { return file.fits(); });
     if (!outcome_.is_complete && !options_.reject) return std::move(outcome_);
@@ -85,8 +91,9 @@ class Stager {
   Result<void> plan_file(const FileEdit& given) {
     FileEdit selected;
     const FileEdit* edit = &given;
-    if (!options_.only.empty() || !options_.except.empty()) {
-      if (!select(given, selected)) return {};
+    if (!selection_.is_everything()) {
+      outcome_.document_paths.push_back(given.new_path.empty() ? given.path : given.new_path);
+      if (!selection_.select(given, selected)) return {};
       edit = &selected;
     }
     outcome_.files.emplace_back();
@@ -113,39 +120,6 @@ class Stager {
     match.indentation_is_meaning = indentation_is_meaning(out.path);
     out.earlier = find_earlier_match(edit, out.path, *now.content, options_.earlier(path), match);
     return {};
-  }
-
-  /// Keeps the hunks that --only and --except leave; false when nothing is left.
-  bool select(const FileEdit& edit, FileEdit& selected) const {
-    const std::string& path = edit.new_path.empty() ? edit.path : edit.new_path;
-    const auto names = [&](const std::vector<std::string>& list, const std::string& what) {
-      return std::find(list.begin(), list.end(), what) != list.end();
-    };
-    if (names(options_.except, path)) return false;
-    const bool all = options_.only.empty() || names(options_.only, path);
-    const std::vector<std::string> ids = edit_ids(edit);
-    std::vector<bool> keep;
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const std::string by_id = path + ":" + ids[i];
-      const std::string by_number = path + ":" + std::to_string(i + 1);
-      const bool wanted = all || names(options_.only, by_id) || names(options_.only, by_number);
-      keep.push_back(wanted && !names(options_.except, by_id) &&
-                     !names(options_.except, by_number));
-    }
-    if (ids.empty()) {
-      selected = edit;
-      return all;
-    }
-    selected = edit;
-    selected.hunks.clear();
-    selected.text_edits.clear();
-    for (size_t i = 0; i < edit.hunks.size(); ++i) {
-      if (keep[i]) selected.hunks.push_back(edit.hunks[i]);
-    }
-    for (size_t i = 0; i < edit.text_edits.size(); ++i) {
-      if (keep[edit.hunks.size() + i]) selected.text_edits.push_back(edit.text_edits[i]);
-    }
-    return !selected.hunks.empty() || !selected.text_edits.empty();
   }
 
   Result<RelPath> safe_path(const std::string& text) const {
@@ -483,6 +457,7 @@ class Stager {
   Overlay& overlay_;
   const EditSet& edits_;
   const StageOptions& options_;
+  EditSelection selection_;
   FilePlan plan_;
   EditOutcome outcome_;
   std::set<RelPath> produced_;

@@ -17,7 +17,8 @@ namespace galley {
 struct StageOptions {
   MatchOptions match;
   bool reject = false;  ///< stage what fits even when something does not
-  /// `PATH`, `PATH:N` (1-based) or `PATH:ID`; with `only` nothing else is taken.
+  /// `PATH`, `PATH:N` (1-based) or `PATH:ID` (staging/overlay/edit_selection.h); with `only`
+  /// nothing else is taken.
   std::vector<std::string> only;
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
@@ -46,6 +47,10 @@ struct EditOutcome {
   bool is_complete = false;  ///< every edit fits
   std::vector<FileOutcome> files;
   std::vector<Leniency> leniencies;
+  /// Of `only` and `except`: what named nothing in the document.
+  std::vector<std::string> unmatched;
+  /// With `only` or `except`: the paths that the document has.
+  std::vector<std::string> document_paths;
 };
 
 /// Puts a set of edits onto the overlay: all of it or nothing.

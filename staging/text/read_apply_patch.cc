@@ -229,6 +229,13 @@ Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the patch names no file");
   }
   if (options.reverse) {
+    for (const FileEdit& edit : set.files) {
+      if (edit.op != FileOp::kDelete) continue;
+      return fail(
+          ErrorKind::kInvalid, "edit.not_reversible",
+          "'" + edit.path + "' cannot be reversed: '*** Delete File' does not say what was in it",
+          edit.path);
+    }
     GALLEY_ASSIGN(set, reversed(std::move(set)));
   }
   return narrowed(std::move(set), options);

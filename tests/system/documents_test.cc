@@ -113,6 +113,9 @@ TEST_F(Documents, OfStoredTransactions) {
   EXPECT_EQ(run("fork", "fork")["parent"], tx);
   EXPECT_EQ(run("commit", "error")["reason"], "stage.which") << "two are open";
   EXPECT_EQ(status_, 2);
+  EXPECT_EQ(run("commit -n --tx " + tx, "preview")["tx"], tx);
+  EXPECT_EQ(run("rollback -n --to here --tx " + tx, "rollback")["kept"], 1);
+  EXPECT_EQ(run("rollback -n --tx " + tx, "rollback")["changes"].size(), 1u);
   run("rollback --tx " + tx, "rollback");
   EXPECT_EQ(run("commit", "commit")["receipt"]["id"], "1");
   EXPECT_TRUE(tree_.exists("made.txt"));
@@ -178,6 +181,7 @@ TEST_F(Documents, OfCare) {
   EXPECT_EQ(run("audit verify", "audit")["ok"], true);
   EXPECT_EQ(run("init --dry-run", "init")["written"], false);
   run("policy explain secret/key", "explain");
+  EXPECT_EQ(run("completions fish", "completions")["shell"], "fish");
   run("rescue list", "rescue");
 }
 
