@@ -161,7 +161,7 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
     return verdict;
   }
   GALLEY_ASSIGN(const ApprovalAnswer answer,
-                approver_({id, request.who, report.judgements, verdict.findings}));
+                approver_({id, request.who, report.judgements, verdict.findings, &tree.proposal()}));
   if (answer.proposal != id) {
     verdict.decision =
         refuse("gate.approval_missing",

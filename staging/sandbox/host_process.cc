@@ -6,7 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+
+#include "staging/fs/host_file.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -65,13 +69,56 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+bool lies_in(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+/// The first program of that name in the directories of PATH, relative ones too; empty: none.
+std::string found_on_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  const std::string all = path == nullptr ? "" : path;
+  for (size_t begin = 0; begin <= all.size() && path != nullptr;) {
+    const size_t end = std::min(all.find(':', begin), all.size());
+    const std::string directory = end == begin ? "." : all.substr(begin, end - begin);
+    const std::string candidate = directory + "/" + name;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    begin = end + 1;
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> check_outside(const std::vector<std::string>& words, const std::string& workspace) {
+  if (workspace.empty()) return {};
+  for (const std::string& word : words) {
+    const std::string path = word.find('/') == std::string::npos ? found_on_path(word) : word;
+    const auto real = path.empty() ? Result<std::string>("") : absolute_path(path);
+    if (!lies_in(path, workspace) && !(real && lies_in(*real, workspace))) continue;
+    return fail(ErrorKind::kRefused, "host.inside_workspace",
+                "it was not run, because " + word + " lies inside the workspace");
+  }
+  return {};
+}
+
+Result<void> check_line_outside(const std::string& line, const std::string& workspace) {
+  constexpr std::string_view kBetweenWords = " \t\n'\"`$;|&()<>=";
+  std::vector<std::string> words;
+  for (size_t begin = line.find_first_not_of(kBetweenWords); begin != std::string::npos;) {
+    const size_t end = std::min(line.find_first_of(kBetweenWords, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(kBetweenWords, end);
+  }
+  return check_outside(words, workspace);
+}
 
 Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::string>& argv,
                                                         const HostProcessOptions& options) {
   if (argv.empty()) return fail(ErrorKind::kUsage, "host.no_program", "no program was named");
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(os_error(errno, "making a pipe for", argv[0]));
+  if (!options.shares_input && ::pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(os_error(errno, "making a pipe for", argv[0]));
+  }
   std::vector<char*> arguments = pointers_to(argv);
   arguments.push_back(nullptr);
   std::vector<char*> environment = pointers_to(options.environment);
@@ -82,14 +129,17 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
   if (!options.directory.empty()) {
     posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
   }
-  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  if (!options.shares_input) posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  if (!options.output.empty()) {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
+  }
   pid_t pid = -1;
   const int code = ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(),
                                   environment.data());
   posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[0]);
+  if (ends[0] >= 0) ::close(ends[0]);
   if (code != 0) {
-    ::close(ends[1]);
+    if (ends[1] >= 0) ::close(ends[1]);
     return fail(os_error(code, "starting", argv[0]));
   }
   return std::unique_ptr<HostProcess>(std::make_unique<SpawnedProcess>(pid, ends[1]));
