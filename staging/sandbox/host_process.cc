@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "staging/fs/host_file.h"
 
@@ -19,24 +20,44 @@ namespace {
 
 constexpr int kSignalBase = 128;
 
+/// Ignores a signal as long as it lives.
+class SignalIgnored {
+ public:
+  explicit SignalIgnored(int number) : number_(number) {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(number, &ignore, &before_);
+  }
+  ~SignalIgnored() { ::sigaction(number_, &before_, nullptr); }
+  SignalIgnored(const SignalIgnored&) = delete;
+  SignalIgnored& operator=(const SignalIgnored&) = delete;
+
+ private:
+  int number_;
+  struct sigaction before_ {};
+};
+
+/// Ctrl-C is for the pager or editor that has the terminal: we end after it, not before.
+struct InterruptsIgnored {
+  SignalIgnored interrupt{SIGINT};
+  SignalIgnored quit{SIGQUIT};
+};
+
 class SpawnedProcess final : public HostProcess {
  public:
-  SpawnedProcess(pid_t pid, int input) : pid_(pid), input_(input) {}
+  SpawnedProcess(pid_t pid, int input, std::unique_ptr<InterruptsIgnored> interrupts)
+      : pid_(pid), input_(input), interrupts_(std::move(interrupts)) {}
   ~SpawnedProcess() override { (void)finish(); }
 
   bool write(std::string_view text) override {
     // A pager that was quit must not end us: EPIPE is the answer we look at instead.
-    struct sigaction ignore {};
-    struct sigaction before {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &before);
+    const SignalIgnored broken_pipe(SIGPIPE);
     while (!text.empty()) {
       const ssize_t count = ::write(input_, text.data(), text.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) break;
       text.remove_prefix(static_cast<size_t>(count));
     }
-    ::sigaction(SIGPIPE, &before, nullptr);
     return text.empty();
   }
 
@@ -48,10 +69,12 @@ class SpawnedProcess final : public HostProcess {
     input_ = -1;
     if (pid_ < 0) return status_;
     int status = 0;
+    if (interrupts_ == nullptr) interrupts_ = std::make_unique<InterruptsIgnored>();
     while (::waitpid(pid_, &status, 0) < 0) {
       if (errno != EINTR) return fail(os_error(errno, "waiting for a program", ""));
     }
     pid_ = -1;
+    interrupts_.reset();
     status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
     return status_;
   }
@@ -59,6 +82,7 @@ class SpawnedProcess final : public HostProcess {
   pid_t pid_;
   int input_;
   int status_ = 0;
+  std::unique_ptr<InterruptsIgnored> interrupts_;
 };
 
 /// posix_spawn takes them as char*, and changes nothing.
@@ -133,16 +157,28 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
   if (!options.output.empty()) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
   }
+  // Who reads the terminal may be interrupted from its first moment on.
+  auto interrupts = options.shares_input ? std::make_unique<InterruptsIgnored>() : nullptr;
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t usual;
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGINT);
+  sigaddset(&usual, SIGQUIT);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  if (options.shares_input) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
-  const int code = ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(),
+  const int code = ::posix_spawnp(&pid, argv[0].c_str(), &actions, &attributes, arguments.data(),
                                   environment.data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (ends[0] >= 0) ::close(ends[0]);
   if (code != 0) {
     if (ends[1] >= 0) ::close(ends[1]);
     return fail(os_error(code, "starting", argv[0]));
   }
-  return std::unique_ptr<HostProcess>(std::make_unique<SpawnedProcess>(pid, ends[1]));
+  return std::unique_ptr<HostProcess>(
+      std::make_unique<SpawnedProcess>(pid, ends[1], std::move(interrupts)));
 }
 
 }  // namespace galley

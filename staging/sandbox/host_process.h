@@ -25,7 +25,8 @@ Result<void> check_outside(const std::vector<std::string>& words, const std::str
 Result<void> check_line_outside(const std::string& line, const std::string& workspace);
 
 /// A program of the user's own choosing that runs outside every sandbox, with the user's rights and
-/// environment: a pager, an editor, a hook around the apply step. Never a command that an agent named.
+/// environment: a pager, an editor, a hook around the apply step. Never a command that an agent
+/// named.
 ///
 /// Ownership: the destructor closes its input and waits for it.
 /// Threads:   confined to one thread.

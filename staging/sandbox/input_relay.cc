@@ -19,9 +19,7 @@ Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd)); }
 }  // namespace
 
 InputRelay::InputRelay(int descriptor, Fd read_end, Fd write_end)
-    : descriptor_(descriptor),
-      read_end_(std::move(read_end)),
-      write_end_(std::move(write_end)) {}
+    : descriptor_(descriptor), read_end_(std::move(read_end)), write_end_(std::move(write_end)) {}
 
 Result<std::shared_ptr<InputRelay>> InputRelay::from(int descriptor) {
   int ends[2];

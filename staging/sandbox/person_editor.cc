@@ -17,10 +17,18 @@ Result<void> check_editor(const EditorRequest& request) {
   const bool is_whole = program.starts_with('/') || program.find_first_of("\"'$~") == 0;
   if (has_slash && !is_whole) {
     return fail(ErrorKind::kRefused, "editor.relative",
-                "the editor '" + program + "' is named by a relative path; name it by its whole "
-                "path");
+                "the editor '" + program +
+                    "' is named by a relative path; name it by its whole "
+                    "path");
   }
   return check_line_outside(request.editor, request.workspace);
+}
+
+/// A shell that waits for the editor would be ended by a Ctrl-C that the editor means for itself:
+/// it is replaced where the line is one plain command.
+std::string shell_line(const std::string& editor) {
+  const bool is_plain = editor.find_first_of(";|&()<>{}=!`\n") == std::string::npos;
+  return (is_plain ? "exec " : "") + editor + " \"$@\"";
 }
 
 Result<void> write_copy(const Directory& directory, const RelPath& name, const std::string& text) {
@@ -39,10 +47,9 @@ Result<std::string> edit_by_person(const EditorRequest& request, const std::stri
   HostProcessOptions options;
   options.directory = home.path();
   options.shares_input = true;
-  GALLEY_ASSIGN(const auto editor,
-                HostProcess::start({"sh", "-c", request.editor + " \"$@\"", request.editor,
-                                    home.path() + "/" + request.name},
-                                   options));
+  GALLEY_ASSIGN(const auto editor, HostProcess::start({"sh", "-c", shell_line(request.editor), "sh",
+                                                       home.path() + "/" + request.name},
+                                                      options));
   GALLEY_ASSIGN(const int status, editor->wait());
   if (status != 0) {
     return fail(ErrorKind::kRefused, "editor.failed",
