@@ -1,5 +1,7 @@
 #include "cli/arguments.h"
 
+#include <algorithm>
+
 #include "base/nearest_name.h"
 #include "base/printable.h"
 #include "cli/option_table.h"
@@ -48,6 +50,19 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error, int arg
   return text + "\nRun 'galley --help' for what can be said.\n";
 }
 
+/// `log -5` is `log -n 5`, as git has it.
+std::vector<std::string> with_counts(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (first_word(argc, argv) != "log") return words;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != end; ++word) {
+    const bool is_count = word->size() > 1 && word->front() == '-' &&
+                          word->find_first_not_of("0123456789", 1) == std::string::npos;
+    if (is_count) word->insert(1, "n");
+  }
+  return words;
+}
+
 }  // namespace
 
 ParsedArguments parse_arguments(int argc, const char* const* argv) {
@@ -55,7 +70,9 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   CLI::App& app = table.app();
   ParsedArguments result;
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_counts(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();
     Arguments& arguments = table.arguments();
     arguments.command = command->get_name();

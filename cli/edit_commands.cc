@@ -40,8 +40,6 @@ StageOptions stage_options(const EditArguments& arguments, const std::string& ro
   options.match.white_space = white_space_of(arguments.whitespace);
   options.match.choices = arguments.choose;
   options.reject = arguments.reject;
-  options.only = arguments.only;
-  options.except = arguments.except;
   options.root = root;
   return options;
 }
@@ -99,6 +97,41 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   return staged;
 }
 
+/// Names given to --only and --except are meant from where the person stands.
+Result<std::vector<std::string>> names_from_root(Session& session,
+                                                 const std::vector<std::string>& names) {
+  if (names.empty()) return names;
+  GALLEY_ASSIGN(const RelPath here, session.place());
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    const bool is_from_root = here.is_root() && !name.starts_with(":/");
+    GALLEY_ASSIGN(const RelPath path, is_from_root ? RelPath::root() : session.path(name));
+    found.push_back(is_from_root ? name : path.str());
+  }
+  return found;
+}
+
+/// For names that are there only as seen from where the person stands: a document's are from the
+/// root, and --directory says otherwise.
+Result<std::string> directory_hint(Session& session, const Workspace& workspace,
+                                   const EditOutcome& outcome) {
+  GALLEY_ASSIGN(const RelPath here, session.place());
+  if (here.is_root()) return std::string();
+  for (const FileOutcome& file : outcome.files) {
+    if (!file.refusal || file.refusal->kind != ErrorKind::kNotFound) continue;
+    const auto name = RelPath::parse(file.path);
+    const auto path = name ? here.join(*name) : name;
+    if (!path) continue;
+    GALLEY_ASSIGN(const FileStat there, workspace.root().stat(*path));
+    if (there.kind == FileKind::kAbsent) continue;
+    return fmt::format(
+        "'{}' is there as '{}': names in an edit are from the root of the workspace; add "
+        "--directory={}",
+        file.path, path->str(), here.str());
+  }
+  return std::string();
+}
+
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
                            Json& document) {
   const EditArguments& arguments = session.arguments().edit;
@@ -109,14 +142,23 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     GALLEY_ASSIGN(const auto calls, parse_calls(input));
     return staged_calls(transaction.call_all(calls), document);
   }
+  StageOptions staging = stage_options(arguments, workspace.root_path());
+  GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
+  GALLEY_ASSIGN(staging.except, names_from_root(session, arguments.except));
   GALLEY_ASSIGN(const EditOutcome outcome,
-                transaction.apply(std::move(input), stage_options(arguments, workspace.root_path()),
-                                  read_options(arguments), format));
+                transaction.apply(std::move(input), staging, read_options(arguments), format));
   if (session.is_json()) document["edits"] = edit_report_json(outcome);
   Staged staged;
   staged.fits = outcome.is_staged;
   staged.report = describe(outcome);
-  if (!staged.fits) name_failure(outcome, staged);
+  if (!staged.fits) {
+    name_failure(outcome, staged);
+    GALLEY_ASSIGN(const std::string hint, directory_hint(session, workspace, outcome));
+    if (!hint.empty()) {
+      staged.message += "; " + hint;
+      staged.report += hint + "\n";
+    }
+  }
   return staged;
 }
 
