@@ -161,7 +161,14 @@ Result<int> call(Session& session) {
 /// A proposal's id in full or its first digits, as the verdict shows them.
 Result<void> check_expected(const Proposal& proposal, const std::string& wanted) {
   constexpr size_t kFewestDigits = 8;
-  if (wanted.size() >= kFewestDigits && proposal.id().hex().starts_with(wanted)) return {};
+  const bool is_it = !wanted.empty() && proposal.id().hex().starts_with(wanted);
+  if (is_it && wanted.size() >= kFewestDigits) return {};
+  if (is_it) {
+    return fail(ErrorKind::kUsage, "commit.short_proposal",
+                fmt::format("'{}' names a proposal with too few digits to say what was reviewed: "
+                            "give {} of them or more",
+                            wanted, kFewestDigits));
+  }
   return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
               "what is proposed now is " + proposal.id().hex() + ", not '" + wanted +
                   "'; look at the diff again");
