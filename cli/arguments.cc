@@ -106,6 +106,19 @@ ParsedArguments completion_of(int argc, const char* const* argv) {
   return result;
 }
 
+/// `log -5` is `log -n 5`, as git has it.
+std::vector<std::string> with_counts(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (first_word(argc, argv) != "log") return words;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != end; ++word) {
+    const bool is_count = word->size() > 1 && word->front() == '-' &&
+                          word->find_first_not_of("0123456789", 1) == std::string::npos;
+    if (is_count) word->insert(1, "n");
+  }
+  return words;
+}
+
 }  // namespace
 
 ParsedArguments parse_arguments(int argc, const char* const* argv) {
@@ -119,7 +132,9 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
     return result;
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_counts(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();
     Arguments& arguments = table.arguments();
     arguments.command = command->get_name();

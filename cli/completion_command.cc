@@ -29,7 +29,7 @@ Result<Candidates> candidates_of(ValueSource source, Session& session) {
     HistoryFilter filter;
     filter.limit = kMaxOfferedTransactions;
     GALLEY_ASSIGN(const auto transactions, History(*workspace->state()).list(filter));
-    for (const TxSummary& one : transactions) found.push_back({one.id.hex(), one.message});
+    for (const TxSummary& one : transactions) found.push_back({one.id.str(), one.message});
   }
   return found;
 }
@@ -56,8 +56,9 @@ int run_complete(Session& session) {
     text += ":directories\n";
   } else if (completion.source != ValueSource::kNone) {
     Arguments arguments = session.arguments();
-    arguments.global.directory = completion.directory;
+    arguments.global.directories = completion.directories;
     Session asked(arguments, session.terminal());
+    if (!asked.enter_directory()) return kExitDone;
     const auto found = candidates_of(completion.source, asked);
     for (const CompletionCandidate& candidate : found ? *found : Candidates()) {
       const bool is_offered =
