@@ -82,6 +82,7 @@ struct ExecArguments {
   bool shares_network = false;
   bool is_deterministic = false;
   bool proposes_ignored = false;
+  bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
 };
 
 /// Everything the command line can say. One field group a command; `command` says which counts.
@@ -112,7 +113,7 @@ struct Arguments {
   bool list = false;      ///< trust --list
   bool show = false;      ///< trust --show
   bool revoke = false;    ///< trust --revoke
-  bool fix = false;       ///< validate --fix
+  bool fix = false;       ///< validate, apply, preview --fix
   bool bisect = false;    ///< validate --bisect
   uint32_t budget_s = 0;  ///< validate --budget; 0: the default
 };

@@ -15,6 +15,8 @@ constexpr std::array kCommands = {
     Row{"preview", "", run_preview},
     Row{"apply", "", run_apply},
     Row{"begin", "", run_begin},
+    Row{"stage", "", run_stage},
+    Row{"edit", "", run_edit},
     Row{"status", "", run_status},
     Row{"diff", "", run_diff},
     Row{"call", "", run_call},

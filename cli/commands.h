@@ -13,6 +13,8 @@ int run_preview(Session& session);
 int run_apply(Session& session);
 
 int run_begin(Session& session);
+int run_stage(Session& session);
+int run_edit(Session& session);
 int run_status(Session& session);
 int run_diff(Session& session);
 int run_call(Session& session);

@@ -9,11 +9,12 @@
 #include "base/pathspec.h"
 #include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/fixing.h"
 #include "cli/format_options.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "cli/staged.h"
 #include "engine/pipeline/executor.h"
-#include "staging/fs/host_file.h"
 #include "staging/text/read_edits.h"
 #include "tools/edit_report_json.h"
 
@@ -27,7 +28,8 @@ WhiteSpaceFix white_space_of(const std::string& name) {
   return WhiteSpaceFix::kNoWarn;
 }
 
-StageOptions stage_options(const EditArguments& arguments, const std::string& root) {
+StageOptions stage_options(const EditArguments& arguments, const std::string& root,
+                           bool is_stored) {
   StageOptions options;
   if (arguments.strict) options.match.last_step = MatchStep::kExact;
   options.match.min_context = arguments.context;
@@ -35,6 +37,7 @@ StageOptions stage_options(const EditArguments& arguments, const std::string& ro
   options.match.white_space = white_space_of(arguments.whitespace);
   options.match.choices = arguments.choose;
   options.reject = arguments.reject;
+  options.check_only = arguments.check && is_stored;
   options.only = arguments.only;
   options.except = arguments.except;
   options.root = root;
@@ -145,11 +148,20 @@ Result<void> check_selection(const StagedDocuments& all) {
 
 Result<Staged> stage_document(Session& session, Workspace& workspace, Transaction& transaction,
                               const std::string& name, StagedDocuments& all, Json& document) {
-  const EditArguments& arguments = session.arguments().edit;
-  GALLEY_ASSIGN(std::string input, read_host_file(name, limits::kMaxPatchBytes));
+  EditArguments arguments = session.arguments().edit;
+  arguments.check = arguments.check || session.arguments().dry_run;
+  GALLEY_ASSIGN(std::string input, session.read_input(name, "the edit", limits::kMaxPatchBytes));
+  session.terminal().work_on("fitting the edit into the files");
   EditFormat format = format_named(arguments.format);
   if (format == EditFormat::kAuto) format = detect_format(input);
   GALLEY_TRY(check_format_options(arguments, format));
+  const bool is_stored = !transaction.id().empty();
+  if (format == EditFormat::kCalls && arguments.check && is_stored) {
+    return fail(
+        ErrorKind::kUsage, "calls.check",
+        "tool calls cannot be checked without being made; leave --check out, or look with: " +
+            session.hint("preview"));
+  }
   ++all.count;
   if (format == EditFormat::kCalls) {
     GALLEY_ASSIGN(const auto calls, parse_calls(input));
@@ -159,7 +171,8 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
     return staged_calls(transaction.call_all(calls), document);
   }
   GALLEY_ASSIGN(EditOutcome outcome,
-                transaction.apply(std::move(input), stage_options(arguments, workspace.root_path()),
+                transaction.apply(std::move(input),
+                                  stage_options(arguments, workspace.root_path(), is_stored),
                                   read_options(arguments), format));
   return staged_edits(std::move(outcome), all);
 }
@@ -169,6 +182,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
                            Json& document) {
   std::vector<std::string> inputs = session.arguments().edit.inputs;
   if (inputs.empty()) inputs.emplace_back("-");
+  const Overlay::Entries before = transaction.overlay().entries();
   StagedDocuments all;
   bool is_whole = true;
   for (const std::string& name : inputs) {
@@ -184,6 +198,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     all.staged.reason = staged.reason;
     all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
     all.staged.report = staged.report;
+    transaction.overlay().restore(before);
     break;
   }
   if (is_whole) GALLEY_TRY(check_selection(all));
@@ -210,6 +225,7 @@ Result<int> preview_edit(Session& session) {
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   if (!staged.report.empty()) session.say_lines(staged.report);
+  if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   if (session.arguments().edit.check && !session.is_json()) return kExitDone;
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   GALLEY_TRY(show_preview(session, preview, document));
@@ -224,6 +240,7 @@ Result<int> apply_edit(Session& session) {
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   if (!staged.report.empty()) session.say_lines(staged.report);
+  if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   CommitRequest request;
   request.tool = "apply";
   request.on_progress = session.gate_progress();
@@ -237,8 +254,25 @@ Result<int> apply_edit(Session& session) {
   return finish_commit(session, outcome, proposal, document);
 }
 
+/// Into an open transaction; without --check it stays there until it is committed.
+Result<int> stage_edit(Session& session) {
+  Json document = {{"schema", "galley.stage/1"}, {"ok", true}};
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  document["tx"] = transaction.id();
+  const Overlay::Entries before = transaction.overlay().entries();
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  if (!staged.fits) return no(session, document, staged);
+  if (!staged.report.empty()) session.say_lines(staged.report);
+  const bool is_kept = !session.arguments().edit.check && !session.arguments().dry_run;
+  if (is_kept) GALLEY_TRY(transaction.save());
+  GALLEY_TRY(show_staged(session, transaction, before, document));
+  return kExitDone;
+}
+
 }  // namespace
 
+int run_stage(Session& session) { return session.finish(stage_edit(session)); }
 int run_preview(Session& session) { return session.finish(preview_edit(session)); }
 int run_apply(Session& session) { return session.finish(apply_edit(session)); }
 

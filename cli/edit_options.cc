@@ -52,6 +52,11 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
       ->type_name("ID");
 }
 
+void add_fix(OptionTable& table, CLI::App* command) {
+  command->add_flag("--fix", table.arguments().fix,
+                    "First make of it what the validators with fix = true make of it");
+}
+
 }  // namespace
 
 void add_edit_commands(OptionTable& table) {
@@ -59,11 +64,18 @@ void add_edit_commands(OptionTable& table) {
       "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup);
   add_edit_options(table, preview);
   table.add_diff_options(preview, true);
+  add_fix(table, preview);
   CLI::App* apply = table.add("apply", "Preview, then commit all of it or nothing", kSeeGroup);
   add_edit_options(table, apply);
   table.add_diff_options(apply, true);
   table.add_conflict(apply);
   table.add_dry_run(apply, "Do what preview does");
+  add_fix(table, apply);
+  CLI::App* stage =
+      table.add("stage", "Put an edit into a transaction; commit it later", kTransactionGroup);
+  table.add_tx(stage);
+  add_edit_options(table, stage);
+  table.add_dry_run(stage, "As --check");
 }
 
 }  // namespace galley

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,11 +16,13 @@
 #include "engine/pipeline/readable.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/input_relay.h"
 
 namespace galley {
 namespace {
 
 constexpr int kSignalBase = 128;
+constexpr int kCannotExecute = 126;  // of shells and env(1)
 
 AskedLimits limits_of(const ExecArguments& exec) {
   AskedLimits limits;
@@ -70,7 +73,16 @@ class OutputView {
   PrintableStream errors_;
 };
 
-Command command_of(Session& session, OutputView& view) {
+/// Standard input is passed on, from a terminal only when it was asked for: else a command that
+/// reads would wait for somebody who does not know.
+Result<std::shared_ptr<InputRelay>> relay_of(Session& session) {
+  if (session.terminal().is_input_terminal() && !session.arguments().exec.is_interactive) {
+    return nullptr;
+  }
+  return InputRelay::from(STDIN_FILENO);
+}
+
+Result<Command> command_of(Session& session, OutputView& view) {
   const Arguments& arguments = session.arguments();
   Command command;
   command.argv = arguments.words;
@@ -80,6 +92,7 @@ Command command_of(Session& session, OutputView& view) {
   command.is_deterministic = exec.is_deterministic;
   command.propose_ignored = exec.proposes_ignored;
   command.limits = limits_of(exec);
+  GALLEY_ASSIGN(command.input_relay, relay_of(session));
   if (!session.is_json()) {
     command.on_output = [&view](OutputStream stream, std::string_view text) {
       view.take(stream, text);
@@ -125,7 +138,6 @@ void say_result(Session& session, const CommandResult& result) {
   for (const std::string& rule : result.unchecked) {
     session.say("only the first program was checked against: " + rule);
   }
-  constexpr int kCannotExecute = 126;  // of shells and env(1)
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(
         "sandbox.allow and exec capabilities hold for what a program starts, too: add what "
@@ -149,7 +161,8 @@ int status_of(const CommandResult& result) {
 Result<int> exec(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   OutputView view(session.terminal());
-  const Command command = command_of(session, view);
+  GALLEY_ASSIGN(const Command command, command_of(session, view));
+  session.terminal().work_on("running " + printable_line(command.argv.front()));
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
   if (result.effects_staged) GALLEY_TRY(transaction.save());
@@ -180,7 +193,8 @@ Result<int> at(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
   GALLEY_TRY(stage_proposal(part.proposal, transaction.overlay()));
   OutputView view(session.terminal());
-  Command command = command_of(session, view);
+  GALLEY_ASSIGN(Command command, command_of(session, view));
+  session.terminal().work_on("running " + printable_line(command.argv.front()));
   command.effects = EffectsRule::kDrop;
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
@@ -192,9 +206,18 @@ Result<int> at(Session& session) {
   return status_of(result);
 }
 
+/// As shells have it: a program that is not there, one that cannot be executed.
+int finish_command(Session& session, const Result<int>& status) {
+  constexpr int kNotFound = 127;
+  if (status) return *status;
+  const int other = session.report(status.error());
+  if (status.error().reason == "sandbox.program_not_found") return kNotFound;
+  return status.error().reason == "sandbox.program_not_runnable" ? kCannotExecute : other;
+}
+
 }  // namespace
 
-int run_at(Session& session) { return session.finish(at(session)); }
-int run_exec(Session& session) { return session.finish(exec(session)); }
+int run_at(Session& session) { return finish_command(session, at(session)); }
+int run_exec(Session& session) { return finish_command(session, exec(session)); }
 
 }  // namespace galley

@@ -218,6 +218,9 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
     session.print(document);
   } else {
     session.terminal().talk(text + document["message"].get<std::string>() + "\n");
+    const bool has_lines = std::any_of(conflict.paths.begin(), conflict.paths.end(),
+                                       [](const auto& path) { return !path.hunks.empty(); });
+    if (has_lines) say_markers_help(session);
   }
   return kExitNo;
 }

@@ -119,6 +119,8 @@ void OptionTable::add_exec_options(CLI::App* command) {
   const auto add_size = [command](const char* name, uint64_t& bytes, const char* about) {
     command->add_option(name, bytes, about)->transform(CLI::AsSizeValue(false))->type_name("SIZE");
   };
+  command->add_flag("-i,--interactive", exec.is_interactive,
+                    "Pass on what is typed at the terminal, too");
   CLI::Option* network =
       command->add_flag("--network", exec.shares_network, "Give it the host's network");
   command

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cli/render.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
@@ -42,7 +44,7 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   }
   GALLEY_TRY(print_changes(session, proposal, arguments));
   session.print(fmt::format("committed {}\n", receipt.id.hex()));
-  session.say(fmt::format("take it back with: galley undo {}", receipt.id.hex()));
+  session.say("take it back with: " + session.hint("undo " + receipt.id.hex()));
   return kExitDone;
 }
 
@@ -70,6 +72,14 @@ Result<void> print_changes(Session& session, const Proposal& proposal,
   session.print(heading + text);
   for (const RelPath& path : part.left_out) session.say(not_shown(session, path));
   return {};
+}
+
+Result<std::string> diff_for_caller(Session& session, const Proposal& proposal,
+                                    const Paper& paper) {
+  GALLEY_ASSIGN(const ReadablePart part, part_for_caller(session, proposal));
+  GALLEY_ASSIGN(std::string text, render_changes(part.proposal, DiffArguments(), paper));
+  for (const RelPath& path : part.left_out) text += printable_line(not_shown(session, path)) + "\n";
+  return text;
 }
 
 Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal) {
@@ -137,12 +147,27 @@ Result<void> stage_markers(Session& session, Transaction& transaction, const Pro
     names += (names.empty() ? "" : ", ") + path.path.str();
   }
   const std::string text = fmt::format(
-      "staged with conflict markers in transaction {}: {}; edit what is between them, "
-      "then: galley commit --tx {}",
-      transaction.id(), names, transaction.id());
+      "staged with conflict markers in transaction {}: {}; edit what is between them with: {}; "
+      "then: {}",
+      transaction.id(), names, session.hint("edit --tx " + transaction.id() + " PATH"),
+      session.hint("commit --tx " + transaction.id()));
   if (!document.contains("message")) document["message"] = text;
   session.say(text);
   return {};
+}
+
+void say_markers_help(Session& session) {
+  const Arguments& arguments = session.arguments();
+  if (arguments.conflict == "markers") return;
+  if (arguments.command != "commit") {
+    session.say(
+        "to merge by hand: the same with --conflict=markers stages both sides in a "
+        "transaction, between markers");
+    return;
+  }
+  const std::string tx = arguments.tx.empty() ? "" : " --tx " + arguments.tx;
+  session.say("to merge by hand, with both sides between markers: " +
+              session.hint("commit --conflict=markers" + tx));
 }
 
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,
@@ -166,6 +191,9 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const 
       session.print(document);
     } else {
       session.terminal().talk(text);
+      const bool has_lines = std::any_of(shown.paths.begin(), shown.paths.end(),
+                                         [](const auto& path) { return !path.hunks.empty(); });
+      if (has_lines) say_markers_help(session);
     }
     return kExitNo;
   }

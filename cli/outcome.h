@@ -12,6 +12,9 @@ namespace galley {
 Result<void> print_changes(Session& session, const Proposal& proposal,
                            const DiffArguments& arguments, const std::string& heading = {});
 
+/// The diff as the calling agent may see it, and a line for each file that was left out.
+Result<std::string> diff_for_caller(Session& session, const Proposal& proposal, const Paper& paper);
+
 /// Puts the exact diff into `document`, and the files left out of it as `left_out`.
 Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal);
 
@@ -36,6 +39,9 @@ Result<void> show_preview(Session& session, const Preview& preview, Json& docume
 
 /// Ends a command that asked the gate: prints the verdict (or `document`); 0 for a yes, 1 for a no.
 Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& document);
+
+/// After a conflict about lines: how to get both sides between markers.
+void say_markers_help(Session& session);
 
 /// Ends a command that committed: what was committed, or why not, as text or in `document`.
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,

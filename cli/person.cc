@@ -1,19 +1,87 @@
 #include "cli/person.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
 
+#include "base/printable.h"
+#include "cli/outcome.h"
 #include "staging/fs/controlling_terminal.h"
 
 namespace galley {
+namespace {
+
+constexpr size_t kRowsWithoutScreen = 24;
+constexpr size_t kRowsForQuestion = 6;
+constexpr size_t kShownProposalDigits = 12;
+
+/// As many lines as leave room for the question; what was left out is said.
+std::string first_lines(const std::string& text, size_t rows) {
+  const size_t usable = rows == 0 ? kRowsWithoutScreen : rows;
+  const size_t most = usable > 2 * kRowsForQuestion ? usable - kRowsForQuestion : kRowsForQuestion;
+  size_t end = 0;
+  for (size_t line = 0; line < most; ++line) {
+    const size_t next = text.find('\n', end);
+    if (next == std::string::npos) return text;
+    end = next + 1;
+  }
+  const auto left = std::count(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(), '\n');
+  if (left == 0) return text;
+  return text.substr(0, end) + fmt::format("… {} more lines; d shows them all\n", left);
+}
+
+Result<void> show_all(const Terminal& output, ControllingTerminal& terminal,
+                      const std::string& text) {
+  const auto pager = output.start_pager(ControllingTerminal::kPath);
+  if (pager == nullptr) return terminal.write(text);
+  (void)pager->write(text);
+  GALLEY_TRY(pager->wait());
+  return {};
+}
+
+Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& question) {
+  auto terminal = ControllingTerminal::open();
+  if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
+  session.terminal().hand_over();
+  const Paper paper{session.terminal().has_error_color(), session.terminal().width(), true};
+  GALLEY_ASSIGN(const std::string diff, diff_for_caller(session, *question.proposed, paper));
+  std::string text = first_lines(diff, (*terminal)->rows());
+  for (const Judgement& judgement : question.judgements) {
+    text += printable_line(judgement.message) + "\n";
+  }
+  GALLEY_TRY((*terminal)->write(text));
+  const std::string prompt =
+      "Commit proposal " + question.proposal.hex().substr(0, kShownProposalDigits) + "? [y/N/d] ";
+  for (;;) {
+    GALLEY_ASSIGN(const std::string answer, (*terminal)->ask(prompt));
+    if (answer != "d" && answer != "D") {
+      return ApprovalAnswer{question.proposal, answer == "y" || answer == "yes", "terminal"};
+    }
+    GALLEY_TRY(show_all(session.terminal(), **terminal, diff));
+  }
+}
+
+}  // namespace
+
+Result<void> refuse_inside_exec(const std::string& command) {
+  if (std::getenv("GALLEY_SANDBOX") == nullptr) return {};
+  return fail(ErrorKind::kRefused, "person.inside_exec",
+              "`galley " + command +
+                  "` is a person's word and is refused inside a command that Galley runs");
+}
+
+Approver approver_at_terminal(Session& session) {
+  if (session.is_json() || !session.terminal().is_error_terminal()) return {};
+  // What only looks asks nobody: the answer would bind nothing.
+  const std::string& command = session.arguments().command;
+  if (command == "preview" || command == "validate") return {};
+  return [&session](const ApprovalQuestion& question) { return ask_person(session, question); };
+}
 
 Result<void> need_person(Session& session, const std::string& text, const std::string& question) {
   const std::string& command = session.arguments().command;
-  if (std::getenv("GALLEY_SANDBOX") != nullptr) {
-    return fail(ErrorKind::kRefused, "person.inside_exec",
-                "`galley " + command +
-                    "` is a person's word and is refused inside a command that "
-                    "Galley runs");
-  }
+  GALLEY_TRY(refuse_inside_exec(command));
   if (session.is_unattended()) return {};
   auto terminal = ControllingTerminal::open();
   if (!terminal) {
@@ -23,6 +91,7 @@ Result<void> need_person(Session& session, const std::string& text, const std::s
                     "put `unattended = true` into your own configuration (" +
                     session.user().config_path + ")");
   }
+  session.terminal().hand_over();
   GALLEY_TRY((*terminal)->write(text));
   GALLEY_ASSIGN(const std::string answer, (*terminal)->ask(question + " [y/N] "));
   if (answer == "y" || answer == "yes") return {};

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
+#include "engine/policy/gate.h"
 
 namespace galley {
 
@@ -16,5 +17,15 @@ namespace galley {
 /// Errors: kRefused `person.inside_exec` in a command that Galley runs, `person.no_terminal`,
 ///         `person.said_no`.
 Result<void> need_person(Session& session, const std::string& text, const std::string& question);
+
+/// A person's word or work, refused inside a command that Galley runs.
+/// Errors: kRefused `person.inside_exec`.
+Result<void> refuse_inside_exec(const std::string& command);
+
+/// Asks at the controlling terminal whether to commit: the diff first, as far as it fits, then the
+/// rules that ask; `d` shows all of it once more. With no terminal there is nobody to ask, which
+/// the gate takes as a no. What is piped into us is no answer: it may be an agent's.
+/// Ownership: borrows the session.
+[[nodiscard]] Approver approver_at_terminal(Session& session);
 
 }  // namespace galley

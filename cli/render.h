@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
+#include "cli/terminal.h"
 #include "engine/commit/outcome.h"
 #include "engine/policy/approval.h"
 #include "staging/overlay/proposal.h"

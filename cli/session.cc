@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
-#include "staging/fs/controlling_terminal.h"
+#include "cli/person.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 
@@ -26,16 +29,19 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
   if (workspace_ == nullptr) {
     WorkspaceOptions options;
     options.config_file = arguments_->global.config;
-    options.approver = approver();
+    options.approver = approver_at_terminal(*this);
     options.recovers = recovers;
+    terminal_->work_on("opening the workspace");
     GALLEY_ASSIGN(user_, load_user_settings());
     options.user = user_;
     GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
+    terminal_->keep_pager_outside(workspace_->root_path());
     // As the workspace itself has it: a person's word is not lent by a file inside.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
     warn_of_unknown_agent();
+    terminal_->work_on("galley " + arguments_->command);
   }
   return workspace_.get();
 }
@@ -52,27 +58,7 @@ Result<Transaction> Session::resume(const std::string& id) {
   return workspace->resume(id, arguments_->global.agent);
 }
 
-/// Asks at the controlling terminal; with none there is nobody to ask, which the gate takes as a
-/// no. What is piped into us is no answer: it may be an agent's.
-Approver Session::approver() {
-  if (is_json() || !terminal_->is_error_terminal()) return {};
-  return [](const ApprovalQuestion& question) -> Result<ApprovalAnswer> {
-    auto terminal = ControllingTerminal::open();
-    if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
-    std::string text;
-    for (const Judgement& judgement : question.judgements) {
-      text += printable_line(judgement.message) + "\n";
-    }
-    GALLEY_TRY((*terminal)->write(text));
-    GALLEY_ASSIGN(
-        const std::string answer,
-        (*terminal)->ask("Commit proposal " + question.proposal.hex().substr(0, 12) + "? [y/N] "));
-    return ApprovalAnswer{question.proposal, answer == "y" || answer == "yes", "terminal"};
-  };
-}
-
 int Session::report(const Error& error) {
-  progress_.reset();
   // The refusal says it all: one clear error.
   if (error.reason == "state.not_believed") doubt_.clear();
   if (is_json()) {
@@ -95,7 +81,10 @@ void Session::print(const Json& document) {
 
 void Session::print(const std::string& text) {
   tell_doubt();
-  terminal_->print(text);
+  constexpr std::array<std::string_view, 7> kPaged = {"diff",    "log",  "show", "blame",
+                                                      "preview", "undo", "redo"};
+  const bool pages = std::find(kPaged.begin(), kPaged.end(), arguments_->command) != kPaged.end();
+  terminal_->print(text, pages);
 }
 
 void Session::say(const std::string& line) {
@@ -114,16 +103,37 @@ void Session::say_wrong(const std::string& text) {
 }
 
 std::function<void(const GateProgress&)> Session::gate_progress() {
-  if (is_json() || is_quiet() || !terminal_->is_error_terminal()) return {};
-  progress_ = std::make_unique<Progress>(true);
   return [this](const GateProgress& step) {
-    if (step.done == step.total) {
-      progress_.reset();
-    } else if (progress_ != nullptr) {
-      progress_->show(fmt::format("validators: {} of {} done, {}", step.done, step.total,
-                                  printable_line(step.validator)));
-    }
+    const bool is_over = step.done == step.total;
+    terminal_->work_on(is_over ? "galley " + arguments_->command
+                               : fmt::format("validators: {} of {} done, {}", step.done, step.total,
+                                             printable_line(step.validator)));
   };
+}
+
+Result<std::string> Session::read_input(const std::string& path, std::string_view what,
+                                        uint64_t max_bytes) {
+  if (path == "-" && terminal_->is_input_terminal()) {
+    say(fmt::format("reading {} from the terminal; end it with Ctrl-D", what));
+    terminal_->hand_over();
+  }
+  return read_host_file(path, max_bytes);
+}
+
+std::string Session::hint(const std::string& words) const {
+  const auto quoted = [](const std::string& word) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+  };
+  const GlobalArguments& global = arguments_->global;
+  std::string line = "galley ";
+  if (global.directory != ".") line += "-C " + quoted(global.directory) + " ";
+  if (!global.agent.empty()) line += "--agent " + quoted(global.agent) + " ";
+  return line + words;
 }
 
 }  // namespace galley

@@ -47,6 +47,12 @@ class Session {
   [[nodiscard]] const std::string& outcome() const { return outcome_; }
   /// Progress of the gate's validators on stderr.
   [[nodiscard]] std::function<void(const GateProgress&)> gate_progress();
+  /// A file that the command line names, `-` being standard input; at a terminal it is said that
+  /// `what` is being read from there.
+  Result<std::string> read_input(const std::string& path, std::string_view what,
+                                 uint64_t max_bytes);
+  /// A galley command for a hint, as it works where this one was given: with its -C and --agent.
+  [[nodiscard]] std::string hint(const std::string& words) const;
 
   [[nodiscard]] const Arguments& arguments() const { return *arguments_; }
   [[nodiscard]] Terminal& terminal() { return *terminal_; }
@@ -64,7 +70,6 @@ class Session {
  private:
   Result<Workspace*> open_workspace(bool recovers);
   void warn_of_unknown_agent();
-  Approver approver();
   /// Says once, on stderr, what of the workspace was not believed.
   void tell_doubt();
 
@@ -72,7 +77,6 @@ class Session {
   Terminal* terminal_;
   UserSettings user_;
   std::unique_ptr<Workspace> workspace_;
-  std::unique_ptr<Progress> progress_;
   std::string doubt_;  ///< still to be said
   std::string outcome_;
 };

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <vector>
+#include <utility>
 
 #include "base/printable.h"
 
@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kDefaultWidth = 80;
 constexpr std::string_view kRed = "\033[31m";
 constexpr std::string_view kReset = "\033[m";
-constexpr std::chrono::milliseconds kShowAfter{500};
 
 bool wants_color(ColorWhen when, bool is_terminal) {
   if (when != ColorWhen::kAuto) return when == ColorWhen::kAlways;
@@ -26,13 +25,11 @@ bool wants_color(ColorWhen when, bool is_terminal) {
 }
 
 /// $GALLEY_PAGER, $PAGER, or less; an empty one or `cat` means none.
-std::vector<std::string> pager_command() {
+std::string pager_line() {
   const char* own = std::getenv("GALLEY_PAGER");
   const char* shared = std::getenv("PAGER");
-  const std::string command = own != nullptr ? own : (shared != nullptr ? shared : "less");
-  if (command.empty() || command == "cat") return {};
-  if (command == "less") return {"less", "-FRX"};
-  return {"sh", "-c", command};
+  const std::string line = own != nullptr ? own : (shared != nullptr ? shared : "less");
+  return line == "cat" ? std::string() : line;
 }
 
 winsize window() {
@@ -46,9 +43,11 @@ winsize window() {
 Terminal::Terminal(const Options& options)
     : options_(options),
       is_terminal_(::isatty(STDOUT_FILENO) == 1),
+      is_input_terminal_(::isatty(STDIN_FILENO) == 1),
       is_error_terminal_(::isatty(STDERR_FILENO) == 1),
       has_color_(!options.is_json && wants_color(options.color, is_terminal_)),
-      has_error_color_(wants_color(options.color, is_error_terminal_)) {}
+      has_error_color_(wants_color(options.color, is_error_terminal_)),
+      progress_(is_error_terminal_ && !options.is_json && !options.is_quiet) {}
 
 size_t Terminal::width() const {
   const size_t columns = is_terminal_ ? window().ws_col : 0;
@@ -60,14 +59,21 @@ bool Terminal::is_longer_than_screen(std::string_view text) const {
   return rows > 0 && std::count(text.begin(), text.end(), '\n') >= rows;
 }
 
-void Terminal::print(std::string_view text) {
-  if (is_terminal_ && !options_.is_json && pager_ == nullptr && is_longer_than_screen(text)) {
-    const auto command = options_.has_pager ? pager_command() : std::vector<std::string>();
-    if (!command.empty()) {
-      std::fflush(stdout);
-      auto started = HostProcess::start(command);
-      if (started) pager_ = *std::move(started);
-    }
+std::unique_ptr<HostProcess> Terminal::start_pager(const std::string& device) const {
+  const std::string line = options_.has_pager ? pager_line() : std::string();
+  if (line.empty() || !check_line_outside(line, workspace_)) return nullptr;
+  HostProcessOptions options;
+  options.output = device;
+  auto started = line == "less" ? HostProcess::start({"less", "-FRX"}, options)
+                                : HostProcess::start({"sh", "-c", line}, options);
+  return started ? *std::move(started) : nullptr;
+}
+
+void Terminal::print(std::string_view text, bool pages) {
+  progress_.erase();
+  if (pages && is_terminal_ && !options_.is_json && !pager_ && is_longer_than_screen(text)) {
+    std::fflush(stdout);
+    pager_ = start_pager("");
   }
   if (pager_ != nullptr) {
     (void)pager_->write(text);
@@ -76,8 +82,17 @@ void Terminal::print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+void Terminal::work_on(std::string text) { progress_.work_on(std::move(text), width()); }
+
+void Terminal::hand_over() {
+  progress_.erase();
+  if (pager_ != nullptr) (void)pager_->wait();
+  pager_.reset();
+  std::fflush(stdout);
+}
+
 void Terminal::talk(std::string_view text) {
-  std::fflush(stdout);  // both may be one pipe: keep the order in which things were said
+  hand_over();  // both may be one pipe or one screen: keep the order in which things were said
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -94,6 +109,7 @@ std::string Terminal::content(std::string_view bytes) const {
 }
 
 void Terminal::complain(std::string_view line) {
+  hand_over();
   const std::string text = indented(line);
   const std::string_view on = has_error_color_ ? kRed : "";
   const std::string_view off = has_error_color_ ? kReset : "";
@@ -103,11 +119,7 @@ void Terminal::complain(std::string_view line) {
 }
 
 bool Terminal::finish() {
-  if (pager_ != nullptr) {
-    (void)pager_->wait();
-    pager_.reset();
-  }
-  std::fflush(stdout);
+  hand_over();
   return std::ferror(stdout) == 0;  // of any write since the start
 }
 
@@ -118,17 +130,6 @@ std::string indented(std::string_view text) {
     if (c == '\n') out += "  ";
   }
   return out;
-}
-
-Progress::~Progress() {
-  if (has_line_) std::fputs("\r\033[K", stderr);
-}
-
-void Progress::show(std::string_view text) {
-  if (!is_shown_ || std::chrono::steady_clock::now() - begun_ < kShowAfter) return;
-  has_line_ = true;
-  std::fprintf(stderr, "\r\033[K%.*s", static_cast<int>(text.size()), text.data());
-  std::fflush(stderr);
 }
 
 }  // namespace galley

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "cli/progress.h"
 #include "staging/sandbox/host_process.h"
 
 namespace galley {
@@ -22,7 +22,7 @@ struct Paper {
 
 /// The two streams of the program: results on stdout, talk on stderr.
 ///
-/// Ownership: owns the pager, if one was started; finish() waits for it.
+/// Ownership: owns the pager, if one was started; what is said and finish() wait for it.
 /// Threads:   confined to one thread.
 class Terminal {
  public:
@@ -38,6 +38,8 @@ class Terminal {
   /// Whether results are coloured: asked for, or a terminal without NO_COLOR.
   [[nodiscard]] bool has_color() const { return has_color_; }
   [[nodiscard]] bool has_error_color() const { return has_error_color_; }
+  [[nodiscard]] bool is_terminal() const { return is_terminal_; }
+  [[nodiscard]] bool is_input_terminal() const { return is_input_terminal_; }
   [[nodiscard]] bool is_error_terminal() const { return is_error_terminal_; }
   /// Whether contents are escaped: on a terminal, and so before its pager, but not with --raw.
   [[nodiscard]] bool escapes() const { return is_terminal_ && !options_.is_raw; }
@@ -49,8 +51,17 @@ class Terminal {
   /// Columns of the terminal; 80 when it is none.
   [[nodiscard]] size_t width() const;
 
-  /// Writes a result; text of more lines than the terminal has goes through the pager.
-  void print(std::string_view text);
+  /// Writes a result. With `pages`, text of more lines than the terminal has goes through the
+  /// pager, and so does what is printed after it until there is something to say.
+  void print(std::string_view text, bool pages = false);
+  /// Nothing in this directory is run as a pager: the workspace's contents are not the person's.
+  void keep_pager_outside(std::string directory) { workspace_ = std::move(directory); }
+  /// A pager that writes to `device`; null when none is wanted or can be started.
+  [[nodiscard]] std::unique_ptr<HostProcess> start_pager(const std::string& device) const;
+  /// What is done from now on, shown when it takes long and this is a terminal.
+  void work_on(std::string text);
+  /// Gives the terminal to somebody else: no progress, no pager.
+  void hand_over();
   /// Writes talk to stderr as it is; whoever made the text has escaped what came from outside.
   void talk(std::string_view text);
   /// Writes one line of talk to stderr.
@@ -65,26 +76,13 @@ class Terminal {
 
   Options options_;
   bool is_terminal_ = false;
+  bool is_input_terminal_ = false;
   bool is_error_terminal_ = false;
   bool has_color_ = false;
   bool has_error_color_ = false;
+  std::string workspace_;
   std::unique_ptr<HostProcess> pager_;
-};
-
-/// A line on stderr that is rewritten in place, for work that takes more than half a second; shows
-/// nothing when stderr is no terminal.
-class Progress {
- public:
-  explicit Progress(bool is_shown) : is_shown_(is_shown) {}
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void show(std::string_view text);
-
- private:
-  bool is_shown_;
-  bool has_line_ = false;
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  Progress progress_;
 };
 
 /// Printable text whose lines after the first are indented, so that none looks like one of ours.

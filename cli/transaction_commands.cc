@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/limits.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
@@ -11,7 +10,6 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/savepoints.h"
-#include "staging/fs/host_file.h"
 #include "staging/overlay/proposal_diff.h"
 
 namespace galley {
@@ -42,8 +40,9 @@ Result<int> begin(Session& session) {
     return kExitDone;
   }
   session.print(transaction.id() + "\n");
-  session.say(
-      "stage with: galley call TOOL JSON, galley exec -- CMD; then: galley diff, galley commit");
+  session.say("stage with: " + session.hint("stage FILE") +
+              ", edit PATH, call TOOL JSON, exec -- " + "COMMAND; then: " + session.hint("diff") +
+              ", " + session.hint("commit"));
   return kExitDone;
 }
 
@@ -81,7 +80,8 @@ Result<int> status(Session& session) {
   session.print(text);
   if (open == 0) session.say("no transaction is open in " + workspace->root_path());
   if (wanted.empty() && stages.size() < open) {
-    session.say(fmt::format("{} more, of others: galley status --all", open - stages.size()));
+    session.say(
+        fmt::format("{} more, of others: {}", open - stages.size(), session.hint("status --all")));
   }
   return kExitDone;
 }
@@ -108,25 +108,6 @@ Result<int> diff(Session& session) {
   }
   session.print(document);
   return kExitDone;
-}
-
-Result<int> call(Session& session) {
-  const Arguments& arguments = session.arguments();
-  std::string json = arguments.input;
-  if (json == "-") {
-    GALLEY_ASSIGN(json, read_host_file("-", limits::kMaxJsonBytes));
-  }
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
-  const ToolResult result = transaction.call(arguments.name, json);
-  if (result.ok) GALLEY_TRY(transaction.save());
-  const Json document = to_json(result);
-  if (session.is_json() || result.ok) {
-    session.print(document);
-  } else {
-    session.terminal().complain(result.error->message);
-  }
-  if (result.ok) return kExitDone;
-  return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
 }
 
 /// A proposal's id in full or its first digits, as the verdict shows them.
@@ -214,7 +195,8 @@ Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
 }
 
 /// -n: what is staged now, all of it or all since the savepoint, is what would go.
-Result<int> preview_rollback(Session& session, Transaction& transaction) {
+Result<int> preview_rollback(Session& session) {
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& to = session.arguments().to;
   const Proposal staged = Proposal::freeze(transaction.overlay());
   if (!to.empty()) {
@@ -243,12 +225,28 @@ Result<int> preview_rollback(Session& session, Transaction& transaction) {
   return kExitDone;
 }
 
+/// One that cannot be read can still be dropped by a person who names it.
+Result<std::string> roll_back(Session& session) {
+  const Arguments& arguments = session.arguments();
+  auto transaction = session.resume();
+  if (transaction) {
+    const std::string id = transaction->id();
+    GALLEY_TRY(arguments.to.empty() ? transaction->rollback()
+                                    : transaction->rollback_to(arguments.to));
+    return id;
+  }
+  const bool may_drop = transaction.error().reason == "stage.damaged" && arguments.to.empty() &&
+                        !arguments.tx.empty() && arguments.global.agent.empty();
+  if (!may_drop) return fail(transaction.error());
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_TRY(workspace->drop_damaged(arguments.tx));
+  return arguments.tx;
+}
+
 Result<int> rollback(Session& session) {
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
-  const std::string id = transaction.id();
+  if (session.arguments().dry_run) return preview_rollback(session);
+  GALLEY_ASSIGN(const std::string id, roll_back(session));
   const std::string& to = session.arguments().to;
-  if (session.arguments().dry_run) return preview_rollback(session, transaction);
-  GALLEY_TRY(to.empty() ? transaction.rollback() : transaction.rollback_to(to));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}});
   }
@@ -327,7 +325,6 @@ int run_pick(Session& session) { return session.finish(pick(session)); }
 int run_begin(Session& session) { return session.finish(begin(session)); }
 int run_status(Session& session) { return session.finish(status(session)); }
 int run_diff(Session& session) { return session.finish(diff(session)); }
-int run_call(Session& session) { return session.finish(call(session)); }
 int run_approve(Session& session) { return session.finish(approve(session)); }
 int run_commit(Session& session) { return session.finish(commit(session)); }
 int run_rollback(Session& session) { return session.finish(rollback(session)); }

@@ -17,6 +17,10 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
+  CLI::App* edit = table.add(
+      "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
+  table.add_tx(edit);
+  edit->add_option("path", args.name, "A file")->required();
   CLI::App* validate = table.add("validate", "Ask the gate", kTransactionGroup);
   table.add_tx(validate);
   validate->add_flag("--fix", args.fix,

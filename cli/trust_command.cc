@@ -88,7 +88,7 @@ Result<int> trust(Session& session) {
   if (session.is_json()) {
     session.print(part_json(*workspace, true));
   } else {
-    session.say("trusted; take it back with: galley trust --revoke");
+    session.say("trusted; take it back with: " + session.hint("trust --revoke"));
   }
   return kExitDone;
 }

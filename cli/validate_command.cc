@@ -4,59 +4,13 @@
 
 #include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/fixing.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "engine/pipeline/refine.h"
 
 namespace galley {
 namespace {
-
-// --- fixing ---------------------------------------------------------------------------------
-
-Result<Json> fix_json(Session& session, const FixReport& report) {
-  Json document = {{"runs", Json::array()}};
-  const auto names = [](const std::vector<RelPath>& paths) {
-    Json list = Json::array();
-    for (const RelPath& path : paths) list.push_back(path.str());
-    return list;
-  };
-  for (const FixRun& run : report.runs) {
-    document["runs"].push_back({{"validator", run.validator},
-                                {"changed", names(run.changed)},
-                                {"left_out", names(run.left_out)}});
-  }
-  document["changes"] = changes_json(report.change.changes());
-  GALLEY_TRY(add_exact_diff(session, document, report.change));
-  return document;
-}
-
-Result<void> say_fixes(Session& session, const FixReport& report) {
-  for (const FixRun& run : report.runs) {
-    for (const RelPath& path : run.left_out) {
-      session.say(fmt::format("{} changed {} too, which is not its to change: left out",
-                              run.validator, path.str()));
-    }
-    if (!run.changed.empty()) {
-      session.say(fmt::format("{} changed {} files", run.validator, run.changed.size()));
-    }
-  }
-  if (report.change.is_empty()) {
-    session.say("the fixers had nothing to change");
-    return {};
-  }
-  GALLEY_TRY(print_changes(session, report.change, session.arguments().diff));
-  session.say(
-      fmt::format("staged; take it back with: galley rollback --to {}", Transaction::kBeforeFix));
-  return {};
-}
-
-Result<void> fix(Session& session, Transaction& transaction, Json& document) {
-  GALLEY_ASSIGN(const FixReport report, transaction.fix());
-  GALLEY_TRY(transaction.save());
-  if (!session.is_json()) return say_fixes(session, report);
-  GALLEY_ASSIGN(document["fix"], fix_json(session, report));
-  return {};
-}
 
 // --- bisecting ------------------------------------------------------------------------------
 
@@ -126,7 +80,7 @@ Result<int> validate(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
-  if (arguments.fix) GALLEY_TRY(fix(session, transaction, document));
+  if (arguments.fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   const bool is_approved = preview.verdict.is_approved();
   document["ok"] = is_approved;

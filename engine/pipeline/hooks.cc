@@ -1,9 +1,6 @@
 #include "engine/pipeline/hooks.h"
 
-#include <algorithm>
-
 #include "engine/pipeline/workspace_state.h"
-#include "staging/fs/host_file.h"
 #include "staging/sandbox/host_process.h"
 
 namespace galley {
@@ -12,12 +9,7 @@ namespace {
 using HookCommand = std::vector<std::string>;
 
 Result<int> run_on_host(const HookCommand& command, const std::string& root) {
-  for (const std::string& word : command) {
-    const auto real = word.starts_with('/') ? absolute_path(word) : Result<std::string>("");
-    if (!is_at_or_below(word, root) && !(real && is_at_or_below(*real, root))) continue;
-    return fail(ErrorKind::kRefused, "hook.inside_workspace",
-                "it was not run, because " + word + " lies inside the workspace");
-  }
+  GALLEY_TRY(check_outside(command, root));
   HostProcessOptions options;
   options.directory = "/";
   options.environment = {"GALLEY_WORKSPACE=" + root};

@@ -2,37 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <set>
 #include <thread>
 #include <utility>
 
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/staged_change.h"
 #include "engine/validators/bisect.h"
 
 namespace galley {
 
 // --- fixing ---------------------------------------------------------------------------------
-
-namespace {
-
-/// The difference between two states of one overlay, as a proposal of its own.
-Proposal between(const Overlay::Entries& before, const Overlay& overlay,
-                 const std::set<RelPath>& paths) {
-  ChangeSet changes;
-  for (const RelPath& path : paths) {
-    const auto was = before.find(path);
-    const auto now = overlay.entries().find(path);
-    if (now == overlay.entries().end()) continue;
-    Change change;
-    change.path = path;
-    change.before = was == before.end() ? now->second.before : was->second.now;
-    change.after = now->second.now;
-    if (change.before != change.after) changes.push_back(std::move(change));
-  }
-  return Proposal::from(std::move(changes), overlay.store());
-}
-
-}  // namespace
 
 Result<FixReport> fix_staged(WorkspaceState& workspace, Overlay& overlay,
                              const TransactionOptions& who) {
@@ -47,9 +26,7 @@ Result<FixReport> fix_staged(WorkspaceState& workspace, Overlay& overlay,
     overlay.restore(before);
     return fail(runs.error());
   }
-  std::set<RelPath> paths;
-  for (const FixRun& run : *runs) paths.insert(run.changed.begin(), run.changed.end());
-  return FixReport{*std::move(runs), between(before, overlay, paths)};
+  return FixReport{*std::move(runs), staged_since(before, overlay)};
 }
 
 // --- bisecting ------------------------------------------------------------------------------

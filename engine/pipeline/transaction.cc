@@ -15,6 +15,7 @@
 #include "engine/pipeline/savepoints.h"
 #include "engine/pipeline/scratch.h"
 #include "engine/pipeline/stored_stage.h"
+#include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "staging/text/read_edits.h"
@@ -25,6 +26,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kExecutionDigits = 24;
+
+}  // namespace
 
 tl::unexpected<Error> refused_by(const Judgement& judgement) {
   return fail(ErrorKind::kRefused, judgement.id,
@@ -39,45 +42,6 @@ AuditEvent own_event(std::string kind, const TransactionOptions& who) {
   event.reason = who.message;
   return event;
 }
-
-}  // namespace
-
-struct Transaction::State {
-  State(WorkspaceState& opened, std::shared_ptr<ContentStore> store,
-        TransactionOptions transaction_options)
-      : workspace(&opened),
-        options(std::move(transaction_options)),
-        overlay(*opened.root, std::move(store), opened.clock()) {
-    if (opened.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
-  }
-
-  /// What commands of this transaction run in; its layers live as long as the transaction is open.
-  CommandRunner* runner() {
-    if (workspace->options.runner != nullptr) return workspace->options.runner;
-    if (own_runner == nullptr) {
-      GuardedRunnerOptions runner_options;
-      runner_options.workspace = workspace->root_path;
-      runner_options.who = options.principals();
-      if (stage) {
-        runner_options.layer_home = workspace->stage_path(stage->id());
-        runner_options.scratch_home = [this] { return need_scratch_home(stage->directory()); };
-      }
-      own_runner =
-          make_guarded_runner(workspace->config, std::move(runner_options), workspace->clock());
-    }
-    return own_runner.get();
-  }
-
-  WorkspaceState* workspace;
-  TransactionOptions options;
-  std::optional<StoredStage> stage;  ///< of a stored transaction
-  Overlay overlay;
-  std::unique_ptr<CommandRunner> own_runner;
-  std::string id;
-  std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
-  Overlay::Entries owners;                ///< what was staged when somebody else took it up
-  bool is_over = false;
-};
 
 Principals TransactionOptions::principals() const {
   Principals all(agent);
@@ -164,13 +128,22 @@ Result<EditOutcome> Transaction::apply(std::string document, const StageOptions&
                 "the edit document has " + std::to_string(document.size()) +
                     " bytes; limits.max_patch_bytes allows " + std::to_string(most));
   }
+  AuditEvent event = own_event("call", state_->options);
+  event.tool = "stage";
+  if (state_->stage) event.input = text_on_record(document);
+  const Overlay::Entries before = state_->overlay.entries();
   const EditFormat read_as = format == EditFormat::kAuto ? detect_format(document) : format;
-  if (read_as == EditFormat::kEdits) {
-    GALLEY_ASSIGN(const EditSet set, parse_edits_json(document, reading));
-    return stage_edits(state_->overlay, set, bounded(options));
+  Result<EditSet> set = read_as == EditFormat::kEdits
+                            ? parse_edits_json(document, reading)
+                            : read_edits(std::move(document), read_as, reading);
+  if (!set) return fail(set.error());
+  GALLEY_ASSIGN(EditOutcome outcome, stage_edits(state_->overlay, *set, bounded(options)));
+  if (options.check_only) {
+    state_->overlay.restore(before);
+  } else if (outcome.is_staged) {
+    GALLEY_TRY(settle(before, std::move(event)));
   }
-  GALLEY_ASSIGN(const EditSet set, read_edits(std::move(document), read_as, reading));
-  return stage_edits(state_->overlay, set, bounded(options));
+  return outcome;
 }
 
 Result<EditOutcome> Transaction::apply(std::string document) {
@@ -226,14 +199,9 @@ Result<FixReport> Transaction::fix() {
   const Overlay::Entries before = state_->overlay.entries();
   GALLEY_ASSIGN(FixReport report, fix_staged(*state_->workspace, state_->overlay, state_->options));
   if (report.change.is_empty() || !state_->stage) return report;
-  if (const Principals who = state_->options.principals(); !who.is_alone()) {
-    const auto denied =
-        denied_changes(state_->workspace->config, who, before, state_->overlay.entries());
-    if (!denied.empty()) {
-      state_->overlay.restore(before);
-      return refused_by(denied.front());
-    }
-  }
+  AuditEvent event = own_event("call", state_->options);
+  event.tool = "fix";
+  GALLEY_TRY(settle(before, std::move(event)));
   GALLEY_ASSIGN(const Directory* stage, stage_directory());
   const auto kept = make_savepoint(*stage, kBeforeFix, before, state_->workspace->clock());
   if (!kept) {

@@ -106,6 +106,12 @@ class Transaction {
   Result<EditOutcome> apply(std::string document, const StageOptions& options,
                             const ReadOptions& reading, EditFormat format = EditFormat::kAuto);
   Result<EditOutcome> apply(std::string document);
+  /// What a person edits to make of a file that is proposed or on disk; empty when there is none.
+  /// Errors: kRefused for a path that somebody of this transaction may not read or write, with the
+  ///         reason of the rule; kInvalid `edit.no_file` for a directory or a link.
+  Result<std::string> text_to_edit(std::string_view path);
+  /// Stages what became of it, under the same conditions.
+  Result<void> stage_edited(std::string_view path, std::string text);
   /// Runs one tool by name with JSON arguments.
   ToolResult call(const std::string& tool, std::string_view json_arguments);
   /// Runs several calls in order; all of them are staged, or none.
@@ -166,7 +172,9 @@ class Transaction {
   Result<RelPath> parse(std::string_view path) const;
   [[nodiscard]] StageOptions bounded(StageOptions options) const;
   Result<void> check_may_change_staged() const;
+  Result<void> check_may_edit(const RelPath& path);
   Result<void> record(AuditEvent event) const;
+  Result<void> settle(const Overlay::Entries& before, AuditEvent event);
   Result<void> drop_stage();
   Result<const Directory*> stage_directory() const;
   std::unique_ptr<State> state_;

@@ -77,6 +77,10 @@ class Workspace {
   /// Errors: kNotFound `stage.not_found`; kUsage `stage.which`, with a list, when without an id
   ///         several could be meant or all that are open are somebody else's.
   Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {});
+  /// Drops one that resume() calls damaged (`stage.damaged`), which nobody can roll back. It is not
+  /// known who staged what in it, so it has to be of the system's user who asks.
+  /// Errors: kNotFound `stage.not_found`; kRefused `stage.not_yours`.
+  Result<void> drop_damaged(const std::string& id);
   /// Stored transactions, oldest first.
   Result<std::vector<StageStatus>> stages() const;
 

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "engine/commit/stage.h"
+#include "engine/pipeline/scratch.h"
 #include "engine/pipeline/stored_stage.h"
 #include "engine/pipeline/workspace.h"
 #include "engine/pipeline/workspace_state.h"
@@ -35,6 +36,11 @@ tl::unexpected<Error> which(std::string message, const std::vector<StageStatus>&
   return fail(ErrorKind::kUsage, "stage.which", message);
 }
 
+tl::unexpected<Error> none_open() {
+  return fail(ErrorKind::kNotFound, "stage.not_found",
+              "no transaction is open here; begin one with: galley begin");
+}
+
 /// The one that `agent` means by naming none.
 Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::string& agent) {
   std::vector<StageStatus> own;
@@ -45,8 +51,7 @@ Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::s
     return which("you have " + std::to_string(own.size()) + " open transactions", own);
   }
   if (!open.empty()) return which("none of the open transactions is yours", open);
-  return fail(ErrorKind::kNotFound, "stage.not_found",
-              "no transaction is open here; begin one with: galley begin");
+  return none_open();
 }
 
 }  // namespace
@@ -57,13 +62,22 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
     GALLEY_ASSIGN(const auto open, stages());
     GALLEY_ASSIGN(wanted, own_stage(open, agent));
   }
-  if (!state_->state_directory) {
-    return fail(ErrorKind::kNotFound, "stage.not_found",
-                "no transaction is open here; begin one with: galley begin");
-  }
+  if (!state_->state_directory) return none_open();
   const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
   GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
   return Transaction::of_stage(*state_, std::move(stage), agent);
+}
+
+Result<void> Workspace::drop_damaged(const std::string& id) {
+  if (!state_->state_directory) return none_open();
+  GALLEY_ASSIGN(Stage stage, Stage::adopt(*state_->state_directory, id));
+  GALLEY_ASSIGN(const FileStat directory, stage.directory().stat(RelPath::root()));
+  if (directory.uid != effective_user()) {
+    return fail(ErrorKind::kRefused, "stage.not_yours",
+                "the transaction " + id + " is damaged and belongs to another user of this system");
+  }
+  GALLEY_TRY(drop_scratch_home(stage.directory()));
+  return Stage::remove(*state_->state_directory, std::move(stage));
 }
 
 Result<std::vector<StageStatus>> Workspace::stages() const {

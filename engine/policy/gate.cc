@@ -155,13 +155,13 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
   if (!approver_) {
     verdict.decision = refuse(
         "gate.approval_missing",
-        fmt::format("{}; nobody is here to ask, which means no. To go on: have somebody look at "
-                    "it and say: galley approve {}",
+        fmt::format("{}; nobody was asked, which means no. To go on: have somebody look at it and "
+                    "say: galley approve {}",
                     asked, id.hex()));
     return verdict;
   }
-  GALLEY_ASSIGN(const ApprovalAnswer answer,
-                approver_({id, request.who, report.judgements, verdict.findings}));
+  GALLEY_ASSIGN(const ApprovalAnswer answer, approver_({id, request.who, report.judgements,
+                                                        verdict.findings, &tree.proposal()}));
   if (answer.proposal != id) {
     verdict.decision =
         refuse("gate.approval_missing",

@@ -24,6 +24,8 @@ struct ApprovalQuestion {
   Principals who;
   std::vector<Judgement> judgements;  ///< the rules that ask
   std::vector<Finding> findings;      ///< what validators had to say
+  const Proposal* proposed =
+      nullptr;  ///< what `proposal` names; borrowed while the question is asked
 };
 
 /// Somebody's answer. It counts only for the proposal it names.

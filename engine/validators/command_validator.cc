@@ -176,7 +176,10 @@ void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& 
     finding.severity = config_.severity;
     finding.path = file.str();
     finding.message = fmt::format("{} would change this file", config_.command.front());
-    finding.remedy = "run `galley validate --fix`, or the program itself";
+    finding.remedy =
+        "take its changes with --fix (`galley apply --fix`; in a transaction `galley validate "
+        "--fix`), "
+        "or run the program yourself";
     findings.push_back(std::move(finding));
   }
 }

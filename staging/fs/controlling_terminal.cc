@@ -1,6 +1,7 @@
 #include "staging/fs/controlling_terminal.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -8,8 +9,6 @@
 
 namespace galley {
 namespace {
-
-constexpr const char* kPath = "/dev/tty";
 
 class DeviceTerminal final : public ControllingTerminal {
  public:
@@ -40,6 +39,11 @@ class DeviceTerminal final : public ControllingTerminal {
       answer.push_back(c);
     }
     return answer;
+  }
+
+  [[nodiscard]] size_t rows() const override {
+    winsize size{};
+    return ::ioctl(descriptor_, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
   }
 
  private:

@@ -23,6 +23,10 @@ class ControllingTerminal {
   /// Drops what was typed before, writes the question and reads one line of at most
   /// kMaxAnswerBytes; the end of the input is an empty answer.
   virtual Result<std::string> ask(std::string_view question) = 0;
+  /// Lines that fit on it; 0 when it does not know.
+  [[nodiscard]] virtual size_t rows() const = 0;
+  /// Where a pager for it writes to.
+  static constexpr const char* kPath = "/dev/tty";
   static constexpr size_t kMaxAnswerBytes = 256;
 };
 

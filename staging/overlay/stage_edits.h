@@ -16,7 +16,8 @@ namespace galley {
 /// How a set of edits is staged.
 struct StageOptions {
   MatchOptions match;
-  bool reject = false;  ///< stage what fits even when something does not
+  bool reject = false;      ///< stage what fits even when something does not
+  bool check_only = false;  ///< of Transaction::apply: tell what would become of it, keep nothing
   /// `PATH`, `PATH:N` (1-based) or `PATH:ID` (staging/overlay/edit_selection.h); with `only`
   /// nothing else is taken.
   std::vector<std::string> only;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,8 @@
 #include "staging/overlay/overlay.h"
 
 namespace galley {
+
+class InputRelay;
 
 /// Bounds of one command; 0 means no limit where that is said.
 struct CommandLimits {
@@ -86,6 +89,7 @@ struct Command {
   RelPath working_directory = RelPath::root();
   std::map<std::string, std::string> environment;  ///< added to the scrubbed one
   std::string input;                               ///< its stdin; empty: /dev/null
+  std::shared_ptr<InputRelay> input_relay;         ///< its stdin instead, when given
   AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
   EffectsRule effects = EffectsRule::kStageOnSuccess;

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/input_relay.h"
 #include "staging/sandbox/output_capture.h"
 
 namespace galley {
@@ -61,6 +62,11 @@ Result<Fd> make_input(const std::string& input) {
     return os_error(errno, "cannot hand over the input", "");
   }
   return file;
+}
+
+Result<Fd> input_of(const Command& command) {
+  if (command.input_relay == nullptr) return make_input(command.input);
+  return Fd(fcntl(command.input_relay->read_end(), F_DUPFD_CLOEXEC, kFirstFreeFd));
 }
 
 /// Attributes and actions of a spawn, freed together.
@@ -120,7 +126,7 @@ Result<void> send_all(int socket, std::string_view bytes) {
   return {};
 }
 
-/// Reads the three streams of a running helper until all have ended.
+/// Reads the three streams of a running helper until all have ended, and hands its input on.
 class Conversation {
  public:
   Conversation(const Command& command, Fd control, Fd out, Fd err)
@@ -150,11 +156,13 @@ class Conversation {
 
  private:
   void turn() {
-    pollfd polled[4] = {{out_.get(), POLLIN, 0},
+    const pollfd input = command_.input_relay ? command_.input_relay->wanted() : pollfd{-1, 0, 0};
+    pollfd polled[5] = {{out_.get(), POLLIN, 0},
                         {err_.get(), POLLIN, 0},
                         {control_.get(), POLLIN, 0},
-                        {is_stopping_ ? -1 : stop_.get(), POLLIN, 0}};
-    if (poll(polled, 4, -1) < 0) return;  // EINTR
+                        {is_stopping_ ? -1 : stop_.get(), POLLIN, 0},
+                        input};
+    if (poll(polled, 5, -1) < 0) return;  // EINTR
     if (polled[0].revents != 0) pass_on(out_, OutputStream::kStdout, out_capture_);
     if (polled[1].revents != 0) pass_on(err_, OutputStream::kStderr, err_capture_);
     if (polled[2].revents != 0) read_report();
@@ -162,6 +170,7 @@ class Conversation {
       is_stopping_ = true;
       if (control_.is_open()) (void)send(control_.get(), &kCancelByte, 1, MSG_NOSIGNAL);
     }
+    if (command_.input_relay) command_.input_relay->advance(polled[4]);
   }
 
   void pass_on(Fd& from, OutputStream stream, OutputCapture& capture) {
@@ -242,8 +251,8 @@ Result<WaitingProcess> WaitingProcess::start_with(const std::string& helper, boo
   return started;
 }
 
-Result<WaitingProcess> WaitingProcess::start(const std::string& helper, const std::string& input) {
-  GALLEY_ASSIGN(Fd file, make_input(input));
+Result<WaitingProcess> WaitingProcess::start(const std::string& helper, const Command& command) {
+  GALLEY_ASSIGN(Fd file, input_of(command));
   return start_with(helper, false, std::move(file));
 }
 

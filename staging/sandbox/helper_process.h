@@ -51,7 +51,7 @@ struct HelperRun {
 class WaitingProcess {
  public:
   /// One for this very command.
-  static Result<WaitingProcess> start(const std::string& helper, const std::string& input);
+  static Result<WaitingProcess> start(const std::string& helper, const Command& command);
   /// One that makes its namespaces before there is a command; which has then no input and no
   /// network of the host's. It ends by itself when none comes.
   static Result<WaitingProcess> start_spare(const std::string& helper);

@@ -6,7 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "staging/fs/host_file.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -15,24 +20,44 @@ namespace {
 
 constexpr int kSignalBase = 128;
 
+/// Ignores a signal as long as it lives.
+class SignalIgnored {
+ public:
+  explicit SignalIgnored(int number) : number_(number) {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(number, &ignore, &before_);
+  }
+  ~SignalIgnored() { ::sigaction(number_, &before_, nullptr); }
+  SignalIgnored(const SignalIgnored&) = delete;
+  SignalIgnored& operator=(const SignalIgnored&) = delete;
+
+ private:
+  int number_;
+  struct sigaction before_ {};
+};
+
+/// Ctrl-C is for the pager or editor that has the terminal: we end after it, not before.
+struct InterruptsIgnored {
+  SignalIgnored interrupt{SIGINT};
+  SignalIgnored quit{SIGQUIT};
+};
+
 class SpawnedProcess final : public HostProcess {
  public:
-  SpawnedProcess(pid_t pid, int input) : pid_(pid), input_(input) {}
+  SpawnedProcess(pid_t pid, int input, std::unique_ptr<InterruptsIgnored> interrupts)
+      : pid_(pid), input_(input), interrupts_(std::move(interrupts)) {}
   ~SpawnedProcess() override { (void)finish(); }
 
   bool write(std::string_view text) override {
     // A pager that was quit must not end us: EPIPE is the answer we look at instead.
-    struct sigaction ignore {};
-    struct sigaction before {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &before);
+    const SignalIgnored broken_pipe(SIGPIPE);
     while (!text.empty()) {
       const ssize_t count = ::write(input_, text.data(), text.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) break;
       text.remove_prefix(static_cast<size_t>(count));
     }
-    ::sigaction(SIGPIPE, &before, nullptr);
     return text.empty();
   }
 
@@ -44,10 +69,12 @@ class SpawnedProcess final : public HostProcess {
     input_ = -1;
     if (pid_ < 0) return status_;
     int status = 0;
+    if (interrupts_ == nullptr) interrupts_ = std::make_unique<InterruptsIgnored>();
     while (::waitpid(pid_, &status, 0) < 0) {
       if (errno != EINTR) return fail(os_error(errno, "waiting for a program", ""));
     }
     pid_ = -1;
+    interrupts_.reset();
     status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
     return status_;
   }
@@ -55,6 +82,7 @@ class SpawnedProcess final : public HostProcess {
   pid_t pid_;
   int input_;
   int status_ = 0;
+  std::unique_ptr<InterruptsIgnored> interrupts_;
 };
 
 /// posix_spawn takes them as char*, and changes nothing.
@@ -65,13 +93,56 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+bool lies_in(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+/// The first program of that name in the directories of PATH, relative ones too; empty: none.
+std::string found_on_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  const std::string all = path == nullptr ? "" : path;
+  for (size_t begin = 0; begin <= all.size() && path != nullptr;) {
+    const size_t end = std::min(all.find(':', begin), all.size());
+    const std::string directory = end == begin ? "." : all.substr(begin, end - begin);
+    const std::string candidate = directory + "/" + name;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    begin = end + 1;
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> check_outside(const std::vector<std::string>& words, const std::string& workspace) {
+  if (workspace.empty()) return {};
+  for (const std::string& word : words) {
+    const std::string path = word.find('/') == std::string::npos ? found_on_path(word) : word;
+    const auto real = path.empty() ? Result<std::string>("") : absolute_path(path);
+    if (!lies_in(path, workspace) && !(real && lies_in(*real, workspace))) continue;
+    return fail(ErrorKind::kRefused, "host.inside_workspace",
+                "it was not run, because " + word + " lies inside the workspace");
+  }
+  return {};
+}
+
+Result<void> check_line_outside(const std::string& line, const std::string& workspace) {
+  constexpr std::string_view kBetweenWords = " \t\n'\"`$;|&()<>=";
+  std::vector<std::string> words;
+  for (size_t begin = line.find_first_not_of(kBetweenWords); begin != std::string::npos;) {
+    const size_t end = std::min(line.find_first_of(kBetweenWords, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(kBetweenWords, end);
+  }
+  return check_outside(words, workspace);
+}
 
 Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::string>& argv,
                                                         const HostProcessOptions& options) {
   if (argv.empty()) return fail(ErrorKind::kUsage, "host.no_program", "no program was named");
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(os_error(errno, "making a pipe for", argv[0]));
+  if (!options.shares_input && ::pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(os_error(errno, "making a pipe for", argv[0]));
+  }
   std::vector<char*> arguments = pointers_to(argv);
   arguments.push_back(nullptr);
   std::vector<char*> environment = pointers_to(options.environment);
@@ -82,17 +153,32 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
   if (!options.directory.empty()) {
     posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
   }
-  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  if (!options.shares_input) posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  if (!options.output.empty()) {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
+  }
+  // Who reads the terminal may be interrupted from its first moment on.
+  auto interrupts = options.shares_input ? std::make_unique<InterruptsIgnored>() : nullptr;
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t usual;
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGINT);
+  sigaddset(&usual, SIGQUIT);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  if (options.shares_input) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
-  const int code = ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(),
+  const int code = ::posix_spawnp(&pid, argv[0].c_str(), &actions, &attributes, arguments.data(),
                                   environment.data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[0]);
+  if (ends[0] >= 0) ::close(ends[0]);
   if (code != 0) {
-    ::close(ends[1]);
+    if (ends[1] >= 0) ::close(ends[1]);
     return fail(os_error(code, "starting", argv[0]));
   }
-  return std::unique_ptr<HostProcess>(std::make_unique<SpawnedProcess>(pid, ends[1]));
+  return std::unique_ptr<HostProcess>(
+      std::make_unique<SpawnedProcess>(pid, ends[1], std::move(interrupts)));
 }
 
 }  // namespace galley

@@ -315,7 +315,9 @@ Result<CommandResult> Sandbox::run_locked(const Command& command, Overlay& overl
 /// One that was started beforehand, when the command is of the usual kind.
 std::optional<WaitingProcess> Sandbox::take_spare_helper(const Command& command,
                                                          const SandboxRequest& request) {
-  if (!command.input.empty() || request.host_network != 0 || request.copy_level != 0) return {};
+  if (!command.input.empty() || command.input_relay || request.host_network != 0 ||
+      request.copy_level != 0)
+    return {};
   std::optional<WaitingProcess> spare;
   {
     const std::lock_guard lock(layers_mutex_);
@@ -333,7 +335,7 @@ Result<HelperRun> Sandbox::run_helper(const Command& command, const SandboxReque
                                   : WaitingProcess::has_expired(run.error());
     if (!is_of_no_use) return run;
   }
-  GALLEY_ASSIGN(WaitingProcess fresh, WaitingProcess::start(options_.helper, command.input));
+  GALLEY_ASSIGN(WaitingProcess fresh, WaitingProcess::start(options_.helper, command));
   return std::move(fresh).run(request, command);
 }
 

@@ -140,6 +140,22 @@ TEST_F(Documents, OfTrust) {
   EXPECT_EQ(run("trust --list", "trust-list")["trusted"].size(), 0u);
 }
 
+TEST_F(Documents, OfStagingAndEditing) {
+  const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n";
+  run("begin", "begin");
+  EXPECT_EQ(run("stage --check -", "stage", patch)["changes"].size(), 0u);
+  EXPECT_EQ(run("stage -", "stage", patch)["changes"].size(), 1u);
+  EXPECT_EQ(run("stage -", "stage", patch)["reason"], "patch.already_applied");
+  EXPECT_EQ(status_, 1);
+  ::setenv("EDITOR", "sed -i s/two/TWO/", 1);
+  EXPECT_EQ(run("edit a.txt", "edit")["changes"].size(), 1u);
+  EXPECT_EQ(run("edit a.txt", "edit")["changes"].size(), 0u);
+  ::setenv("EDITOR", "false", 1);
+  EXPECT_EQ(run("edit a.txt", "error")["reason"], "editor.failed");
+  ::unsetenv("EDITOR");
+  run("commit", "commit");
+}
+
 TEST_F(Documents, OfFixingAndSplitting) {
   tree_.write("galley.toml",
               "[[validator]]\nname = \"tidy\"\ncommand = [\"sed\", \"-i\", \"s/ *$//\", "
@@ -156,6 +172,9 @@ TEST_F(Documents, OfFixingAndSplitting) {
   EXPECT_EQ(fixed["fix"]["runs"][0]["changed"][0], "a.txt") << fixed;
   EXPECT_EQ(run("validate --bisect", "validate")["bisect"]["largest_passing"]["pieces"][0]["path"],
             "a.txt");
+  const std::string spaces = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b  \n";
+  EXPECT_EQ(run("preview --fix -", "preview", spaces)["fix"]["changes"].size(), 1u);
+  EXPECT_EQ(run("apply --fix -", "apply", spaces)["fix"]["runs"][0]["changed"][0], "b.txt");
   run("rollback --to before-fix", "rollback");
   EXPECT_EQ(run("validate --fix", "validate")["fix"]["changes"].size(), 1u);
 }

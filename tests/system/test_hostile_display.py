@@ -66,7 +66,7 @@ class Display(hostile.HostileCase):
             if not piece:
                 break
             shown += piece
-            if answer is not None and shown.endswith(b"[y/N] "):
+            if answer is not None and shown.endswith(b"[y/N/d] "):
                 os.write(master, answer)
         os.close(master)
         if process.stderr is not None:

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/limits.h"
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/person.h"
+#include "cli/staged.h"
+#include "staging/sandbox/person_editor.h"
+
+namespace galley {
+namespace {
+
+// --- call -----------------------------------------------------------------------------------
+
+/// What a tool that reads or runs found, as people read it; nothing for other answers.
+std::optional<std::string> answer_text(const Json& data) {
+  const auto text_of = [&data](const char* field) {
+    const auto found = data.find(field);
+    return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (data.contains("encoding")) return std::nullopt;
+  if (data.contains("stdout")) return text_of("stdout") + text_of("stderr");
+  if (data.contains("content")) return text_of("content");
+  if (!data.contains("filenames")) return std::nullopt;
+  std::string names;
+  for (const Json& name : data["filenames"]) {
+    if (name.is_string()) names += printable_line(name.get<std::string>()) + "\n";
+  }
+  return names;
+}
+
+/// A line or two for a person at a terminal.
+Result<void> show_answer(Session& session, Transaction& transaction, const Overlay::Entries& before,
+                         const ToolResult& result) {
+  Json document = to_json(result);
+  const std::optional<std::string> answer = answer_text(*result.data);
+  const bool has_staged = transaction.overlay().entries() != before;
+  if (answer) {
+    session.print(session.terminal().content(*answer));
+    if (!answer->empty() && !answer->ends_with('\n')) session.print(std::string("\n"));
+  }
+  const int exit_code = result.data->value("exitCode", 0);
+  if (exit_code != 0) session.say(fmt::format("exit {}", exit_code));
+  if (has_staged) return show_staged(session, transaction, before, document);
+  if (!answer) session.print(document);
+  return {};
+}
+
+Result<int> call(Session& session) {
+  const Arguments& arguments = session.arguments();
+  std::string json = arguments.input;
+  if (json == "-") {
+    GALLEY_ASSIGN(json, session.read_input("-", "the arguments", limits::kMaxJsonBytes));
+  }
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  const Overlay::Entries before = transaction.overlay().entries();
+  session.terminal().work_on("running the tool " + printable_line(arguments.name));
+  const ToolResult result = transaction.call(arguments.name, json);
+  if (result.ok) GALLEY_TRY(transaction.save());
+  if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
+    GALLEY_TRY(show_answer(session, transaction, before, result));
+  } else if (session.is_json() || result.ok) {
+    session.print(to_json(result));
+  } else {
+    session.terminal().complain(result.error->message);
+  }
+  if (result.ok) return kExitDone;
+  return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
+}
+
+// --- edit -----------------------------------------------------------------------------------
+
+/// $VISUAL, $EDITOR, or vi where there is a terminal to use it at.
+Result<std::string> editor_line(Session& session) {
+  for (const char* name : {"VISUAL", "EDITOR"}) {
+    const char* line = std::getenv(name);
+    if (line != nullptr && *line != '\0') return std::string(line);
+  }
+  if (session.terminal().is_terminal() && session.terminal().is_input_terminal()) return "vi";
+  return fail(ErrorKind::kUsage, "editor.none",
+              "no editor is set and there is no terminal to open one at: set EDITOR");
+}
+
+Result<int> edit(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("edit"));
+  const std::string& path = session.arguments().name;
+  GALLEY_ASSIGN(std::string editor, editor_line(session));
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const EditorRequest request{std::move(editor), path.substr(path.rfind('/') + 1),
+                              workspace->root_path()};
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  GALLEY_ASSIGN(const std::string text, transaction.text_to_edit(path));
+  session.terminal().hand_over();
+  GALLEY_ASSIGN(std::string edited, edit_by_person(request, text));
+  Json document = {{"schema", "galley.edit/1"}, {"ok", true}, {"tx", transaction.id()}};
+  const Overlay::Entries before = transaction.overlay().entries();
+  if (edited != text) {
+    GALLEY_TRY(transaction.stage_edited(path, std::move(edited)));
+    GALLEY_TRY(transaction.save());
+  }
+  GALLEY_TRY(show_staged(session, transaction, before, document));
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_call(Session& session) { return session.finish(call(session)); }
+int run_edit(Session& session) { return session.finish(edit(session)); }
+
+}  // namespace galley

@@ -1,0 +1,77 @@
+#include "cli/staged.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "cli/outcome.h"
+#include "engine/pipeline/staged_change.h"
+#include "staging/overlay/proposal_diff.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kShownFiles = 10;
+
+std::string what_was_done(const FileDiff& file) {
+  const std::string path = printable_line(file.new_path.empty() ? file.old_path : file.new_path);
+  switch (file.status) {
+    case 'A':
+      return path + ", a new file";
+    case 'D':
+      return "the deletion of " + printable_line(file.old_path);
+    case 'R':
+      return path + ", renamed from " + printable_line(file.old_path);
+    case 'C':
+      return path + ", copied from " + printable_line(file.old_path);
+    default:
+      return path;
+  }
+}
+
+std::string counts_of(const FileDiff& file) {
+  if (file.is_binary) return " (binary)";
+  if (file.counts.added == 0 && file.counts.removed == 0) {
+    if (file.status != 'M' || file.old_mode == file.new_mode) return "";
+    return fmt::format(" (mode {:o})", file.new_mode);
+  }
+  return fmt::format(" (+{} -{})", file.counts.added, file.counts.removed);
+}
+
+}  // namespace
+
+Result<std::string> staged_text(const Proposal& change) {
+  GALLEY_ASSIGN(const auto files, summarize_proposal(change));
+  std::string text;
+  size_t shown = 0;
+  for (const FileDiff& file : files) {
+    if (++shown > kShownFiles) {
+      return text + fmt::format("… and {} more files\n", files.size() - kShownFiles);
+    }
+    text += "staged " + what_was_done(file) + counts_of(file) + "\n";
+  }
+  // Directories and permission bits that git does not know are in no diff.
+  if (files.empty() && !change.is_empty()) {
+    text = fmt::format("staged {} paths\n", change.changes().size());
+  }
+  return text;
+}
+
+Result<void> show_staged(Session& session, Transaction& transaction, const Overlay::Entries& before,
+                         Json& document) {
+  const Proposal change = staged_since(before, transaction.overlay());
+  if (session.is_json()) {
+    document["proposal"] = Proposal::freeze(transaction.overlay()).id().hex();
+    document["changes"] = changes_json(change.changes());
+    GALLEY_TRY(add_exact_diff(session, document, change));
+    session.print(document);
+    return {};
+  }
+  GALLEY_ASSIGN(const std::string text, staged_text(change));
+  session.print(text);
+  if (change.is_empty()) session.say("nothing was staged");
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,66 @@
+#include "staging/sandbox/input_relay.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace galley {
+namespace {
+
+/// Small, so that little is taken of a stream that others read on from.
+constexpr size_t kPieceBytes = 4096;
+constexpr int kFirstFreeFd = 10;  // above every number that is handed on to a command
+
+Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd)); }
+
+}  // namespace
+
+InputRelay::InputRelay(int descriptor, Fd read_end, Fd write_end)
+    : descriptor_(descriptor), read_end_(std::move(read_end)), write_end_(std::move(write_end)) {}
+
+Result<std::shared_ptr<InputRelay>> InputRelay::from(int descriptor) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
+  const Fd first(ends[0]);
+  const Fd second(ends[1]);
+  Fd read_end = high_copy(first.get());
+  Fd write_end = high_copy(second.get());
+  if (!read_end.is_open() || !write_end.is_open() ||
+      fcntl(write_end.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return os_error(errno, "cannot make a pipe", "");
+  }
+  return std::shared_ptr<InputRelay>(
+      new InputRelay(descriptor, std::move(read_end), std::move(write_end)));
+}
+
+InputRelay::~InputRelay() {
+  int in_pipe = 0;
+  (void)ioctl(read_end_.get(), FIONREAD, &in_pipe);
+  const off_t unread = static_cast<off_t>(pending_.size()) + in_pipe;
+  if (unread > 0) (void)lseek(descriptor_, -unread, SEEK_CUR);  // no file: it is gone
+}
+
+pollfd InputRelay::wanted() const {
+  if (!write_end_.is_open()) return {-1, 0, 0};
+  if (pending_.empty()) return {descriptor_, POLLIN, 0};
+  return {write_end_.get(), POLLOUT, 0};
+}
+
+void InputRelay::advance(const pollfd& answered) {
+  if (answered.revents == 0 || !write_end_.is_open()) return;
+  if (pending_.empty()) {
+    pending_.resize(kPieceBytes);
+    const ssize_t got = read(descriptor_, pending_.data(), pending_.size());
+    const bool is_over = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+    pending_.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    if (is_over) write_end_ = Fd();
+    return;
+  }
+  const ssize_t wrote = write(write_end_.get(), pending_.data(), pending_.size());
+  if (wrote > 0) pending_.erase(0, static_cast<size_t>(wrote));
+}
+
+}  // namespace galley

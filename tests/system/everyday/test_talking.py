@@ -1,0 +1,267 @@
+"""What the program says, asks and passes on: on a terminal and in a pipe."""
+
+import json
+import os
+import subprocess
+
+from everyday import DEADLINE_S, GALLEY, EverydayCase, main
+
+PATCH = ("--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,3 @@\n-# parcels\n+# Parcels\n \n"
+         " Works out what it costs to send a parcel, from a table of rates.\n")
+LONG = "--- /dev/null\n+++ b/long.txt\n@@ -0,0 +1,200 @@\n" + "".join(f"+line {i}\n" for i in range(200))
+ASKS = '[[policy.rule]]\nname = "looked at"\npaths = ["**"]\ndecision = "ask"\nreason = "look first"\n'
+
+
+class Questions(EverydayCase):
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text(ASKS)
+        self.patch = self.scratch / "p"
+        self.patch.write_text(PATCH)
+
+    def test_the_question_comes_after_the_diff(self):
+        """git: `add -p` shows the hunk, then asks."""
+        result = self.on_terminal("apply", self.patch, typed=[("[y/N/d]", "y\n")], expect=0)
+        self.assertLess(result.screen.index("+# Parcels"), result.screen.index("[y/N/d]"))
+        self.assertTrue((self.work / "README.md").read_text().startswith("# Parcels"))
+
+    def test_d_shows_the_whole_diff_and_asks_again(self):
+        """git: `add -p` prints the hunk again with p."""
+        self.patch.write_text(LONG)
+        result = self.on_terminal("apply", self.patch, env={"PAGER": "cat"},
+                                  typed=[("[y/N/d]", "d\n"), ("[y/N/d]", "n\n")], expect=1)
+        first, second = result.screen.split("[y/N/d]")[:2]
+        self.assertNotIn("+line 199", first)
+        self.assertIn("more lines; d shows them all", first)
+        self.assertIn("+line 199", second)
+        self.assertFalse((self.work / "long.txt").exists())
+
+    def test_d_uses_the_pager(self):
+        """git: `core.pager` for what is long."""
+        marker = self.scratch / "paged"
+        self.on_terminal("apply", self.patch, env={"PAGER": f"tee {marker}"},
+                         typed=[("[y/N/d]", "d\n"), ("[y/N/d]", "n\n")], expect=1)
+        self.assertIn("+# Parcels", marker.read_text())
+
+    def test_what_a_file_holds_cannot_drive_the_terminal_in_the_question(self):
+        """git: less shows ESC as a character; galley does so everywhere."""
+        self.patch.write_text("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+\x1b[8mhidden\n")
+        result = self.on_terminal("apply", self.patch, env={"NO_COLOR": "1"}, typed=[("[y/N/d]", "\n")], expect=1)
+        self.assertIn("\\x1b[8mhidden", result.screen)
+        self.assertNotIn("\x1b[8m", result.screen)
+
+    def test_a_preview_asks_nobody(self):
+        """git: `diff` asks nothing."""
+        result = self.on_terminal("preview", self.patch, expect=1)
+        self.assertNotIn("[y/N/d]", result.screen)
+        self.assertIn("galley approve", result.screen)
+
+
+class Answers(EverydayCase):
+    EDIT = json.dumps({"file_path": "README.md", "old_string": "# parcels", "new_string": "# Parcels"})
+
+    def setUp(self):
+        super().setUp()
+        self.run_here("begin", expect=0)
+
+    def test_a_call_on_a_terminal_answers_with_a_line(self):
+        """gh: a line on a terminal, all of it with --json."""
+        result = self.on_terminal("call", "Edit", self.EDIT, expect=0)
+        self.assertEqual(result.screen.strip(), "staged README.md (+1 -1)")
+
+    def test_a_call_in_a_pipe_answers_with_json(self):
+        """gh: --json is for programs; a tool call was always one."""
+        self.assertTrue(json.loads(self.run_here("call", "Edit", self.EDIT, expect=0).out)["ok"])
+
+    def test_a_call_with_json_has_all_on_a_terminal_too(self):
+        """gh: --json has all."""
+        self.assertTrue(json.loads(self.on_terminal("--json", "call", "Edit", self.EDIT, expect=0).screen)["ok"])
+
+    def test_what_a_tool_read_is_shown_as_it_is(self):
+        """sh: cat shows the file."""
+        result = self.on_terminal("call", "Read", json.dumps({"file_path": "README.md"}), expect=0)
+        self.assertIn("# parcels\n", result.screen)
+        self.assertNotIn('"content"', result.screen)
+
+    def test_reading_the_terminal_is_announced(self):
+        """git: `commit -F -` on a terminal says that it reads standard input."""
+        result = self.on_terminal("stage", typed=[("end it with Ctrl-D", PATCH + "\x04")], expect=0)
+        self.assertIn("reading the edit from the terminal; end it with Ctrl-D", result.screen)
+        self.assertIn("staged README.md (+1 -1)", result.screen)
+
+    def test_reading_a_pipe_is_not(self):
+        """git: nothing is said of a pipe."""
+        self.assertNotIn("Ctrl-D", self.run_here("stage", stdin=PATCH, expect=0).err)
+
+
+class Pages(EverydayCase):
+    def setUp(self):
+        super().setUp()
+        self.pager = {"PAGER": "sed s/^/PAGED:/"}
+        self.patch = self.scratch / "p"
+        self.patch.write_text(LONG)
+
+    def test_a_long_diff_goes_through_the_pager(self):
+        """git: `diff` and `log` page."""
+        result = self.on_terminal("preview", self.patch, env={**self.pager, "NO_COLOR": "1"}, expect=0)
+        self.assertIn("PAGED:+line 7", result.screen)
+        self.assertIn("\napproved", result.screen)
+
+    def test_a_status_does_not(self):
+        """git: `status` does not page."""
+        for _ in range(45):
+            self.run_here("begin", expect=0)
+        result = self.on_terminal("status", env=self.pager, expect=0)
+        self.assertNotIn("PAGED:", result.screen)
+        self.assertGreater(result.screen.count("transaction "), 40)
+
+    def test_the_output_of_a_command_does_not(self):
+        """sh: what a command prints is not paged."""
+        self.run_here("begin", expect=0)
+        result = self.on_terminal("exec", "--", "seq", "200", env=self.pager, expect=0)
+        self.assertNotIn("PAGED:", result.screen)
+
+    def test_a_pager_in_the_workspace_is_not_run(self):
+        """git: no pager is taken from the work tree."""
+        program = self.work / "page"
+        program.write_text(f"#!/bin/sh\ntouch {self.scratch}/ran\ncat\n")
+        program.chmod(0o755)
+        for env in ({"PAGER": str(program)}, {"GALLEY_PAGER": "./page"}, {"PAGER": "cat | ./page"},
+                    {"PAGER": "page", "PATH": f"{self.work}:{os.environ['PATH']}"},
+                    {"PAGER": "page", "PATH": f".:{os.environ['PATH']}"}):
+            with self.subTest(env=env):
+                result = self.on_terminal("preview", self.patch, env=env, expect=0)
+                self.assertIn("line 199", result.screen)
+                self.assertFalse((self.scratch / "ran").exists())
+
+
+class Exec(EverydayCase):
+    def setUp(self):
+        super().setUp()
+        self.run_here("begin", expect=0)
+
+    def test_a_pipe_reaches_the_command(self):
+        """sh: `sh -c` and `cargo run` read what is piped into them."""
+        result = self.run_here("exec", "--", "sh", "-c", "cat > got.txt; wc -c < got.txt", stdin="one\ntwo\n", expect=0)
+        self.assertEqual(result.out.strip(), "8")
+        self.assertIn("+two", self.run_here("diff", expect=0).out)
+
+    def test_a_large_input_arrives_whole(self):
+        """sh: a pipe has no end but its end."""
+        data = b"0123456789abcdef" * 65536
+        self.assertEqual(self.run_here("exec", "--", "wc", "-c", stdin=data, expect=0).out.strip(), str(len(data)))
+
+    def test_a_file_is_read_as_far_as_the_command_reads_it(self):
+        """sh: `while read` loops lose nothing to commands that read nothing."""
+        lines = self.scratch / "lines"
+        lines.write_text("".join(f"{i}\n" for i in range(5)))
+        result = subprocess.run(
+            ["sh", "-c", f"while read -r n; do {GALLEY} exec -- true || exit; echo $n; done < {lines}"],
+            cwd=self.work, capture_output=True, timeout=DEADLINE_S, env=self.environment_of(None), check=False)
+        self.assertEqual(result.stdout.split(), [b"0", b"1", b"2", b"3", b"4"], result.stderr)
+
+    def test_the_command_gets_no_descriptor_of_the_host(self):
+        """sh: `sh -c` shares the descriptor; the sandbox must not."""
+        secret = self.scratch / "input"
+        secret.write_text("given\n")
+        with secret.open("r+b") as given:
+            result = subprocess.run(
+                [GALLEY, "exec", "--", "sh", "-c", "readlink /proc/self/fd/0; echo broken > /proc/self/fd/0; cat"],
+                cwd=self.work, stdin=given, capture_output=True, timeout=DEADLINE_S, env=self.environment_of(None),
+                check=False)
+        self.assertIn(b"pipe:", result.stdout)
+        self.assertEqual(secret.read_text(), "given\n")
+
+    def test_a_directory_on_stdin_opens_no_way_out(self):
+        """sh: a directory on stdin cannot be read."""
+        directory = os.open(self.scratch, os.O_RDONLY)
+        try:
+            result = subprocess.run(
+                [GALLEY, "exec", "--", "sh", "-c", "ls /proc/self/fd/0/ 2>/dev/null; true"], cwd=self.work,
+                stdin=directory, capture_output=True, timeout=DEADLINE_S, env=self.environment_of(None), check=False)
+        finally:
+            os.close(directory)
+        self.assertNotIn(b"config", result.stdout)
+
+    def test_an_input_that_never_ends_does_not_hold_a_command_that_ends(self):
+        """sh: `yes | head -1` ends."""
+        read, write = os.pipe()
+        try:
+            result = subprocess.run([GALLEY, "exec", "--", "true"], cwd=self.work, stdin=read, capture_output=True,
+                                    timeout=DEADLINE_S, env=self.environment_of(None), check=False)
+        finally:
+            os.close(read)
+            os.close(write)
+        self.assertEqual(result.returncode, 0)
+
+    def test_on_a_terminal_a_command_that_reads_does_not_wait(self):
+        """docker: `run` without -i gives no input."""
+        self.assertIn("read nothing", self.on_terminal(
+            "exec", "--", "sh", "-c", "read -r line || echo read nothing", expect=0).screen)
+
+    def test_with_i_what_is_typed_reaches_the_command_and_the_terminal_does_not(self):
+        """docker: `run -i` passes on what is typed."""
+        result = self.on_terminal(
+            "exec", "-i", "--", "sh", "-c", "test -t 0 && exit 9; echo ready; read -r line; echo got $line",
+            typed=[("ready", "hello\n")], expect=0)
+        self.assertIn("got hello", result.screen)
+
+    def test_a_missing_program_is_127_and_one_that_cannot_run_126(self):
+        """sh: 127 for what is not found, 126 for what cannot be executed."""
+        (self.work / "plain").write_text("no program\n")
+        self.assertEqual(self.run_here("exec", "--", "no-such-program").returncode, 127)
+        self.assertEqual(self.run_here("exec", "--", "./missing").returncode, 127)
+        self.assertEqual(self.run_here("exec", "--", "./plain").returncode, 126)
+        self.assertEqual(self.run_here("--json", "exec", "--", "no-such-program").returncode, 127)
+
+    def test_at_passes_input_on_and_has_the_same_statuses(self):
+        """git: `bisect run` treats 127 and 126 as its own."""
+        self.run_here("apply", stdin=PATCH, expect=0)
+        newest = json.loads(self.run_here("--json", "log", expect=0).out)["transactions"][0]["id"]
+        self.assertEqual(self.run_here("at", newest, "--", "cat", stdin="in\n", expect=0).out, "in\n")
+        self.assertEqual(self.run_here("at", newest, "--", "no-such-program").returncode, 127)
+
+
+class Progress(EverydayCase):
+    SLOW = ('[[validator]]\nname = "slow"\ncommand = ["sleep", "1"]\n')
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text(self.SLOW)
+        self.patch = self.scratch / "p"
+        self.patch.write_text(PATCH)
+
+    def test_long_work_shows_what_is_being_done_and_takes_it_away(self):
+        """cargo: a line that is rewritten and gone at the end."""
+        result = self.on_terminal("preview", "--stat", self.patch, expect=0)
+        self.assertIn("validators: 0 of 1 done, slow", result.screen)
+        self.assertIn("\r\x1b[K", result.screen.split("validators: 0 of 1", 1)[1])
+
+    def test_neither_in_a_pipe_nor_with_json(self):
+        """cargo: no progress where nobody looks."""
+        self.assertNotIn("validators:", self.run_here("preview", self.patch, expect=0).err)
+        self.assertNotIn("validators:", self.on_terminal("--json", "preview", self.patch, expect=0).screen)
+
+
+class Hints(EverydayCase):
+    def test_a_hint_works_where_it_is_given(self):
+        """git: the hint names the command that helps."""
+        (self.scratch / "p").write_text(PATCH)
+        result = self.run_here("-C", self.work, "apply", self.scratch / "p", cwd=self.scratch, expect=0)
+        line = next(line for line in result.err.splitlines() if line.startswith("take it back with: "))
+        words = line.split(": ", 1)[1].split()
+        self.assertEqual(words[0], "galley")
+        self.run_here(*words[1:], cwd=self.scratch, expect=0)
+        self.assertTrue((self.work / "README.md").read_text().startswith("# parcels"))
+
+    def test_a_begun_transaction_names_commands_that_exist(self):
+        """git: `status` names the commands for what is next."""
+        said = self.run_here("begin", expect=0).err
+        self.assertIn("galley stage FILE", said)
+        for command in ("stage", "edit", "call", "exec", "diff", "commit"):
+            self.assertIn(command, said)
+            self.run_here(command, "--help", expect=0)
+
+
+if __name__ == "__main__":
+    main()
