@@ -51,6 +51,15 @@ std::vector<CommandText> transaction_texts() {
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list."},
        {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
+      {"stage",
+       {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
+        "workspace.\n"
+        "It is committed with galley commit."},
+       {{"galley stage fix.patch && galley diff", "look before the commit"}}},
+      {"edit",
+       {"Opens a file as it is staged in an editor; what is saved is staged.\n"
+        "The editor is that of VISUAL or EDITOR."},
+       {}},
       {"exec",
        {"Runs a command in a sandbox on the tree as it would be after the commit, and stages what "
         "it "

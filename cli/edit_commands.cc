@@ -189,13 +189,13 @@ Result<void> check_selection(const StagedDocuments& all) {
 
 Result<Staged> stage_document(Session& session, Workspace& workspace, Transaction& transaction,
                               const std::string& name, StagedDocuments& all, Json& document) {
-  const EditArguments& arguments = session.arguments().edit;
+  EditArguments arguments = session.arguments().edit;
+  arguments.check = arguments.check || session.arguments().dry_run;
   GALLEY_ASSIGN(std::string input, session.read_input(name, "the edit", limits::kMaxPatchBytes));
   session.terminal().work_on("fitting the edit into the files");
   EditFormat format = format_named(arguments.format);
   if (format == EditFormat::kAuto) format = detect_format(input);
   GALLEY_TRY(check_format_options(arguments, format));
-  ++all.count;
   const bool is_stored = !transaction.id().empty();
   if (format == EditFormat::kCalls && arguments.check && is_stored) {
     return fail(
@@ -203,6 +203,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
         "tool calls cannot be checked without being made; leave --check out, or look with: " +
             session.hint("preview"));
   }
+  ++all.count;
   if (format == EditFormat::kCalls) {
     GALLEY_ASSIGN(const auto calls, parse_calls(input));
     if (calls.empty() && !arguments.allow_empty) {
@@ -223,6 +224,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
                            Json& document) {
   std::vector<std::string> inputs = session.arguments().edit.inputs;
   if (inputs.empty()) inputs.emplace_back("-");
+  const Overlay::Entries before = transaction.overlay().entries();
   StagedDocuments all;
   bool is_whole = true;
   for (const std::string& name : inputs) {
@@ -238,6 +240,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     all.staged.reason = staged.reason;
     all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
     all.staged.report = staged.report;
+    transaction.overlay().restore(before);
     break;
   }
   if (is_whole) GALLEY_TRY(check_selection(all));
@@ -303,7 +306,7 @@ Result<int> stage_edit(Session& session) {
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   if (!staged.report.empty()) session.say_lines(staged.report);
-  const bool is_kept = !session.arguments().edit.check;
+  const bool is_kept = !session.arguments().edit.check && !session.arguments().dry_run;
   if (is_kept) GALLEY_TRY(transaction.save());
   GALLEY_TRY(show_staged(session, transaction, before, document));
   return kExitDone;

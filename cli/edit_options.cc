@@ -75,6 +75,7 @@ void add_edit_commands(OptionTable& table) {
       table.add("stage", "Put an edit into a transaction; commit it later", kTransactionGroup);
   table.add_tx(stage);
   add_edit_options(table, stage);
+  table.add_dry_run(stage, "As --check");
 }
 
 }  // namespace galley

@@ -131,7 +131,6 @@ void Session::say_wrong(const std::string& text) {
 }
 
 std::function<void(const GateProgress&)> Session::gate_progress() {
-  if (is_json() || is_quiet()) return {};
   return [this](const GateProgress& step) {
     const bool is_over = step.done == step.total;
     terminal_->work_on(is_over ? "galley " + arguments_->command

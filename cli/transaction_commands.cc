@@ -230,7 +230,8 @@ Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
 }
 
 /// -n: what is staged now, all of it or all since the savepoint, is what would go.
-Result<int> preview_rollback(Session& session, Transaction& transaction) {
+Result<int> preview_rollback(Session& session) {
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& to = session.arguments().to;
   const Proposal staged = Proposal::freeze(transaction.overlay());
   if (!to.empty()) {
@@ -278,10 +279,7 @@ Result<std::string> roll_back(Session& session) {
 }
 
 Result<int> rollback(Session& session) {
-  if (session.arguments().dry_run) {
-    GALLEY_ASSIGN(Transaction transaction, session.resume());
-    return preview_rollback(session, transaction);
-  }
+  if (session.arguments().dry_run) return preview_rollback(session);
   GALLEY_ASSIGN(const std::string id, roll_back(session));
   const std::string& to = session.arguments().to;
   if (session.is_json()) {

@@ -59,7 +59,7 @@ TEST(Arguments, OptionsOfGalleyStandBeforeAndAfterTheCommand) {
 
 TEST(Arguments, DryRunStandsOnWhatChangesSomething) {
   for (const char* command :
-       {"apply", "commit", "rollback", "undo", "redo", "gc", "recover", "init", "trust"}) {
+       {"apply", "stage", "commit", "rollback", "undo", "redo", "gc", "recover", "init", "trust"}) {
     EXPECT_TRUE(parsed({command, "-n"}).dry_run) << command;
     EXPECT_TRUE(parsed({command, "--dry-run"}).dry_run) << command;
   }

@@ -7,6 +7,7 @@ from everyday import EverydayCase, main
 # The commands that change something, and how each is asked what it would do.
 DRY_RUNS = {
     "apply": ["apply", "-n", "a.patch"],
+    "stage": ["stage", "-n", "a.patch"],
     "commit": ["commit", "-n"],
     "rollback": ["rollback", "-n"],
     "pick": ["pick", "-n", "TX"],
@@ -155,6 +156,19 @@ class SeveralPatches(CommandLineCase):
         second = self.patch("2.patch", b=("green", "GREEN"))
         self.run_here("apply", "--only", "b.txt", first, second, expect=0)
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\ntwo\nthree\n", "red\nGREEN\nblue\n"))
+
+
+    def test_two_patches_are_staged_or_neither(self):
+        """git: `git apply --cached` of two; here neither is staged when one does not fit."""
+        first = self.patch("1.patch", a=("two", "TWO"))
+        second = self.patch("2.patch", b=("green", "GREEN"))
+        (self.work / "3.patch").write_text("--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n none of\n-this\n+that\n")
+        self.run_here("begin", expect=0)
+        self.run_here("stage", first, "3.patch", expect=1)
+        self.assertEqual(self.run_here("diff", "--name-status", expect=0).out, "")
+        self.run_here("stage", first, second, expect=0)
+        self.run_here("commit", expect=0)
+        self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\nTWO\nthree\n", "red\nGREEN\nblue\n"))
 
 
 class Help(CommandLineCase):

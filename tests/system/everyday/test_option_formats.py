@@ -50,7 +50,7 @@ REFUSED = {
 OF_NO_FORMAT = {
     "--format", "--check", "--allow-empty", "--stat", "--numstat", "--name-status", "--word-diff", "--color-moved",
     "-w", "--ignore-all-space", "-b", "-U", "--unified", "--conflict", "-n", "--dry-run", "--ignore-space-change",
-    "--reverse",
+    "--reverse", "--fix", "--tx",
 }
 
 
@@ -81,20 +81,25 @@ class OptionFormats(EverydayCase):
 
     def test_every_option_of_an_edit_is_in_a_table(self):
         """git: `git apply` takes no option that it ignores."""
-        listed = set()
-        for row in ROW.findall(self.run_here("preview", "-h", expect=0).out):
-            listed |= {name.split(" ")[0] for name in row.split(", ")}
         known = {words[0] for words in (*BY_PATH, *REFUSED)} | OF_NO_FORMAT
-        self.assertEqual(listed - known, set())
+        for command in ("preview", "apply", "stage"):
+            listed = set()
+            for row in ROW.findall(self.run_here(command, "-h", expect=0).out):
+                listed |= {name.split(" ")[0] for name in row.split(", ")}
+            self.assertEqual(listed - known, set())
 
     def test_options_that_select_paths_select_in_every_format(self):
         """git: --exclude means the same whatever the patch looks like."""
         for name in DOCUMENTS:
             for (option, value), paths in BY_PATH.items():
-                for command in ("preview", "apply"):
+                for command in ("preview", "apply", "stage"):
                     with self.subTest(format=name, option=option, command=command):
                         words = ["-n"] if command == "apply" else []
+                        if command == "stage":
+                            self.run_here("begin", expect=0)
                         result = self.preview(name, option, value, *words, command=command)
+                        if command == "stage":
+                            self.run_here("rollback", expect=0)
                         if name == "calls":
                             self.assert_refused(result, option, name)
                         else:
@@ -111,11 +116,12 @@ class OptionFormats(EverydayCase):
 
     def test_options_without_a_meaning_are_refused(self):
         """cargo: an option that makes no sense with another is an error, never ignored."""
+        self.run_here("begin", expect=0)
         for name in DOCUMENTS:
             for words, formats in REFUSED.items():
-                for command in ("preview", "apply"):
+                for command, look in (("preview", []), ("apply", ["-n"]), ("stage", ["-n"])):
                     with self.subTest(format=name, option=words[0], command=command):
-                        result = self.preview(name, *words, *(["-n"] if command == "apply" else []), command=command)
+                        result = self.preview(name, *words, *look, command=command)
                         if name in formats:
                             self.assert_refused(result, words[0], name)
                         else:
