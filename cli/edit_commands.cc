@@ -8,6 +8,7 @@
 #include "cli/render.h"
 #include "engine/pipeline/executor.h"
 #include "staging/fs/host_file.h"
+#include "staging/text/mail_subject.h"
 #include "staging/text/read_edits.h"
 #include "tools/edit_report_json.h"
 
@@ -63,7 +64,9 @@ ReadOptions read_options(const EditArguments& arguments) {
 /// What staging a document came to; `document` has the report for --json.
 struct Staged {
   bool fits = false;
-  std::string report;  ///< for people; empty when there is nothing to say
+  bool is_complete = true;  ///< false: --reject left something out
+  std::string report;       ///< for people; empty when there is nothing to say
+  std::string rejects;      ///< what was left out, in one line
   std::string reason;
   std::string message;
 };
@@ -84,6 +87,24 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
   }
 }
 
+/// "f: hunks 2, 4; g: all" of what --reject left out.
+std::string rejects_of(const EditOutcome& outcome) {
+  std::string text;
+  for (const FileOutcome& file : outcome.files) {
+    if (file.fits()) continue;
+    text += fmt::format("{}{}: ", text.empty() ? "" : "; ", file.path);
+    if (file.refusal || file.placements.empty()) {
+      text += "all";
+      continue;
+    }
+    text += file.failures.size() == 1 ? "hunk " : "hunks ";
+    for (size_t i = 0; i < file.failures.size(); ++i) {
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", file.failures[i].edit + 1);
+    }
+  }
+  return text;
+}
+
 Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   Staged staged;
   document["calls"] = Json::array();
@@ -99,10 +120,20 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   return staged;
 }
 
+Result<std::string> read_input(const Session& session) {
+  return read_host_file(session.arguments().edit.input, limits::kMaxPatchBytes);
+}
+
+/// The subject of a mail is the reason where none is given.
+TransactionOptions options_for(const Session& session, std::string_view input) {
+  TransactionOptions options = session.transaction_options();
+  if (options.message.empty()) options.message = mail_subject(input);
+  return options;
+}
+
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           Json& document) {
+                           std::string input, Json& document) {
   const EditArguments& arguments = session.arguments().edit;
-  GALLEY_ASSIGN(std::string input, read_host_file(arguments.input, limits::kMaxPatchBytes));
   EditFormat format = format_of(arguments.format);
   if (format == EditFormat::kAuto) format = detect_format(input);
   if (format == EditFormat::kCalls) {
@@ -115,8 +146,13 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
   if (session.is_json()) document["edits"] = edit_report_json(outcome);
   Staged staged;
   staged.fits = outcome.is_staged;
+  staged.is_complete = outcome.is_complete;
   staged.report = describe(outcome);
-  if (!staged.fits) name_failure(outcome, staged);
+  if (!staged.fits) {
+    name_failure(outcome, staged);
+  } else if (!staged.is_complete) {
+    staged.rejects = rejects_of(outcome);
+  }
   return staged;
 }
 
@@ -132,25 +168,42 @@ int no(Session& session, Json& document, const Staged& staged) {
   return kExitNo;
 }
 
+/// The status of a command whose document was staged: 1 where --reject left something out, as git
+/// apply has it.
+int finish_rejects(Session& session, const Staged& staged, int status) {
+  if (staged.is_complete) return status;
+  session.say("rejected: " + staged.rejects);
+  return status == kExitDone ? kExitNo : status;
+}
+
 Result<int> preview_edit(Session& session) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::string input, read_input(session));
+  const TransactionOptions options = options_for(session, input);
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(input), document));
   if (!staged.fits) return no(session, document, staged);
   if (!staged.report.empty()) session.say_lines(staged.report);
-  if (session.arguments().edit.check && !session.is_json()) return kExitDone;
+  if (session.arguments().edit.check && !session.is_json()) {
+    return finish_rejects(session, staged, kExitDone);
+  }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   GALLEY_TRY(show_preview(session, preview, document));
-  return finish_verdict(session, preview.verdict, document);
+  GALLEY_ASSIGN(const int status, finish_verdict(session, preview.verdict, document));
+  return finish_rejects(session, staged, status);
 }
 
 Result<int> apply_edit(Session& session) {
   if (session.arguments().edit.check) return preview_edit(session);
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::string input, read_input(session));
+  const TransactionOptions options = options_for(session, input);
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(input), document));
   if (!staged.fits) return no(session, document, staged);
   if (!staged.report.empty()) session.say_lines(staged.report);
   CommitRequest request;
@@ -159,11 +212,12 @@ Result<int> apply_edit(Session& session) {
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
+    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(options));
     GALLEY_TRY(stage_markers(session, stored, proposal, {}, document));
     if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
   }
-  return finish_commit(session, outcome, proposal, document);
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, proposal, document));
+  return finish_rejects(session, staged, status);
 }
 
 }  // namespace

@@ -45,7 +45,6 @@ class Stager {
  private:
   Result<EditOutcome> work() {
     outcome_.leniencies = edits_.leniencies;
-    outcome_.subject = edits_.subject;
     if (edits_.files.size() > limits::kMaxFilesInPatch) {
       return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
     }

@@ -49,7 +49,6 @@ struct EditOutcome {
   bool is_complete = false;  ///< every edit fits
   std::vector<FileOutcome> files;
   std::vector<Leniency> leniencies;
-  std::string subject;  ///< of the mails that the document came in (EditSet::subject)
 };
 
 /// Puts a set of edits onto the overlay: all of it or nothing.

@@ -122,7 +122,6 @@ struct EditSet {
   std::vector<Leniency> leniencies;
   std::vector<std::shared_ptr<const std::string>> texts;
   bool is_reversed = false;  ///< -R has turned it around
-  std::string subject;       ///< of the mails that the patches came in, without their [PATCH n/m]
 
   /// Keeps `text` as long as the set and returns a view of it.
   std::string_view keep(std::string text) {

@@ -202,6 +202,8 @@ Result<void> check_header_names(const ExtendedHeader& header, const FileEdit& ed
 bool announces_body(const ExtendedHeader& header, const FileEdit& edit) {
   if (edit.op == FileOp::kDelete) return false;  // the index line proves what is deleted
   if (header.is_dissimilar) return true;
+  constexpr uint32_t kLinkMode = 0120000;  // a link without a target there is not
+  if (edit.op == FileOp::kCreate && edit.new_mode == kLinkMode) return true;
   if (edit.old_blob.empty() || edit.old_blob == edit.new_blob) return false;
   return edit.op != FileOp::kCreate || !(kEmptyBlobSha1.starts_with(edit.new_blob) ||
                                          kEmptyBlobSha256.starts_with(edit.new_blob));

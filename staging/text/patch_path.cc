@@ -255,7 +255,11 @@ bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
     }
     return !edit.path.empty();
   }
-  if (has_old && has_new) {
+  const bool is_stamped = old_name.is_epoch || new_name.is_epoch;
+  if (is_stamped && old_name.text != new_name.text && !rest_of(old_name.text).empty() &&
+      rest_of(old_name.text) == rest_of(new_name.text)) {
+    edit.path = rest_of(new_name.text);  // the absent side is named, too: old/f and new/f
+  } else if (has_old && has_new) {
     resolve_pair(old_name.text, new_name.text, set, edit);
   } else if (has_old) {
     resolve_single(old_name.text, "a/", set, edit);

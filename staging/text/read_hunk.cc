@@ -99,6 +99,8 @@ class BodyReader {
   [[nodiscard]] bool goes_on() const {
     if (at_ >= document_->size() || starts_section(*document_, at_)) return false;
     const char first = (*document_)[at_].front();
+    // The last line of a document that was cut off behind it may be the next file's first.
+    if (at_ + 1 == document_->size() && (*document_)[at_].starts_with("--- ")) return false;
     return first == '+' || first == '-' || first == ' ';
   }
 

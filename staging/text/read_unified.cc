@@ -4,7 +4,6 @@
 #include "staging/text/color_codes.h"
 #include "staging/text/extended_header.h"
 #include "staging/text/lines.h"
-#include "staging/text/mail_subject.h"
 #include "staging/text/patch_path.h"
 #include "staging/text/read_binary_patch.h"
 #include "staging/text/read_edits.h"
@@ -137,15 +136,15 @@ class UnifiedReader {
   /// A stamp of the epoch says "absent" where the hunk says "no lines" (GNU patch's rule): there
   /// are trees whose files all have that stamp.
   void believe_stamps(HeaderName& old_name, HeaderName& new_name) const {
-    if (!old_name.is_epoch && !new_name.is_epoch) return;
     const auto hunk =
         at_ < document_.size() ? read_hunk_header(text_at(at_)) : std::optional<HunkHeader>();
     const bool has_counts = hunk && hunk->has_counts;
-    if (old_name.is_epoch && !new_name.is_null) {
-      old_name.is_null = !has_counts || hunk->old_count == 0;
+    const bool is_every_stamp = old_name.is_epoch && new_name.is_epoch;
+    if (old_name.is_epoch) {
+      old_name.is_null = has_counts ? hunk->old_count == 0 : !is_every_stamp;
     }
-    if (new_name.is_epoch && !old_name.is_null) {
-      new_name.is_null = !has_counts || hunk->new_count == 0;
+    if (new_name.is_epoch) {
+      new_name.is_null = has_counts ? hunk->new_count == 0 : !is_every_stamp;
     }
   }
 
@@ -379,7 +378,6 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
                              : "no patch was found: no 'diff --git', '---'/'+++' or '@@' line");
   }
   for (FileEdit& edit : set.files) finish_file(edit);
-  set.subject = mail_subject(kept);
   if (options.reverse) {
     GALLEY_ASSIGN(set, reversed(std::move(set)));
   }
