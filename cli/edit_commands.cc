@@ -168,8 +168,14 @@ int no(Session& session, Json& document, const Staged& staged) {
   return kExitNo;
 }
 
-/// The status of a command whose document was staged: 1 where --reject left something out, as git
-/// apply has it.
+/// What --reject left out makes the answer a no, as git apply has it, whatever is committed.
+void add_rejects(const Staged& staged, Json& document) {
+  if (staged.is_complete) return;
+  document["ok"] = false;
+  document["reason"] = "patch.rejects";
+  document["message"] = "rejected: " + staged.rejects;
+}
+
 int finish_rejects(Session& session, const Staged& staged, int status) {
   if (staged.is_complete) return status;
   session.say("rejected: " + staged.rejects);
@@ -185,6 +191,7 @@ Result<int> preview_edit(Session& session) {
   GALLEY_ASSIGN(const Staged staged,
                 stage_input(session, *workspace, transaction, std::move(input), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().edit.check && !session.is_json()) {
     return finish_rejects(session, staged, kExitDone);
@@ -205,6 +212,7 @@ Result<int> apply_edit(Session& session) {
   GALLEY_ASSIGN(const Staged staged,
                 stage_input(session, *workspace, transaction, std::move(input), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   CommitRequest request;
   request.tool = "apply";

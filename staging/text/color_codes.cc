@@ -111,10 +111,13 @@ class CodeStripper {
     while (!rest.empty()) {
       const std::string_view code = take_code(rest);
       const std::string_view piece = take_plain(rest);
-      if (code.empty() && (piece.empty() || has_text || !is_blank(piece))) return std::nullopt;
+      if (piece.empty()) return std::nullopt;  // no program colors nothing
       if (!code.empty() && take_code(rest) != reset_) return std::nullopt;
-      if (!is_blank(piece) && (has_text || code != color)) return std::nullopt;
-      has_text = has_text || !is_blank(piece);
+      // The text in its color comes once, behind it only marked white space.
+      const bool is_text = code == color;
+      if (!is_text && !is_blank(piece)) return std::nullopt;
+      if (has_text && (is_text || code.empty() || !rest.empty())) return std::nullopt;
+      has_text = has_text || is_text;
       out += piece;
     }
     return out;

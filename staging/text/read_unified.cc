@@ -347,6 +347,12 @@ void finish_file(FileEdit& edit) {
   if (edit.op == FileOp::kCreate && !edit.new_mode) edit.new_mode = kDefaultFileMode;
 }
 
+/// An added line is the only one that nothing else would find wanting.
+bool ends_in_added_line(const EditSet& set) {
+  return !set.files.empty() && !set.files.back().hunks.empty() &&
+         set.files.back().hunks.back().lines.back().role == LineRole::kAdded;
+}
+
 }  // namespace
 
 Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
@@ -369,7 +375,8 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
         {"crlf_patch", "the patch has CR LF line ends; they were read as LF", "", 0});
   }
   // A patch pasted without its last line end means the line end, not "no newline".
-  if (!text.empty() && text.back() != '\n') text.push_back('\n');
+  const bool is_ended = text.ends_with('\n');
+  if (!text.empty() && !is_ended) text.push_back('\n');
   const std::string_view kept = set.keep(std::move(text));
   GALLEY_TRY(UnifiedReader(kept, options, set).run());
   if (set.files.empty() && !options.allow_empty) {
@@ -378,6 +385,12 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
                              : "no patch was found: no 'diff --git', '---'/'+++' or '@@' line");
   }
   for (FileEdit& edit : set.files) finish_file(edit);
+  if (!is_ended && !options.is_delimited && ends_in_added_line(set)) {
+    set.leniencies.push_back(
+        {"last_line_unended",
+         "the patch does not end in a newline; its last line was taken as whole",
+         set.files.back().path, 0});
+  }
   if (options.reverse) {
     GALLEY_ASSIGN(set, reversed(std::move(set)));
   }

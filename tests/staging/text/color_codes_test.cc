@@ -1,6 +1,8 @@
 #include "staging/text/color_codes.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 namespace galley {
 namespace {
@@ -91,6 +93,53 @@ TEST(ColorCodes, APlainDiffOfAFileWithEscapesIsLeftAlone) {
                                        " a\n-\x1b[31mb\x1b[m\n+\x1b[36m@@ -1 +1 @@\x1b[m\n");
   ASSERT_TRUE(out.has_value());
   EXPECT_FALSE(out->has_value());
+}
+
+/// An added line as git colors it (ws.c, ws_check_emit, with the default rules).
+std::string colored_by_git(std::string_view line) {
+  const std::string reset = "\x1b[m";
+  const std::string color = "\x1b[32m";
+  const std::string wrong = "\x1b[41m";
+  const size_t kept = line.find_last_not_of(" \t\r") + 1;
+  std::string out = color + "+" + reset;
+  size_t written = 0;
+  size_t i = 0;
+  for (; i < kept && (line[i] == ' ' || line[i] == '\t'); ++i) {
+    if (line[i] == ' ') continue;
+    if (written < i) out += wrong + std::string(line.substr(written, i - written)) + reset;
+    out += '\t';
+    written = i + 1;
+  }
+  if (kept > written) out += color + std::string(line.substr(written, kept - written)) + reset;
+  if (kept < line.size()) out += wrong + std::string(line.substr(kept)) + reset;
+  return out;
+}
+
+RC_GTEST_PROP(ColorCodes, WhatAFileHoldsIsGivenBackExactlyOrRefused, ()) {
+  const auto piece = rc::gen::element<std::string>("a", " ", "\t", "\r", "\x1b", "[", "m", "\x1b[m",
+                                                   "\x1b[32m", "\x1b[41m", "\x1b[32m+\x1b[m", "+");
+  std::string line;
+  for (const std::string& part : *rc::gen::container<std::vector<std::string>>(piece)) line += part;
+  const std::string document =
+      "\x1b[1m--- a/f\x1b[m\n\x1b[1m+++ b/f\x1b[m\n\x1b[36m@@ -1 +1 @@\x1b[m\n"
+      "\x1b[31m-" +
+      line + "\x1b[m\n" + colored_by_git(line + "x") + "\n";
+  const std::string plain = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-" + line + "\n+" + line + "x\n";
+  const auto out = without_color_codes(document);
+  if (!out) RC_SUCCEED("refused");
+  RC_ASSERT(out->has_value());
+  RC_ASSERT(**out == plain);
+}
+
+RC_GTEST_PROP(ColorCodes, AnAddedLineIsGivenBackExactlyOrRefused, ()) {
+  const auto piece = rc::gen::element<std::string>(
+      "a", " ", "\t", "\r", "\x1b[m", "\x1b[32m", "\x1b[41m", "\x1b[41m \x1b[m", "\x1b[32ma\x1b[m");
+  std::string line;
+  for (const std::string& part : *rc::gen::container<std::vector<std::string>>(piece)) line += part;
+  const std::string head = "\x1b[36m@@ -0,0 +1 @@\x1b[m\n";
+  const auto out = without_color_codes(head + colored_by_git(line) + "\n");
+  if (!out) RC_SUCCEED("refused");
+  RC_ASSERT(**out == "@@ -0,0 +1 @@\n+" + line + "\n");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Patches as they come: from git, from mails, from GNU diff, from a terminal, cut off, turned around."""
 
+import json
 import os
 import subprocess
 
@@ -224,6 +225,8 @@ class Patches(EverydayCase):
                 result = self.run_here(*command, "--reject", patch, expect=1)
                 self.assertIn("rejected: list.txt: hunk 2; README.md: all", result.err)
         self.assertTrue(self.read("list.txt").startswith(b"ONE\n"))
+        report = json.loads(self.run_here("--json", "apply", "--reject", patch, expect=1).out)
+        self.assertEqual((report["ok"], report["reason"]), (False, "patch.rejects"))
         good = self.patch("--- a/list.txt\n+++ b/list.txt\n@@ -2,2 +2,2 @@\n-two\n+TWO\n three\n")
         self.assertNotIn("rejected", self.run_here("apply", "--reject", good, expect=0).err)
 
