@@ -15,6 +15,7 @@
 #include "cli/render.h"
 #include "cli/staged.h"
 #include "engine/pipeline/executor.h"
+#include "staging/text/mail_subject.h"
 #include "staging/text/read_edits.h"
 #include "tools/edit_report_json.h"
 
@@ -59,7 +60,9 @@ ReadOptions read_options(const EditArguments& arguments) {
 /// What staging a document came to; `document` has the report for --json.
 struct Staged {
   bool fits = false;
-  std::string report;  ///< for people; empty when there is nothing to say
+  bool is_complete = true;  ///< false: --reject left something out
+  std::string report;       ///< for people; empty when there is nothing to say
+  std::string rejects;      ///< what was left out, in one line
   std::string reason;
   std::string message;
 };
@@ -88,6 +91,23 @@ struct StagedDocuments {
   size_t count = 0;
   std::map<std::string, size_t> unmatched;  ///< of --only and --except: in how many documents
 };
+/// "f: hunks 2, 4; g: all" of what --reject left out.
+std::string rejects_of(const EditOutcome& outcome) {
+  std::string text;
+  for (const FileOutcome& file : outcome.files) {
+    if (file.fits()) continue;
+    text += fmt::format("{}{}: ", text.empty() ? "" : "; ", file.path);
+    if (file.refusal || file.placements.empty()) {
+      text += "all";
+      continue;
+    }
+    text += file.failures.size() == 1 ? "hunk " : "hunks ";
+    for (size_t i = 0; i < file.failures.size(); ++i) {
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", file.failures[i].edit + 1);
+    }
+  }
+  return text;
+}
 
 Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   Staged staged;
@@ -101,6 +121,36 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
         fmt::format("nothing was staged: {} [{}]\n", indented(staged.message), error.reason);
   }
   return staged;
+}
+
+/// A document and the name under which it was given.
+struct Input {
+  std::string name;
+  std::string text;
+};
+
+Result<std::vector<Input>> read_inputs(Session& session) {
+  std::vector<std::string> names = session.arguments().edit.inputs;
+  if (names.empty()) names.emplace_back("-");
+  std::vector<Input> inputs;
+  for (const std::string& name : names) {
+    GALLEY_ASSIGN(std::string text, session.read_input(name, "the edit", limits::kMaxPatchBytes));
+    inputs.push_back({name, std::move(text)});
+  }
+  session.terminal().work_on("fitting the edit into the files");
+  return inputs;
+}
+
+/// The subjects of mails are the reason where none is given.
+TransactionOptions options_for(const Session& session, const std::vector<Input>& inputs) {
+  TransactionOptions options = session.transaction_options();
+  if (!options.message.empty()) return options;
+  for (const Input& input : inputs) {
+    const std::string subject = mail_subject(input.text);
+    if (subject.empty()) continue;
+    options.message += (options.message.empty() ? "" : "; ") + subject;
+  }
+  return options;
 }
 
 /// Names given to --only and --except are meant from where the person stands.
@@ -142,6 +192,7 @@ Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOu
                             StagedDocuments& all) {
   Staged staged;
   staged.fits = outcome.is_staged;
+  staged.is_complete = outcome.is_complete;
   staged.report = describe(outcome);
   if (!staged.fits) {
     name_failure(outcome, staged);
@@ -150,6 +201,8 @@ Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOu
       staged.message += "; " + hint;
       staged.report += hint + "\n";
     }
+  } else if (!staged.is_complete) {
+    staged.rejects = rejects_of(outcome);
   }
   const bool is_first = !all.has_edits;
   all.has_edits = true;
@@ -188,13 +241,11 @@ Result<void> check_selection(const StagedDocuments& all) {
 }
 
 Result<Staged> stage_document(Session& session, Workspace& workspace, Transaction& transaction,
-                              const std::string& name, StagedDocuments& all, Json& document) {
+                              Input input, StagedDocuments& all, Json& document) {
   EditArguments arguments = session.arguments().edit;
   arguments.check = arguments.check || session.arguments().dry_run;
-  GALLEY_ASSIGN(std::string input, session.read_input(name, "the edit", limits::kMaxPatchBytes));
-  session.terminal().work_on("fitting the edit into the files");
   EditFormat format = format_named(arguments.format);
-  if (format == EditFormat::kAuto) format = detect_format(input);
+  if (format == EditFormat::kAuto) format = detect_format(input.text);
   GALLEY_TRY(check_format_options(arguments, format));
   const bool is_stored = !transaction.id().empty();
   if (format == EditFormat::kCalls && arguments.check && is_stored) {
@@ -205,7 +256,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   }
   ++all.count;
   if (format == EditFormat::kCalls) {
-    GALLEY_ASSIGN(const auto calls, parse_calls(input));
+    GALLEY_ASSIGN(const auto calls, parse_calls(input.text));
     if (calls.empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }
@@ -215,28 +266,30 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
   GALLEY_ASSIGN(staging.except, names_from_root(session, arguments.except));
   GALLEY_ASSIGN(EditOutcome outcome,
-                transaction.apply(std::move(input), staging, read_options(arguments), format));
+                transaction.apply(std::move(input.text), staging, read_options(arguments), format));
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 
 /// Stages every document in order, up to the first that does not fit.
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           Json& document) {
-  std::vector<std::string> inputs = session.arguments().edit.inputs;
-  if (inputs.empty()) inputs.emplace_back("-");
+                           std::vector<Input> inputs, Json& document) {
   const Overlay::Entries before = transaction.overlay().entries();
   StagedDocuments all;
   bool is_whole = true;
-  for (const std::string& name : inputs) {
+  for (Input& input : inputs) {
+    const std::string name = input.name;
     GALLEY_ASSIGN(Staged staged,
-                  stage_document(session, workspace, transaction, name, all, document));
+                  stage_document(session, workspace, transaction, std::move(input), all, document));
     if (inputs.size() > 1 && !staged.report.empty()) {
       staged.report = printable_line(name) + ":\n" + staged.report;
     }
     all.staged.report += staged.report;
     all.staged.fits = staged.fits;
+    all.staged.is_complete = all.staged.is_complete && staged.is_complete;
+    if (!staged.rejects.empty() && !all.staged.rejects.empty()) all.staged.rejects += "; ";
+    all.staged.rejects += staged.rejects;
     if (staged.fits) continue;
-    is_whole = &name == &inputs.back();
+    is_whole = &input == &inputs.back();
     all.staged.reason = staged.reason;
     all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
     all.staged.report = staged.report;
@@ -260,27 +313,52 @@ int no(Session& session, Json& document, const Staged& staged) {
   return kExitNo;
 }
 
+/// What --reject left out makes the answer a no, as git apply has it, whatever is committed.
+void add_rejects(const Staged& staged, Json& document) {
+  if (staged.is_complete) return;
+  document["ok"] = false;
+  document["reason"] = "patch.rejects";
+  document["message"] = "rejected: " + staged.rejects;
+}
+
+int finish_rejects(Session& session, const Staged& staged, int status) {
+  if (staged.is_complete) return status;
+  session.say("rejected: " + staged.rejects);
+  return status == kExitDone ? kExitNo : status;
+}
+
 Result<int> preview_edit(Session& session) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
+  const TransactionOptions options = options_for(session, inputs);
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(inputs), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
-  if (session.arguments().edit.check && !session.is_json()) return kExitDone;
+  if (session.arguments().edit.check && !session.is_json()) {
+    return finish_rejects(session, staged, kExitDone);
+  }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   GALLEY_TRY(show_preview(session, preview, document));
-  return finish_verdict(session, preview.verdict, document);
+  GALLEY_ASSIGN(const int status, finish_verdict(session, preview.verdict, document));
+  return finish_rejects(session, staged, status);
 }
 
 Result<int> apply_edit(Session& session) {
   if (session.arguments().edit.check || session.arguments().dry_run) return preview_edit(session);
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
+  const TransactionOptions options = options_for(session, inputs);
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(inputs), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   CommitRequest request;
@@ -289,11 +367,12 @@ Result<int> apply_edit(Session& session) {
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
+    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(options));
     GALLEY_TRY(stage_markers(session, stored, proposal, {}, document));
     if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
   }
-  return finish_commit(session, outcome, proposal, document);
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, proposal, document));
+  return finish_rejects(session, staged, status);
 }
 
 /// Into an open transaction; without --check it stays there until it is committed.
@@ -303,13 +382,16 @@ Result<int> stage_edit(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   document["tx"] = transaction.id();
   const Overlay::Entries before = transaction.overlay().entries();
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(inputs), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   const bool is_kept = !session.arguments().edit.check && !session.arguments().dry_run;
   if (is_kept) GALLEY_TRY(transaction.save());
   GALLEY_TRY(show_staged(session, transaction, before, document));
-  return kExitDone;
+  return finish_rejects(session, staged, kExitDone);
 }
 
 }  // namespace

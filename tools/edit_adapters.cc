@@ -79,7 +79,9 @@ Result<Operation> patch_operation(std::string text, EditFormat format, bool chec
                                   const std::string& root) {
   EditFiles operation;
   operation.check_only = check_only;
-  GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, ReadOptions()));
+  ReadOptions options;
+  options.is_delimited = true;
+  GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, options));
   for (FileEdit& file : operation.edits.files) {
     GALLEY_TRY(bring_inside(file.path, root));
     GALLEY_TRY(bring_inside(file.new_path, root));

@@ -18,6 +18,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "staging/git/white_space_attributes.h"
 #include "staging/text/read_edits.h"
 #include "tools/edit_formats.h"
 
@@ -117,6 +118,15 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.may_read =
       EarlyPolicy(state_->workspace->config, state_->options.principals(), state_->overlay)
           .reading_rule();
+  if (options.match.white_space != WhiteSpaceFix::kNoWarn && !options.white_space_rules) {
+    // Without them git's defaults hold.
+    if (auto found = WhiteSpaceAttributes::open(options.root)) {
+      const auto attributes = std::make_shared<WhiteSpaceAttributes>(*std::move(found));
+      options.white_space_rules = [attributes](const RelPath& path) {
+        return white_space_rules(attributes->rules_of(path));
+      };
+    }
+  }
   return options;
 }
 

@@ -1,15 +1,15 @@
 #include "staging/overlay/stage_edits.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/edit_selection.h"
+#include "staging/overlay/edited_content.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
-#include "staging/text/binary_patch.h"
-#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -176,18 +176,46 @@ class Stager {
       case FileOp::kWrite:
         break;
     }
+    if (begins_file(edit)) {
+      GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
+      if (there.kind == FileKind::kAbsent) {
+        out.op = FileOp::kCreate;
+        return plan_create(edit, path, out);
+      }
+    }
     return plan_modify(edit, path, out);
   }
 
-  tl::unexpected<Error> missing(const RelPath& path) const {
+  [[nodiscard]] std::string seems_done() const {
+    return std::string(": this patch seems to be ") +
+           (edits_.is_reversed ? "reversed" : "applied") + " already";
+  }
+
+  tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path) const {
+    // Who knows the content that he deletes has not mistyped the name.
+    if (edit.op == FileOp::kDelete &&
+        (!edit.hunks.empty() || edit.binary || names_blob(edit.old_blob))) {
+      return fail(ErrorKind::kRefused, "patch.already_applied",
+                  "'" + path.str() + "' is already not there" + seems_done(), path.str());
+    }
     return fail(ErrorKind::kNotFound, "patch.file_not_found",
                 "'" + path.str() + "' does not exist; to create it, diff from /dev/null",
                 path.str());
   }
 
+  /// A traditional diff whose only hunk says that there was nothing makes the file where it is
+  /// missing (git and GNU patch do the same).
+  static bool begins_file(const FileEdit& edit) {
+    if (edit.hunks.size() != 1 || edit.old_mode || !edit.old_blob.empty()) return false;
+    const Hunk& hunk = edit.hunks.front();
+    return hunk.has_numbers && hunk.old_start == 0 &&
+           std::all_of(hunk.lines.begin(), hunk.lines.end(),
+                       [](const HunkLine& line) { return line.role == LineRole::kAdded; });
+  }
+
   /// Refuses what is no file or link, and a patch for the one on the other.
   Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file) {
-    if (file.kind == FileKind::kAbsent) return missing(path);
+    if (file.kind == FileKind::kAbsent) return missing(edit, path);
     if (file.kind == FileKind::kDirectory) {
       return fail(ErrorKind::kRefused, "path.is_directory", "'" + path.str() + "' is a directory",
                   path.str());
@@ -215,7 +243,8 @@ class Stager {
     if (there.kind == FileKind::kDirectory && empties(path)) return {};
     if (wanted != nullptr && there.content && *there.content == *wanted) {
       return fail(ErrorKind::kRefused, "patch.already_applied",
-                  "'" + path.str() + "' is already there with this content; leave it out",
+                  "'" + path.str() + "' is already there with this content" +
+                      (edits_.is_reversed ? seems_done() : "; leave it out"),
                   path.str());
     }
     return fail(ErrorKind::kRefused, "path.exists",
@@ -223,6 +252,7 @@ class Stager {
   }
 
   Result<void> plan_create(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
+    GALLEY_TRY(check_made_once(edit, path));
     GALLEY_ASSIGN(std::string content, content_of(edit, path, std::string(), out));
     GALLEY_TRY(check_absent_later(path, content));
     if (!out.failures.empty()) return {};
@@ -262,6 +292,7 @@ class Stager {
       }
     }
     plan_.remove(path);
+    made_at_.erase(path);
     return {};
   }
 
@@ -275,11 +306,34 @@ class Stager {
                 path.str());
   }
 
+  Result<void> check_not_renamed(const RelPath& from, const RelPath& to) {
+    GALLEY_ASSIGN(const PlannedFile target, plan_.original(to));
+    if (target.kind == FileKind::kAbsent || will_go(to)) return {};
+    return fail(ErrorKind::kRefused, "patch.already_applied",
+                "'" + from.str() + "' is not there and '" + to.str() + "' is" + seems_done(),
+                from.str());
+  }
+
+  /// Two files of the document cannot become one: git would keep the last in silence.
+  Result<void> check_made_once(const FileEdit& edit, const RelPath& path) {
+    const auto [made, is_first] = made_at_.emplace(path, edit.document_line);
+    if (is_first || edit.document_line == 0) return {};
+    return fail(ErrorKind::kRefused, "patch.target_twice",
+                "'" + path.str() + "' is made twice, by line " + std::to_string(made->second) +
+                    " and by line " + std::to_string(edit.document_line) +
+                    " of the patch; one of the two would be lost",
+                path.str());
+  }
+
   Result<void> plan_transfer(const FileEdit& edit, const RelPath& from, FileOutcome& out) {
     GALLEY_ASSIGN(const RelPath to, safe_path(edit.new_path));
     out.new_path = to.str();
     // git: what renames and copies take from is the tree before the document.
     GALLEY_ASSIGN(PlannedFile file, plan_.original(from));
+    if (file.kind == FileKind::kAbsent && edit.op == FileOp::kRename) {
+      GALLEY_TRY(check_not_renamed(from, to));
+    }
+    GALLEY_TRY(check_made_once(edit, to));
     FileEdit typed = edit;
     if (!typed.old_mode && file.kind == FileKind::kSymlink) typed.old_mode = kGitSymlink;
     GALLEY_TRY(check_kind(typed, from, file));
@@ -338,120 +392,8 @@ class Stager {
 
   Result<std::string> content_of(const FileEdit& edit, const RelPath& path, const std::string& base,
                                  FileOutcome& out) {
-    if (!edit.wanted_base.empty() && !ContentId::of(base).hex().starts_with(edit.wanted_base)) {
-      return fail(ErrorKind::kConflict, "patch.base_changed",
-                  "'" + path.str() + "' is not what the edit was made on; read it again",
-                  path.str());
-    }
-    if (edit.whole) return std::string(*edit.whole);
-    if (edit.binary) return binary_content(edit, path, base);
-    if (edit.hunks.empty() && edit.text_edits.empty()) return base;
-    MatchOptions match = options_.match;
-    match.indentation_is_meaning = indentation_is_meaning(path.str());
-    if (names_blob(edit.old_blob)) {
-      match.base_is_proven = is_blob(edit.old_blob, base);
-    }
-    std::vector<std::string> mended;
-    FileEdit without_white_space;
-    const FileEdit* meant = &edit;
-    if (match.white_space != WhiteSpaceFix::kNoWarn) {
-      GALLEY_TRY(judge_white_space(edit, path));
-      if (match.white_space == WhiteSpaceFix::kFix) {
-        without_white_space = with_white_space_fixed(edit, mended);
-        meant = &without_white_space;
-      }
-    }
-    PlacedEdits placed = place_edits(base, *meant, match);
-    out.placements = std::move(placed.placements);
-    out.failures = std::move(placed.failures);
-    for (Leniency& leniency : placed.leniencies) {
-      if (leniency.path.empty()) leniency.path = path.str();
-      outcome_.leniencies.push_back(std::move(leniency));
-    }
-    if (placed.splices.result_size() > limits::kMaxFileBytes) {
-      return fail(ErrorKind::kQuota, "limit.file_size",
-                  "'" + path.str() + "' would grow over 1 GiB", path.str());
-    }
-    return placed.splices.apply(base);
-  }
-
-  /// Trailing white space in added lines (git's `trailing-space`), as --whitespace asks.
-  Result<void> judge_white_space(const FileEdit& edit, const RelPath& path) {
-    for (const Hunk& hunk : edit.hunks) {
-      for (const HunkLine& line : hunk.lines) {
-        if (line.role != LineRole::kAdded || trailing_blanks(line.text) == 0) continue;
-        if (options_.match.white_space == WhiteSpaceFix::kError) {
-          return fail(ErrorKind::kRefused, "patch.white_space",
-                      "an added line of '" + path.str() + "' ends in white space (hunk of line " +
-                          std::to_string(hunk.document_line) + " of the patch)",
-                      path.str());
-        }
-        const bool is_fix = options_.match.white_space == WhiteSpaceFix::kFix;
-        outcome_.leniencies.push_back({is_fix ? "white_space_fixed" : "white_space",
-                                       is_fix ? "trailing white space of added lines was taken off"
-                                              : "an added line ends in white space",
-                                       path.str(), hunk.document_line});
-        break;
-      }
-    }
-    return {};
-  }
-
-  static size_t trailing_blanks(std::string_view line) {
-    line = without_terminator(line);
-    const size_t last = line.find_last_not_of(" \t");
-    return last == std::string_view::npos ? line.size() : line.size() - last - 1;
-  }
-
-  static FileEdit with_white_space_fixed(const FileEdit& edit, std::vector<std::string>& kept) {
-    FileEdit out = edit;
-    size_t count = 0;
-    for (const Hunk& hunk : edit.hunks) count += hunk.lines.size();
-    kept.reserve(count);  // views into it must stay
-    for (Hunk& hunk : out.hunks) {
-      for (HunkLine& line : hunk.lines) {
-        const size_t blanks = trailing_blanks(line.text);
-        if (line.role != LineRole::kAdded || blanks == 0) continue;
-        const std::string_view text = without_terminator(line.text);
-        kept.push_back(std::string(text.substr(0, text.size() - blanks)) +
-                       std::string(line.text.substr(text.size())));
-        line.text = kept.back();
-      }
-    }
-    return out;
-  }
-
-  Result<std::string> binary_content(const FileEdit& edit, const RelPath& path,
-                                     const std::string& base) {
-    GALLEY_TRY(check_binary_base(edit, path, base));
-    GALLEY_ASSIGN(std::string content, apply_binary(*edit.binary, base));
-    const bool can_check = names_blob(edit.new_blob);
-    if (can_check && !is_blob(edit.new_blob, content)) {
-      return fail(ErrorKind::kInvalid, "edit.corrupt_binary",
-                  "the binary patch of '" + path.str() +
-                      "' does not give the content that its "
-                      "index line names",
-                  path.str());
-    }
-    return content;
-  }
-
-  /// A binary patch has no context: the base must be proved by the index line or the reverse half.
-  Result<void> check_binary_base(const FileEdit& edit, const RelPath& path,
-                                 const std::string& base) {
-    bool is_proved = false;
-    if (edit.op == FileOp::kCreate) {
-      is_proved = true;
-    } else if (names_blob(edit.old_blob)) {
-      is_proved = is_blob(edit.old_blob, base);
-    } else if (edit.binary_reverse && edit.binary_reverse->kind == BinaryPatch::Kind::kLiteral) {
-      GALLEY_ASSIGN(const std::string before, apply_binary(*edit.binary_reverse, {}));
-      is_proved = before == base;
-    }
-    if (is_proved) return {};
-    return fail(ErrorKind::kRefused, "patch.binary_base",
-                "'" + path.str() + "' is not the file that the binary patch was made for",
-                path.str());
+    return edited_content(edit, path, base,
+                          {options_, edits_.is_reversed, outcome_.leniencies, out});
   }
 
   Overlay& overlay_;
@@ -461,7 +403,8 @@ class Stager {
   FilePlan plan_;
   EditOutcome outcome_;
   std::set<RelPath> produced_;
-  std::set<std::string> going_;  ///< paths that the document renames or deletes
+  std::set<std::string> going_;          ///< paths that the document renames or deletes
+  std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, and in which of its lines
 };
 
 }  // namespace

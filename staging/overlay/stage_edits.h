@@ -10,6 +10,7 @@
 #include "staging/overlay/overlay.h"
 #include "staging/text/edit.h"
 #include "staging/text/match.h"
+#include "staging/text/white_space.h"
 
 namespace galley {
 
@@ -24,6 +25,8 @@ struct StageOptions {
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
   EarlierVersions earlier;  ///< where failures look for a version that fits; may be empty
+  /// Which white space is wrong in a file; empty: git's defaults everywhere.
+  std::function<WhiteSpaceRules(const RelPath&)> white_space_rules;
   /// Which files' contents the outcome may quote; empty: all.
   std::function<bool(const RelPath&)> may_read;
 };

@@ -121,6 +121,7 @@ struct EditSet {
   std::vector<FileEdit> files;
   std::vector<Leniency> leniencies;
   std::vector<std::shared_ptr<const std::string>> texts;
+  bool is_reversed = false;  ///< -R has turned it around
 
   /// Keeps `text` as long as the set and returns a view of it.
   std::string_view keep(std::string text) {
@@ -136,6 +137,9 @@ struct ReadOptions {
   bool recount = false;
   bool unidiff_zero = false;
   bool allow_empty = false;
+  /// The transport says where the document ends (a string of JSON), so that a short count at its
+  /// end is a wrong count and no sign of a document that was cut off.
+  bool is_delimited = false;
   std::string directory;  ///< --directory: goes before every path
   /// --include and --exclude in the order given; the first pattern that matches decides.
   struct Filter {

@@ -84,6 +84,7 @@ bool has_line_with(std::string_view text, std::string_view prefix) {
 
 Result<EditSet> reversed(EditSet set) {
   std::reverse(set.files.begin(), set.files.end());
+  set.is_reversed = !set.is_reversed;
   for (FileEdit& edit : set.files) GALLEY_TRY(reverse_file(edit));
   return set;
 }
