@@ -8,7 +8,7 @@
 #include "cli/render.h"
 #include "engine/pipeline/executor.h"
 #include "staging/fs/host_file.h"
-#include "staging/text/read_edits.h"
+#include "tools/edit_formats.h"
 #include "tools/edit_report_json.h"
 
 namespace galley {
@@ -103,10 +103,10 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
                            Json& document) {
   const EditArguments& arguments = session.arguments().edit;
   GALLEY_ASSIGN(std::string input, read_host_file(arguments.input, limits::kMaxPatchBytes));
-  EditFormat format = format_of(arguments.format);
-  if (format == EditFormat::kAuto) format = detect_format(input);
-  if (format == EditFormat::kCalls) {
-    GALLEY_ASSIGN(const auto calls, parse_calls(input));
+  const EditFormat format = format_of(arguments.format);
+  const auto calls_text = calls_document(input);
+  if (format == EditFormat::kCalls || (format == EditFormat::kAuto && calls_text)) {
+    GALLEY_ASSIGN(const auto calls, parse_calls(calls_text.value_or(input)));
     return staged_calls(transaction.call_all(calls), document);
   }
   GALLEY_ASSIGN(const EditOutcome outcome,

@@ -164,12 +164,8 @@ Result<EditOutcome> Transaction::apply(std::string document, const StageOptions&
                 "the edit document has " + std::to_string(document.size()) +
                     " bytes; limits.max_patch_bytes allows " + std::to_string(most));
   }
-  const EditFormat read_as = format == EditFormat::kAuto ? detect_format(document) : format;
-  if (read_as == EditFormat::kEdits) {
-    GALLEY_ASSIGN(const EditSet set, parse_edits_json(document));
-    return stage_edits(state_->overlay, set, bounded(options));
-  }
-  GALLEY_ASSIGN(const EditSet set, read_edits(std::move(document), read_as, reading));
+  GALLEY_ASSIGN(const EditSet set,
+                read_edits(std::move(document), format, reading, parse_edits_json));
   return stage_edits(state_->overlay, set, bounded(options));
 }
 

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
+#include "staging/overlay/stage_checks.h"
 #include "staging/text/binary_patch.h"
 #include "staging/text/lines.h"
+#include "staging/text/search_help.h"
 
 namespace galley {
 namespace {
@@ -28,52 +31,46 @@ bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
   });
 }
 
-/// Stages one document: works everything out in a plan, then puts the plan onto the overlay.
+/// Stages one part of a document: works everything out in a plan, then puts the plan onto the
+/// overlay.
 class Stager {
  public:
-  Stager(Overlay& overlay, const EditSet& edits, const StageOptions& options)
-      : overlay_(overlay), edits_(edits), options_(options), plan_(overlay) {}
+  Stager(Overlay& overlay, const StageOptions& options, SearchHelp& help, EditOutcome& outcome)
+      : options_(options), help_(help), plan_(overlay), outcome_(outcome) {}
 
-  Result<EditOutcome> run() {
-    Overlay::Entries before = overlay_.entries();
-    auto outcome = work();
-    if (outcome && options_.may_read) hide_unread(*outcome, options_.may_read);
-    if (!outcome || !outcome->is_staged) overlay_.restore(std::move(before));
-    return outcome;
-  }
-
- private:
-  Result<EditOutcome> work() {
-    outcome_.leniencies = edits_.leniencies;
-    if (edits_.files.size() > limits::kMaxFilesInPatch) {
-      return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
-    }
-    for (const FileEdit& edit : edits_.files) {
+  /// Plans the edits and adds what became of them to the outcome; false when not all fit.
+  Result<bool> plan(std::span<const FileEdit> edits) {
+    first_ = outcome_.files.size();
+    for (const FileEdit& edit : edits) {
       if (edit.op != FileOp::kRename && edit.op != FileOp::kDelete) continue;
       going_.insert(edit.path);
       if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
     }
-    for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
-    outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),
-                                       [](const FileOutcome& file) { return file.fits(); });
-    if (!outcome_.is_complete && !options_.reject) return std::move(outcome_);
+    for (const FileEdit& edit : edits) GALLEY_TRY(plan_file(edit));
+    return std::all_of(outcome_.files.begin() + static_cast<ptrdiff_t>(first_),
+                       outcome_.files.end(), [](const FileOutcome& file) { return file.fits(); });
+  }
+
+  /// Puts onto the overlay what fits; false when the overlay refuses it.
+  Result<bool> stage() {
     auto staged = plan_.stage();
     if (!staged) {
       if (is_failure_of_ours(staged.error())) return fail(std::move(staged.error()));
       refuse(std::move(staged.error()));
-      return std::move(outcome_);
+      return false;
     }
-    outcome_.is_staged = true;
-    for (FileOutcome& file : outcome_.files) {
+    for (size_t i = first_; i < outcome_.files.size(); ++i) {
+      FileOutcome& file = outcome_.files[i];
       file.is_staged = !file.refusal && (file.failures.empty() || !file.placements.empty());
     }
-    return std::move(outcome_);
+    return true;
   }
 
+ private:
   /// The overlay itself said no: the file that its message names carries the refusal.
   void refuse(Error error) {
-    outcome_.is_complete = false;
-    for (FileOutcome& file : outcome_.files) {
+    for (size_t i = first_; i < outcome_.files.size(); ++i) {
+      FileOutcome& file = outcome_.files[i];
       if (file.path != error.path && file.new_path != error.path) continue;
       file.refusal = std::move(error);
       return;
@@ -170,10 +167,10 @@ class Stager {
     if (!first) return second;
     GALLEY_ASSIGN(const PlannedFile plain, plan_.current(*first));
     if (plain.kind == FileKind::kAbsent) return second;
-    return fail(
-        ErrorKind::kRefused, "patch.ambiguous_path",
-        "both '" + first->str() + "' and '" + second->str() + "' exist; say with -p which is meant",
-        first->str());
+    return fail(ErrorKind::kRefused, "patch.ambiguous_path",
+                "both '" + first->str() + "' and '" + second->str() +
+                    "' exist; say with -p, or by a/ and b/ before the names, which is meant",
+                first->str());
   }
 
   Result<void> plan_edit(const FileEdit& edit, FileOutcome& out) {
@@ -203,35 +200,6 @@ class Stager {
         break;
     }
     return plan_modify(edit, path, out);
-  }
-
-  tl::unexpected<Error> missing(const RelPath& path) const {
-    return fail(ErrorKind::kNotFound, "patch.file_not_found",
-                "'" + path.str() + "' does not exist; to create it, diff from /dev/null",
-                path.str());
-  }
-
-  /// Refuses what is no file or link, and a patch for the one on the other.
-  Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file) {
-    if (file.kind == FileKind::kAbsent) return missing(path);
-    if (file.kind == FileKind::kDirectory) {
-      return fail(ErrorKind::kRefused, "path.is_directory", "'" + path.str() + "' is a directory",
-                  path.str());
-    }
-    if (file.kind == FileKind::kOther) {
-      return fail(ErrorKind::kRefused, "path.special_file",
-                  "'" + path.str() + "' is not a regular file", path.str());
-    }
-    const bool is_link = file.kind == FileKind::kSymlink;
-    if (is_link != is_kind(edit.old_mode, kGitSymlink)) {
-      return fail(ErrorKind::kRefused, is_link ? "path.is_symlink" : "path.not_symlink",
-                  "'" + path.str() +
-                      (is_link ? "' is a symbolic link to '" + *file.content +
-                                     "' and the edit is for a file"
-                               : "' is a file and the edit is for a symbolic link"),
-                  path.str());
-    }
-    return {};
   }
 
   Result<void> check_absent(const RelPath& path, const std::string* wanted) {
@@ -289,16 +257,6 @@ class Stager {
     }
     plan_.remove(path);
     return {};
-  }
-
-  /// A deletion without a body must name the content that it means, when it names one.
-  Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content) {
-    const bool has_proof = names_blob(edit.old_blob);
-    if (!has_proof || !edit.hunks.empty() || is_blob(edit.old_blob, content)) return {};
-    return fail(ErrorKind::kRefused, "patch.other_content",
-                "'" + path.str() + "' is not the file that the patch was made for (index " +
-                    edit.old_blob + ")",
-                path.str());
   }
 
   Result<void> plan_transfer(const FileEdit& edit, const RelPath& from, FileOutcome& out) {
@@ -390,6 +348,8 @@ class Stager {
     PlacedEdits placed = place_edits(base, *meant, match);
     out.placements = std::move(placed.placements);
     out.failures = std::move(placed.failures);
+    const bool may_show = !options_.may_read || options_.may_read(path);
+    help_.explain(may_show ? std::string_view(base) : std::string_view(), out.failures);
     for (Leniency& leniency : placed.leniencies) {
       if (leniency.path.empty()) leniency.path = path.str();
       outcome_.leniencies.push_back(std::move(leniency));
@@ -462,38 +422,59 @@ class Stager {
     return content;
   }
 
-  /// A binary patch has no context: the base must be proved by the index line or the reverse half.
-  Result<void> check_binary_base(const FileEdit& edit, const RelPath& path,
-                                 const std::string& base) {
-    bool is_proved = false;
-    if (edit.op == FileOp::kCreate) {
-      is_proved = true;
-    } else if (names_blob(edit.old_blob)) {
-      is_proved = is_blob(edit.old_blob, base);
-    } else if (edit.binary_reverse && edit.binary_reverse->kind == BinaryPatch::Kind::kLiteral) {
-      GALLEY_ASSIGN(const std::string before, apply_binary(*edit.binary_reverse, {}));
-      is_proved = before == base;
-    }
-    if (is_proved) return {};
-    return fail(ErrorKind::kRefused, "patch.binary_base",
-                "'" + path.str() + "' is not the file that the binary patch was made for",
-                path.str());
-  }
-
-  Overlay& overlay_;
-  const EditSet& edits_;
   const StageOptions& options_;
+  SearchHelp& help_;
   FilePlan plan_;
-  EditOutcome outcome_;
+  EditOutcome& outcome_;
+  size_t first_ = 0;  ///< of outcome_.files: the first of this part
   std::set<RelPath> produced_;
-  std::set<std::string> going_;  ///< paths that the document renames or deletes
+  std::set<std::string> going_;  ///< paths that the part renames or deletes
 };
+
+/// Stages part after part, each on the result of those before it. What fits of a part is staged
+/// also where not all of it does, so that the later ones are judged on what they were written for.
+Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
+                                const StageOptions& options) {
+  EditOutcome outcome;
+  outcome.leniencies = edits.leniencies;
+  outcome.is_complete = true;
+  bool is_staged = true;
+  SearchHelp help;
+  const std::span<const FileEdit> files(edits.files);
+  for (size_t begin = 0; begin < files.size() || begin == 0;) {
+    size_t end = begin;
+    while (end < files.size() && files[end].part == files[begin].part) ++end;
+    Stager stager(overlay, options, help, outcome);
+    GALLEY_ASSIGN(const bool fits, stager.plan(files.subspan(begin, end - begin)));
+    outcome.is_complete = outcome.is_complete && fits;
+    const bool is_last = end == files.size();
+    if (is_last && !outcome.is_complete && !options.reject) {
+      is_staged = false;
+    } else {
+      GALLEY_ASSIGN(const bool is_taken, stager.stage());
+      is_staged = is_staged && is_taken;
+    }
+    if (is_last) break;
+    begin = end;
+  }
+  outcome.is_complete = outcome.is_complete && is_staged;
+  outcome.is_staged = is_staged && (outcome.is_complete || options.reject);
+  for (FileOutcome& file : outcome.files) file.is_staged = file.is_staged && outcome.is_staged;
+  return outcome;
+}
 
 }  // namespace
 
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options) {
-  return Stager(overlay, edits, options).run();
+  if (edits.files.size() > limits::kMaxFilesInPatch) {
+    return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
+  }
+  Overlay::Entries before = overlay.entries();
+  auto outcome = stage_parts(overlay, edits, options);
+  if (outcome && options.may_read) hide_unread(*outcome, options.may_read);
+  if (!outcome || !outcome->is_staged) overlay.restore(std::move(before));
+  return outcome;
 }
 
 }  // namespace galley
