@@ -16,7 +16,7 @@
 #include "cli/staged.h"
 #include "engine/pipeline/executor.h"
 #include "staging/text/mail_subject.h"
-#include "staging/text/read_edits.h"
+#include "tools/edit_formats.h"
 #include "tools/edit_report_json.h"
 
 namespace galley {
@@ -91,6 +91,7 @@ struct StagedDocuments {
   size_t count = 0;
   std::map<std::string, size_t> unmatched;  ///< of --only and --except: in how many documents
 };
+
 /// "f: hunks 2, 4; g: all" of what --reject left out.
 std::string rejects_of(const EditOutcome& outcome) {
   std::string text;
@@ -244,19 +245,22 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
                               Input input, StagedDocuments& all, Json& document) {
   EditArguments arguments = session.arguments().edit;
   arguments.check = arguments.check || session.arguments().dry_run;
-  EditFormat format = format_named(arguments.format);
-  if (format == EditFormat::kAuto) format = detect_format(input.text);
-  GALLEY_TRY(check_format_options(arguments, format));
+  const EditFormat format = format_named(arguments.format);
+  const auto calls_text = calls_document(input.text);
+  const bool has_calls =
+      format == EditFormat::kCalls || (format == EditFormat::kAuto && calls_text.has_value());
+  GALLEY_TRY(
+      check_document_options(arguments, has_calls ? EditFormat::kCalls : format, input.text));
   const bool is_stored = !transaction.id().empty();
-  if (format == EditFormat::kCalls && arguments.check && is_stored) {
+  if (has_calls && arguments.check && is_stored) {
     return fail(
         ErrorKind::kUsage, "calls.check",
         "tool calls cannot be checked without being made; leave --check out, or look with: " +
             session.hint("preview"));
   }
   ++all.count;
-  if (format == EditFormat::kCalls) {
-    GALLEY_ASSIGN(const auto calls, parse_calls(input.text));
+  if (has_calls) {
+    GALLEY_ASSIGN(const auto calls, parse_calls(calls_text.value_or(input.text)));
     if (calls.empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "staging/text/answer.h"
+
 namespace galley {
 namespace {
 
@@ -112,6 +114,17 @@ Result<void> check_format_options(const EditArguments& arguments, EditFormat for
     return fail(ErrorKind::kUsage, "usage.option_of_format",
                 fmt::format("{} means nothing in the format '{}': {}", option.name,
                             format_name(format), is_self_contained ? kSelfContained : option.why));
+  }
+  return {};
+}
+
+Result<void> check_document_options(const EditArguments& arguments, EditFormat asked,
+                                    std::string_view text) {
+  // No option at all means something to calls: where none is given there is nothing to look for.
+  if (check_format_options(arguments, EditFormat::kCalls)) return {};
+  if (asked != EditFormat::kAuto) return check_format_options(arguments, asked);
+  for (const AnswerPart& part : divide_answer(text).parts) {
+    GALLEY_TRY(check_format_options(arguments, part.format));
   }
   return {};
 }

@@ -16,4 +16,9 @@ namespace galley {
 /// Errors: kUsage `usage.option_of_format`, which names option and format.
 Result<void> check_format_options(const EditArguments& arguments, EditFormat format);
 
+/// The same of a whole document, which may have parts in several formats. `asked` is kAuto, or the
+/// one it is read as.
+Result<void> check_document_options(const EditArguments& arguments, EditFormat asked,
+                                    std::string_view text);
+
 }  // namespace galley

@@ -8,6 +8,7 @@
 #include "staging/text/mail_subject.h"
 #include "staging/text/match.h"
 #include "staging/text/read_edits.h"
+#include "staging/text/search_help.h"
 
 namespace {
 
@@ -22,15 +23,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto plain = without_color_codes(text); plain && *plain) {
     GALLEY_CHECK((*plain)->size() < size);
   }
-  for (const EditFormat format :
-       {EditFormat::kUnified, EditFormat::kApplyPatch, EditFormat::kSearchReplace}) {
+  for (const EditFormat format : {EditFormat::kAuto, EditFormat::kUnified, EditFormat::kApplyPatch,
+                                  EditFormat::kSearchReplace}) {
     const auto set = read_edits(text, format, {});
     if (!set) {
       GALLEY_CHECK(!set.error().message.empty());
       continue;
     }
     for (const FileEdit& edit : set->files) {
-      const PlacedEdits placed = place_edits(kFile, edit, {});
+      PlacedEdits placed = place_edits(kFile, edit, {});
+      SearchHelp().explain(kFile, placed.failures);
       const std::string after = placed.splices.apply(kFile);
       GALLEY_CHECK(placed.splices.inverse(kFile).apply(after) == kFile);
     }

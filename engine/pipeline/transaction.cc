@@ -142,12 +142,9 @@ Result<EditOutcome> Transaction::apply(std::string document, const StageOptions&
   event.tool = "stage";
   if (state_->stage) event.input = text_on_record(document);
   const Overlay::Entries before = state_->overlay.entries();
-  const EditFormat read_as = format == EditFormat::kAuto ? detect_format(document) : format;
-  Result<EditSet> set = read_as == EditFormat::kEdits
-                            ? parse_edits_json(document, reading)
-                            : read_edits(std::move(document), read_as, reading);
-  if (!set) return fail(set.error());
-  GALLEY_ASSIGN(EditOutcome outcome, stage_edits(state_->overlay, *set, bounded(options)));
+  GALLEY_ASSIGN(const EditSet set,
+                read_edits(std::move(document), format, reading, parse_edits_json));
+  GALLEY_ASSIGN(EditOutcome outcome, stage_edits(state_->overlay, set, bounded(options)));
   if (options.check_only) {
     state_->overlay.restore(before);
   } else if (outcome.is_staged) {

@@ -54,6 +54,9 @@ class ContentMaker {
     PlacedEdits placed = place_edits(base, *meant, match);
     out.placements = std::move(placed.placements);
     out.failures = std::move(placed.failures);
+    const StageOptions& options = context_.options;
+    const bool may_show = !options.may_read || options.may_read(path_);
+    context_.help.explain(may_show ? std::string_view(base) : std::string_view(), out.failures);
     if (context_.is_reversed) say_reversed(out.failures);
     for (Leniency& leniency : placed.leniencies) {
       if (leniency.path.empty()) leniency.path = path_.str();
@@ -112,7 +115,7 @@ class ContentMaker {
     GALLEY_ASSIGN(std::string content, apply_binary(*edit_.binary, base));
     const bool can_check = names_blob(edit_.new_blob);
     if (can_check && !is_blob(edit_.new_blob, content)) {
-      return fail(ErrorKind::kInvalid, "edit_.corrupt_binary",
+      return fail(ErrorKind::kInvalid, "edit.corrupt_binary",
                   "the binary patch of '" + path_.str() +
                       "' does not give the content that its "
                       "index line names",

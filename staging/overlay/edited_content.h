@@ -6,6 +6,7 @@
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/overlay/stage_edits.h"
+#include "staging/text/search_help.h"
 
 namespace galley {
 
@@ -13,6 +14,7 @@ namespace galley {
 struct EditedContext {
   const StageOptions& options;
   bool is_reversed = false;  ///< of the whole document
+  SearchHelp& help;          ///< of the whole document: its work is bounded
   std::vector<Leniency>& leniencies;
   FileOutcome& outcome;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
@@ -10,6 +11,8 @@
 #include "staging/overlay/edited_content.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
+#include "staging/overlay/stage_checks.h"
+#include "staging/text/search_help.h"
 
 namespace galley {
 namespace {
@@ -29,57 +32,53 @@ bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
   });
 }
 
-/// Stages one document: works everything out in a plan, then puts the plan onto the overlay.
+/// Stages one part of a document: works everything out in a plan, then puts the plan onto the
+/// overlay.
 class Stager {
  public:
-  Stager(Overlay& overlay, const EditSet& edits, const StageOptions& options)
-      : overlay_(overlay),
-        edits_(edits),
-        options_(options),
-        selection_(options.only, options.except, options.root),
-        plan_(overlay) {}
+  /// `selection`, `help` and `outcome` are of the whole document.
+  Stager(Overlay& overlay, const StageOptions& options, bool is_reversed, EditSelection& selection,
+         SearchHelp& help, EditOutcome& outcome)
+      : options_(options),
+        is_reversed_(is_reversed),
+        selection_(selection),
+        help_(help),
+        plan_(overlay),
+        outcome_(outcome) {}
 
-  Result<EditOutcome> run() {
-    Overlay::Entries before = overlay_.entries();
-    auto outcome = work();
-    if (outcome && options_.may_read) hide_unread(*outcome, options_.may_read);
-    if (!outcome || !outcome->is_staged) overlay_.restore(std::move(before));
-    return outcome;
-  }
-
- private:
-  Result<EditOutcome> work() {
-    outcome_.leniencies = edits_.leniencies;
-    if (edits_.files.size() > limits::kMaxFilesInPatch) {
-      return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
-    }
-    for (const FileEdit& edit : edits_.files) {
+  /// Plans the edits and adds what became of them to the outcome; false when not all fit.
+  Result<bool> plan(std::span<const FileEdit> edits) {
+    first_ = outcome_.files.size();
+    for (const FileEdit& edit : edits) {
       if (edit.op != FileOp::kRename && edit.op != FileOp::kDelete) continue;
       going_.insert(edit.path);
       if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
     }
-    for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
-    outcome_.unmatched = selection_.unmatched();
-    outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),
-                                       [](const FileOutcome& file) { return file.fits(); });
-    if (!outcome_.is_complete && !options_.reject) return std::move(outcome_);
+    for (const FileEdit& edit : edits) GALLEY_TRY(plan_file(edit));
+    return std::all_of(outcome_.files.begin() + static_cast<ptrdiff_t>(first_),
+                       outcome_.files.end(), [](const FileOutcome& file) { return file.fits(); });
+  }
+
+  /// Puts onto the overlay what fits; false when the overlay refuses it.
+  Result<bool> stage() {
     auto staged = plan_.stage();
     if (!staged) {
       if (is_failure_of_ours(staged.error())) return fail(std::move(staged.error()));
       refuse(std::move(staged.error()));
-      return std::move(outcome_);
+      return false;
     }
-    outcome_.is_staged = true;
-    for (FileOutcome& file : outcome_.files) {
+    for (size_t i = first_; i < outcome_.files.size(); ++i) {
+      FileOutcome& file = outcome_.files[i];
       file.is_staged = !file.refusal && (file.failures.empty() || !file.placements.empty());
     }
-    return std::move(outcome_);
+    return true;
   }
 
+ private:
   /// The overlay itself said no: the file that its message names carries the refusal.
   void refuse(Error error) {
-    outcome_.is_complete = false;
-    for (FileOutcome& file : outcome_.files) {
+    for (size_t i = first_; i < outcome_.files.size(); ++i) {
+      FileOutcome& file = outcome_.files[i];
       if (file.path != error.path && file.new_path != error.path) continue;
       file.refusal = std::move(error);
       return;
@@ -144,10 +143,10 @@ class Stager {
     if (!first) return second;
     GALLEY_ASSIGN(const PlannedFile plain, plan_.current(*first));
     if (plain.kind == FileKind::kAbsent) return second;
-    return fail(
-        ErrorKind::kRefused, "patch.ambiguous_path",
-        "both '" + first->str() + "' and '" + second->str() + "' exist; say with -p which is meant",
-        first->str());
+    return fail(ErrorKind::kRefused, "patch.ambiguous_path",
+                "both '" + first->str() + "' and '" + second->str() +
+                    "' exist; say with -p, or by a/ and b/ before the names, which is meant",
+                first->str());
   }
 
   Result<void> plan_edit(const FileEdit& edit, FileOutcome& out) {
@@ -186,23 +185,6 @@ class Stager {
     return plan_modify(edit, path, out);
   }
 
-  [[nodiscard]] std::string seems_done() const {
-    return std::string(": this patch seems to be ") +
-           (edits_.is_reversed ? "reversed" : "applied") + " already";
-  }
-
-  tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path) const {
-    // Who knows the content that he deletes has not mistyped the name.
-    if (edit.op == FileOp::kDelete &&
-        (!edit.hunks.empty() || edit.binary || names_blob(edit.old_blob))) {
-      return fail(ErrorKind::kRefused, "patch.already_applied",
-                  "'" + path.str() + "' is already not there" + seems_done(), path.str());
-    }
-    return fail(ErrorKind::kNotFound, "patch.file_not_found",
-                "'" + path.str() + "' does not exist; to create it, diff from /dev/null",
-                path.str());
-  }
-
   /// A traditional diff whose only hunk says that there was nothing makes the file where it is
   /// missing (git and GNU patch do the same).
   static bool begins_file(const FileEdit& edit) {
@@ -213,29 +195,6 @@ class Stager {
                        [](const HunkLine& line) { return line.role == LineRole::kAdded; });
   }
 
-  /// Refuses what is no file or link, and a patch for the one on the other.
-  Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file) {
-    if (file.kind == FileKind::kAbsent) return missing(edit, path);
-    if (file.kind == FileKind::kDirectory) {
-      return fail(ErrorKind::kRefused, "path.is_directory", "'" + path.str() + "' is a directory",
-                  path.str());
-    }
-    if (file.kind == FileKind::kOther) {
-      return fail(ErrorKind::kRefused, "path.special_file",
-                  "'" + path.str() + "' is not a regular file", path.str());
-    }
-    const bool is_link = file.kind == FileKind::kSymlink;
-    if (is_link != is_kind(edit.old_mode, kGitSymlink)) {
-      return fail(ErrorKind::kRefused, is_link ? "path.is_symlink" : "path.not_symlink",
-                  "'" + path.str() +
-                      (is_link ? "' is a symbolic link to '" + *file.content +
-                                     "' and the edit is for a file"
-                               : "' is a file and the edit is for a symbolic link"),
-                  path.str());
-    }
-    return {};
-  }
-
   Result<void> check_absent(const RelPath& path, const std::string* wanted) {
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
     if (there.kind == FileKind::kAbsent) return {};
@@ -244,7 +203,7 @@ class Stager {
     if (wanted != nullptr && there.content && *there.content == *wanted) {
       return fail(ErrorKind::kRefused, "patch.already_applied",
                   "'" + path.str() + "' is already there with this content" +
-                      (edits_.is_reversed ? seems_done() : "; leave it out"),
+                      (is_reversed_ ? seems_done(true) : "; leave it out"),
                   path.str());
     }
     return fail(ErrorKind::kRefused, "path.exists",
@@ -280,7 +239,7 @@ class Stager {
 
   Result<void> plan_delete(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
     GALLEY_ASSIGN(const PlannedFile file, plan_.current(path));
-    GALLEY_TRY(check_kind(edit, path, file));
+    GALLEY_TRY(check_kind(edit, path, file, is_reversed_));
     GALLEY_TRY(check_blob(edit, path, *file.content));
     if (!edit.hunks.empty() || edit.binary) {
       GALLEY_ASSIGN(const std::string left, content_of(edit, path, *file.content, out));
@@ -296,22 +255,13 @@ class Stager {
     return {};
   }
 
-  /// A deletion without a body must name the content that it means, when it names one.
-  Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content) {
-    const bool has_proof = names_blob(edit.old_blob);
-    if (!has_proof || !edit.hunks.empty() || is_blob(edit.old_blob, content)) return {};
-    return fail(ErrorKind::kRefused, "patch.other_content",
-                "'" + path.str() + "' is not the file that the patch was made for (index " +
-                    edit.old_blob + ")",
-                path.str());
-  }
-
   Result<void> check_not_renamed(const RelPath& from, const RelPath& to) {
     GALLEY_ASSIGN(const PlannedFile target, plan_.original(to));
     if (target.kind == FileKind::kAbsent || will_go(to)) return {};
-    return fail(ErrorKind::kRefused, "patch.already_applied",
-                "'" + from.str() + "' is not there and '" + to.str() + "' is" + seems_done(),
-                from.str());
+    return fail(
+        ErrorKind::kRefused, "patch.already_applied",
+        "'" + from.str() + "' is not there and '" + to.str() + "' is" + seems_done(is_reversed_),
+        from.str());
   }
 
   /// Two files of the document cannot become one: git would keep the last in silence.
@@ -336,7 +286,7 @@ class Stager {
     GALLEY_TRY(check_made_once(edit, to));
     FileEdit typed = edit;
     if (!typed.old_mode && file.kind == FileKind::kSymlink) typed.old_mode = kGitSymlink;
-    GALLEY_TRY(check_kind(typed, from, file));
+    GALLEY_TRY(check_kind(typed, from, file, is_reversed_));
     GALLEY_ASSIGN(std::string content, content_of(edit, from, *file.content, out));
     if (from != to && !will_go(to)) GALLEY_TRY(check_absent(to, nullptr));
     if (!out.failures.empty() && !options_.reject) return {};
@@ -374,7 +324,7 @@ class Stager {
       file.mode = mode_of_new(edit);
       file.content = std::make_shared<const std::string>();
     }
-    GALLEY_TRY(check_kind(edit, path, file));
+    GALLEY_TRY(check_kind(edit, path, file, is_reversed_));
     if (is_kind(edit.old_mode, kGitSymlink) != is_kind(edit.new_mode, kGitSymlink) &&
         edit.new_mode && edit.old_mode) {
       return fail(ErrorKind::kRefused, "patch.type_change",
@@ -393,25 +343,67 @@ class Stager {
   Result<std::string> content_of(const FileEdit& edit, const RelPath& path, const std::string& base,
                                  FileOutcome& out) {
     return edited_content(edit, path, base,
-                          {options_, edits_.is_reversed, outcome_.leniencies, out});
+                          {options_, is_reversed_, help_, outcome_.leniencies, out});
   }
 
-  Overlay& overlay_;
-  const EditSet& edits_;
   const StageOptions& options_;
-  EditSelection selection_;
+  bool is_reversed_;
+  EditSelection& selection_;
+  SearchHelp& help_;
   FilePlan plan_;
-  EditOutcome outcome_;
+  EditOutcome& outcome_;
+  size_t first_ = 0;  ///< of outcome_.files: the first of this part
   std::set<RelPath> produced_;
-  std::set<std::string> going_;          ///< paths that the document renames or deletes
+  std::set<std::string> going_;          ///< paths that the part renames or deletes
   std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, and in which of its lines
 };
+
+/// Stages part after part, each on the result of those before it. What fits of a part is staged
+/// also where not all of it does, so that the later ones are judged on what they were written for.
+Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
+                                const StageOptions& options) {
+  EditOutcome outcome;
+  outcome.leniencies = edits.leniencies;
+  outcome.is_complete = true;
+  bool is_staged = true;
+  SearchHelp help;
+  EditSelection selection(options.only, options.except, options.root);
+  const std::span<const FileEdit> files(edits.files);
+  for (size_t begin = 0; begin < files.size() || begin == 0;) {
+    size_t end = begin;
+    while (end < files.size() && files[end].part == files[begin].part) ++end;
+    Stager stager(overlay, options, edits.is_reversed, selection, help, outcome);
+    GALLEY_ASSIGN(const bool fits, stager.plan(files.subspan(begin, end - begin)));
+    outcome.is_complete = outcome.is_complete && fits;
+    const bool is_last = end == files.size();
+    if (is_last && !outcome.is_complete && !options.reject) {
+      is_staged = false;
+    } else {
+      GALLEY_ASSIGN(const bool is_taken, stager.stage());
+      is_staged = is_staged && is_taken;
+    }
+    if (is_last) break;
+    begin = end;
+  }
+  outcome.unmatched = selection.unmatched();
+  outcome.is_complete = outcome.is_complete && is_staged;
+  outcome.is_staged = is_staged && (outcome.is_complete || options.reject);
+  for (FileOutcome& file : outcome.files) file.is_staged = file.is_staged && outcome.is_staged;
+  return outcome;
+}
 
 }  // namespace
 
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options) {
-  return Stager(overlay, edits, options).run();
+  if (edits.files.size() > limits::kMaxFilesInPatch) {
+    return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
+  }
+  Overlay::Entries before = overlay.entries();
+  auto outcome = stage_parts(overlay, edits, options);
+  if (outcome && options.may_read) hide_unread(*outcome, options.may_read);
+  if (!outcome || !outcome->is_staged) overlay.restore(std::move(before));
+  return outcome;
 }
 
 }  // namespace galley

@@ -111,6 +111,8 @@ struct FileEdit {
   bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch
   std::string wanted_base;      ///< content id in hex that the file must have, or empty
   uint32_t document_line = 0;
+  /// Which part of an answer in several dialects it is of; a part sees the results of those before.
+  uint32_t part = 0;
 };
 
 /// Everything one edit document asks for, in its order.

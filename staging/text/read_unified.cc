@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "staging/text/color_codes.h"
+#include "staging/text/dialect_marks.h"
 #include "staging/text/extended_header.h"
 #include "staging/text/lines.h"
 #include "staging/text/patch_path.h"
@@ -327,16 +328,6 @@ bool has_crlf_headers(std::string_view text) {
     at = end + 1;
   }
   return false;
-}
-
-std::string without_crlf(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
-    out.push_back(text[i]);
-  }
-  return out;
 }
 
 /// A created or deleted file whose body is its whole content.
