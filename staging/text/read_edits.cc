@@ -111,6 +111,7 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
   for (size_t i = 0; i < answer.parts.size(); ++i) {
     const AnswerPart& part = answer.parts[i];
     const std::string own = text.substr(part.begin, part.end - part.begin);
+    of_part.is_delimited = options.is_delimited || i + 1 < answer.parts.size();
     auto set = read_one(own, part.format, of_part, read_json);
     if (!set) {
       // Once more with as many lines before it as the whole has, so that the error names the line.
