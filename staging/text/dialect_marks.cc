@@ -9,6 +9,8 @@ namespace {
 
 constexpr size_t kMinSigns = 5;
 constexpr size_t kMaxSigns = 9;
+/// Deeper in, a line is no marker: so few columns bound how often a text is looked through.
+constexpr size_t kMaxIndent = 16;
 
 bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -32,6 +34,7 @@ struct Mark {
 };
 
 std::optional<Mark> mark_of(std::string_view line) {
+  if (indent_width(line) > kMaxIndent) return std::nullopt;
   const std::string_view text = trimmed(line);
   if (text.empty()) return std::nullopt;
   const char sign = text.front();

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kFirstKeys = {"path", "file_path", "edits",   "content",
                                                         "tool", "args",      "call_id", "reason"};
 /// White space before the first key that is looked through.
-constexpr size_t kMaxLead = 4096;
+constexpr size_t kMaxLead = 64;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 

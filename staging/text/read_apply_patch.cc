@@ -195,10 +195,10 @@ class ApplyPatchReader {
   }
 
   /// An empty line stands for an empty context line when the body goes on after it.
-  [[nodiscard]] bool is_body_after_blank() const {
-    size_t next = at_;
-    while (next < document_.size() && text_at(next).empty()) ++next;
-    return next < document_.size() && is_body(document_[next]);
+  [[nodiscard]] bool is_body_after_blank() {
+    if (blank_end_ <= at_) blank_end_ = at_;
+    while (blank_end_ < document_.size() && text_at(blank_end_).empty()) ++blank_end_;
+    return blank_end_ < document_.size() && is_body(document_[blank_end_]);
   }
 
   void read_anchors(Hunk& hunk) {
@@ -263,7 +263,8 @@ class ApplyPatchReader {
   const ReadOptions& options_;
   EditSet& set_;
   size_t at_ = 0;
-  size_t begin_ = 0;  // the first line of the patch
+  size_t begin_ = 0;      // the first line of the patch
+  size_t blank_end_ = 0;  // the line that is not empty after at_, once it was looked for
   State state_ = State::kOutside;
   bool has_begin_ = false;
   bool has_end_ = false;

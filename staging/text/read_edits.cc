@@ -60,7 +60,7 @@ Result<EditSet> read_one(std::string text, EditFormat format, const ReadOptions&
       [[fallthrough]];
     case EditFormat::kCalls:
       return fail(ErrorKind::kInvalid, "edit.not_a_patch",
-                  "this is a JSON document of tool calls; nothing else may stand beside them");
+                  "these are tool calls, which stand in a document of their own (--format calls)");
     default:
       return read_unified(std::move(text), options);
   }

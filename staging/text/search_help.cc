@@ -144,7 +144,7 @@ class Helper {
     if (!spend(index_.lines().text().size())) return -1;
     const auto places = index_.find(wanted, Fold::kBlanks, 1);
     if (!places.empty()) return places.front();
-    if (wanted.size() != 1) return -1;
+    if (wanted.size() != 1 || wanted.front().size() > kMaxComparedBytes) return -1;
     const size_t at = index_.lines().text().find(trimmed(wanted.front()));
     if (at == std::string_view::npos) return -1;
     return static_cast<int64_t>(index_.lines().line_at(at));

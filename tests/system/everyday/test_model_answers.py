@@ -17,7 +17,7 @@ class ModelAnswers(EverydayCase):
     def apply(self, answer, *options, expect=None, before=()):
         path = self.scratch / "answer.md"
         path.write_text(answer)
-        return self.run_here(*before, "apply", *options, path, expect=expect)
+        return self.run_here(*before, "apply", path, *options, expect=expect)
 
     def failure(self, answer, *options):
         """The one failed edit of the JSON report."""
@@ -54,7 +54,7 @@ class ModelAnswers(EverydayCase):
         answer = self.A_DIFF + self.B_BLOCK
         for name in ("unified", "search_replace"):
             result = self.apply(answer, "--format", name, expect=2)
-            self.assertIn("edit.unread", result.err)
+            self.assertIn(f"not {name}, the format asked for", result.err)
         self.assertIn("('b.txt')", self.apply(answer, "--format", "unified", expect=2).err)
         self.assertNotIn("two\n", (self.work / "a.txt").read_text())
 
