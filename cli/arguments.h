@@ -12,11 +12,11 @@ namespace galley {
 
 /// Options that stand before the command.
 struct GlobalArguments {
-  std::string directory = ".";  ///< -C
-  std::string config;           ///< --config
-  std::string agent;            ///< --agent
-  std::string message;          ///< --reason
-  std::string color = "auto";   ///< --color: `auto`, `always` or `never`
+  std::vector<std::string> directories;  ///< -C, each from the one before it
+  std::string config;                    ///< --config
+  std::string agent;                     ///< --agent
+  std::string message;                   ///< --reason
+  std::string color = "auto";            ///< --color: `auto`, `always` or `never`
   bool is_json = false;
   bool is_raw = false;    ///< --raw
   bool is_quiet = false;  ///< -q
@@ -103,6 +103,8 @@ struct Arguments {
   std::vector<std::string> hunks;  ///< --hunk
   std::string to;                  ///< rollback --to
   std::string since;               ///< log --since
+  bool patch = false;              ///< log -p
+  bool oneline = false;            ///< log --oneline
   std::string conflict = "stop";   ///< commit, apply, undo … --conflict: `stop` or `markers`
   uint64_t limit = 0;              ///< log -n
   bool dry_run = false;

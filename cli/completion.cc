@@ -98,7 +98,7 @@ class Line {
   void take_value(const CLI::Option& option, const std::string& value) {
     const auto& globals = table_.app().get_options();
     const bool is_global = std::find(globals.begin(), globals.end(), &option) != globals.end();
-    if (is_global && option.check_name("-C")) result_.directory = value;
+    if (is_global && option.check_name("-C")) result_.directories.push_back(value);
   }
 
   void await_value(const CLI::Option* option) {

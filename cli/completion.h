@@ -27,8 +27,8 @@ enum class ValueSource : uint8_t {
 struct Completion {
   std::vector<CompletionCandidate> candidates;
   ValueSource source = ValueSource::kNone;
-  std::string prefix;           ///< what the words of `source` begin with
-  std::string directory = ".";  ///< of -C
+  std::string prefix;                    ///< what the words of `source` begin with
+  std::vector<std::string> directories;  ///< of -C
 };
 
 /// `words` are those after `galley` up to the cursor; the last may be empty. A value that stands

@@ -29,7 +29,7 @@ Result<Candidates> candidates_of(ValueSource source, Session& session) {
     HistoryFilter filter;
     filter.limit = kMaxOfferedTransactions;
     GALLEY_ASSIGN(const auto transactions, History(*workspace->state()).list(filter));
-    for (const TxSummary& one : transactions) found.push_back({one.id.hex(), one.message});
+    for (const TxSummary& one : transactions) found.push_back({one.id.str(), one.message});
   }
   return found;
 }
@@ -56,9 +56,11 @@ int run_complete(Session& session) {
     text += ":directories\n";
   } else if (completion.source != ValueSource::kNone) {
     Arguments arguments = session.arguments();
-    arguments.global.directory = completion.directory;
+    arguments.global.directories = completion.directories;
     Session asked(arguments, session.terminal());
-    const auto found = candidates_of(completion.source, asked);
+    const auto entered = asked.enter_directory();
+    const auto found =
+        entered ? candidates_of(completion.source, asked) : Result<Candidates>(Candidates());
     for (const CompletionCandidate& candidate : found ? *found : Candidates()) {
       const bool is_offered =
           candidate.word.starts_with(completion.prefix) && is_plain_word(candidate.word);

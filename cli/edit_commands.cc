@@ -38,8 +38,6 @@ StageOptions stage_options(const EditArguments& arguments, const std::string& ro
   options.match.choices = arguments.choose;
   options.reject = arguments.reject;
   options.check_only = arguments.check && is_stored;
-  options.only = arguments.only;
-  options.except = arguments.except;
   options.root = root;
   return options;
 }
@@ -103,6 +101,41 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
         fmt::format("nothing was staged: {} [{}]\n", indented(staged.message), error.reason);
   }
   return staged;
+}
+
+/// Names given to --only and --except are meant from where the person stands.
+Result<std::vector<std::string>> names_from_root(Session& session,
+                                                 const std::vector<std::string>& names) {
+  if (names.empty()) return names;
+  GALLEY_ASSIGN(const RelPath here, session.place());
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    const bool is_from_root = here.is_root() && !name.starts_with(":/");
+    GALLEY_ASSIGN(const RelPath path, is_from_root ? RelPath::root() : session.path(name));
+    found.push_back(is_from_root ? name : path.str());
+  }
+  return found;
+}
+
+/// For names that are there only as seen from where the person stands: a document's are from the
+/// root, and --directory says otherwise.
+Result<std::string> directory_hint(Session& session, const Workspace& workspace,
+                                   const EditOutcome& outcome) {
+  GALLEY_ASSIGN(const RelPath here, session.place());
+  if (here.is_root()) return std::string();
+  for (const FileOutcome& file : outcome.files) {
+    if (!file.refusal || file.refusal->kind != ErrorKind::kNotFound) continue;
+    const auto name = RelPath::parse(file.path);
+    const auto path = name ? here.join(*name) : name;
+    if (!path) continue;
+    GALLEY_ASSIGN(const FileStat there, workspace.root().stat(*path));
+    if (there.kind == FileKind::kAbsent) continue;
+    return fmt::format(
+        "'{}' is there as '{}': names in an edit are from the root of the workspace; add "
+        "--directory={}",
+        file.path, path->str(), here.str());
+  }
+  return std::string();
 }
 
 Staged staged_edits(EditOutcome outcome, StagedDocuments& all) {
@@ -170,11 +203,21 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
     }
     return staged_calls(transaction.call_all(calls), document);
   }
+  StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
+  GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
+  GALLEY_ASSIGN(staging.except, names_from_root(session, arguments.except));
   GALLEY_ASSIGN(EditOutcome outcome,
-                transaction.apply(std::move(input),
-                                  stage_options(arguments, workspace.root_path(), is_stored),
-                                  read_options(arguments), format));
-  return staged_edits(std::move(outcome), all);
+                transaction.apply(std::move(input), staging, read_options(arguments), format));
+  std::string hint;
+  if (!outcome.is_staged) {
+    GALLEY_ASSIGN(hint, directory_hint(session, workspace, outcome));
+  }
+  Staged staged = staged_edits(std::move(outcome), all);
+  if (!hint.empty()) {
+    staged.message += "; " + hint;
+    staged.report += hint + "\n";
+  }
+  return staged;
 }
 
 /// Stages every document in order, up to the first that does not fit.

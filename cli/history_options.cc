@@ -6,18 +6,28 @@ namespace {
 void add_log_and_undo(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* log = table.add("log", "Committed transactions, newest first", kHistoryGroup);
-  log->add_option("-n,--limit", args.limit, "At most so many")->type_name("N");
-  OptionTable::add_list(log, "--path", args.paths, "Only those that changed it")->type_name("PATH");
+  log->add_option("-n,--limit,--max-count", args.limit, "At most so many; -5 says the same as -n 5")
+      ->type_name("N");
+  OptionTable::add_list(log, "--path", args.paths,
+                        "Only those that changed it, as PATH at the end says")
+      ->type_name("PATH");
   log->add_option("--since", args.since, "Only those after this time (RFC 3339)")
       ->type_name("TIME");
+  log->add_flag("-p,--patch", args.patch, "Show the diff of each");
+  log->add_flag("--oneline", args.oneline, "One line each");
+  table.add_diff_options(log);
+  log->add_option("words", args.words, "Only those that changed one of these")->type_name("PATH");
   CLI::App* show = table.add("show", "One committed transaction with its diff", kHistoryGroup);
-  show->add_option("id", args.id, "Transaction; the newest by default");
+  show->add_option("id", args.id,
+                   "Transaction; the newest by default. ID:PATH is a file as it was after it");
+  show->add_option("words", args.words, "Only these paths of it")->type_name("PATH");
   table.add_diff_options(show);
   CLI::App* undo = table.add("undo", "Take a committed transaction back", kHistoryGroup);
   undo->add_option("id", args.id, "Transaction; the newest one that stands by default");
   table.add_dry_run(undo, "Show what it would do");
   OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
-  OptionTable::add_list(undo, "--hunk", args.hunks, "Take back only this hunk")->type_name("ID");
+  OptionTable::add_list(undo, "--hunk", args.hunks, "Take back only this hunk")
+      ->type_name("PATH:N");
   table.add_diff_options(undo);
   table.add_conflict(undo);
   CLI::App* redo = table.add("redo", "Take the newest undo back", kHistoryGroup);

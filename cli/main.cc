@@ -44,7 +44,8 @@ int end_early(const galley::ParsedArguments& parsed, bool is_json) {
 int run_guarded(galley::CommandFunction command, galley::Session& session) {
   constexpr const char* kWayOut = "; what was begun the next galley command finishes or takes back";
   try {
-    return command(session);
+    const auto entered = session.enter_directory();
+    return entered ? command(session) : session.report(entered.error());
   } catch (const std::bad_alloc&) {
     return session.report({galley::ErrorKind::kQuota, "limit.memory",
                            std::string("there is not enough memory for this") + kWayOut, "", 0});

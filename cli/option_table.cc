@@ -74,7 +74,9 @@ std::vector<std::string> OptionTable::choices_of(const CLI::Option& option) cons
 
 void OptionTable::add_global() {
   GlobalArguments& global = args_.global;
-  app_.add_option("-C", global.directory, "Work as if started in DIR")->type_name("DIR");
+  app_.add_option("-C", global.directories, "Work as if started in DIR")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
   app_.add_flag("--raw", global.is_raw,
                 "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"

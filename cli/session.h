@@ -24,6 +24,14 @@ class Session {
   /// The same without recovering first, for the commands that tell what recovery would do.
   Result<Workspace*> open_without_recovery();
 
+  /// Goes where -C says, so that every relative name is meant from there.
+  Result<void> enter_directory();
+  /// The directory of the workspace in which the command was started.
+  Result<RelPath> place();
+  /// The path that a name on the command line means (cli/places.h).
+  Result<RelPath> path(const std::string& name);
+  Result<std::vector<RelPath>> paths(const std::vector<std::string>& names);
+
   /// Whether a person's words need no terminal here; where their own configuration is looked for.
   [[nodiscard]] bool is_unattended() const { return user_.config.unattended; }
   [[nodiscard]] const UserSettings& user() const { return user_; }

@@ -9,10 +9,11 @@ void add_stage_commands(OptionTable& table) {
   CLI::App* status =
       table.add("status", "Open transactions and what they change", kTransactionGroup);
   table.add_tx(status);
-  status->add_flag("--all", args.all, "All open transactions");
+  status->add_flag("--all", args.all, "As without it: all are shown");
   CLI::App* diff = table.add("diff", "The exact diff that a commit would make", kTransactionGroup);
   table.add_tx(diff);
   table.add_diff_options(diff);
+  diff->add_option("words", args.words, "Only these paths")->type_name("PATH");
   CLI::App* call = table.add("call", "Stage one tool call", kTransactionGroup);
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();

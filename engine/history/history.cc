@@ -267,8 +267,11 @@ Result<TxId> History::newest_standing() const {
     return !newest;
   }));
   if (!newest) {
+    GALLEY_ASSIGN(const std::optional<TxId> any, latest());
     return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
-                "no transaction stands that could be undone; `galley log` lists the history");
+                any ? "nothing to undo: every transaction was undone; `galley redo` brings the "
+                      "last one back, `galley log` lists them"
+                    : "nothing to undo yet: nothing was committed here");
   }
   return *newest;
 }
@@ -277,11 +280,11 @@ Result<TxId> History::resolve(std::string_view text) const {
   if (text.empty()) return newest_standing();
   const auto bad_id = [&] {
     return fail(ErrorKind::kUsage, "history.bad_id",
-                "'" + std::string(text) + "' is no transaction id; write its hexadecimal " +
-                    "digits, @ for the newest or @~1 for the one before it");
+                "'" + std::string(text) + "' is no transaction id; write its number as " +
+                    "`galley log` shows it, @ for the newest or @~1 for the one before it");
   };
   GALLEY_ASSIGN(const std::vector<TxId> all, ids());
-  const auto id = TxId::from_hex(text);
+  const auto id = TxId::parse(text);
   if (id) {
     if (std::binary_search(all.begin(), all.end(), *id)) return *id;
     return fail(not_in_history(*state_, *id));

@@ -45,8 +45,8 @@ class Selection {
     for (const Change& change : *changes_) paths.push_back(change.path.str());
     const auto near = nearest_pathspec(wanted.str(), paths);
     return fail(ErrorKind::kUsage, "undo.unknown_path",
-                "transaction " + id_.hex() + " did not change '" + wanted.str() + "'; " +
-                    (near ? "did you mean '" + *near + "'? " : "") + "`galley show " + id_.hex() +
+                "transaction " + id_.str() + " did not change '" + wanted.str() + "'; " +
+                    (near ? "did you mean '" + *near + "'? " : "") + "`galley show " + id_.str() +
                     "` lists what it changed",
                 wanted.str());
   }
@@ -102,7 +102,7 @@ Result<std::set<size_t>> ranges_of(TxId id, const HunkSelection& chosen,
   for (const uint32_t hunk : chosen.hunks) {
     if (hunk == 0 || hunk > file.diff.hunks.size()) {
       return fail(ErrorKind::kUsage, "undo.unknown_hunk",
-                  "transaction " + id.hex() + " has " + std::to_string(file.diff.hunks.size()) +
+                  "transaction " + id.str() + " has " + std::to_string(file.diff.hunks.size()) +
                       " hunks in '" + chosen.path.str() + "', so there is no hunk " +
                       std::to_string(hunk),
                   chosen.path.str());
@@ -153,7 +153,7 @@ class Reversal {
                            !change->is_type_change();
     if (!has_hunks || (change->is_create() && !change->renamed_from)) {
       return fail(ErrorKind::kUsage, "undo.unknown_hunk",
-                  "transaction " + id_.hex() + " has no hunks in '" + chosen.path.str() +
+                  "transaction " + id_.str() + " has no hunks in '" + chosen.path.str() +
                       "' that can be taken back one by one; undo the whole file",
                   chosen.path.str());
     }

@@ -158,7 +158,10 @@ ToolResult Transaction::call(const std::string& tool, std::string_view json_argu
 }
 
 std::vector<ToolResult> Transaction::call_all(std::vector<ToolCall> calls) {
-  for (ToolCall& call : calls) call.tx = state_->id;
+  for (ToolCall& call : calls) {
+    call.tx = state_->id;
+    if (call.reason.empty()) call.reason = state_->reason;
+  }
   auto registry = state_->workspace->need_registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
   ExecutorOptions options;
@@ -279,6 +282,7 @@ Result<void> Transaction::save() {
   if (state_->options.owner && !restaged_paths(state_->owners, state_->overlay.entries()).empty()) {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
+  GALLEY_TRY(state_->stage->note_reason(state_->reason));
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};
@@ -382,9 +386,9 @@ Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
 }
 
 Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage,
-                                          const std::string& caller) {
+                                          const std::string& caller, const std::string& reason) {
   const StageAbout& about = stage.about();
-  TransactionOptions options{caller, about.message, about.has_markers};
+  TransactionOptions options{caller, reason.empty() ? about.message : reason, about.has_markers};
   if (!is_own(about, caller)) options.owner = about.agent;
   options.contributors = about.contributors;
   auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options));
@@ -393,6 +397,7 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
   state->id = stage.id();
+  state->reason = reason;
   state->stage = std::move(stage);
   return Transaction(std::move(state));
 }

@@ -77,6 +77,7 @@ TEST_F(Documents, OfEditsAndTheHistory) {
   EXPECT_EQ(run("apply", "apply", kPatch)["receipt"]["id"], "1");
   EXPECT_EQ(run("log", "log")["transactions"].size(), 1u);
   EXPECT_EQ(run("show 1", "show")["transaction"]["id"], "1");
+  EXPECT_EQ(run("show 1:a.txt", "show-file")["content"], "one\nTWO\n");
   EXPECT_EQ(run("blame a.txt", "blame")["lines"].size(), 2u);
   EXPECT_EQ(run("query 'select count(*) from transactions'", "query")["rows"][0][0], 1);
   run("undo --dry-run", "undo");
