@@ -106,14 +106,24 @@ ParsedArguments completion_of(int argc, const char* const* argv) {
   return result;
 }
 
+/// The word that is the command: the first that is neither an option of galley nor its value.
+std::string command_word(const CLI::App& app, const std::vector<std::string>& words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!is_option(words[i])) return words[i];
+    const CLI::Option* option = app.get_option_no_throw(words[i]);
+    if (option != nullptr && option->get_items_expected_max() > 0) ++i;
+  }
+  return {};
+}
+
 /// `log -5` is `log -n 5`, as git has it.
-std::vector<std::string> with_counts(int argc, const char* const* argv) {
+std::vector<std::string> with_counts(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (first_word(argc, argv) != "log") return words;
+  if (command_word(app, words) != "log") return words;
   const auto end = std::find(words.begin(), words.end(), "--");
   for (auto word = words.begin(); word != end; ++word) {
-    const bool is_count = word->size() > 1 && word->front() == '-' &&
-                          word->find_first_not_of("0123456789", 1) == std::string::npos;
+    const bool is_count =
+        is_option(*word) && word->find_first_not_of("0123456789", 1) == std::string::npos;
     if (is_count) word->insert(1, "n");
   }
   return words;
@@ -132,7 +142,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
     return result;
   }
   try {
-    std::vector<std::string> words = with_counts(argc, argv);
+    std::vector<std::string> words = with_counts(app, argc, argv);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();

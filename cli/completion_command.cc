@@ -58,8 +58,9 @@ int run_complete(Session& session) {
     Arguments arguments = session.arguments();
     arguments.global.directories = completion.directories;
     Session asked(arguments, session.terminal());
-    if (!asked.enter_directory()) return kExitDone;
-    const auto found = candidates_of(completion.source, asked);
+    const auto entered = asked.enter_directory();
+    const auto found =
+        entered ? candidates_of(completion.source, asked) : Result<Candidates>(Candidates());
     for (const CompletionCandidate& candidate : found ? *found : Candidates()) {
       const bool is_offered =
           candidate.word.starts_with(completion.prefix) && is_plain_word(candidate.word);

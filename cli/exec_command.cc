@@ -175,8 +175,8 @@ Result<int> exec(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   OutputView view(session.terminal());
   GALLEY_ASSIGN(Command command, command_of(session, view));
-  GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
+  GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
   if (result.effects_staged) GALLEY_TRY(transaction.save());

@@ -53,7 +53,7 @@ TEST(Arguments, OptionsOfGalleyStandBeforeAndAfterTheCommand) {
   EXPECT_EQ(parsed({"apply", "--reason", "why"}).global.message, "why");
   EXPECT_TRUE(parsed({"log", "-q", "--no-pager"}).global.no_pager);
   // -C of an edit is git apply's.
-  EXPECT_EQ(parsed({"-C", "x", "apply", "-C", "2"}).global.directory, "x");
+  EXPECT_EQ(parsed({"-C", "x", "apply", "-C", "2"}).global.directories, Words{"x"});
   EXPECT_EQ(parsed({"-C", "x", "apply", "-C", "2"}).edit.context, 2U);
 }
 
@@ -96,6 +96,11 @@ TEST(Arguments, HelpAndItsLongOptionAreTheSame) {
   EXPECT_EQ(text, parse({"undo", "--help"}).text);
   EXPECT_NE(text.find("Examples:"), std::string::npos);
   EXPECT_EQ(parse({"undo", "-h"}).text.find("Examples:"), std::string::npos);
+}
+
+TEST(Arguments, LogTakesACountAsGitHasIt) {
+  EXPECT_EQ(parsed({"log", "-5"}).limit, 5U);
+  EXPECT_EQ(parsed({"-C", "x", "log", "-12", "--oneline"}).limit, 12U);
 }
 
 TEST(Arguments, UnfinishedLineIsNotParsed) {

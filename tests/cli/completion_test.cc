@@ -52,8 +52,9 @@ TEST(Completion, KnowsWhereOtherValuesComeFrom) {
   EXPECT_EQ(source_for({"-C", ""}), ValueSource::kDirectories);
   EXPECT_EQ(source_for({"exec", "--", ""}), ValueSource::kFiles);
   EXPECT_EQ(source_for({"--reason", ""}), ValueSource::kNone);
-  EXPECT_EQ(complete(OptionTable(), {"-C", "x", "undo", "3"}).directory, "x");
-  EXPECT_EQ(complete(OptionTable(), {"apply", "-C", "3", ""}).directory, ".");
+  EXPECT_EQ(complete(OptionTable(), {"-C", "x", "-C", "y", "undo", "3"}).directories,
+            (Words{"x", "y"}));
+  EXPECT_EQ(complete(OptionTable(), {"apply", "-C", "3", ""}).directories, Words());
 }
 
 TEST(Completion, OffersNothingThatAShellWouldEvaluate) {
