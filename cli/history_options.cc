@@ -25,6 +25,7 @@ void add_log_and_undo(OptionTable& table) {
   CLI::App* undo = table.add("undo", "Take a committed transaction back", kHistoryGroup);
   undo->add_option("id", args.id, "Transaction; the newest one that stands by default");
   undo->add_flag("-n,--dry-run", args.dry_run, "Show what it would do");
+  undo->add_option("words", args.words, "Take back only these paths of it")->type_name("PATH");
   undo->add_option("--path", args.paths, "Take back only this path")
       ->type_name("PATH")
       ->allow_extra_args(false);
