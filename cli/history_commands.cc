@@ -45,7 +45,9 @@ Result<HunkSelection> parse_hunks(Session& session, const std::string& text) {
 Result<UndoOptions> undo_options(Session& session, const Workspace& workspace) {
   const Arguments& arguments = session.arguments();
   UndoOptions options;
-  GALLEY_ASSIGN(options.paths, session.paths(arguments.paths));
+  std::vector<std::string> names = arguments.paths;
+  names.insert(names.end(), arguments.words.begin(), arguments.words.end());
+  GALLEY_ASSIGN(options.paths, session.paths(names));
   for (const std::string& hunk : arguments.hunks) {
     GALLEY_ASSIGN(HunkSelection selection, parse_hunks(session, hunk));
     options.hunks.push_back(std::move(selection));
@@ -145,13 +147,28 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   return finish_commit(session, outcome, plan.proposal, document, words_of(plan));
 }
 
+/// For a path where an id stands, as hands that know `git restore` write it.
+Error with_path_hint(Error error, const Workspace& workspace, const std::string& wanted) {
+  const auto path = RelPath::parse(wanted);
+  if (error.reason != "history.bad_id" || !path) return error;
+  const auto there = workspace.root().stat(*path);
+  if (there && there->kind != FileKind::kAbsent) {
+    error.message += fmt::format(
+        "; to take back only that path of the newest transaction: galley undo --path {}",
+        path->str());
+  }
+  return error;
+}
+
 Result<int> take_back(Session& session, bool is_redo) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const History history, open_history(session, is_redo ? "redo" : "undo"));
   const std::string& wanted = session.arguments().id;
   TxId id;
   if (!is_redo || !wanted.empty()) {
-    GALLEY_ASSIGN(id, history.resolve(wanted));
+    const auto found = history.resolve(wanted);
+    if (!found) return fail(with_path_hint(found.error(), *workspace, wanted));
+    id = *found;
   }
   GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace));
   const Clock& clock = workspace->clock();

@@ -28,6 +28,7 @@ void add_log_and_undo(OptionTable& table) {
   OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
   OptionTable::add_list(undo, "--hunk", args.hunks, "Take back only this hunk")
       ->type_name("PATH:N");
+  undo->add_option("words", args.words, "Take back only these paths of it")->type_name("PATH");
   table.add_diff_options(undo);
   table.add_conflict(undo);
   CLI::App* redo = table.add("redo", "Take the newest undo back", kHistoryGroup);

@@ -203,6 +203,15 @@ class History(EverydayCase):
         self.run_here("undo", "1", expect=0)
         self.assertFalse((self.work / "a.txt").exists())
 
+    def test_an_undo_of_some_paths(self):
+        """git: `restore -s COMMIT PATH` takes back one path; a path without a commit is one, too."""
+        self.run_here("apply", "-", stdin=new_file("a.txt") + new_file("b.txt") + new_file("c.txt"), expect=0)
+        self.run_here("undo", "1", "a.txt", "b.txt", expect=0)
+        self.assertFalse((self.work / "a.txt").exists() or (self.work / "b.txt").exists())
+        self.assertTrue((self.work / "c.txt").exists())
+        self.assertIn("galley undo --path c.txt", self.run_here("undo", "c.txt", expect=2).err)
+        self.assertIn("undid a part of 1; `galley redo", self.run_here("undo", "--path", "c.txt", expect=0).err)
+
     def test_nothing_there_is_said_as_such(self):
         """git: `your current branch does not have any commits yet`."""
         self.assertIn("nothing to undo yet", self.run_here("undo", expect=1).err)
