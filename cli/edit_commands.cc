@@ -69,6 +69,7 @@ struct Staged {
   std::string report;  ///< for people; empty when there is nothing to say
   std::string reason;
   std::string message;
+  std::string choice;  ///< of an ambiguity: a place that can be chosen
 };
 
 /// The first thing that does not fit, for the one-line answer.
@@ -80,6 +81,8 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
       return;
     }
     if (!file.failures.empty()) {
+      const auto& candidates = file.failures.front().candidates;
+      if (!candidates.empty()) staged.choice = candidates.front().id;
       staged.reason = file.failures.front().reason;
       staged.message = file.path + ": " + file.failures.front().message;
       return;
@@ -141,6 +144,9 @@ int no(Session& session, Json& document, const Staged& staged) {
     session.print(document);
   } else {
     session.say_lines(staged.report);
+    if (!staged.choice.empty()) {
+      session.say("to choose a place: the same with --choose " + staged.choice);
+    }
   }
   return kExitNo;
 }

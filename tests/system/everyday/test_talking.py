@@ -254,6 +254,35 @@ class Hints(EverydayCase):
         self.run_here(*words[1:], cwd=self.scratch, expect=0)
         self.assertTrue((self.work / "README.md").read_text().startswith("# parcels"))
 
+    def test_an_error_names_a_command_that_works_from_here(self):
+        """git: with -C, what is named works from the same place."""
+        said = self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=1).err
+        words = said.strip().split("begin one with: ", 1)[1].split()
+        self.run_here(*words[1:], cwd=self.scratch, expect=0)
+        self.assertTrue((self.work / ".galley").is_dir())
+        self.assertFalse((self.scratch / ".galley").exists())
+        self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=0)
+
+    def test_an_approval_is_asked_for_with_words_that_work(self):
+        """gh: what is missing is named as it has to be typed."""
+        (self.work / "galley.toml").write_text(ASKS)
+        (self.scratch / "p").write_text(PATCH)
+        said = self.run_here("-C", self.work, "--agent", "bot", "apply", self.scratch / "p", cwd=self.scratch,
+                             expect=1).err
+        words = said.split("say: ", 1)[1].split()
+        self.assertNotIn("--agent", words[:4])
+        self.run_here(*words[1:5], cwd=self.scratch, expect=0)
+        self.run_here("-C", self.work, "--agent", "bot", "apply", self.scratch / "p", cwd=self.scratch, expect=0)
+
+    def test_an_ambiguous_edit_names_the_option_that_chooses(self):
+        """git: says which option helps."""
+        (self.work / "amb.txt").write_text("a\nx\nb\na\nx\nb\n")
+        patch = "--- a/amb.txt\n+++ b/amb.txt\n@@ ... @@\n a\n-x\n+y\n b\n"
+        said = self.run_here("apply", stdin=patch, expect=1).err
+        words = said.split("to choose a place: the same with ", 1)[1].split()
+        self.run_here("apply", *words, stdin=patch, expect=0)
+        self.assertEqual((self.work / "amb.txt").read_text(), "a\ny\nb\na\nx\nb\n")
+
     def test_a_begun_transaction_names_commands_that_exist(self):
         """git: `status` names the commands for what is next."""
         said = self.run_here("begin", expect=0).err
