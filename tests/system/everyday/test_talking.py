@@ -50,6 +50,16 @@ class Questions(EverydayCase):
         self.assertIn("\\x1b[8mhidden", result.screen)
         self.assertNotIn("\x1b[8m", result.screen)
 
+    def test_an_approval_beforehand_shows_the_diff_too(self):
+        """gh: `pr review --approve` comes after `pr diff`; here both are one."""
+        (self.scratch / "config/galley/config.toml").write_text(f'trusted_folders = ["{self.scratch}"]\n')
+        self.run_here("begin", expect=0)
+        self.run_here("stage", self.patch, expect=0)
+        proposal = json.loads(self.run_here("--json", "diff", expect=0).out)["proposal"]
+        result = self.on_terminal("approve", proposal, typed=[("nothing else? [y/N/d]", "y\n")], expect=0)
+        self.assertLess(result.screen.index("+# Parcels"), result.screen.index("[y/N/d]"))
+        self.run_here("commit", expect=0)
+
     def test_a_preview_asks_nobody(self):
         """git: `diff` asks nothing."""
         result = self.on_terminal("preview", self.patch, expect=1)
