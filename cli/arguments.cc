@@ -1,7 +1,10 @@
 #include "cli/arguments.h"
 
+#include <algorithm>
+
 #include "base/nearest_name.h"
 #include "base/printable.h"
+#include "cli/help.h"
 #include "cli/option_table.h"
 
 namespace galley {
@@ -9,68 +12,145 @@ namespace {
 
 constexpr int kUsageStatus = 2;
 
-std::string innermost_help(const CLI::App& app) {
-  const CLI::App* innermost = &app;
-  while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
-  return innermost->help();
+/// The command that the words reached before something went wrong, or all of it.
+const CLI::App& innermost(const CLI::App& app) {
+  const CLI::App* found = &app;
+  while (!found->get_subcommands().empty()) found = found->get_subcommands().front();
+  return *found;
 }
 
-std::string first_word(int argc, const char* const* argv) {
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i];
-    if (word == "-C" || word == "--color" || word == "--config" || word == "--agent" ||
-        word == "--reason") {
-      ++i;
-    } else if (!word.empty() && word[0] != '-') {
-      return word;
-    }
-  }
-  return {};
-}
+bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-std::optional<std::string> nearest_command(const CLI::App& app, const std::string& word) {
+std::vector<std::string> names_of_options(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
-  return nearest_name(word, names);
-}
-
-std::string complaint(const CLI::App& app, const CLI::ParseError& error, int argc,
-                      const char* const* argv) {
-  std::string text = "galley: " + printable_line(error.what());
-  if (app.get_subcommands().empty()) {
-    const std::string word = first_word(argc, argv);
-    if (!word.empty()) {
-      text = "galley: there is no command '" + printable_line(word) + "'";
-      const auto near = nearest_command(app, word);
-      if (near) text += "; did you mean '" + *near + "'?";
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const HelpRow& row : option_rows(*app)) {
+      for (const std::string& name : row.names) {
+        if (name.starts_with("--")) names.push_back(name);
+      }
     }
   }
-  return text + "\nRun 'galley --help' for what can be said.\n";
+  return names;
+}
+
+std::string no_such_command(const CLI::App& above, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : shown_commands(above)) names.push_back(command->get_name());
+  const bool is_top = above.get_parent() == nullptr;
+  return "there is no command '" + (is_top ? "" : above.get_name() + " ") + printable_line(word) +
+         "'" + did_you_mean(word, names);
+}
+
+std::string no_such_option(const CLI::App& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const bool is_global = command.get_parent() == nullptr;
+  return (is_global ? "galley" : "'" + command_path(command) + "'") + " has no option '" +
+         printable_line(name) + "'" + did_you_mean(name, names_of_options(command));
+}
+
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = innermost(app);
+  const std::vector<std::string> extra = app.remaining(true);
+  std::string what = printable_line(error.what());
+  // An option that nobody knows explains better than an argument that seems to be missing.
+  const auto option = std::find_if(extra.begin(), extra.end(), is_option);
+  if (option != extra.end()) {
+    what = no_such_option(command, *option);
+  } else if (!extra.empty() && !shown_commands(command).empty()) {
+    what = no_such_command(command, extra.front());
+  } else if (!extra.empty()) {
+    what = "'" + printable_line(extra.front()) + "' is one argument too many";
+  }
+  const bool is_top = command.get_parent() == nullptr;
+  return "galley: " + what + "\n" + usage_line(command) + "Run '" + command_path(command) +
+         (is_top ? " --help' for what can be said.\n" : " -h' for its options.\n");
+}
+
+/// `galley help`: of all, or of the command that the words name.
+ParsedArguments help_of(const OptionTable& table, const Arguments& arguments) {
+  ParsedArguments result;
+  if (arguments.show) {
+    result.text = manual_page(table);
+    return result;
+  }
+  const CLI::App* command = &table.app();
+  for (const std::string& word : arguments.words) {
+    const auto all = shown_commands(*command);
+    const auto named = std::find_if(all.begin(), all.end(),
+                                    [&](const CLI::App* one) { return one->get_name() == word; });
+    if (named == all.end()) {
+      result.text = "galley: " + no_such_command(*command, word) +
+                    "\nRun 'galley help' for what can be said.\n";
+      result.status = kUsageStatus;
+      return result;
+    }
+    command = *named;
+  }
+  result.text = long_help(table, *command);
+  return result;
+}
+
+/// `galley complete -- WORD...`: words of a line that is not finished are not parsed.
+bool is_completion(int argc, const char* const* argv) {
+  constexpr int kFirstWord = 3;
+  return argc >= kFirstWord && std::string_view(argv[1]) == "complete" &&
+         std::string_view(argv[2]) == "--";
+}
+
+ParsedArguments completion_of(int argc, const char* const* argv) {
+  Arguments arguments;
+  arguments.command = "complete";
+  arguments.words.assign(argv + 3, argv + argc);
+  ParsedArguments result;
+  result.arguments = std::move(arguments);
+  return result;
+}
+
+/// `log -5` is `log -n 5`, as git has it.
+std::vector<std::string> with_counts(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (first_word(argc, argv) != "log") return words;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != end; ++word) {
+    const bool is_count = word->size() > 1 && word->front() == '-' &&
+                          word->find_first_not_of("0123456789", 1) == std::string::npos;
+    if (is_count) word->insert(1, "n");
+  }
+  return words;
 }
 
 }  // namespace
 
 ParsedArguments parse_arguments(int argc, const char* const* argv) {
+  if (is_completion(argc, argv)) return completion_of(argc, argv);
   OptionTable table;
   CLI::App& app = table.app();
   ParsedArguments result;
+  if (argc == 1) {
+    result.text = short_help(app);
+    result.status = kUsageStatus;
+    return result;
+  }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_counts(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();
     Arguments& arguments = table.arguments();
     arguments.command = command->get_name();
     if (!command->get_subcommands().empty()) {
       arguments.subcommand = command->get_subcommands().front()->get_name();
     }
+    if (arguments.command == "help") return help_of(table, arguments);
     result.arguments = arguments;
   } catch (const CLI::CallForHelp&) {
-    result.text = innermost_help(app);
+    result.text = short_help(innermost(app));
   } catch (const CLI::CallForAllHelp&) {
-    result.text = app.help("", CLI::AppFormatMode::All);
+    result.text = long_help(table, innermost(app));
   } catch (const CLI::CallForVersion& version) {
     result.text = std::string(version.what()) + "\n";
   } catch (const CLI::ParseError& error) {
-    result.text = complaint(app, error, argc, argv);
+    result.text = complaint(app, error);
     result.status = kUsageStatus;
   }
   return result;

@@ -12,13 +12,15 @@ namespace galley {
 
 /// Options that stand before the command.
 struct GlobalArguments {
-  std::string directory = ".";  ///< -C
-  std::string config;           ///< --config
-  std::string agent;            ///< --agent
-  std::string message;          ///< --reason
-  std::string color = "auto";   ///< --color: `auto`, `always` or `never`
+  std::vector<std::string> directories;  ///< -C, each from the one before it
+  std::string config;                    ///< --config
+  std::string agent;                     ///< --agent
+  std::string message;                   ///< --reason
+  std::string color = "auto";            ///< --color: `auto`, `always` or `never`
   bool is_json = false;
-  bool is_raw = false;  ///< --raw
+  bool is_raw = false;    ///< --raw
+  bool is_quiet = false;  ///< -q
+  bool no_pager = false;  ///< --no-pager
 };
 
 /// How a diff is shown: diff, preview, apply, show, undo --dry-run.
@@ -31,11 +33,16 @@ struct DiffArguments {
   bool ignore_space_change = false;
   bool color_moved = false;
   std::optional<uint32_t> context;  ///< -U
+
+  /// Whether an option says how the lines of a diff look, so that somebody wants to see them.
+  [[nodiscard]] bool shapes_lines() const {
+    return word_diff || color_moved || ignore_all_space || ignore_space_change || context;
+  }
 };
 
 /// preview and apply; names and meanings of git apply where it has them.
 struct EditArguments {
-  std::string input = "-";
+  std::vector<std::string> inputs;  ///< none: standard input
   std::string format = "auto";
   bool strict = false;
   bool check = false;
@@ -52,7 +59,14 @@ struct EditArguments {
   std::vector<std::pair<bool, std::string>> filters;  ///< --include (true), --exclude (false)
   std::vector<std::string> only;                      ///< --only FILE[:HUNK]
   std::vector<std::string> except;
-  std::vector<std::string> choose;  ///< --at ID: of an ambiguous edit
+  std::vector<std::string> choose;  ///< --choose ID: of an ambiguous edit
+
+  [[nodiscard]] bool has_filter(bool is_include) const {
+    for (const auto& filter : filters) {
+      if (filter.first == is_include) return true;
+    }
+    return false;
+  }
 };
 
 /// exec and at: what the command may use, within galley.toml; 0 is what galley.toml says.
@@ -89,6 +103,8 @@ struct Arguments {
   std::vector<std::string> hunks;  ///< --hunk
   std::string to;                  ///< rollback --to
   std::string since;               ///< log --since
+  bool patch = false;              ///< log -p
+  bool oneline = false;            ///< log --oneline
   std::string conflict = "stop";   ///< commit, apply, undo … --conflict: `stop` or `markers`
   uint64_t limit = 0;              ///< log -n
   bool dry_run = false;

@@ -6,18 +6,23 @@ namespace {
 void add_setup_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* init = table.add("init", "Write a galley.toml for what is found here", kCareGroup);
-  init->add_flag("-n,--dry-run", args.dry_run, "Print it instead");
+  table.add_dry_run(init, "Print it instead");
   init->add_flag("--force", args.force, "Replace an existing one");
   CLI::App* trust =
       table.add("trust", "Let what galley.toml runs or widens count, as it stands", kCareGroup);
-  trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
-  trust->add_flag("--list", args.list, "What you trust, everywhere");
-  trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer");
+  table.add_dry_run(trust, "As --show");
+  CLI::Option* show =
+      trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
+  CLI::Option* list = trust->add_flag("--list", args.list, "What you trust, everywhere");
+  trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer")
+      ->excludes(show)
+      ->excludes(list);
+  list->excludes(show);
   CLI::App* recover = table.add("recover", "Finish or take back what a crash left", kCareGroup);
-  recover->add_flag("-n,--dry-run", args.dry_run, "Only say what it would do");
+  table.add_dry_run(recover, "Only say what it would do");
   recover->add_flag("--adopt", args.adopt, "Take over a .galley that is not believed");
   CLI::App* gc = table.add("gc", "Clear what dead processes and old history left", kCareGroup);
-  gc->add_flag("-n,--dry-run", args.dry_run, "Only say what it would clear");
+  table.add_dry_run(gc, "Only say what it would clear");
   CLI::App* doctor =
       table.add("doctor", "Check the workspace and what this machine offers", kCareGroup);
   doctor->add_flag("--repair", args.repair, "Mend what can be mended");
@@ -52,11 +57,23 @@ void add_command_groups(OptionTable& table) {
       ->required();
 }
 
+void add_help_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* completions = table.add("completions", "A completion script for a shell", kCareGroup);
+  table.add_choice(completions, "shell", args.name, {"bash", "zsh", "fish"}, "bash, zsh or fish")
+      ->required();
+  CLI::App* help = table.add("help", "Help for a command", kCareGroup);
+  help->add_option("words", args.words, "A command; without one, all are listed")
+      ->type_name("NAME");
+  help->add_flag("--man", args.show, "The manual page, for man(1)");
+}
+
 }  // namespace
 
 void add_care_commands(OptionTable& table) {
   add_setup_commands(table);
   add_command_groups(table);
+  add_help_commands(table);
 }
 
 }  // namespace galley

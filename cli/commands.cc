@@ -41,6 +41,8 @@ constexpr std::array kCommands = {
     Row{"recover", "", run_recover},
     Row{"gc", "", run_gc},
     Row{"doctor", "", run_doctor},
+    Row{"complete", "", run_complete},
+    Row{"completions", "", run_completions},
     Row{"rescue", "list", run_rescue},
     Row{"rescue", "show", run_rescue},
     Row{"rescue", "drop", run_rescue},

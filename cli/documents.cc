@@ -100,7 +100,7 @@ Json verdict_json(const Verdict& verdict) {
 }
 
 Json receipt_json(const Receipt& receipt) {
-  return {{"id", receipt.id.hex()},
+  return {{"id", receipt.id.str()},
           {"proposal", receipt.proposal.hex()},
           {"time", rfc3339_utc(receipt.time_ns)},
           {"changes", changes_json(receipt.changes)},

@@ -1,30 +1,26 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/pathspec.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/fixing.h"
+#include "cli/format_options.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "cli/staged.h"
 #include "engine/pipeline/executor.h"
-#include "staging/text/read_edits.h"
+#include "staging/text/mail_subject.h"
+#include "tools/edit_formats.h"
 #include "tools/edit_report_json.h"
 
 namespace galley {
 namespace {
-
-EditFormat format_of(const std::string& name) {
-  static const std::map<std::string, EditFormat> kFormats = {
-      {"auto", EditFormat::kAuto},
-      {"unified", EditFormat::kUnified},
-      {"apply_patch", EditFormat::kApplyPatch},
-      {"search_replace", EditFormat::kSearchReplace},
-      {"edits", EditFormat::kEdits},
-      {"calls", EditFormat::kCalls}};
-  return kFormats.at(name);
-}
 
 WhiteSpaceFix white_space_of(const std::string& name) {
   if (name == "warn") return WhiteSpaceFix::kWarn;
@@ -43,8 +39,6 @@ StageOptions stage_options(const EditArguments& arguments, const std::string& ro
   options.match.choices = arguments.choose;
   options.reject = arguments.reject;
   options.check_only = arguments.check && is_stored;
-  options.only = arguments.only;
-  options.except = arguments.except;
   options.root = root;
   return options;
 }
@@ -66,7 +60,9 @@ ReadOptions read_options(const EditArguments& arguments) {
 /// What staging a document came to; `document` has the report for --json.
 struct Staged {
   bool fits = false;
-  std::string report;  ///< for people; empty when there is nothing to say
+  bool is_complete = true;  ///< false: --reject left something out
+  std::string report;       ///< for people; empty when there is nothing to say
+  std::string rejects;      ///< what was left out, in one line
   std::string reason;
   std::string message;
   std::string choice;  ///< of an ambiguity: a place that can be chosen
@@ -90,9 +86,35 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
   }
 }
 
+/// Several documents are one edit: what becomes of them is put together here.
+struct StagedDocuments {
+  Staged staged;
+  EditOutcome edits;
+  bool has_edits = false;
+  size_t count = 0;
+  std::map<std::string, size_t> unmatched;  ///< of --only and --except: in how many documents
+};
+
+/// "f: hunks 2, 4; g: all" of what --reject left out.
+std::string rejects_of(const EditOutcome& outcome) {
+  std::string text;
+  for (const FileOutcome& file : outcome.files) {
+    if (file.fits()) continue;
+    text += fmt::format("{}{}: ", text.empty() ? "" : "; ", file.path);
+    if (file.refusal || file.placements.empty()) {
+      text += "all";
+      continue;
+    }
+    text += file.failures.size() == 1 ? "hunk " : "hunks ";
+    for (size_t i = 0; i < file.failures.size(); ++i) {
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", file.failures[i].edit + 1);
+    }
+  }
+  return text;
+}
+
 Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   Staged staged;
-  document["calls"] = Json::array();
   for (const ToolResult& result : results) document["calls"].push_back(to_json(result));
   staged.fits = results.empty() || results.back().ok;
   if (!staged.fits) {
@@ -105,35 +127,186 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   return staged;
 }
 
-Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           Json& document) {
-  const EditArguments& arguments = session.arguments().edit;
-  GALLEY_ASSIGN(std::string input,
-                session.read_input(arguments.input, "the edit", limits::kMaxPatchBytes));
+/// A document and the name under which it was given.
+struct Input {
+  std::string name;
+  std::string text;
+};
+
+Result<std::vector<Input>> read_inputs(Session& session) {
+  std::vector<std::string> names = session.arguments().edit.inputs;
+  if (names.empty()) names.emplace_back("-");
+  std::vector<Input> inputs;
+  for (const std::string& name : names) {
+    GALLEY_ASSIGN(std::string text, session.read_input(name, "the edit", limits::kMaxPatchBytes));
+    inputs.push_back({name, std::move(text)});
+  }
   session.terminal().work_on("fitting the edit into the files");
-  EditFormat format = format_of(arguments.format);
-  if (format == EditFormat::kAuto) format = detect_format(input);
+  return inputs;
+}
+
+/// The subjects of mails are the reason where none is given.
+TransactionOptions options_for(const Session& session, const std::vector<Input>& inputs) {
+  TransactionOptions options = session.transaction_options();
+  if (!options.message.empty()) return options;
+  for (const Input& input : inputs) {
+    const std::string subject = mail_subject(input.text);
+    if (subject.empty()) continue;
+    options.message += (options.message.empty() ? "" : "; ") + subject;
+  }
+  return options;
+}
+
+/// Names given to --only and --except are meant from where the person stands.
+Result<std::vector<std::string>> names_from_root(Session& session,
+                                                 const std::vector<std::string>& names) {
+  if (names.empty()) return names;
+  GALLEY_ASSIGN(const RelPath here, session.place());
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    const bool is_from_root = here.is_root() && !name.starts_with(":/");
+    GALLEY_ASSIGN(const RelPath path, is_from_root ? RelPath::root() : session.path(name));
+    found.push_back(is_from_root ? name : path.str());
+  }
+  return found;
+}
+
+/// For names that are there only as seen from where the person stands: a document's are from the
+/// root, and --directory says otherwise.
+Result<std::string> directory_hint(Session& session, const Workspace& workspace,
+                                   const EditOutcome& outcome) {
+  GALLEY_ASSIGN(const RelPath here, session.place());
+  if (here.is_root()) return std::string();
+  for (const FileOutcome& file : outcome.files) {
+    if (!file.refusal || file.refusal->kind != ErrorKind::kNotFound) continue;
+    const auto name = RelPath::parse(file.path);
+    const auto path = name ? here.join(*name) : name;
+    if (!path) continue;
+    GALLEY_ASSIGN(const FileStat there, workspace.root().stat(*path));
+    if (there.kind == FileKind::kAbsent) continue;
+    return fmt::format(
+        "'{}' is there as '{}': names in an edit are from the root of the workspace; add "
+        "--directory={}",
+        file.path, path->str(), here.str());
+  }
+  return std::string();
+}
+
+Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOutcome outcome,
+                            StagedDocuments& all) {
+  Staged staged;
+  staged.fits = outcome.is_staged;
+  staged.is_complete = outcome.is_complete;
+  staged.report = describe(outcome);
+  if (!staged.fits) {
+    name_failure(outcome, staged);
+    GALLEY_ASSIGN(const std::string hint, directory_hint(session, workspace, outcome));
+    if (!hint.empty()) {
+      staged.message += "; " + hint;
+      staged.report += hint + "\n";
+    }
+  } else if (!staged.is_complete) {
+    staged.rejects = rejects_of(outcome);
+  }
+  const bool is_first = !all.has_edits;
+  all.has_edits = true;
+  all.edits.is_staged = outcome.is_staged && (is_first || all.edits.is_staged);
+  all.edits.is_complete = outcome.is_complete && (is_first || all.edits.is_complete);
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  append(all.edits.files, outcome.files);
+  append(all.edits.leniencies, outcome.leniencies);
+  append(all.edits.document_paths, outcome.document_paths);
+  for (const std::string& name : outcome.unmatched) ++all.unmatched[name];
+  return staged;
+}
+
+/// What --only or --except named in none of the documents is a slip: doing nothing, or everything,
+/// would not be what was meant.
+Result<void> check_selection(const StagedDocuments& all) {
+  for (const auto& [name, times] : all.unmatched) {
+    if (times < all.count) continue;
+    const std::vector<std::string>& paths = all.edits.document_paths;
+    const std::string path = name.substr(0, name.rfind(':'));
+    const auto is_path = [&](const std::string& one) { return pathspec_names(path, one); };
+    if (path != name && std::any_of(paths.begin(), paths.end(), is_path)) {
+      return fail(ErrorKind::kUsage, "edit.unknown_hunk",
+                  "'" + path + "' has no hunk '" + name.substr(path.size() + 1) +
+                      "' in this edit; hunks count from 1, preview --json names their ids");
+    }
+    const auto near = nearest_pathspec(name, paths);
+    return fail(ErrorKind::kUsage, "edit.unknown_path",
+                "nothing in this edit is named '" + name + "'" +
+                    (near ? "; did you mean '" + *near + "'?"
+                          : "; preview --name-status without --only and --except lists its paths"));
+  }
+  return {};
+}
+
+Result<Staged> stage_document(Session& session, Workspace& workspace, Transaction& transaction,
+                              Input input, StagedDocuments& all, Json& document) {
+  EditArguments arguments = session.arguments().edit;
+  arguments.check = arguments.check || session.arguments().dry_run;
+  const EditFormat format = format_named(arguments.format);
+  const auto calls_text = calls_document(input.text);
+  const bool has_calls =
+      format == EditFormat::kCalls || (format == EditFormat::kAuto && calls_text.has_value());
+  GALLEY_TRY(
+      check_document_options(arguments, has_calls ? EditFormat::kCalls : format, input.text));
   const bool is_stored = !transaction.id().empty();
-  if (format == EditFormat::kCalls && arguments.check && is_stored) {
+  if (has_calls && arguments.check && is_stored) {
     return fail(
         ErrorKind::kUsage, "calls.check",
         "tool calls cannot be checked without being made; leave --check out, or look with: " +
             session.hint("preview"));
   }
-  if (format == EditFormat::kCalls) {
-    GALLEY_ASSIGN(const auto calls, parse_calls(input));
+  ++all.count;
+  if (has_calls) {
+    GALLEY_ASSIGN(const auto calls, parse_calls(calls_text.value_or(input.text)));
+    if (calls.empty() && !arguments.allow_empty) {
+      return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
+    }
     return staged_calls(transaction.call_all(calls), document);
   }
-  GALLEY_ASSIGN(const EditOutcome outcome,
-                transaction.apply(std::move(input),
-                                  stage_options(arguments, workspace.root_path(), is_stored),
-                                  read_options(arguments), format));
-  if (session.is_json()) document["edits"] = edit_report_json(outcome);
-  Staged staged;
-  staged.fits = outcome.is_staged;
-  staged.report = describe(outcome);
-  if (!staged.fits) name_failure(outcome, staged);
-  return staged;
+  StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
+  GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
+  GALLEY_ASSIGN(staging.except, names_from_root(session, arguments.except));
+  GALLEY_ASSIGN(EditOutcome outcome,
+                transaction.apply(std::move(input.text), staging, read_options(arguments), format));
+  return staged_edits(session, workspace, std::move(outcome), all);
+}
+
+/// Stages every document in order, up to the first that does not fit.
+Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
+                           std::vector<Input> inputs, Json& document) {
+  const Overlay::Entries before = transaction.overlay().entries();
+  StagedDocuments all;
+  bool is_whole = true;
+  for (Input& input : inputs) {
+    const std::string name = input.name;
+    GALLEY_ASSIGN(Staged staged,
+                  stage_document(session, workspace, transaction, std::move(input), all, document));
+    if (inputs.size() > 1 && !staged.report.empty()) {
+      staged.report = printable_line(name) + ":\n" + staged.report;
+    }
+    all.staged.report += staged.report;
+    all.staged.fits = staged.fits;
+    all.staged.is_complete = all.staged.is_complete && staged.is_complete;
+    if (!staged.rejects.empty() && !all.staged.rejects.empty()) all.staged.rejects += "; ";
+    all.staged.rejects += staged.rejects;
+    if (staged.fits) continue;
+    is_whole = &input == &inputs.back();
+    all.staged.reason = staged.reason;
+    all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
+    all.staged.report = staged.report;
+    all.staged.choice = staged.choice;
+    transaction.overlay().restore(before);
+    break;
+  }
+  if (is_whole) GALLEY_TRY(check_selection(all));
+  if (session.is_json() && all.has_edits) document["edits"] = edit_report_json(all.edits);
+  return std::move(all.staged);
 }
 
 int no(Session& session, Json& document, const Staged& staged) {
@@ -143,7 +316,7 @@ int no(Session& session, Json& document, const Staged& staged) {
   if (session.is_json()) {
     session.print(document);
   } else {
-    session.say_lines(staged.report);
+    session.say_wrong(staged.report);
     if (!staged.choice.empty()) {
       session.say("to choose a place: the same with --choose " + staged.choice);
     }
@@ -151,27 +324,52 @@ int no(Session& session, Json& document, const Staged& staged) {
   return kExitNo;
 }
 
+/// What --reject left out makes the answer a no, as git apply has it, whatever is committed.
+void add_rejects(const Staged& staged, Json& document) {
+  if (staged.is_complete) return;
+  document["ok"] = false;
+  document["reason"] = "patch.rejects";
+  document["message"] = "rejected: " + staged.rejects;
+}
+
+int finish_rejects(Session& session, const Staged& staged, int status) {
+  if (staged.is_complete) return status;
+  session.say("rejected: " + staged.rejects);
+  return status == kExitDone ? kExitNo : status;
+}
+
 Result<int> preview_edit(Session& session) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
+  const TransactionOptions options = options_for(session, inputs);
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(inputs), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
-  if (session.arguments().edit.check && !session.is_json()) return kExitDone;
+  if (session.arguments().edit.check && !session.is_json()) {
+    return finish_rejects(session, staged, kExitDone);
+  }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   GALLEY_TRY(show_preview(session, preview, document));
-  return finish_verdict(session, preview.verdict, document);
+  GALLEY_ASSIGN(const int status, finish_verdict(session, preview.verdict, document));
+  return finish_rejects(session, staged, status);
 }
 
 Result<int> apply_edit(Session& session) {
-  if (session.arguments().edit.check) return preview_edit(session);
+  if (session.arguments().edit.check || session.arguments().dry_run) return preview_edit(session);
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
+  const TransactionOptions options = options_for(session, inputs);
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(inputs), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   CommitRequest request;
@@ -180,11 +378,12 @@ Result<int> apply_edit(Session& session) {
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
+    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(options));
     GALLEY_TRY(stage_markers(session, stored, proposal, {}, document));
     if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
   }
-  return finish_commit(session, outcome, proposal, document);
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, proposal, document));
+  return finish_rejects(session, staged, status);
 }
 
 /// Into an open transaction; without --check it stays there until it is committed.
@@ -194,13 +393,16 @@ Result<int> stage_edit(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   document["tx"] = transaction.id();
   const Overlay::Entries before = transaction.overlay().entries();
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
+  GALLEY_ASSIGN(const Staged staged,
+                stage_input(session, *workspace, transaction, std::move(inputs), document));
   if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
-  const bool is_kept = !session.arguments().edit.check;
+  const bool is_kept = !session.arguments().edit.check && !session.arguments().dry_run;
   if (is_kept) GALLEY_TRY(transaction.save());
   GALLEY_TRY(show_staged(session, transaction, before, document));
-  return kExitDone;
+  return finish_rejects(session, staged, kExitDone);
 }
 
 }  // namespace

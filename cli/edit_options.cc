@@ -17,7 +17,9 @@ void add_filter(CLI::App* command, EditArguments& edit, const char* name, bool i
 
 void add_edit_options(OptionTable& table, CLI::App* command) {
   EditArguments& edit = table.arguments().edit;
-  command->add_option("input", edit.input, "A patch or edit document; - is standard input")
+  command
+      ->add_option("inputs", edit.inputs,
+                   "Patches or edit documents, in order; none or - is standard input")
       ->type_name("FILE");
   table
       .add_choice(command, "--format", edit.format,
@@ -42,10 +44,11 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
   command->add_option("--directory", edit.directory, "Put before every path")->type_name("ROOT");
   add_filter(command, edit, "--include", true);
   add_filter(command, edit, "--exclude", false);
-  command->add_option("--only", edit.only, "Stage only FILE or FILE:HUNK")->type_name("FILE");
-  command->add_option("--except", edit.except, "Stage all but FILE or FILE:HUNK")
+  OptionTable::add_list(command, "--only", edit.only, "Stage only FILE or FILE:HUNK")
       ->type_name("FILE");
-  command->add_option("--choose", edit.choose, "Choose a place that an ambiguity named")
+  OptionTable::add_list(command, "--except", edit.except, "Stage all but FILE or FILE:HUNK")
+      ->type_name("FILE");
+  OptionTable::add_list(command, "--choose", edit.choose, "Choose a place that an ambiguity named")
       ->type_name("ID");
 }
 
@@ -66,11 +69,13 @@ void add_edit_commands(OptionTable& table) {
   add_edit_options(table, apply);
   table.add_diff_options(apply, true);
   table.add_conflict(apply);
+  table.add_dry_run(apply, "Do what preview does");
   add_fix(table, apply);
   CLI::App* stage =
       table.add("stage", "Put an edit into a transaction; commit it later", kTransactionGroup);
   table.add_tx(stage);
   add_edit_options(table, stage);
+  table.add_dry_run(stage, "As --check");
 }
 
 }  // namespace galley

@@ -158,10 +158,24 @@ int status_of(const CommandResult& result) {
   return result.exit_code.value_or(kExitFailure);
 }
 
+/// Where a command runs: in the directory of the staged tree that the person stands in.
+Result<RelPath> place_in(Session& session, Transaction& transaction) {
+  GALLEY_ASSIGN(RelPath place, session.place());
+  GALLEY_ASSIGN(const Node node, transaction.overlay().node_without_content(place));
+  if (node.kind == FileKind::kDirectory) return place;
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  return fail(ErrorKind::kNotFound, "path.not_found",
+              fmt::format("the tree that the command would see has no directory '{}', in which you "
+                          "are; run it from {}",
+                          place.str(), workspace->root_path()),
+              place.str());
+}
+
 Result<int> exec(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   OutputView view(session.terminal());
-  GALLEY_ASSIGN(const Command command, command_of(session, view));
+  GALLEY_ASSIGN(Command command, command_of(session, view));
+  GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
@@ -196,10 +210,11 @@ Result<int> at(Session& session) {
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   command.effects = EffectsRule::kDrop;
+  GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
   if (session.is_json()) {
-    session.print(result_json(result, id.hex()));
+    session.print(result_json(result, id.str()));
   } else {
     say_result(session, result);
   }

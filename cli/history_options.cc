@@ -6,23 +6,33 @@ namespace {
 void add_log_and_undo(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* log = table.add("log", "Committed transactions, newest first", kHistoryGroup);
-  log->add_option("-n,--limit", args.limit, "At most so many")->type_name("N");
-  log->add_option("--path", args.paths, "Only those that changed it")->type_name("PATH");
+  log->add_option("-n,--limit,--max-count", args.limit, "At most so many; -5 says the same as -n 5")
+      ->type_name("N");
+  OptionTable::add_list(log, "--path", args.paths,
+                        "Only those that changed it, as PATH at the end says")
+      ->type_name("PATH");
   log->add_option("--since", args.since, "Only those after this time (RFC 3339)")
       ->type_name("TIME");
+  log->add_flag("-p,--patch", args.patch, "Show the diff of each");
+  log->add_flag("--oneline", args.oneline, "One line each");
+  table.add_diff_options(log);
+  log->add_option("words", args.words, "Only those that changed one of these")->type_name("PATH");
   CLI::App* show = table.add("show", "One committed transaction with its diff", kHistoryGroup);
-  show->add_option("id", args.id, "Transaction; the newest by default");
+  show->add_option("id", args.id,
+                   "Transaction; the newest by default. ID:PATH is a file as it was after it");
+  show->add_option("words", args.words, "Only these paths of it")->type_name("PATH");
   table.add_diff_options(show);
   CLI::App* undo = table.add("undo", "Take a committed transaction back", kHistoryGroup);
   undo->add_option("id", args.id, "Transaction; the newest one that stands by default");
-  undo->add_flag("-n,--dry-run", args.dry_run, "Show what it would do");
-  undo->add_option("--path", args.paths, "Take back only this path")->type_name("PATH");
-  undo->add_option("--hunk", args.hunks, "Take back only this hunk")->type_name("ID");
+  table.add_dry_run(undo, "Show what it would do");
+  OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
+  OptionTable::add_list(undo, "--hunk", args.hunks, "Take back only this hunk")
+      ->type_name("PATH:N");
   table.add_diff_options(undo);
   table.add_conflict(undo);
   CLI::App* redo = table.add("redo", "Take the newest undo back", kHistoryGroup);
   redo->add_option("id", args.id, "The undo; the newest by default");
-  redo->add_flag("-n,--dry-run", args.dry_run, "Show what it would do");
+  table.add_dry_run(redo, "Show what it would do");
   table.add_diff_options(redo);
   table.add_conflict(redo);
 }
@@ -37,7 +47,9 @@ void add_look_back_commands(OptionTable& table) {
       table.add("at", "Run a command on the tree as it was after a transaction", kHistoryGroup);
   at->add_option("id", args.id, "Transaction")->required();
   table.add_exec_options(at);
-  at->add_option("words", args.words, "Program and arguments, after --")->required();
+  at->add_option("words", args.words, "Program and arguments, after --")
+      ->type_name("COMMAND")
+      ->required();
 }
 
 }  // namespace

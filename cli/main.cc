@@ -33,7 +33,8 @@ int end_early(const galley::ParsedArguments& parsed, bool is_json) {
   } else {
     std::fputs(parsed.text.c_str(), parsed.status == 0 ? stdout : stderr);
   }
-  if (std::fflush(stdout) == 0) return parsed.status;
+  // A long text fails while it is written, and then there is nothing left to flush.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return parsed.status;
   std::fputs("galley: this could not be written to standard output\n", stderr);
   return galley::kExitFailure;
 }
@@ -43,7 +44,8 @@ int end_early(const galley::ParsedArguments& parsed, bool is_json) {
 int run_guarded(galley::CommandFunction command, galley::Session& session) {
   constexpr const char* kWayOut = "; what was begun the next galley command finishes or takes back";
   try {
-    return command(session);
+    const auto entered = session.enter_directory();
+    return entered ? command(session) : session.report(entered.error());
   } catch (const std::bad_alloc&) {
     return session.report({galley::ErrorKind::kQuota, "limit.memory",
                            std::string("there is not enough memory for this") + kWayOut, "", 0});
@@ -59,8 +61,9 @@ int main(int argc, char** argv) {
   const galley::ParsedArguments parsed = galley::parse_arguments(argc, argv);
   if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
   const galley::Arguments& arguments = *parsed.arguments;
-  galley::Terminal terminal(
-      {color_when(arguments.global.color), arguments.global.is_json, arguments.global.is_raw});
+  galley::Terminal terminal({color_when(arguments.global.color), arguments.global.is_json,
+                             arguments.global.is_raw, arguments.global.is_quiet,
+                             !arguments.global.no_pager});
   const galley::CommandFunction command =
       galley::find_command(arguments.command, arguments.subcommand);
   GALLEY_CHECK(command != nullptr);

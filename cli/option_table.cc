@@ -7,11 +7,6 @@
 namespace galley {
 namespace {
 
-constexpr const char* kFooter = R"(
-Exit status: 0 done, 1 the answer is no (refused, conflict, does not apply, findings),
-2 usage or malformed input, 3 failure with the tree untouched, 75 failed after the commit
-point (the next command decides), 130 interrupted.)";
-
 /// Like CLI::IsMember, without its braces in the help.
 CLI::Validator one_of(const std::vector<std::string>& words) {
   const auto check = [words](const std::string& word) {
@@ -27,8 +22,10 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
 OptionTable::OptionTable() {
   app_.name("galley");
   app_.require_subcommand(1);
-  app_.footer(kFooter);
-  app_.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION);
+  // Commands inherit them, so they come first.
+  app_.set_help_flag("-h", "Show the usage");
+  app_.set_help_all_flag("--help", "Show the help in full");
+  app_.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION, "Show the version");
   add_global();
   add_edit_commands(*this);
   add_transaction_commands(*this);
@@ -61,6 +58,15 @@ CLI::Option* OptionTable::add_choice(CLI::App* command, const char* name, std::s
   return option;
 }
 
+CLI::Option* OptionTable::add_list(CLI::App* command, const char* name,
+                                   std::vector<std::string>& values, const char* about) {
+  return command->add_option(name, values, about)->allow_extra_args(false);
+}
+
+void OptionTable::add_dry_run(CLI::App* command, const char* about) {
+  command->add_flag("-n,--dry-run", args_.dry_run, about);
+}
+
 std::vector<std::string> OptionTable::choices_of(const CLI::Option& option) const {
   const auto found = choices_.find(&option);
   return found == choices_.end() ? std::vector<std::string>() : found->second;
@@ -68,11 +74,15 @@ std::vector<std::string> OptionTable::choices_of(const CLI::Option& option) cons
 
 void OptionTable::add_global() {
   GlobalArguments& global = args_.global;
-  app_.add_option("-C", global.directory, "Work as if started in DIR")->type_name("DIR");
+  app_.add_option("-C", global.directories, "Work as if started in DIR")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
   app_.add_flag("--raw", global.is_raw,
                 "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"
                 "and invisible characters as \\x1b or <U+202E>");
+  app_.add_flag("-q,--quiet", global.is_quiet, "Say only what was asked for and what went wrong");
+  app_.add_flag("--no-pager", global.no_pager, "Never start a pager");
   add_choice(&app_, "--color", global.color, {"auto", "always", "never"}, "auto, always or never")
       ->type_name("WHEN");
   app_.add_option("--config", global.config, "Use this file instead of galley.toml")
@@ -113,9 +123,12 @@ void OptionTable::add_exec_options(CLI::App* command) {
   };
   command->add_flag("-i,--interactive", exec.is_interactive,
                     "Pass on what is typed at the terminal, too");
-  command->add_flag("--network", exec.shares_network, "Give it the host's network");
-  command->add_flag("--deterministic", exec.is_deterministic,
-                    "A fixed time, zone and locale, and no network");
+  CLI::Option* network =
+      command->add_flag("--network", exec.shares_network, "Give it the host's network");
+  command
+      ->add_flag("--deterministic", exec.is_deterministic,
+                 "A fixed time, zone and locale, and no network")
+      ->excludes(network);
   command->add_option("--timeout", exec.timeout_s, "Seconds it may run")
       ->check(CLI::PositiveNumber)
       ->type_name("N");

@@ -34,7 +34,12 @@ class OptionTable {
   /// The words that an option takes; none when it takes any.
   [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option) const;
 
+  /// An option that takes one value and may be given again: what follows the value is not its.
+  static CLI::Option* add_list(CLI::App* command, const char* name,
+                               std::vector<std::string>& values, const char* about);
+
   // What several commands take.
+  void add_dry_run(CLI::App* command, const char* about);
   void add_tx(CLI::App* command);
   void add_conflict(CLI::App* command);
   /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.

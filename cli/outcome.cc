@@ -22,14 +22,14 @@ void add_no(Json& document, const std::string& reason, const std::string& messag
 }
 
 Result<int> finish_receipt(Session& session, const Receipt& receipt, const Proposal& proposed,
-                           Json& document) {
+                           Json& document, const std::string& words) {
   // Merged on the way, it is not what was proposed: the history tells what was committed.
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const bool is_merged = receipt.proposal != proposed.id();
   GALLEY_ASSIGN(const Proposal proposal, is_merged
                                              ? History(*workspace->state()).proposal_of(receipt.id)
                                              : Result<Proposal>(proposed));
-  session.remember("transaction " + receipt.id.hex() + " is committed");
+  session.remember("transaction " + receipt.id.str() + " is committed");
   if (session.is_json()) {
     document["receipt"] = receipt_json(receipt);
     GALLEY_TRY(add_exact_diff(session, document, proposal));
@@ -37,11 +37,15 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
     return kExitDone;
   }
   for (const std::string& warning : receipt.warnings) session.say("warning: " + warning);
+  if (session.is_quiet()) return kExitDone;
   DiffArguments arguments = session.arguments().diff;
-  if (!arguments.numstat && !arguments.name_status) arguments.stat = true;
+  if (!arguments.numstat && !arguments.name_status && !arguments.shapes_lines()) {
+    arguments.stat = true;
+  }
   GALLEY_TRY(print_changes(session, proposal, arguments));
-  session.print(fmt::format("committed {}\n", receipt.id.hex()));
-  session.say("take it back with: " + session.hint("undo " + receipt.id.hex()));
+  session.print(fmt::format("committed {}\n", receipt.id.str()));
+  session.say(words.empty() ? "take it back with: " + session.hint("undo " + receipt.id.str())
+                            : words);
   return kExitDone;
 }
 
@@ -118,7 +122,7 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
   }
   if (session.is_json()) {
     session.print(document);
-  } else {
+  } else if (!session.is_quiet() || !verdict.is_approved()) {
     session.terminal().talk(
         session.with_hints(verdict_text(verdict, session.terminal().has_error_color())));
   }
@@ -169,10 +173,10 @@ void say_markers_help(Session& session) {
 }
 
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,
-                          Json& document) {
+                          Json& document, const std::string& words) {
   document["proposal"] = proposal.id().hex();
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
-    return finish_receipt(session, *receipt, proposal, document);
+    return finish_receipt(session, *receipt, proposal, document, words);
   }
   if (const auto* refused = std::get_if<Refused>(&outcome)) {
     document["verdict"] = verdict_json(refused->preview.verdict);

@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "cli/terminal.h"
+#include "staging/overlay/bare_directories.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/text/diff_stat.h"
 
@@ -75,6 +76,35 @@ std::string side_text(std::string_view side, std::string_view lines) {
   return text;
 }
 
+/// git has no word for directories: they stand before its diff, where `git apply` reads on, and
+/// after its summaries.
+std::string directories_text(const Proposal& proposal, std::string_view indent) {
+  std::string text;
+  for (const Change* change : bare_directories(proposal.changes())) {
+    const std::string name = quote_path(change->path.str() + "/");
+    if (change->before.kind != FileKind::kDirectory) {
+      text += fmt::format("{}new directory {}\n", indent, name);
+    } else if (change->after.kind != FileKind::kDirectory) {
+      text += fmt::format("{}deleted directory {}\n", indent, name);
+    } else {
+      text += fmt::format("{}mode change {:o} => {:o} {}\n", indent, change->before.mode,
+                          change->after.mode, name);
+    }
+  }
+  return text;
+}
+
+std::string directory_letters(const Proposal& proposal) {
+  std::string text;
+  for (const Change* change : bare_directories(proposal.changes())) {
+    const bool is_made = change->before.kind != FileKind::kDirectory;
+    const bool is_removed = change->after.kind != FileKind::kDirectory;
+    text += fmt::format("{}\t{}\n", is_made ? 'A' : (is_removed ? 'D' : 'M'),
+                        quote_path(change->path.str() + "/"));
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
@@ -82,12 +112,14 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
   ProposalDiffOptions options;
   options.file = file_options(arguments, paper);
   if (!arguments.stat && !arguments.numstat && !arguments.name_status) {
-    return render_diff(proposal, options);
+    GALLEY_ASSIGN(const std::string diff, render_diff(proposal, options));
+    return directories_text(proposal, "") + diff;
   }
   GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal, options));
   if (arguments.numstat) return numstat(diffs);
-  if (arguments.name_status) return name_status(diffs);
-  return diffstat(diffs, {static_cast<int>(paper.width), paper.has_color});
+  if (arguments.name_status) return name_status(diffs) + directory_letters(proposal);
+  return diffstat(diffs, {static_cast<int>(paper.width), paper.has_color}) +
+         directories_text(proposal, " ");
 }
 
 Result<std::string> exact_diff(const Proposal& proposal) { return render_diff(proposal); }

@@ -94,8 +94,7 @@ Result<int> audit_export(Session& session) {
 
 Result<int> policy_explain(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const RelPath path,
-                RelPath::parse_within(session.arguments().name, workspace->root_path()));
+  GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
   const Policy policy(workspace->config());
   Json document = {{"schema", "galley.explain/1"}, {"ok", true}, {"path", path.str()}};
   document["decisions"] = Json::array();

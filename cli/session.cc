@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/person.h"
+#include "cli/places.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -23,6 +24,33 @@ void Session::tell_doubt() {
   doubt_.clear();
 }
 
+Result<void> Session::enter_directory() {
+  for (const std::string& directory : arguments_->global.directories) {
+    GALLEY_TRY(galley::enter_directory(directory));
+  }
+  return {};
+}
+
+Result<RelPath> Session::place() {
+  GALLEY_ASSIGN(const Workspace* workspace, open());
+  return current_place(workspace->root_path());
+}
+
+Result<RelPath> Session::path(const std::string& name) {
+  GALLEY_ASSIGN(const Workspace* workspace, open());
+  GALLEY_ASSIGN(const RelPath here, place());
+  return named_path(name, here, workspace->root_path());
+}
+
+Result<std::vector<RelPath>> Session::paths(const std::vector<std::string>& names) {
+  std::vector<RelPath> found;
+  for (const std::string& name : names) {
+    GALLEY_ASSIGN(RelPath one, path(name));
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
 Result<Workspace*> Session::open() { return open_workspace(true); }
 Result<Workspace*> Session::open_without_recovery() { return open_workspace(false); }
 
@@ -35,7 +63,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     terminal_->work_on("opening the workspace");
     GALLEY_ASSIGN(user_, load_user_settings());
     options.user = user_;
-    GALLEY_ASSIGN(workspace_, Workspace::open(arguments_->global.directory, std::move(options)));
+    GALLEY_ASSIGN(workspace_, Workspace::open(".", std::move(options)));
     terminal_->keep_pager_outside(workspace_->root_path());
     // As the workspace itself has it: a person's word is not lent by a file inside.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
@@ -56,7 +84,7 @@ void Session::warn_of_unknown_agent() {
 
 Result<Transaction> Session::resume(const std::string& id) {
   GALLEY_ASSIGN(Workspace * workspace, open());
-  return workspace->resume(id, arguments_->global.agent);
+  return workspace->resume(id, arguments_->global.agent, arguments_->global.message);
 }
 
 int Session::report(const Error& error) {
@@ -90,10 +118,15 @@ void Session::print(const std::string& text) {
 
 void Session::say(const std::string& line) {
   tell_doubt();
-  if (!is_json()) terminal_->say(printable_line(line));
+  if (!is_json() && !is_quiet()) terminal_->say(printable_line(line));
 }
 
 void Session::say_lines(const std::string& text) {
+  tell_doubt();
+  if (!is_json() && !is_quiet()) terminal_->say(printable(text));
+}
+
+void Session::say_wrong(const std::string& text) {
   tell_doubt();
   if (!is_json()) terminal_->say(printable(text));
 }
@@ -132,7 +165,7 @@ std::string Session::hint(const std::string& words) const {
   const bool is_of_person =
       std::find(kOfPersons.begin(), kOfPersons.end(), command) != kOfPersons.end();
   std::string line = "galley ";
-  if (global.directory != ".") line += "-C " + quoted(global.directory) + " ";
+  for (const std::string& directory : global.directories) line += "-C " + quoted(directory) + " ";
   if (!global.agent.empty() && !is_of_person) line += "--agent " + quoted(global.agent) + " ";
   return line + words;
 }

@@ -24,6 +24,14 @@ class Session {
   /// The same without recovering first, for the commands that tell what recovery would do.
   Result<Workspace*> open_without_recovery();
 
+  /// Goes where -C says, so that every relative name is meant from there.
+  Result<void> enter_directory();
+  /// The directory of the workspace in which the command was started.
+  Result<RelPath> place();
+  /// The path that a name on the command line means (cli/places.h).
+  Result<RelPath> path(const std::string& name);
+  Result<std::vector<RelPath>> paths(const std::vector<std::string>& names);
+
   /// Whether a person's words need no terminal here; where their own configuration is looked for.
   [[nodiscard]] bool is_unattended() const { return user_.config.unattended; }
   [[nodiscard]] const UserSettings& user() const { return user_; }
@@ -36,10 +44,12 @@ class Session {
   void print(const Json& document);
   /// Prints text as the result.
   void print(const std::string& text);
-  /// A line for people, whatever is in it; nothing with --json.
+  /// A line for people, whatever is in it; nothing with --json or -q.
   void say(const std::string& line);
-  /// Several lines for people whose fields cannot forge one; nothing with --json.
+  /// Several lines for people whose fields cannot forge one; nothing with --json or -q.
   void say_lines(const std::string& text);
+  /// As say_lines, but for what went wrong: -q does not silence it.
+  void say_wrong(const std::string& text);
   /// What must be known even when the result cannot be written to standard output.
   void remember(const std::string& outcome) { outcome_ = outcome; }
   [[nodiscard]] const std::string& outcome() const { return outcome_; }
@@ -57,6 +67,8 @@ class Session {
   [[nodiscard]] const Arguments& arguments() const { return *arguments_; }
   [[nodiscard]] Terminal& terminal() { return *terminal_; }
   [[nodiscard]] bool is_json() const { return arguments_->global.is_json; }
+  /// -q: neither talk nor the summary of what was done.
+  [[nodiscard]] bool is_quiet() const { return arguments_->global.is_quiet; }
   [[nodiscard]] TransactionOptions transaction_options() const {
     return {arguments_->global.agent, arguments_->global.message};
   }

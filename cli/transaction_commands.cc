@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
+#include "cli/places.h"
 #include "cli/render.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
@@ -15,17 +17,28 @@
 namespace galley {
 namespace {
 
-Json stage_json(const StageStatus& stage) {
-  return {{"tx", stage.id},           {"agent", stage.agent},
-          {"message", stage.message}, {"begun", rfc3339_utc(stage.begun_ns)},
-          {"changes", stage.changes}, {"held", stage.is_held}};
+Json stage_json(const StageStatus& stage, const std::string& agent) {
+  return {{"tx", stage.id},
+          {"agent", stage.agent},
+          {"own", stage.is_own(agent)},
+          {"message", stage.message},
+          {"begun", rfc3339_utc(stage.begun_ns)},
+          {"changes", stage.changes},
+          {"held", stage.is_held}};
 }
 
-std::string stage_text(const StageStatus& stage) {
-  std::string text = fmt::format("transaction {}  begun {}  {} paths{}\n", printable_line(stage.id),
-                                 rfc3339_utc(stage.begun_ns), stage.changes,
-                                 stage.is_held ? "  (another process has it open)" : "");
-  if (!stage.agent.empty()) text += "    by " + printable_line(stage.agent) + "\n";
+/// Whose it is, as the one who asks sees it.
+std::string owner_text(const StageStatus& stage, const std::string& agent) {
+  if (stage.is_own(agent)) return "yours";
+  const std::string name = stage.agent.empty() ? "no agent" : printable_line(stage.agent);
+  return "of " + name + (stage.is_of_this_user ? "" : ", another user of this machine");
+}
+
+std::string stage_text(const StageStatus& stage, const std::string& agent) {
+  std::string text = fmt::format(
+      "transaction {}  {}  begun {}  {} path{}{}\n", printable_line(stage.id),
+      owner_text(stage, agent), rfc3339_utc(stage.begun_ns), stage.changes,
+      stage.changes == 1 ? "" : "s", stage.is_held ? "  (another process has it open)" : "");
   if (!stage.message.empty()) text += "    " + printable_line(stage.message) + "\n";
   return text;
 }
@@ -46,25 +59,39 @@ Result<int> begin(Session& session) {
   return kExitDone;
 }
 
+/// The one whose changes are shown: of --tx, or the only one of one's own.
+const StageStatus* shown_stage(Session& session, const std::vector<StageStatus>& stages) {
+  const std::string& wanted = session.arguments().tx;
+  const StageStatus* found = nullptr;
+  for (const StageStatus& stage : stages) {
+    const bool is_meant = wanted.empty() ? stage.is_own(session.arguments().global.agent)
+                                         : stage.id.starts_with(wanted);
+    if (!is_meant) continue;
+    if (found != nullptr) return nullptr;
+    found = &stage;
+  }
+  return found;
+}
+
 Result<int> status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(auto stages, workspace->stages());
-  const std::string& wanted = session.arguments().tx;
-  const size_t open = stages.size();
-  if (!session.arguments().all) {
-    std::erase_if(stages, [&](const StageStatus& stage) {
-      return wanted.empty() ? !stage.is_own(session.arguments().global.agent) : stage.id != wanted;
-    });
+  const std::string& agent = session.arguments().global.agent;
+  if (const std::string& wanted = session.arguments().tx; !wanted.empty()) {
+    std::erase_if(stages, [&](const auto& stage) { return !stage.id.starts_with(wanted); });
   }
+  std::stable_sort(stages.begin(), stages.end(), [&](const auto& a, const auto& b) {
+    return a.is_own(agent) && !b.is_own(agent);
+  });
+  const StageStatus* shown = shown_stage(session, stages);
   Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
   document["transactions"] = Json::array();
   std::string text;
   for (const StageStatus& stage : stages) {
-    document["transactions"].push_back(stage_json(stage));
-    text += stage_text(stage);
-  }
-  if (stages.size() == 1 && !stages.front().is_held) {
-    GALLEY_ASSIGN(Transaction transaction, session.resume(stages.front().id));
+    document["transactions"].push_back(stage_json(stage, agent));
+    text += stage_text(stage, agent);
+    if (&stage != shown || stage.is_held) continue;
+    GALLEY_ASSIGN(Transaction transaction, workspace->resume(stage.id, agent));
     const Proposal proposal = Proposal::freeze(transaction.overlay());
     document["tx"] = transaction.id();
     document["changes"] = changes_json(proposal.changes());
@@ -78,23 +105,24 @@ Result<int> status(Session& session) {
     return kExitDone;
   }
   session.print(text);
-  if (open == 0) session.say("no transaction is open in " + workspace->root_path());
-  if (wanted.empty() && stages.size() < open) {
-    session.say(
-        fmt::format("{} more, of others: {}", open - stages.size(), session.hint("status --all")));
-  }
+  if (!stages.empty()) return kExitDone;
+  session.say(session.arguments().tx.empty()
+                  ? "no transaction is open in " + workspace->root_path()
+                  : "no open transaction begins with '" + session.arguments().tx + "'");
   return kExitDone;
 }
 
 Result<int> diff(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
-  const Proposal proposal = Proposal::freeze(transaction.overlay());
+  GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
+  const Proposal whole = Proposal::freeze(transaction.overlay());
+  const Proposal proposal = part_below(whole, paths);
   if (!session.is_json()) {
     GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
     return kExitDone;
   }
   Json document = {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}};
-  document["proposal"] = proposal.id().hex();
+  document["proposal"] = whole.id().hex();
   document["changes"] = changes_json(proposal.changes());
   GALLEY_TRY(add_exact_diff(session, document, proposal));
   GALLEY_ASSIGN(const auto files, summarize_proposal(proposal));
@@ -113,7 +141,14 @@ Result<int> diff(Session& session) {
 /// A proposal's id in full or its first digits, as the verdict shows them.
 Result<void> check_expected(const Proposal& proposal, const std::string& wanted) {
   constexpr size_t kFewestDigits = 8;
-  if (wanted.size() >= kFewestDigits && proposal.id().hex().starts_with(wanted)) return {};
+  const bool is_it = !wanted.empty() && proposal.id().hex().starts_with(wanted);
+  if (is_it && wanted.size() >= kFewestDigits) return {};
+  if (is_it) {
+    return fail(ErrorKind::kUsage, "commit.short_proposal",
+                fmt::format("'{}' names a proposal with too few digits to say what was reviewed: "
+                            "give {} of them or more",
+                            wanted, kFewestDigits));
+  }
   return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
               "what is proposed now is " + proposal.id().hex() + ", not '" + wanted +
                   "'; look at the diff again");
@@ -161,8 +196,19 @@ Result<int> approve(Session& session) {
   return kExitDone;
 }
 
+/// -n: what a commit would do, as preview shows it.
+Result<int> preview_transaction(Session& session, Transaction& transaction) {
+  Json document = {{"schema", "galley.preview/1"}, {"ok", true}, {"tx", transaction.id()}};
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  const std::string& wanted = session.arguments().proposal;
+  if (!wanted.empty()) GALLEY_TRY(check_expected(preview.proposal, wanted));
+  GALLEY_TRY(show_preview(session, preview, document));
+  return finish_verdict(session, preview.verdict, document);
+}
+
 Result<int> commit_transaction(Session& session, Workspace& workspace, const std::string& id) {
   GALLEY_ASSIGN(Transaction transaction, session.resume(id));
+  if (session.arguments().dry_run) return preview_transaction(session, transaction);
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   const std::string& wanted = session.arguments().proposal;
   CommitRequest request;
@@ -188,6 +234,44 @@ Result<int> commit(Session& session) {
   return commit_transaction(session, *workspace, session.arguments().tx);
 }
 
+/// A directory of `.galley`, of a workspace in which a transaction is open.
+Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
+                                                 const std::string& name) {
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+  return workspace.state()->root().open_directory(path);
+}
+
+/// -n: what is staged now, all of it or all since the savepoint, is what would go.
+Result<int> preview_rollback(Session& session) {
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  const std::string& to = session.arguments().to;
+  const Proposal staged = Proposal::freeze(transaction.overlay());
+  if (!to.empty()) {
+    // Of the copy in memory only: nothing is saved.
+    GALLEY_ASSIGN(Workspace * workspace, session.open());
+    GALLEY_ASSIGN(const auto stage, open_in_state(*workspace, "stage/" + transaction.id()));
+    GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, to));
+    transaction.overlay().restore(std::move(entries));
+  }
+  const size_t kept = to.empty() ? 0 : Proposal::freeze(transaction.overlay()).changes().size();
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.rollback/1"},
+                       {"ok", true},
+                       {"tx", transaction.id()},
+                       {"dry_run", true},
+                       {"changes", changes_json(staged.changes())},
+                       {"kept", kept}});
+    return kExitDone;
+  }
+  DiffArguments names;
+  names.name_status = true;
+  GALLEY_TRY(print_changes(session, staged, names));
+  session.say(fmt::format("would roll back {}{}: {} paths are staged, {} would be left",
+                          transaction.id(), to.empty() ? "" : " to " + to, staged.changes().size(),
+                          kept));
+  return kExitDone;
+}
+
 /// One that cannot be read can still be dropped by a person who names it.
 Result<std::string> roll_back(Session& session) {
   const Arguments& arguments = session.arguments();
@@ -207,6 +291,7 @@ Result<std::string> roll_back(Session& session) {
 }
 
 Result<int> rollback(Session& session) {
+  if (session.arguments().dry_run) return preview_rollback(session);
   GALLEY_ASSIGN(const std::string id, roll_back(session));
   const std::string& to = session.arguments().to;
   if (session.is_json()) {
@@ -259,16 +344,22 @@ Result<std::vector<std::string>> drop_rivals(Session& session,
 
 Result<int> pick(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  const std::string& id = session.arguments().id;
+  std::string id = session.arguments().id;
   std::vector<std::string> family;
   {
     GALLEY_ASSIGN(const Transaction transaction, session.resume(id));
-    GALLEY_ASSIGN(const RelPath stages, RelPath::parse("stage"));
-    GALLEY_ASSIGN(const auto directory, workspace->state()->root().open_directory(stages));
+    id = transaction.id();
+    GALLEY_ASSIGN(const auto directory, open_in_state(*workspace, "stage"));
     GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
   }
   GALLEY_ASSIGN(const int status, commit_transaction(session, *workspace, id));
   if (status != kExitDone) return status;
+  if (session.arguments().dry_run) {
+    for (const std::string& rival : family) {
+      if (rival != id) session.say("would drop " + rival);
+    }
+    return status;
+  }
   GALLEY_ASSIGN(const auto dropped, drop_rivals(session, family, id));
   for (const std::string& rival : dropped) session.say("dropped " + rival);
   return status;

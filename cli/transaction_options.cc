@@ -9,10 +9,11 @@ void add_stage_commands(OptionTable& table) {
   CLI::App* status =
       table.add("status", "Open transactions and what they change", kTransactionGroup);
   table.add_tx(status);
-  status->add_flag("--all", args.all, "All open transactions");
+  status->add_flag("--all", args.all, "As without it: all are shown");
   CLI::App* diff = table.add("diff", "The exact diff that a commit would make", kTransactionGroup);
   table.add_tx(diff);
   table.add_diff_options(diff);
+  diff->add_option("words", args.words, "Only these paths")->type_name("PATH");
   CLI::App* call = table.add("call", "Stage one tool call", kTransactionGroup);
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
@@ -25,11 +26,12 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(validate);
   validate->add_flag("--fix", args.fix,
                      "First stage what the validators with fix = true make of it");
-  validate->add_flag(
+  CLI::Option* bisect = validate->add_flag(
       "--bisect", args.bisect,
       "When it is refused, find the smallest part that is, and the largest that passes");
   validate->add_option("--budget", args.budget_s, "Seconds that --bisect may take (60)")
-      ->type_name("N");
+      ->type_name("N")
+      ->needs(bisect);
   CLI::App* approve =
       table.add("approve", "Say yes beforehand to what a rule asks about", kTransactionGroup);
   table.add_tx(approve);
@@ -42,12 +44,14 @@ void add_stage_commands(OptionTable& table) {
       table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup);
   table.add_tx(commit);
   commit->add_option("--proposal", args.proposal, "Commit only if this is what is proposed")
-      ->type_name("ID");
+      ->type_name("PROPOSAL");
   table.add_conflict(commit);
+  table.add_dry_run(commit, "Show the diff and the gate's verdict; commit nothing");
   CLI::App* rollback =
       table.add("rollback", "Drop a transaction, or go back to a savepoint", kTransactionGroup);
   table.add_tx(rollback);
   rollback->add_option("--to", args.to, "Go back to this savepoint")->type_name("NAME");
+  table.add_dry_run(rollback, "Only say what would be dropped");
 }
 
 void add_candidate_commands(OptionTable& table) {
@@ -62,6 +66,7 @@ void add_candidate_commands(OptionTable& table) {
       table.add("pick", "Commit one of several forks and drop the others", kTransactionGroup);
   pick->add_option("id", args.id, "The transaction to commit")->required();
   table.add_conflict(pick);
+  table.add_dry_run(pick, "Show what it would commit, and which ones it would drop");
 }
 
 void add_exec_command(OptionTable& table) {
@@ -73,7 +78,9 @@ void add_exec_command(OptionTable& table) {
                  "Stage the changes of a command that failed too");
   exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
   table.add_exec_options(exec);
-  exec->add_option("words", args.words, "Program and arguments, after --")->required();
+  exec->add_option("words", args.words, "Program and arguments, after --")
+      ->type_name("COMMAND")
+      ->required();
 }
 
 }  // namespace

@@ -64,10 +64,10 @@ Json part_json(const Workspace& workspace, bool trusted) {
 Result<int> trust(Session& session) {
   const Arguments& arguments = session.arguments();
   if (arguments.list) return list(session);
-  if (arguments.revoke) return revoke(session);
+  if (arguments.revoke && !arguments.dry_run) return revoke(session);
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   const TrustPart& part = workspace->trust_part();
-  if (part.is_empty() || arguments.show) {
+  if (part.is_empty() || arguments.show || arguments.dry_run) {
     const bool counts = workspace->config().not_trusted.empty();
     if (session.is_json()) {
       session.print(part_json(*workspace, counts));

@@ -30,7 +30,7 @@ int run(const std::string& directory) {
     auto outcome = transaction->commit();
     if (!outcome) return std::cerr << outcome.error().message << "\n", 3;
     if (const auto* receipt = std::get_if<galley::Receipt>(&*outcome)) {
-      std::cout << "attempt " << attempt << ": committed as " << receipt->id.hex() << "\n";
+      std::cout << "attempt " << attempt << ": committed as " << receipt->id.str() << "\n";
       return 0;
     }
     if (const auto* refused = std::get_if<galley::Refused>(&*outcome)) {

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "staging/text/match.h"
+#include "staging/text/read_edits.h"
 #include "tools/adapters.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
@@ -42,6 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto set = galley::parse_edits_json(input);
   if (set) place_all(*set);
+  const auto answer = galley::read_edits(std::string(input), galley::EditFormat::kAuto, {},
+                                         galley::parse_edits_json);
+  if (answer) place_all(*answer);
   const auto args = galley::parse_json(input);
   if (!args) return 0;
   for (const std::string_view name : kTools) {

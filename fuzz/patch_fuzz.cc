@@ -4,8 +4,11 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "staging/text/color_codes.h"
+#include "staging/text/mail_subject.h"
 #include "staging/text/match.h"
 #include "staging/text/read_edits.h"
+#include "staging/text/search_help.h"
 
 namespace {
 
@@ -16,15 +19,20 @@ constexpr std::string_view kFile = "int f() {\n  a();\n  b();\n}\n\nint g() {\n 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace galley;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const EditFormat format :
-       {EditFormat::kUnified, EditFormat::kApplyPatch, EditFormat::kSearchReplace}) {
+  GALLEY_CHECK(mail_subject(text).find('\n') == std::string::npos);
+  if (const auto plain = without_color_codes(text); plain && *plain) {
+    GALLEY_CHECK((*plain)->size() < size);
+  }
+  for (const EditFormat format : {EditFormat::kAuto, EditFormat::kUnified, EditFormat::kApplyPatch,
+                                  EditFormat::kSearchReplace}) {
     const auto set = read_edits(text, format, {});
     if (!set) {
       GALLEY_CHECK(!set.error().message.empty());
       continue;
     }
     for (const FileEdit& edit : set->files) {
-      const PlacedEdits placed = place_edits(kFile, edit, {});
+      PlacedEdits placed = place_edits(kFile, edit, {});
+      SearchHelp().explain(kFile, placed.failures);
       const std::string after = placed.splices.apply(kFile);
       GALLEY_CHECK(placed.splices.inverse(kFile).apply(after) == kFile);
     }

@@ -6,6 +6,7 @@
 #include "staging/text/git_diff.h"
 #include "staging/text/read_edits.h"
 #include "tools/adapters.h"
+#include "tools/edit_formats.h"
 
 namespace galley {
 namespace {
@@ -79,7 +80,9 @@ Result<Operation> patch_operation(std::string text, EditFormat format, bool chec
                                   const std::string& root) {
   EditFiles operation;
   operation.check_only = check_only;
-  GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, ReadOptions()));
+  ReadOptions options;
+  options.is_delimited = true;
+  GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, options, parse_edits_json));
   for (FileEdit& file : operation.edits.files) {
     GALLEY_TRY(bring_inside(file.path, root));
     GALLEY_TRY(bring_inside(file.new_path, root));

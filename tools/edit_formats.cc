@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "staging/text/answer.h"
 #include "staging/text/read_edits.h"
 #include "tools/json_input.h"
 
@@ -169,6 +170,21 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
     GALLEY_ASSIGN(set, reversed(std::move(set)));
   }
   return narrowed(std::move(set), options);
+}
+
+std::optional<std::string_view> calls_document(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos ||
+      std::string_view("{[`~").find(text[first]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const Answer answer = divide_answer(text);
+  if (!answer.unread.empty() || answer.parts.size() > 1) return std::nullopt;
+  const bool is_json = text[first] == '{' || text[first] == '[';
+  if (answer.parts.empty()) return is_json ? std::optional(text) : std::nullopt;
+  const AnswerPart& part = answer.parts.front();
+  if (part.format != EditFormat::kCalls) return std::nullopt;
+  return is_json ? text : text.substr(part.begin, part.end - part.begin);
 }
 
 }  // namespace galley

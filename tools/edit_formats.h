@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -19,5 +20,9 @@ namespace galley {
 /// Errors: those of parse_json; kInvalid, reason `edit.bad_edits`, with a JSON pointer to the
 /// place.
 Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& options = {});
+
+/// The JSON of a document of tool calls (`--format calls`), alone or in a markdown fence; nothing
+/// when the document is, or also holds, anything else.
+[[nodiscard]] std::optional<std::string_view> calls_document(std::string_view text);
 
 }  // namespace galley

@@ -52,6 +52,7 @@ Json failure_json(const EditFailure& failure) {
                                    {"excerpt", candidate.excerpt}});
     }
   }
+  if (failure.more_candidates > 0) out["more_candidates"] = failure.more_candidates;
   if (failure.nearest_line > 0) {
     out["nearest"] = {{"line", failure.nearest_line}, {"lines", failure.nearest_count}};
     if (!failure.found.empty()) out["nearest"]["found"] = failure.found;
@@ -60,6 +61,13 @@ Json failure_json(const EditFailure& failure) {
   std::string words = word_diff_of(failure);
   if (!words.empty()) out["word_diff"] = std::move(words);
   if (!failure.rebased.empty()) out["rebased"] = failure.rebased;
+  if (!failure.similar.empty()) {
+    out["similar"] = Json::array();
+    for (const SimilarLine& line : failure.similar) {
+      out["similar"].push_back({{"line", line.line}, {"text", line.text}});
+    }
+  }
+  if (failure.more_similar > 0) out["more_similar"] = failure.more_similar;
   return out;
 }
 

@@ -25,7 +25,7 @@ class JournalStore final : public ContentStore {
     if (is_kept) return blob;
     return fail(
         ErrorKind::kNotFound, "history.pruned",
-        "transaction " + id_.hex() +
+        "transaction " + id_.str() +
             " was pruned from the history while it was read; `galley log` lists what is left");
   }
 
@@ -69,14 +69,14 @@ Error not_in_history(const StateDirectory& state, TxId id) {
   if (kept && !kept->empty() && id < kept->front()) {
     return Error{ErrorKind::kNotFound,
                  "history.pruned",
-                 "transaction " + id.hex() + " was pruned from the history, which begins with " +
-                     kept->front().hex() + "; `galley log` lists what is left",
+                 "transaction " + id.str() + " was pruned from the history, which begins with " +
+                     kept->front().str() + "; `galley log` lists what is left",
                  {},
                  0};
   }
   return Error{ErrorKind::kNotFound,
                "history.not_found",
-               "there is no transaction " + id.hex() + "; `galley log` lists them",
+               "there is no transaction " + id.str() + "; `galley log` lists them",
                {},
                0};
 }
@@ -98,7 +98,7 @@ Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id
   }
   if (verdict->state == JournalState::kDamaged) {
     return fail(ErrorKind::kIo, "journal.damaged",
-                "the journal of transaction " + id.hex() + " is damaged: " + verdict->problem +
+                "the journal of transaction " + id.str() + " is damaged: " + verdict->problem +
                     "; run `galley doctor`");
   }
   CommittedTransaction transaction;

@@ -204,7 +204,7 @@ Result<void> hold_to_rules(const Directory& workspace, const StateDirectory& sta
     GALLEY_ASSIGN(const std::string broken, broken_rule(workspace, state, verdict.journal, trust));
     if (broken.empty()) continue;
     return fail(ErrorKind::kRefused, "journal.forbidden",
-                "the journal of transaction " + id.hex() +
+                "the journal of transaction " + id.str() +
                     " says what no commit may do: " + broken + "; nothing was touched, " +
                     (trust == JournalTrust::kOwn ? "`galley doctor --repair` sets it aside"
                                                  : "move '.galley' away"),

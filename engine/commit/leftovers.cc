@@ -112,7 +112,7 @@ Result<RelPath> free_place(const StateDirectory& state, TxId id) {
   GALLEY_TRY(make_directories(state.root(), known("quarantine"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxPlaces; ++attempt) {
     const std::string suffix = attempt == 0 ? "" : "." + std::to_string(attempt);
-    RelPath place = known("quarantine/" + id.hex() + suffix);
+    RelPath place = known("quarantine/" + id.str() + suffix);
     auto made = state.root().make_directory(place, kPrivateDirectory);
     if (made) return place;
     if (made.error().os_error != EEXIST) return made.error();
@@ -146,7 +146,7 @@ Result<std::vector<TxId>> quarantine_damaged(const Directory& workspace,
       if (broken.empty()) continue;
     }
     GALLEY_ASSIGN(const RelPath place, free_place(state, id));
-    const RelPath slots = known(id.hex());
+    const RelPath slots = known(id.file_name());
     GALLEY_ASSIGN(const FileStat there, state.slots().stat(slots));
     if (there.kind == FileKind::kDirectory) {
       GALLEY_TRY(state.slots().rename(slots, state.root(), known(place.str() + "/slots"),

@@ -323,7 +323,7 @@ Error Publisher::Attempt::undecided(const Error& cause) const {
   if (is_mutant(Mutant::kUndecidedIsFailure)) return error;
   error.kind = ErrorKind::kUndecided;
   error.reason = "commit.undecided";
-  error.message = "transaction " + journal_.id.hex() +
+  error.message = "transaction " + journal_.id.str() +
                   " failed after its commit point and could not be put back (" + cause.message +
                   "); ";
   if (is_journal_there() && cause.reason != kStateLost) {
@@ -362,7 +362,7 @@ void Publisher::Attempt::clear_slots() {
   slots_.reset();
   // Nothing was swapped: these are our own new inodes. What cannot be removed now is swept at the
   // next open.
-  auto path = RelPath::parse(journal_.id.hex());
+  auto path = RelPath::parse(journal_.id.file_name());
   static_cast<void>(remove_tree(state_.slots(), *path));
 }
 

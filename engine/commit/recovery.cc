@@ -134,7 +134,7 @@ Result<void> Recoverer::read_journals() {
           {Kind::kDropJournal, id, "", "never committed: " + verdict.problem});
     } else if (verdict.state == JournalState::kDamaged) {
       damaged = Error{ErrorKind::kIo, "journal.damaged",
-                      "the journal of transaction " + id.hex() +
+                      "the journal of transaction " + id.str() +
                           " was committed and is damaged now: " + verdict.problem +
                           "; nothing was touched, `galley doctor --repair` sets it aside",
                       ".galley/j/" + journal_name(id).str(), 0};
@@ -152,7 +152,7 @@ Result<void> Recoverer::read_journals() {
   }
   GALLEY_ASSIGN(const auto slots, state_.slots().list());
   for (const auto& entry : slots) {
-    const auto id = TxId::from_hex(entry.name);
+    const auto id = TxId::from_file_name(entry.name);
     if (!id || std::binary_search(ids.begin(), ids.end(), *id)) continue;
     orphans_.push_back(*id);
     report_.actions.push_back({Kind::kSweepSlots, *id, "", "prepared and never committed"});
@@ -161,7 +161,7 @@ Result<void> Recoverer::read_journals() {
 }
 
 Result<void> Recoverer::drop_torn() {
-  const auto slot_path = [](TxId id) { return *RelPath::parse(id.hex()); };
+  const auto slot_path = [](TxId id) { return *RelPath::parse(id.file_name()); };
   for (const TxId id : torn_) {
     GALLEY_TRY(remove_tree(state_.slots(), slot_path(id)));
     GALLEY_TRY(state_.journals().remove_file(journal_name(id)));
@@ -432,7 +432,8 @@ Result<void> Recoverer::finish() {
   for (const auto* verdicts : {&unfinished_, &unflushed_}) {
     for (const auto& verdict : *verdicts) {
       report_.actions.push_back({Kind::kFinishJournal, verdict.journal.id, "",
-                                 verdict.journal.is_aborted ? "taken back" : "completed"});
+                                 verdict.journal.is_aborted ? "taken back" : "completed",
+                                 !verdict.journal.applied_boot});
       if (options_.dry_run || verdict.journal.is_aborted) continue;
       GALLEY_TRY(note_applied(verdict));
       finished.push_back(verdict.journal.id);

@@ -29,6 +29,8 @@ struct RecoveryAction {
   TxId transaction;
   std::string path;
   std::string text;  ///< one sentence
+  /// Of kFinishJournal: nobody had seen it complete. Else it is looked at again after a restart.
+  bool is_interrupted = false;
 };
 
 struct RecoveryReport {

@@ -47,7 +47,7 @@ class SlotSweep {
       : state_(state), journal_(journal), may_be_torn_(may_be_torn), notes_(notes) {}
 
   Result<void> run() {
-    const RelPath name = known(journal_.id.hex());
+    const RelPath name = known(journal_.id.file_name());
     auto directory = state_.slots().open_directory(name);
     if (!directory && directory.error().kind == ErrorKind::kNotFound) return {};
     if (!directory) return directory.error();
@@ -140,7 +140,7 @@ Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bo
 
 Result<void> rescue(const StateDirectory& state, TxId id, const Directory& from,
                     const RelPath& name, const RelPath& path, std::vector<JournalNote>& notes) {
-  GALLEY_ASSIGN(const RelPath place, known("rescue/" + id.hex()).join(path));
+  GALLEY_ASSIGN(const RelPath place, known("rescue/" + id.str()).join(path));
   GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxRescueNames; ++attempt) {
     const std::string text = place.str() + (attempt == 0 ? "" : "." + std::to_string(attempt));

@@ -31,7 +31,7 @@ std::string in_octal(uint32_t mode) {
 }
 
 RelPath slot_path(TxId id) {
-  auto path = RelPath::parse(id.hex());
+  auto path = RelPath::parse(id.file_name());
   GALLEY_CHECK(path.has_value());
   return std::move(*path);
 }

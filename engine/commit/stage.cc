@@ -203,6 +203,22 @@ uint64_t tree_bytes(const Directory& directory) {
   return bytes;
 }
 
+Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
+                                           std::string_view beginning) {
+  std::vector<std::string> ids;
+  const auto parent = state.root().open_directory(known("stage"));
+  if (!parent && parent.error().kind == ErrorKind::kNotFound) return ids;
+  if (!parent) return parent.error();
+  GALLEY_ASSIGN(const auto entries, (*parent)->list());
+  for (const auto& entry : entries) {
+    const bool is_meant = entry.kind == FileKind::kDirectory && is_stage_id(entry.name) &&
+                          entry.name.starts_with(beginning);
+    if (is_meant) ids.push_back(entry.name);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
   std::vector<StageInfo> stages;
   const auto parent = state.root().open_directory(known("stage"));

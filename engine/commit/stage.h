@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/commit/state_directory.h"
@@ -56,6 +57,9 @@ struct StageInfo {
 
 /// All stages, newest first.
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state);
+
+/// The ids of stages that begin with these digits, sorted; none when `beginning` could begin no id.
+Result<std::vector<std::string>> stage_ids(const StateDirectory& state, std::string_view beginning);
 
 /// Contents to which no stage refers, left by processes that were killed: their names below
 /// `contents/`. They stay so: only a stage that refers to contents can be forked.

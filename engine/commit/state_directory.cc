@@ -304,7 +304,7 @@ Result<void> StateDirectory::adopt(const Directory& workspace) {
   return workspace.sync();
 }
 
-RelPath journal_name(TxId id) { return known(id.hex() + std::string(kJournalSuffix)); }
+RelPath journal_name(TxId id) { return known(id.file_name() + std::string(kJournalSuffix)); }
 
 Result<std::vector<TxId>> journal_ids(const Directory& directory) {
   GALLEY_ASSIGN(const auto entries, directory.list());
@@ -313,8 +313,8 @@ Result<std::vector<TxId>> journal_ids(const Directory& directory) {
     std::string_view name = entry.name;
     if (entry.kind != FileKind::kRegular || !name.ends_with(kJournalSuffix)) continue;
     name.remove_suffix(kJournalSuffix.size());
-    const auto id = TxId::from_hex(name);
-    if (id && id->hex() == name) ids.push_back(*id);
+    const auto id = TxId::from_file_name(name);
+    if (id && id->file_name() == name) ids.push_back(*id);
   }
   std::sort(ids.begin(), ids.end());
   return ids;
@@ -326,7 +326,7 @@ Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory
   GALLEY_ASSIGN(const FileStat stat, file->stat());
   if (stat.size > kMaxJournalBytes) {
     return fail(ErrorKind::kQuota, "limit.file_size",
-                "the journal of transaction " + id.hex() + " is larger than " +
+                "the journal of transaction " + id.str() + " is larger than " +
                     std::to_string(kMaxJournalBytes) + " bytes",
                 journal_name(id).str());
   }

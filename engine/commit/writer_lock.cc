@@ -35,7 +35,7 @@ std::string this_process(const Clock& clock) {
 
 std::string padded_hex(uint64_t value) {
   constexpr size_t kDigits = 16;
-  std::string hex = TxId{value}.hex();
+  std::string hex = TxId{value}.file_name();
   return std::string(kDigits - hex.size(), '0') + hex;
 }
 
@@ -168,11 +168,11 @@ std::optional<TxId> WriterLock::last_transaction(const std::string& session) con
   const size_t space = last_.find(' ');
   if (space == std::string::npos) return {};
   if (!is_same_session(std::string_view(last_).substr(space + 1), session)) return {};
-  return TxId::from_hex(std::string_view(last_).substr(0, space));
+  return TxId::from_file_name(std::string_view(last_).substr(0, space));
 }
 
 void WriterLock::remember(TxId last, const std::string& session) {
-  last_ = last.hex() + " " + session;
+  last_ = last.file_name() + " " + session;
   static_cast<void>(write_text());  // as a hint only
 }
 

@@ -160,7 +160,7 @@ class Follower {
 }  // namespace
 
 std::string Dependency::text() const {
-  return later.hex() + " builds on " + on.hex() + " in " + path.str();
+  return later.str() + " builds on " + on.str() + " in " + path.str();
 }
 
 Result<Aftermath> aftermath_of(const History& history, TxId id, const Proposal& transaction,

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/pathspec.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/index.h"
 #include "engine/history/undo.h"
@@ -20,10 +21,6 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
   if (part.empty()) return true;
   return std::search(text.begin(), text.end(), part.begin(), part.end(),
                      [](char a, char b) { return lower(a) == lower(b); }) != text.end();
-}
-
-bool is_or_is_below(const RelPath& path, const RelPath& top) {
-  return top.is_root() || path == top || path.is_below(top);
 }
 
 bool has_condition(const HistoryFilter& filter) {
@@ -143,8 +140,9 @@ bool matches(const HistoryFilter& filter, const TxSummary& summary) {
   if (filter.paths.empty()) return true;
   for (const RelPath& wanted : filter.paths) {
     for (const PathSummary& path : summary.paths) {
-      if (is_or_is_below(path.path, wanted)) return true;
-      if (path.from && path.status == 'R' && is_or_is_below(*path.from, wanted)) return true;
+      if (pathspec_names(wanted.str(), path.path.str())) return true;
+      const bool is_rename = path.from && path.status == 'R';
+      if (is_rename && pathspec_names(wanted.str(), path.from->str())) return true;
     }
   }
   return false;
@@ -269,8 +267,11 @@ Result<TxId> History::newest_standing() const {
     return !newest;
   }));
   if (!newest) {
+    GALLEY_ASSIGN(const std::optional<TxId> any, latest());
     return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
-                "no transaction stands that could be undone; `galley log` lists the history");
+                any ? "nothing to undo: every transaction was undone; `galley redo` brings the "
+                      "last one back, `galley log` lists them"
+                    : "nothing to undo yet: nothing was committed here");
   }
   return *newest;
 }
@@ -279,11 +280,11 @@ Result<TxId> History::resolve(std::string_view text) const {
   if (text.empty()) return newest_standing();
   const auto bad_id = [&] {
     return fail(ErrorKind::kUsage, "history.bad_id",
-                "'" + std::string(text) + "' is no transaction id; write its hexadecimal " +
-                    "digits, @ for the newest or @~1 for the one before it");
+                "'" + std::string(text) + "' is no transaction id; write its number as " +
+                    "`galley log` shows it, @ for the newest or @~1 for the one before it");
   };
   GALLEY_ASSIGN(const std::vector<TxId> all, ids());
-  const auto id = TxId::from_hex(text);
+  const auto id = TxId::parse(text);
   if (id) {
     if (std::binary_search(all.begin(), all.end(), *id)) return *id;
     return fail(not_in_history(*state_, *id));

@@ -112,7 +112,7 @@ class History {
   /// The same without the contents of its files: who, why, and what changed.
   Result<std::shared_ptr<const CommittedTransaction>> outline(TxId id) const;
 
-  /// What a person means by an id: hexadecimal digits; `@` or `HEAD` the newest transaction, `@~2`
+  /// What a person means by an id: its number; `@` or `HEAD` the newest transaction, `@~2`
   /// the second before it; nothing the newest that still stands and is no undo (what `undo` takes).
   /// Errors: kUsage `history.bad_id`; kNotFound as above, or `history.nothing_to_undo`.
   Result<TxId> resolve(std::string_view text) const;

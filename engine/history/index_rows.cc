@@ -12,7 +12,7 @@ namespace galley::index_rows {
 const char* const kTables = R"sql(
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE transactions (
-  id INTEGER PRIMARY KEY, hex TEXT NOT NULL, time_ns INTEGER NOT NULL, time TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, time_ns INTEGER NOT NULL, time TEXT NOT NULL,
   agent TEXT NOT NULL, tool TEXT NOT NULL, message TEXT NOT NULL, proposal TEXT NOT NULL,
   undoes INTEGER, undone_by INTEGER, problem TEXT NOT NULL, owner TEXT);
 CREATE INDEX transactions_undoes ON transactions (undoes) WHERE undoes IS NOT NULL;
@@ -28,11 +28,11 @@ CREATE TABLE changes (
 CREATE INDEX changes_path ON changes (path, tx);
 CREATE INDEX changes_from ON changes (from_path, tx) WHERE from_path IS NOT NULL;
 CREATE VIEW log AS
-  SELECT hex AS id, time, agent, tool, message,
+  SELECT id, time, agent, tool, message,
          (SELECT count(*) FROM changes WHERE tx = transactions.id AND NOT is_directory) AS files,
          (SELECT total(added) FROM changes WHERE tx = transactions.id) AS added,
          (SELECT total(removed) FROM changes WHERE tx = transactions.id) AS removed,
-         printf('%x', undoes) AS undoes, printf('%x', undone_by) AS undone_by
+         undoes, undone_by
   FROM transactions ORDER BY transactions.id DESC;
 CREATE VIEW files AS
   SELECT path, count(*) AS transactions, sum(added) AS added, sum(removed) AS removed,
@@ -207,9 +207,8 @@ Result<void> insert(const Database& database, TxId id, const CommittedTransactio
     GALLEY_ASSIGN(summary, summarize(*transaction, true));
   }
   GALLEY_ASSIGN(auto statement, database.prepare("INSERT OR REPLACE INTO transactions VALUES "
-                                                 "(?,?,?,?,?,?,?,?,?,NULL,?,?)"));
+                                                 "(?,?,?,?,?,?,?,?,NULL,?,?)"));
   statement.bind(static_cast<int64_t>(id.value))
-      .bind(id.hex())
       .bind(summary.time_ns)
       .bind(transaction != nullptr ? rfc3339_utc(summary.time_ns) : "")
       .bind(summary.agent)

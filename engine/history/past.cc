@@ -73,7 +73,7 @@ Result<Proposal> proposal_to_past(const History& history, const Directory& works
   if (auto* fits = std::get_if<Rebased>(&outcome)) return std::move(fits->proposal);
   const PathConflict& first = std::get<RebaseConflict>(outcome).paths.front();
   return fail(ErrorKind::kConflict, "history.past_blocked",
-              "the tree as it was after " + id.hex() + " cannot be shown: " + first.message,
+              "the tree as it was after " + id.str() + " cannot be shown: " + first.message,
               first.path.str());
 }
 

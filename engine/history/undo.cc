@@ -12,8 +12,8 @@ namespace {
 RebaseOptions rebase_options(TxId id, const UndoOptions& options) {
   RebaseOptions rebasing;
   rebasing.mode = options.mode;
-  rebasing.base_label = "after " + id.hex();
-  rebasing.wanted_label = "before " + id.hex();
+  rebasing.base_label = "after " + id.str();
+  rebasing.wanted_label = "before " + id.str();
   return rebasing;
 }
 
@@ -29,7 +29,7 @@ bool is_exact(const RebaseOutcome& outcome) {
 }
 
 std::string default_message(TxId id, const CommitMeta& meta) {
-  std::string message = "undo " + id.hex();
+  std::string message = "undo " + id.str();
   if (!meta.message.empty()) message += ": " + meta.message;
   return message;
 }
@@ -59,7 +59,7 @@ Result<TxId> newest_undo(const History& history) {
     if (depth(it->first) % 2 == 1 && !standing.undone_by(it->first)) return it->first;
   }
   return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
-              "no undo stands that could be taken back");
+              "nothing to redo: no undo stands that could be taken back");
 }
 
 Result<TxId> undo_to_take_back(const History& history, TxId id) {
@@ -69,7 +69,7 @@ Result<TxId> undo_to_take_back(const History& history, TxId id) {
   if (!summary.partly_undone_by.empty()) return summary.partly_undone_by.front();
   if (summary.undoes) return id;
   return fail(ErrorKind::kUsage, "undo.not_undone",
-              "transaction " + id.hex() + " stands: there is no undo of it to take back");
+              "transaction " + id.str() + " stands: there is no undo of it to take back");
 }
 
 }  // namespace
@@ -93,7 +93,8 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
   }
   auto& rebased = std::get<Rebased>(outcome);
   if (rebased.proposal.is_empty()) return UndoOutcome(NothingToUndo{id});
-  return UndoOutcome(UndoPlan{id, std::string(reverse.is_partial ? kPartialUndoTool : kUndoTool),
+  return UndoOutcome(UndoPlan{id, TxId(),
+                              std::string(reverse.is_partial ? kPartialUndoTool : kUndoTool),
                               default_message(id, record.meta), std::move(rebased.proposal),
                               std::move(rebased.merged), std::move(since.dependencies)});
 }
@@ -105,7 +106,8 @@ Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace
   if (auto* plan = std::get_if<UndoPlan>(&outcome)) {
     GALLEY_ASSIGN(const TxRecord record, history.load(undo));
     if (plan->tool == kUndoTool) plan->tool = kRedoTool;
-    plan->message = "redo " + record.meta.undoes.value_or(undo).hex();
+    plan->redoes = record.meta.undoes.value_or(undo);
+    plan->message = "redo " + plan->redoes.str();
   }
   return outcome;
 }

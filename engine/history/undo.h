@@ -47,6 +47,7 @@ struct Dependency {
 /// An undo that fits: to be judged and published like any other proposal.
 struct UndoPlan {
   TxId undoes;
+  TxId redoes;          ///< of a redo: what stands again
   std::string tool;     ///< for CommitMeta::tool: kUndoTool, kPartialUndoTool or kRedoTool
   std::string message;  ///< a reason when the caller has none: "undo 9: <its message>"
   Proposal proposal;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/pathspec.h"
 #include "engine/history/layered_store.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -35,16 +36,18 @@ class Selection {
   Result<void> take(const RelPath& wanted) {
     bool is_known = false;
     for (const Change& change : *changes_) {
-      const bool is_meant =
-          wanted.is_root() || change.path == wanted || change.path.is_below(wanted);
-      if (!is_meant) continue;
+      if (!pathspec_names(wanted.str(), change.path.str())) continue;
       is_known = true;
       take_with_partner(change.path);
     }
     if (is_known) return {};
+    std::vector<std::string> paths;
+    for (const Change& change : *changes_) paths.push_back(change.path.str());
+    const auto near = nearest_pathspec(wanted.str(), paths);
     return fail(ErrorKind::kUsage, "undo.unknown_path",
-                "transaction " + id_.hex() + " did not change '" + wanted.str() +
-                    "'; `galley show " + id_.hex() + "` lists what it changed",
+                "transaction " + id_.str() + " did not change '" + wanted.str() + "'; " +
+                    (near ? "did you mean '" + *near + "'? " : "") + "`galley show " + id_.str() +
+                    "` lists what it changed",
                 wanted.str());
   }
 
@@ -99,7 +102,7 @@ Result<std::set<size_t>> ranges_of(TxId id, const HunkSelection& chosen,
   for (const uint32_t hunk : chosen.hunks) {
     if (hunk == 0 || hunk > file.diff.hunks.size()) {
       return fail(ErrorKind::kUsage, "undo.unknown_hunk",
-                  "transaction " + id.hex() + " has " + std::to_string(file.diff.hunks.size()) +
+                  "transaction " + id.str() + " has " + std::to_string(file.diff.hunks.size()) +
                       " hunks in '" + chosen.path.str() + "', so there is no hunk " +
                       std::to_string(hunk),
                   chosen.path.str());
@@ -150,7 +153,7 @@ class Reversal {
                            !change->is_type_change();
     if (!has_hunks || (change->is_create() && !change->renamed_from)) {
       return fail(ErrorKind::kUsage, "undo.unknown_hunk",
-                  "transaction " + id_.hex() + " has no hunks in '" + chosen.path.str() +
+                  "transaction " + id_.str() + " has no hunks in '" + chosen.path.str() +
                       "' that can be taken back one by one; undo the whole file",
                   chosen.path.str());
     }

@@ -82,7 +82,7 @@ Result<void> list_recovery(const Workspace& workspace, const StateDirectory& sta
     const bool is_put = action.kind == RecoveryAction::Kind::kPut ||
                         action.kind == RecoveryAction::Kind::kMakeDirectory;
     if (action.path.empty()) {
-      effects.push_back(fmt::format("transaction {}: {}", action.transaction.hex(), action.text));
+      effects.push_back(fmt::format("transaction {}: {}", action.transaction.str(), action.text));
     } else if (is_put && goal != goals.end()) {
       effects.push_back(fmt::format("{}: {} ({})", action.path, action.text, goal->second));
     } else {

@@ -11,6 +11,7 @@
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
 #include "engine/pipeline/audit.h"
+#include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/scratch.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
@@ -36,7 +37,7 @@ Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<Clear
       prune_history(*workspace.state(), workspace.config().history, workspace.clock(), dry_run));
   for (const PruneReport::Pruned& pruned : report.transactions) {
     cleared.push_back(
-        {fmt::format("transaction {} ({})", pruned.id.hex(), pruned.why), pruned.bytes});
+        {fmt::format("transaction {} ({})", pruned.id.str(), pruned.why), pruned.bytes});
   }
   if (report.blobs > 0) {
     cleared.push_back({fmt::format("{} contents that no transaction names", report.blobs), 0});
@@ -62,7 +63,7 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
       if (verdict.state != JournalState::kDamaged) continue;
       checks.push_back(
           {"journals", CheckStatus::kError,
-           fmt::format("the journal of transaction {} is damaged: {}", id.hex(), verdict.problem),
+           fmt::format("the journal of transaction {} is damaged: {}", id.str(), verdict.problem),
            "galley doctor --repair moves it to .galley/quarantine; nothing is lost "
            "but the means to undo it"});
     }
@@ -171,9 +172,12 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
   options.audit = &log;
   GALLEY_ASSIGN(const RecoveryReport report, recover_if_needed(workspace.root(), *workspace.state(),
                                                                workspace.clock(), options));
+  lines = repairs_of(report, dry_run);
   for (const RecoveryAction& action : report.actions) {
+    const bool is_told = action.path.empty() && !lines.empty();
+    if (is_told) continue;
     lines.push_back(
-        (action.path.empty() ? "transaction " + action.transaction.hex() : action.path) + ": " +
+        (action.path.empty() ? "transaction " + action.transaction.str() : action.path) + ": " +
         action.text);
   }
   if (dry_run) return lines;

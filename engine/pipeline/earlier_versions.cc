@@ -22,7 +22,7 @@ void add_versions(const History& history, TxId id, const RelPath& path, std::set
     for (const Node* node : {&change.after, &change.before}) {
       if (node->kind != FileKind::kRegular || !seen.insert(node->content).second) continue;
       auto content = proposal->content(*node);
-      if (content) out.push_back({id.hex(), node == &change.before, *std::move(content)});
+      if (content) out.push_back({id.str(), node == &change.before, *std::move(content)});
     }
   }
 }

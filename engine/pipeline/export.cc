@@ -40,7 +40,7 @@ json aios_entry(const json& record) {
   entry["output"] = std::move(output);
   entry["duration_ms"] = member(record, "duration_ms", 0);
   entry["capabilities_used"] = member(record, "capabilities_used", json::array());
-  const auto id = TxId::from_hex(member(record, "tx", "").get<std::string>());
+  const auto id = TxId::parse(member(record, "tx", "").get<std::string>());
   const bool is_commit = id && member(record, "kind", "") == "commit";
   entry["backup_path"] =
       is_commit ? std::string(StateDirectory::kName) + "/undo/" + journal_name(*id).str() : "";
@@ -50,7 +50,7 @@ json aios_entry(const json& record) {
 /// A UUID that the same transaction of the same workspace always gets (RFC 9562, version 8).
 std::string trace_id(const StateDirectory& state, TxId id) {
   std::string name(state.workspace_id().begin(), state.workspace_id().end());
-  name += "agent-trace " + id.hex();
+  name += "agent-trace " + id.file_name();
   std::string hex = ContentId::of(name).hex().substr(0, 32);
   hex[12] = '8';
   hex[16] = "89ab"[static_cast<size_t>(hex[16]) % 4];
@@ -73,12 +73,12 @@ json trace_ranges(const ProposedFileDiff& file) {
 }
 
 json trace_metadata(const TxRecord& record) {
-  json about = {{"transaction", record.id.hex()},
+  json about = {{"transaction", record.id.str()},
                 {"tool", record.meta.tool},
                 {"proposal", record.proposal.id().hex()}};
   if (!record.meta.agent.empty()) about["agent"] = record.meta.agent;
   if (!record.meta.message.empty()) about["reason"] = record.meta.message;
-  if (record.meta.undoes) about["undoes"] = record.meta.undoes->hex();
+  if (record.meta.undoes) about["undoes"] = record.meta.undoes->str();
   return {{"galley", std::move(about)}};
 }
 

@@ -180,6 +180,15 @@ Result<void> StoredStage::note_contributor(const std::string& name) {
   return {};
 }
 
+Result<void> StoredStage::note_reason(const std::string& reason) {
+  if (reason.empty() || !about_.message.empty()) return {};
+  StageAbout about = about_;
+  about.message = reason;
+  GALLEY_TRY(write_about(directory(), about));
+  about_ = std::move(about);
+  return {};
+}
+
 Result<void> StoredStage::remove(const StateDirectory& state, StoredStage stage) {
   return Stage::remove(state, std::move(stage.stage_));
 }

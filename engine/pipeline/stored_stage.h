@@ -65,6 +65,8 @@ class StoredStage {
   Result<void> note_markers();
   /// Remembers that somebody else than its owner stages in it; once.
   Result<void> note_contributor(const std::string& name);
+  /// Why, where it was begun without a reason; else, and for an empty one, nothing.
+  Result<void> note_reason(const std::string& reason);
   /// Drops it with everything in it.
   static Result<void> remove(const StateDirectory& state, StoredStage stage);
 

@@ -18,6 +18,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "staging/git/white_space_attributes.h"
 #include "staging/text/read_edits.h"
 #include "tools/edit_formats.h"
 
@@ -117,6 +118,15 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.may_read =
       EarlyPolicy(state_->workspace->config, state_->options.principals(), state_->overlay)
           .reading_rule();
+  if (options.match.white_space != WhiteSpaceFix::kNoWarn && !options.white_space_rules) {
+    // Without them git's defaults hold.
+    if (auto found = WhiteSpaceAttributes::open(options.root)) {
+      const auto attributes = std::make_shared<WhiteSpaceAttributes>(*std::move(found));
+      options.white_space_rules = [attributes](const RelPath& path) {
+        return white_space_rules(attributes->rules_of(path));
+      };
+    }
+  }
   return options;
 }
 
@@ -132,12 +142,9 @@ Result<EditOutcome> Transaction::apply(std::string document, const StageOptions&
   event.tool = "stage";
   if (state_->stage) event.input = text_on_record(document);
   const Overlay::Entries before = state_->overlay.entries();
-  const EditFormat read_as = format == EditFormat::kAuto ? detect_format(document) : format;
-  Result<EditSet> set = read_as == EditFormat::kEdits
-                            ? parse_edits_json(document)
-                            : read_edits(std::move(document), read_as, reading);
-  if (!set) return fail(set.error());
-  GALLEY_ASSIGN(EditOutcome outcome, stage_edits(state_->overlay, *set, bounded(options)));
+  GALLEY_ASSIGN(const EditSet set,
+                read_edits(std::move(document), format, reading, parse_edits_json));
+  GALLEY_ASSIGN(EditOutcome outcome, stage_edits(state_->overlay, set, bounded(options)));
   if (options.check_only) {
     state_->overlay.restore(before);
   } else if (outcome.is_staged) {
@@ -158,7 +165,10 @@ ToolResult Transaction::call(const std::string& tool, std::string_view json_argu
 }
 
 std::vector<ToolResult> Transaction::call_all(std::vector<ToolCall> calls) {
-  for (ToolCall& call : calls) call.tx = state_->id;
+  for (ToolCall& call : calls) {
+    call.tx = state_->id;
+    if (call.reason.empty()) call.reason = state_->reason;
+  }
   auto registry = state_->workspace->need_registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
   ExecutorOptions options;
@@ -279,6 +289,7 @@ Result<void> Transaction::save() {
   if (state_->options.owner && !restaged_paths(state_->owners, state_->overlay.entries()).empty()) {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
+  GALLEY_TRY(state_->stage->note_reason(state_->reason));
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};
@@ -382,9 +393,9 @@ Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
 }
 
 Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage,
-                                          const std::string& caller) {
+                                          const std::string& caller, const std::string& reason) {
   const StageAbout& about = stage.about();
-  TransactionOptions options{caller, about.message, about.has_markers};
+  TransactionOptions options{caller, reason.empty() ? about.message : reason, about.has_markers};
   if (!is_own(about, caller)) options.owner = about.agent;
   options.contributors = about.contributors;
   auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options));
@@ -393,6 +404,7 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
   state->id = stage.id();
+  state->reason = reason;
   state->stage = std::move(stage);
   return Transaction(std::move(state));
 }

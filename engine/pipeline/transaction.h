@@ -168,7 +168,7 @@ class Transaction {
   struct State;
   explicit Transaction(std::unique_ptr<State> state);
   static Result<Transaction> of_stage(WorkspaceState& workspace, StoredStage stage,
-                                      const std::string& caller);
+                                      const std::string& caller, const std::string& reason = {});
   Result<RelPath> parse(std::string_view path) const;
   [[nodiscard]] StageOptions bounded(StageOptions options) const;
   Result<void> check_may_change_staged() const;

@@ -48,6 +48,7 @@ struct Transaction::State {
   Overlay overlay;
   std::unique_ptr<CommandRunner> own_runner;
   std::string id;
+  std::string reason;                     ///< given for what is done now; may be empty
   std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
   Overlay::Entries owners;                ///< what was staged when somebody else took it up
   bool is_over = false;

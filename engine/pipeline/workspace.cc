@@ -12,6 +12,7 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/guarded_runner.h"
+#include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
@@ -107,6 +108,7 @@ Result<void> WorkspaceState::recover() {
   recovery.audit = audit.get();
   GALLEY_ASSIGN(const RecoveryReport report,
                 recover_if_needed(*root, *state_directory, clock(), recovery));
+  for (std::string& line : repairs_of(report, false)) notices.push_back(std::move(line));
   for (const RecoveryAction& action : report.actions) {
     if (action.kind != RecoveryAction::Kind::kRescue) continue;
     notices.push_back("recovery met bytes of others: '" + action.path + "' " + action.text);
@@ -133,7 +135,7 @@ Result<AuditVerification> WorkspaceState::verify_audit() const {
     // What is in j/ is added when its journal retires.
     if (!commit.is_retired || found.defects.size() >= kMaxAuditDefects) continue;
     found.defects.push_back({0, 0, "audit.unrecorded",
-                             "the log has no record of transaction " + commit.id.hex() +
+                             "the log has no record of transaction " + commit.id.str() +
                                  "; it is in the journal, and galley doctor --repair adds it"});
   }
   return found;

@@ -72,11 +72,13 @@ class Workspace {
   /// Begins one that outlives the process, under `.galley/stage/`.
   Result<Transaction> begin_stored(const TransactionOptions& options = {});
   /// Takes a stored one up again for `agent`, whoever began it: every call is judged by what both
-  /// may do, and both are on record. An empty id means the one that `agent` itself began, as the
-  /// same user of the system.
-  /// Errors: kNotFound `stage.not_found`; kUsage `stage.which`, with a list, when without an id
-  ///         several could be meant or all that are open are somebody else's.
-  Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {});
+  /// may do, and both are on record. The first digits of an id will do where they are unique. An
+  /// empty id means the one that `agent` itself began, as the same user of the system. A `reason`
+  /// that is not empty counts for what is done with it now, and for all of it where it had none.
+  /// Errors: kNotFound `stage.not_found`; kUsage `stage.which`, with a list, when several could be
+  ///         meant, or without an id all that are open are somebody else's.
+  Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {},
+                             const std::string& reason = {});
   /// Drops one that resume() calls damaged (`stage.damaged`), which nobody can roll back. It is not
   /// known who staged what in it, so it has to be of the system's user who asks.
   /// Errors: kNotFound `stage.not_found`; kRefused `stage.not_yours`.

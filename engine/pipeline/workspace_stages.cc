@@ -56,16 +56,24 @@ Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::s
 
 }  // namespace
 
-Result<Transaction> Workspace::resume(const std::string& id, const std::string& agent) {
+Result<Transaction> Workspace::resume(const std::string& id, const std::string& agent,
+                                      const std::string& reason) {
   std::string wanted = id;
   if (wanted.empty()) {
     GALLEY_ASSIGN(const auto open, stages());
     GALLEY_ASSIGN(wanted, own_stage(open, agent));
   }
   if (!state_->state_directory) return none_open();
+  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->state_directory, wanted));
+  if (meant.size() == 1) wanted = meant.front();
+  if (meant.size() > 1) {
+    GALLEY_ASSIGN(auto open, stages());
+    std::erase_if(open, [&](const StageStatus& stage) { return !stage.id.starts_with(wanted); });
+    return which("'" + wanted + "' could be one of several open transactions", open);
+  }
   const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
   GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
-  return Transaction::of_stage(*state_, std::move(stage), agent);
+  return Transaction::of_stage(*state_, std::move(stage), agent, reason);
 }
 
 Result<void> Workspace::drop_damaged(const std::string& id) {

@@ -68,6 +68,12 @@ std::optional<std::string> read_own_file(const std::string& path, uint64_t max_b
   return std::move(*text);
 }
 
+Result<void> enter_directory(const std::string& path) {
+  if (::chdir(path.c_str()) == 0) return {};
+  return fail(ErrorKind::kUsage, "workspace.not_found",
+              "there is no directory '" + path + "' to work in", path);
+}
+
 Result<std::string> absolute_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);

@@ -19,6 +19,10 @@ Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes);
 std::optional<std::string> read_own_file(const std::string& path, uint64_t max_bytes,
                                          uint32_t other_owner);
 
+/// Makes a directory that the person at the command line named the current one of this process.
+/// Errors: kUsage `workspace.not_found`.
+Result<void> enter_directory(const std::string& path);
+
 /// The absolute path of an existing directory, links resolved.
 Result<std::string> absolute_path(const std::string& path);
 

@@ -43,6 +43,10 @@ void describe_earlier(const EarlierMatch& earlier, std::string& out) {
   describe_indented(earlier.rebased, out);
 }
 
+void describe_more(size_t count, std::string& out) {
+  if (count > 0) out += "    … " + std::to_string(count) + " more\n";
+}
+
 void describe_failure(const EditFailure& failure, std::string& out) {
   out +=
       "  " + printable_line(failure.message) + " [" + failure.reason + ", id " + failure.id + "]\n";
@@ -50,6 +54,7 @@ void describe_failure(const EditFailure& failure, std::string& out) {
     out += "    candidate " + candidate.id + " at line " + std::to_string(candidate.line) + ":\n";
     describe_indented(candidate.excerpt, out);
   }
+  describe_more(failure.more_candidates, out);
   if (!failure.expected.empty() && !failure.found.empty()) {
     const std::string words = word_diff_of(failure);
     if (!words.empty()) out += "    expected, and what is there instead, word by word:\n";
@@ -57,6 +62,11 @@ void describe_failure(const EditFailure& failure, std::string& out) {
     out += "    found at line " + std::to_string(failure.nearest_line) + ":\n";
     describe_lines("|", failure.found, out);
   }
+  if (!failure.similar.empty()) out += "    also like it:\n";
+  for (const SimilarLine& line : failure.similar) {
+    out += "      line " + std::to_string(line.line) + ": " + printable_line(line.text) + "\n";
+  }
+  describe_more(failure.more_similar, out);
   if (!failure.rebased.empty()) out += "    rebased hunk:\n" + with_newline(failure.rebased);
 }
 
@@ -93,6 +103,8 @@ void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>
     for (EditFailure& failure : file.failures) {
       failure.found.clear();
       failure.rebased.clear();
+      failure.similar.clear();
+      failure.more_similar = 0;
       for (Candidate& candidate : failure.candidates) candidate.excerpt.clear();
     }
     if (file.refusal && file.refusal->reason == "path.is_symlink") {

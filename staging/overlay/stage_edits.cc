@@ -1,14 +1,18 @@
 #include "staging/overlay/stage_edits.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <span>
 
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
+#include "staging/overlay/edit_selection.h"
+#include "staging/overlay/edited_content.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
-#include "staging/text/binary_patch.h"
-#include "staging/text/lines.h"
+#include "staging/overlay/stage_checks.h"
+#include "staging/text/search_help.h"
 
 namespace galley {
 namespace {
@@ -28,52 +32,53 @@ bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
   });
 }
 
-/// Stages one document: works everything out in a plan, then puts the plan onto the overlay.
+/// Stages one part of a document: works everything out in a plan, then puts the plan onto the
+/// overlay.
 class Stager {
  public:
-  Stager(Overlay& overlay, const EditSet& edits, const StageOptions& options)
-      : overlay_(overlay), edits_(edits), options_(options), plan_(overlay) {}
+  /// `selection`, `help` and `outcome` are of the whole document.
+  Stager(Overlay& overlay, const StageOptions& options, bool is_reversed, EditSelection& selection,
+         SearchHelp& help, EditOutcome& outcome)
+      : options_(options),
+        is_reversed_(is_reversed),
+        selection_(selection),
+        help_(help),
+        plan_(overlay),
+        outcome_(outcome) {}
 
-  Result<EditOutcome> run() {
-    Overlay::Entries before = overlay_.entries();
-    auto outcome = work();
-    if (outcome && options_.may_read) hide_unread(*outcome, options_.may_read);
-    if (!outcome || !outcome->is_staged) overlay_.restore(std::move(before));
-    return outcome;
-  }
-
- private:
-  Result<EditOutcome> work() {
-    outcome_.leniencies = edits_.leniencies;
-    if (edits_.files.size() > limits::kMaxFilesInPatch) {
-      return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
-    }
-    for (const FileEdit& edit : edits_.files) {
+  /// Plans the edits and adds what became of them to the outcome; false when not all fit.
+  Result<bool> plan(std::span<const FileEdit> edits) {
+    first_ = outcome_.files.size();
+    for (const FileEdit& edit : edits) {
       if (edit.op != FileOp::kRename && edit.op != FileOp::kDelete) continue;
       going_.insert(edit.path);
       if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
     }
-    for (const FileEdit& edit : edits_.files) GALLEY_TRY(plan_file(edit));
-    outcome_.is_complete = std::all_of(outcome_.files.begin(), outcome_.files.end(),
-                                       [](const FileOutcome& file) { return file.fits(); });
-    if (!outcome_.is_complete && !options_.reject) return std::move(outcome_);
+    for (const FileEdit& edit : edits) GALLEY_TRY(plan_file(edit));
+    return std::all_of(outcome_.files.begin() + static_cast<ptrdiff_t>(first_),
+                       outcome_.files.end(), [](const FileOutcome& file) { return file.fits(); });
+  }
+
+  /// Puts onto the overlay what fits; false when the overlay refuses it.
+  Result<bool> stage() {
     auto staged = plan_.stage();
     if (!staged) {
       if (is_failure_of_ours(staged.error())) return fail(std::move(staged.error()));
       refuse(std::move(staged.error()));
-      return std::move(outcome_);
+      return false;
     }
-    outcome_.is_staged = true;
-    for (FileOutcome& file : outcome_.files) {
+    for (size_t i = first_; i < outcome_.files.size(); ++i) {
+      FileOutcome& file = outcome_.files[i];
       file.is_staged = !file.refusal && (file.failures.empty() || !file.placements.empty());
     }
-    return std::move(outcome_);
+    return true;
   }
 
+ private:
   /// The overlay itself said no: the file that its message names carries the refusal.
   void refuse(Error error) {
-    outcome_.is_complete = false;
-    for (FileOutcome& file : outcome_.files) {
+    for (size_t i = first_; i < outcome_.files.size(); ++i) {
+      FileOutcome& file = outcome_.files[i];
       if (file.path != error.path && file.new_path != error.path) continue;
       file.refusal = std::move(error);
       return;
@@ -85,8 +90,9 @@ class Stager {
   Result<void> plan_file(const FileEdit& given) {
     FileEdit selected;
     const FileEdit* edit = &given;
-    if (!options_.only.empty() || !options_.except.empty()) {
-      if (!select(given, selected)) return {};
+    if (!selection_.is_everything()) {
+      outcome_.document_paths.push_back(given.new_path.empty() ? given.path : given.new_path);
+      if (!selection_.select(given, selected)) return {};
       edit = &selected;
     }
     outcome_.files.emplace_back();
@@ -115,39 +121,6 @@ class Stager {
     return {};
   }
 
-  /// Keeps the hunks that --only and --except leave; false when nothing is left.
-  bool select(const FileEdit& edit, FileEdit& selected) const {
-    const std::string& path = edit.new_path.empty() ? edit.path : edit.new_path;
-    const auto names = [&](const std::vector<std::string>& list, const std::string& what) {
-      return std::find(list.begin(), list.end(), what) != list.end();
-    };
-    if (names(options_.except, path)) return false;
-    const bool all = options_.only.empty() || names(options_.only, path);
-    const std::vector<std::string> ids = edit_ids(edit);
-    std::vector<bool> keep;
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const std::string by_id = path + ":" + ids[i];
-      const std::string by_number = path + ":" + std::to_string(i + 1);
-      const bool wanted = all || names(options_.only, by_id) || names(options_.only, by_number);
-      keep.push_back(wanted && !names(options_.except, by_id) &&
-                     !names(options_.except, by_number));
-    }
-    if (ids.empty()) {
-      selected = edit;
-      return all;
-    }
-    selected = edit;
-    selected.hunks.clear();
-    selected.text_edits.clear();
-    for (size_t i = 0; i < edit.hunks.size(); ++i) {
-      if (keep[i]) selected.hunks.push_back(edit.hunks[i]);
-    }
-    for (size_t i = 0; i < edit.text_edits.size(); ++i) {
-      if (keep[edit.hunks.size() + i]) selected.text_edits.push_back(edit.text_edits[i]);
-    }
-    return !selected.hunks.empty() || !selected.text_edits.empty();
-  }
-
   Result<RelPath> safe_path(const std::string& text) const {
     GALLEY_ASSIGN(RelPath path, options_.root.empty() ? RelPath::parse(text)
                                                       : RelPath::parse_within(text, options_.root));
@@ -170,10 +143,10 @@ class Stager {
     if (!first) return second;
     GALLEY_ASSIGN(const PlannedFile plain, plan_.current(*first));
     if (plain.kind == FileKind::kAbsent) return second;
-    return fail(
-        ErrorKind::kRefused, "patch.ambiguous_path",
-        "both '" + first->str() + "' and '" + second->str() + "' exist; say with -p which is meant",
-        first->str());
+    return fail(ErrorKind::kRefused, "patch.ambiguous_path",
+                "both '" + first->str() + "' and '" + second->str() +
+                    "' exist; say with -p, or by a/ and b/ before the names, which is meant",
+                first->str());
   }
 
   Result<void> plan_edit(const FileEdit& edit, FileOutcome& out) {
@@ -202,36 +175,24 @@ class Stager {
       case FileOp::kWrite:
         break;
     }
+    if (begins_file(edit)) {
+      GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
+      if (there.kind == FileKind::kAbsent) {
+        out.op = FileOp::kCreate;
+        return plan_create(edit, path, out);
+      }
+    }
     return plan_modify(edit, path, out);
   }
 
-  tl::unexpected<Error> missing(const RelPath& path) const {
-    return fail(ErrorKind::kNotFound, "patch.file_not_found",
-                "'" + path.str() + "' does not exist; to create it, diff from /dev/null",
-                path.str());
-  }
-
-  /// Refuses what is no file or link, and a patch for the one on the other.
-  Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file) {
-    if (file.kind == FileKind::kAbsent) return missing(path);
-    if (file.kind == FileKind::kDirectory) {
-      return fail(ErrorKind::kRefused, "path.is_directory", "'" + path.str() + "' is a directory",
-                  path.str());
-    }
-    if (file.kind == FileKind::kOther) {
-      return fail(ErrorKind::kRefused, "path.special_file",
-                  "'" + path.str() + "' is not a regular file", path.str());
-    }
-    const bool is_link = file.kind == FileKind::kSymlink;
-    if (is_link != is_kind(edit.old_mode, kGitSymlink)) {
-      return fail(ErrorKind::kRefused, is_link ? "path.is_symlink" : "path.not_symlink",
-                  "'" + path.str() +
-                      (is_link ? "' is a symbolic link to '" + *file.content +
-                                     "' and the edit is for a file"
-                               : "' is a file and the edit is for a symbolic link"),
-                  path.str());
-    }
-    return {};
+  /// A traditional diff whose only hunk says that there was nothing makes the file where it is
+  /// missing (git and GNU patch do the same).
+  static bool begins_file(const FileEdit& edit) {
+    if (edit.hunks.size() != 1 || edit.old_mode || !edit.old_blob.empty()) return false;
+    const Hunk& hunk = edit.hunks.front();
+    return hunk.has_numbers && hunk.old_start == 0 &&
+           std::all_of(hunk.lines.begin(), hunk.lines.end(),
+                       [](const HunkLine& line) { return line.role == LineRole::kAdded; });
   }
 
   Result<void> check_absent(const RelPath& path, const std::string* wanted) {
@@ -241,7 +202,8 @@ class Stager {
     if (there.kind == FileKind::kDirectory && empties(path)) return {};
     if (wanted != nullptr && there.content && *there.content == *wanted) {
       return fail(ErrorKind::kRefused, "patch.already_applied",
-                  "'" + path.str() + "' is already there with this content; leave it out",
+                  "'" + path.str() + "' is already there with this content" +
+                      (is_reversed_ ? seems_done(true) : "; leave it out"),
                   path.str());
     }
     return fail(ErrorKind::kRefused, "path.exists",
@@ -249,6 +211,7 @@ class Stager {
   }
 
   Result<void> plan_create(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
+    GALLEY_TRY(check_made_once(edit, path));
     GALLEY_ASSIGN(std::string content, content_of(edit, path, std::string(), out));
     GALLEY_TRY(check_absent_later(path, content));
     if (!out.failures.empty()) return {};
@@ -276,7 +239,7 @@ class Stager {
 
   Result<void> plan_delete(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
     GALLEY_ASSIGN(const PlannedFile file, plan_.current(path));
-    GALLEY_TRY(check_kind(edit, path, file));
+    GALLEY_TRY(check_kind(edit, path, file, is_reversed_));
     GALLEY_TRY(check_blob(edit, path, *file.content));
     if (!edit.hunks.empty() || edit.binary) {
       GALLEY_ASSIGN(const std::string left, content_of(edit, path, *file.content, out));
@@ -288,16 +251,27 @@ class Stager {
       }
     }
     plan_.remove(path);
+    made_at_.erase(path);
     return {};
   }
 
-  /// A deletion without a body must name the content that it means, when it names one.
-  Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content) {
-    const bool has_proof = names_blob(edit.old_blob);
-    if (!has_proof || !edit.hunks.empty() || is_blob(edit.old_blob, content)) return {};
-    return fail(ErrorKind::kRefused, "patch.other_content",
-                "'" + path.str() + "' is not the file that the patch was made for (index " +
-                    edit.old_blob + ")",
+  Result<void> check_not_renamed(const RelPath& from, const RelPath& to) {
+    GALLEY_ASSIGN(const PlannedFile target, plan_.original(to));
+    if (target.kind == FileKind::kAbsent || will_go(to)) return {};
+    return fail(
+        ErrorKind::kRefused, "patch.already_applied",
+        "'" + from.str() + "' is not there and '" + to.str() + "' is" + seems_done(is_reversed_),
+        from.str());
+  }
+
+  /// Two files of the document cannot become one: git would keep the last in silence.
+  Result<void> check_made_once(const FileEdit& edit, const RelPath& path) {
+    const auto [made, is_first] = made_at_.emplace(path, edit.document_line);
+    if (is_first || edit.document_line == 0) return {};
+    return fail(ErrorKind::kRefused, "patch.target_twice",
+                "'" + path.str() + "' is made twice, by line " + std::to_string(made->second) +
+                    " and by line " + std::to_string(edit.document_line) +
+                    " of the patch; one of the two would be lost",
                 path.str());
   }
 
@@ -306,9 +280,13 @@ class Stager {
     out.new_path = to.str();
     // git: what renames and copies take from is the tree before the document.
     GALLEY_ASSIGN(PlannedFile file, plan_.original(from));
+    if (file.kind == FileKind::kAbsent && edit.op == FileOp::kRename) {
+      GALLEY_TRY(check_not_renamed(from, to));
+    }
+    GALLEY_TRY(check_made_once(edit, to));
     FileEdit typed = edit;
     if (!typed.old_mode && file.kind == FileKind::kSymlink) typed.old_mode = kGitSymlink;
-    GALLEY_TRY(check_kind(typed, from, file));
+    GALLEY_TRY(check_kind(typed, from, file, is_reversed_));
     GALLEY_ASSIGN(std::string content, content_of(edit, from, *file.content, out));
     if (from != to && !will_go(to)) GALLEY_TRY(check_absent(to, nullptr));
     if (!out.failures.empty() && !options_.reject) return {};
@@ -346,7 +324,7 @@ class Stager {
       file.mode = mode_of_new(edit);
       file.content = std::make_shared<const std::string>();
     }
-    GALLEY_TRY(check_kind(edit, path, file));
+    GALLEY_TRY(check_kind(edit, path, file, is_reversed_));
     if (is_kind(edit.old_mode, kGitSymlink) != is_kind(edit.new_mode, kGitSymlink) &&
         edit.new_mode && edit.old_mode) {
       return fail(ErrorKind::kRefused, "patch.type_change",
@@ -364,136 +342,68 @@ class Stager {
 
   Result<std::string> content_of(const FileEdit& edit, const RelPath& path, const std::string& base,
                                  FileOutcome& out) {
-    if (!edit.wanted_base.empty() && !ContentId::of(base).hex().starts_with(edit.wanted_base)) {
-      return fail(ErrorKind::kConflict, "patch.base_changed",
-                  "'" + path.str() + "' is not what the edit was made on; read it again",
-                  path.str());
-    }
-    if (edit.whole) return std::string(*edit.whole);
-    if (edit.binary) return binary_content(edit, path, base);
-    if (edit.hunks.empty() && edit.text_edits.empty()) return base;
-    MatchOptions match = options_.match;
-    match.indentation_is_meaning = indentation_is_meaning(path.str());
-    if (names_blob(edit.old_blob)) {
-      match.base_is_proven = is_blob(edit.old_blob, base);
-    }
-    std::vector<std::string> mended;
-    FileEdit without_white_space;
-    const FileEdit* meant = &edit;
-    if (match.white_space != WhiteSpaceFix::kNoWarn) {
-      GALLEY_TRY(judge_white_space(edit, path));
-      if (match.white_space == WhiteSpaceFix::kFix) {
-        without_white_space = with_white_space_fixed(edit, mended);
-        meant = &without_white_space;
-      }
-    }
-    PlacedEdits placed = place_edits(base, *meant, match);
-    out.placements = std::move(placed.placements);
-    out.failures = std::move(placed.failures);
-    for (Leniency& leniency : placed.leniencies) {
-      if (leniency.path.empty()) leniency.path = path.str();
-      outcome_.leniencies.push_back(std::move(leniency));
-    }
-    if (placed.splices.result_size() > limits::kMaxFileBytes) {
-      return fail(ErrorKind::kQuota, "limit.file_size",
-                  "'" + path.str() + "' would grow over 1 GiB", path.str());
-    }
-    return placed.splices.apply(base);
+    return edited_content(edit, path, base,
+                          {options_, is_reversed_, help_, outcome_.leniencies, out});
   }
 
-  /// Trailing white space in added lines (git's `trailing-space`), as --whitespace asks.
-  Result<void> judge_white_space(const FileEdit& edit, const RelPath& path) {
-    for (const Hunk& hunk : edit.hunks) {
-      for (const HunkLine& line : hunk.lines) {
-        if (line.role != LineRole::kAdded || trailing_blanks(line.text) == 0) continue;
-        if (options_.match.white_space == WhiteSpaceFix::kError) {
-          return fail(ErrorKind::kRefused, "patch.white_space",
-                      "an added line of '" + path.str() + "' ends in white space (hunk of line " +
-                          std::to_string(hunk.document_line) + " of the patch)",
-                      path.str());
-        }
-        const bool is_fix = options_.match.white_space == WhiteSpaceFix::kFix;
-        outcome_.leniencies.push_back({is_fix ? "white_space_fixed" : "white_space",
-                                       is_fix ? "trailing white space of added lines was taken off"
-                                              : "an added line ends in white space",
-                                       path.str(), hunk.document_line});
-        break;
-      }
-    }
-    return {};
-  }
-
-  static size_t trailing_blanks(std::string_view line) {
-    line = without_terminator(line);
-    const size_t last = line.find_last_not_of(" \t");
-    return last == std::string_view::npos ? line.size() : line.size() - last - 1;
-  }
-
-  static FileEdit with_white_space_fixed(const FileEdit& edit, std::vector<std::string>& kept) {
-    FileEdit out = edit;
-    size_t count = 0;
-    for (const Hunk& hunk : edit.hunks) count += hunk.lines.size();
-    kept.reserve(count);  // views into it must stay
-    for (Hunk& hunk : out.hunks) {
-      for (HunkLine& line : hunk.lines) {
-        const size_t blanks = trailing_blanks(line.text);
-        if (line.role != LineRole::kAdded || blanks == 0) continue;
-        const std::string_view text = without_terminator(line.text);
-        kept.push_back(std::string(text.substr(0, text.size() - blanks)) +
-                       std::string(line.text.substr(text.size())));
-        line.text = kept.back();
-      }
-    }
-    return out;
-  }
-
-  Result<std::string> binary_content(const FileEdit& edit, const RelPath& path,
-                                     const std::string& base) {
-    GALLEY_TRY(check_binary_base(edit, path, base));
-    GALLEY_ASSIGN(std::string content, apply_binary(*edit.binary, base));
-    const bool can_check = names_blob(edit.new_blob);
-    if (can_check && !is_blob(edit.new_blob, content)) {
-      return fail(ErrorKind::kInvalid, "edit.corrupt_binary",
-                  "the binary patch of '" + path.str() +
-                      "' does not give the content that its "
-                      "index line names",
-                  path.str());
-    }
-    return content;
-  }
-
-  /// A binary patch has no context: the base must be proved by the index line or the reverse half.
-  Result<void> check_binary_base(const FileEdit& edit, const RelPath& path,
-                                 const std::string& base) {
-    bool is_proved = false;
-    if (edit.op == FileOp::kCreate) {
-      is_proved = true;
-    } else if (names_blob(edit.old_blob)) {
-      is_proved = is_blob(edit.old_blob, base);
-    } else if (edit.binary_reverse && edit.binary_reverse->kind == BinaryPatch::Kind::kLiteral) {
-      GALLEY_ASSIGN(const std::string before, apply_binary(*edit.binary_reverse, {}));
-      is_proved = before == base;
-    }
-    if (is_proved) return {};
-    return fail(ErrorKind::kRefused, "patch.binary_base",
-                "'" + path.str() + "' is not the file that the binary patch was made for",
-                path.str());
-  }
-
-  Overlay& overlay_;
-  const EditSet& edits_;
   const StageOptions& options_;
+  bool is_reversed_;
+  EditSelection& selection_;
+  SearchHelp& help_;
   FilePlan plan_;
-  EditOutcome outcome_;
+  EditOutcome& outcome_;
+  size_t first_ = 0;  ///< of outcome_.files: the first of this part
   std::set<RelPath> produced_;
-  std::set<std::string> going_;  ///< paths that the document renames or deletes
+  std::set<std::string> going_;          ///< paths that the part renames or deletes
+  std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, and in which of its lines
 };
+
+/// Stages part after part, each on the result of those before it. What fits of a part is staged
+/// also where not all of it does, so that the later ones are judged on what they were written for.
+Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
+                                const StageOptions& options) {
+  EditOutcome outcome;
+  outcome.leniencies = edits.leniencies;
+  outcome.is_complete = true;
+  bool is_staged = true;
+  SearchHelp help;
+  EditSelection selection(options.only, options.except, options.root);
+  const std::span<const FileEdit> files(edits.files);
+  for (size_t begin = 0; begin < files.size() || begin == 0;) {
+    size_t end = begin;
+    while (end < files.size() && files[end].part == files[begin].part) ++end;
+    Stager stager(overlay, options, edits.is_reversed, selection, help, outcome);
+    GALLEY_ASSIGN(const bool fits, stager.plan(files.subspan(begin, end - begin)));
+    outcome.is_complete = outcome.is_complete && fits;
+    const bool is_last = end == files.size();
+    if (is_last && !outcome.is_complete && !options.reject) {
+      is_staged = false;
+    } else {
+      GALLEY_ASSIGN(const bool is_taken, stager.stage());
+      is_staged = is_staged && is_taken;
+    }
+    if (is_last) break;
+    begin = end;
+  }
+  outcome.unmatched = selection.unmatched();
+  outcome.is_complete = outcome.is_complete && is_staged;
+  outcome.is_staged = is_staged && (outcome.is_complete || options.reject);
+  for (FileOutcome& file : outcome.files) file.is_staged = file.is_staged && outcome.is_staged;
+  return outcome;
+}
 
 }  // namespace
 
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options) {
-  return Stager(overlay, edits, options).run();
+  if (edits.files.size() > limits::kMaxFilesInPatch) {
+    return fail(ErrorKind::kQuota, "limit.patch_files", "the document names over 100,000 files");
+  }
+  Overlay::Entries before = overlay.entries();
+  auto outcome = stage_parts(overlay, edits, options);
+  if (outcome && options.may_read) hide_unread(*outcome, options.may_read);
+  if (!outcome || !outcome->is_staged) overlay.restore(std::move(before));
+  return outcome;
 }
 
 }  // namespace galley

@@ -10,6 +10,7 @@
 #include "staging/overlay/overlay.h"
 #include "staging/text/edit.h"
 #include "staging/text/match.h"
+#include "staging/text/white_space.h"
 
 namespace galley {
 
@@ -18,11 +19,14 @@ struct StageOptions {
   MatchOptions match;
   bool reject = false;      ///< stage what fits even when something does not
   bool check_only = false;  ///< of Transaction::apply: tell what would become of it, keep nothing
-  /// `PATH`, `PATH:N` (1-based) or `PATH:ID`; with `only` nothing else is taken.
+  /// `PATH`, `PATH:N` (1-based) or `PATH:ID` (staging/overlay/edit_selection.h); with `only`
+  /// nothing else is taken.
   std::vector<std::string> only;
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
   EarlierVersions earlier;  ///< where failures look for a version that fits; may be empty
+  /// Which white space is wrong in a file; empty: git's defaults everywhere.
+  std::function<WhiteSpaceRules(const RelPath&)> white_space_rules;
   /// Which files' contents the outcome may quote; empty: all.
   std::function<bool(const RelPath&)> may_read;
 };
@@ -47,6 +51,10 @@ struct EditOutcome {
   bool is_complete = false;  ///< every edit fits
   std::vector<FileOutcome> files;
   std::vector<Leniency> leniencies;
+  /// Of `only` and `except`: what named nothing in the document.
+  std::vector<std::string> unmatched;
+  /// With `only` or `except`: the paths that the document has.
+  std::vector<std::string> document_paths;
 };
 
 /// Puts a set of edits onto the overlay: all of it or nothing.

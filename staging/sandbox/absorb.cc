@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "staging/fs/open_directories.h"
+#include "staging/overlay/infer_renames.h"
 #include "staging/sandbox/layer.h"
 #include "staging/sandbox/tree_copy.h"
 
@@ -475,6 +476,10 @@ Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scrat
   auto report = Absorption(upper, scratch, overlay, rules).run();
   if (report && rules.began_ns != 0) {
     refuse_changed_meanwhile(saved, overlay.entries(), rules, *report);
+  }
+  if (report && report->refused.empty()) {
+    const auto named = infer_renames(saved, overlay);
+    if (!named) report = fail(named.error());
   }
   if (!report || !report->refused.empty()) overlay.restore(std::move(saved));
   return report;

@@ -201,6 +201,10 @@ Result<uint64_t> stated_bytes(const BinaryPatch& patch) {
   return patch.inflated_size + stated->result;
 }
 
+bool is_whole(const BinaryPatch& patch) {
+  return !patch.deflated.empty() && inflate_all(patch.deflated, patch.inflated_size).has_value();
+}
+
 Result<std::string> apply_binary(const BinaryPatch& patch, std::string_view base) {
   GALLEY_ASSIGN(std::string bytes, inflate_all(patch.deflated, patch.inflated_size));
   if (patch.kind == BinaryPatch::Kind::kLiteral) return bytes;

@@ -21,6 +21,9 @@ Result<std::string> decode_base85_line(std::string_view line);
 /// Errors: kQuota `limit.binary_patch`.
 Result<uint64_t> stated_bytes(const BinaryPatch& patch);
 
+/// True when the deflated data of `patch` are all there and make what it states.
+[[nodiscard]] bool is_whole(const BinaryPatch& patch);
+
 /// The bytes that a binary patch makes of `base`: an inflated literal, or a git pack delta on it.
 /// Nothing is allocated for a size that the patch only states and cannot have.
 /// Errors: kInvalid `edit.corrupt_binary`, kQuota `limit.binary_patch`; reason `edit.binary_base`

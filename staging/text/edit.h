@@ -111,6 +111,8 @@ struct FileEdit {
   bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch
   std::string wanted_base;      ///< content id in hex that the file must have, or empty
   uint32_t document_line = 0;
+  /// Which part of an answer in several dialects it is of; a part sees the results of those before.
+  uint32_t part = 0;
 };
 
 /// Everything one edit document asks for, in its order.
@@ -121,6 +123,7 @@ struct EditSet {
   std::vector<FileEdit> files;
   std::vector<Leniency> leniencies;
   std::vector<std::shared_ptr<const std::string>> texts;
+  bool is_reversed = false;  ///< -R has turned it around
 
   /// Keeps `text` as long as the set and returns a view of it.
   std::string_view keep(std::string text) {
@@ -136,6 +139,9 @@ struct ReadOptions {
   bool recount = false;
   bool unidiff_zero = false;
   bool allow_empty = false;
+  /// The transport says where the document ends (a string of JSON), so that a short count at its
+  /// end is a wrong count and no sign of a document that was cut off.
+  bool is_delimited = false;
   std::string directory;  ///< --directory: goes before every path
   /// --include and --exclude in the order given; the first pattern that matches decides.
   struct Filter {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "staging/text/lines.h"
 #include "staging/text/read_edits.h"
 
 namespace galley {
@@ -74,16 +73,11 @@ void put_below(std::string& path, const std::string& directory) {
   if (!path.empty()) path = directory + "/" + path;
 }
 
-bool has_line_with(std::string_view text, std::string_view prefix) {
-  if (text.starts_with(prefix)) return true;
-  const std::string needle = "\n" + std::string(prefix);
-  return text.find(needle) != std::string_view::npos;
-}
-
 }  // namespace
 
 Result<EditSet> reversed(EditSet set) {
   std::reverse(set.files.begin(), set.files.end());
+  set.is_reversed = !set.is_reversed;
   for (FileEdit& edit : set.files) GALLEY_TRY(reverse_file(edit));
   return set;
 }
@@ -103,47 +97,6 @@ EditSet narrowed(EditSet set, const ReadOptions& options) {
     std::erase_if(set.files, [&](const FileEdit& edit) { return !is_wanted(edit, options); });
   }
   return set;
-}
-
-EditFormat detect_format(std::string_view text) {
-  size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos) return EditFormat::kAuto;
-  const std::string_view body = text.substr(start);
-  const bool has_v4a =
-      has_line_with(text, "*** Begin Patch") || has_line_with(text, "*** Update File: ") ||
-      has_line_with(text, "*** Add File: ") || has_line_with(text, "*** Delete File: ");
-  if (has_v4a) return EditFormat::kApplyPatch;
-  if (has_line_with(text, "<<<<<<< SEARCH") || has_line_with(text, "<<<<<<<< SEARCH") ||
-      has_line_with(text, "<<<<<< SEARCH")) {
-    return EditFormat::kSearchReplace;
-  }
-  if (has_line_with(text, "diff --git ") || has_line_with(text, "+++ ") ||
-      has_line_with(text, "@@ ") || has_line_with(text, "--- ")) {
-    return EditFormat::kUnified;
-  }
-  if (body.front() == '{' || body.front() == '[') {
-    return body.find("\"edits\"") != std::string_view::npos &&
-                   body.find("\"tool\"") == std::string_view::npos
-               ? EditFormat::kEdits
-               : EditFormat::kCalls;
-  }
-  return has_line_with(text, "@@") ? EditFormat::kUnified : EditFormat::kAuto;
-}
-
-Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options) {
-  if (format == EditFormat::kAuto) format = detect_format(text);
-  switch (format) {
-    case EditFormat::kApplyPatch:
-      return read_apply_patch(std::move(text), options);
-    case EditFormat::kSearchReplace:
-      return read_search_replace(std::move(text), options);
-    case EditFormat::kEdits:
-    case EditFormat::kCalls:
-      return fail(ErrorKind::kInvalid, "edit.not_a_patch",
-                  "this is a JSON document; read it with --format edits or --format calls");
-    default:
-      return read_unified(std::move(text), options);
-  }
 }
 
 }  // namespace galley

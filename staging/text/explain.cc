@@ -71,10 +71,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   }
   const auto nearest =
       index.nearest(failed.pattern, Fold::kBlanks, std::max<int64_t>(failed.stated, 0));
-  if (nearest.votes == 0) {
-    out.message += ", and nothing like them; read the file again and make the edit anew";
-    return out;
-  }
+  if (nearest.votes == 0) return out;  // SearchHelp goes on
   const NearPlace near = align_near(index.lines(), failed.pattern, nearest.start);
   out.nearest_line = static_cast<uint32_t>(near.begin + 1);
   out.nearest_count = static_cast<uint32_t>(near.end - near.begin);
@@ -90,13 +87,11 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
 EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful) {
   EditFailure out = base_of(failed);
   out.reason = is_doubtful ? "patch.doubtful_place" : "patch.ambiguous";
-  out.message =
-      is_doubtful
-          ? hunk_name(failed) +
-                " fits only at a place that may not be the one meant; send the candidate's id to "
-                "take it, or more context"
-          : hunk_name(failed) +
-                " fits more than one place; send a candidate's id to choose, or more context";
+  out.message = is_doubtful
+                    ? hunk_name(failed) + " fits only at a place that may not be the one meant; " +
+                          std::string(kHowToChoose) + " to take it, or give more context"
+                    : hunk_name(failed) + " fits more than one place; " +
+                          std::string(kHowToChoose) + ", or give more context";
   return out;
 }
 

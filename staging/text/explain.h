@@ -20,6 +20,10 @@ struct FailedHunk {
   int64_t stated = -1;  ///< 0-based line, -1 when none was stated
 };
 
+/// How to send a candidate back, on the command line and in a tool call.
+inline constexpr std::string_view kHowToChoose =
+    "send a candidate's id (--choose ID, or \"choices\": [ID] in a tool call)";
+
 /// Nothing at any step: already applied, or the nearest place, the difference and the hunk rebased.
 [[nodiscard]] EditFailure explain_missing(FileIndex& index, const FailedHunk& failed,
                                           std::string_view path);

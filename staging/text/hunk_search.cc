@@ -50,7 +50,7 @@ HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& o
       options_(options),
       pattern_(pre_image(hunk)),
       context_(context_counts(hunk)),
-      mixes_line_ends_(mixes_line_ends(hunk)) {
+      changes_line_ends_(changes_line_ends(hunk)) {
   const auto lacks_newline = [](std::string_view line) { return !line.ends_with('\n'); };
   const std::vector<std::string_view> after = post_image(hunk);
   must_end_file_ = hunk.at_end || (!pattern_.empty() && lacks_newline(pattern_.back())) ||
@@ -123,7 +123,7 @@ bool HunkSearch::is_done_at(int64_t start, Fold fold) const {
 
 /// A hunk that itself is about line ends fits only where the lines end as it says.
 bool HunkSearch::accepts_line_ends(int64_t start, size_t drop_leading, size_t drop_trailing) const {
-  if (!mixes_line_ends_) return true;
+  if (!changes_line_ends_) return true;
   const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(drop_leading),
                                            pattern_.end() - static_cast<int64_t>(drop_trailing));
   return ends_alike(index_.lines(), core, start + static_cast<int64_t>(drop_leading));

@@ -71,7 +71,7 @@ class HunkSearch {
   std::vector<std::string_view> pattern_;
   ContextCounts context_;
   bool must_end_file_ = false;
-  bool mixes_line_ends_ = false;
+  bool changes_line_ends_ = false;
 };
 
 /// The indentation that the hunk's lines have at `start` beside the one they were written with.

@@ -1,6 +1,7 @@
 #include "staging/text/hunk_text.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace galley {
 namespace {
@@ -40,14 +41,15 @@ class HunkSplicer {
     }
     const size_t offset = file_.offset(first);
     Splice splice{offset, file_.offset(line_) - offset, {}};
-    // New lines end as those that they replace, or as the line that they follow.
+    // New lines end as those that they replace, one by one, or as the line that they follow.
     const size_t like = line_ > first || first == 0 ? first : first - 1;
     const bool is_last = line_ == file_.size();
     // The line before stays; when it lacks a terminator, what is put after it must bring one.
     const bool glues = first > 0 && terminator_of(file_[first - 1]).empty();
     if (glues && !added.empty()) splice.text += neighbour_terminator(like);
     for (size_t k = 0; k < added.size(); ++k) {
-      splice.text += new_line(added[k], like, indent, is_last && k + 1 == added.size(), glues);
+      const size_t at = line_ > first ? std::min(first + k, line_ - 1) : like;
+      splice.text += new_line(added[k], at, indent, is_last && k + 1 == added.size(), glues);
     }
     out.push_back(std::move(splice));
     return i;
@@ -123,13 +125,30 @@ bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern,
   return true;
 }
 
-bool mixes_line_ends(const Hunk& hunk) {
-  const auto any_ends = [&](std::string_view terminator) {
-    return std::any_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
-      return terminator_of(line.text) == terminator;
-    });
-  };
-  return any_ends("\n") && any_ends("\r\n");
+bool changes_line_ends(const Hunk& hunk) {
+  for (size_t begin = 0; begin < hunk.lines.size();) {
+    if (hunk.lines[begin].role == LineRole::kContext) {
+      ++begin;
+      continue;
+    }
+    std::unordered_map<std::string_view, std::string_view> removed;  // text to terminator
+    size_t end = begin;
+    for (; end < hunk.lines.size() && hunk.lines[end].role != LineRole::kContext; ++end) {
+      const std::string_view line = hunk.lines[end].text;
+      if (hunk.lines[end].role == LineRole::kRemoved) {
+        removed.emplace(without_terminator(line), terminator_of(line));
+      }
+    }
+    for (; begin < end; ++begin) {
+      const std::string_view line = hunk.lines[begin].text;
+      if (hunk.lines[begin].role != LineRole::kAdded || terminator_of(line).empty()) continue;
+      const auto was = removed.find(without_terminator(line));
+      if (was != removed.end() && !was->second.empty() && was->second != terminator_of(line)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 ContextCounts context_counts(const Hunk& hunk) {

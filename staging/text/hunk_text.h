@@ -26,8 +26,8 @@ struct ContextCounts {
 /// True when the lines from `start` on end as those of `pattern` do, byte for byte.
 [[nodiscard]] bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern,
                               int64_t start);
-/// True when the hunk has lines that end in LF and lines that end in CR LF.
-[[nodiscard]] bool mixes_line_ends(const Hunk& hunk);
+/// True when the hunk is about line ends: it puts a line in place of the same line with another.
+[[nodiscard]] bool changes_line_ends(const Hunk& hunk);
 
 /// The byte splices of a hunk whose pre-image stands at line `start` under `fold`.
 ///

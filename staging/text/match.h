@@ -58,6 +58,12 @@ struct Candidate {
   std::string excerpt;  ///< the first lines there
 };
 
+/// A line of the file that is like the one looked for.
+struct SimilarLine {
+  uint32_t line = 0;  ///< 1-based
+  std::string text;
+};
+
 /// Why one edit does not fit, and what would.
 struct EditFailure {
   size_t edit = 0;
@@ -66,11 +72,14 @@ struct EditFailure {
       reason;  ///< `patch.context_not_found`, `patch.ambiguous`, `patch.already_applied`, ...
   std::string message;  ///< one sentence: the place and the way out
   std::vector<Candidate> candidates;
+  size_t more_candidates = 0;  ///< places beyond those listed
   uint32_t document_line = 0;
   uint32_t nearest_line = 0;  ///< 1-based start of the nearest place; 0 when nothing is near
   uint32_t nearest_count = 0;
   std::vector<std::string> expected;  ///< the lines looked for
   std::vector<std::string> found;     ///< the lines of the nearest place
+  std::vector<SimilarLine> similar;   ///< lines elsewhere that are like the one looked for
+  size_t more_similar = 0;            ///< such lines beyond those listed
   std::string rebased;  ///< the hunk on what is there, ready to send again; empty when not possible
 };
 

@@ -1,5 +1,7 @@
 #include "staging/text/patch_path.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -18,6 +20,7 @@ std::optional<char> simple_escape(char c) {
 
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+int number(std::string_view digits) { return std::atoi(std::string(digits).c_str()); }
 
 /// True when `text` reads like `pattern`, where '9' stands for any digit.
 bool looks_like(std::string_view text, std::string_view pattern) {
@@ -28,31 +31,56 @@ bool looks_like(std::string_view text, std::string_view pattern) {
   return true;
 }
 
-int number(std::string_view digits) { return std::atoi(std::string(digits).c_str()); }
+constexpr int kMinute = 60;
+constexpr int kHour = 60 * kMinute;
+constexpr int kDay = 24 * kHour;
+constexpr int kFarthestZone = 14 * kHour;
+constexpr int kZoneStep = 15 * kMinute;
 
-/// True for 1970-01-01 00:00:00 UTC in any zone: how GNU diff -N says "absent".
+/// A time stamp of the two days that are 1970-01-01 00:00:00 UTC somewhere: as GNU diff writes it,
+/// as C's ctime and as mails do.
+bool read_epoch_days(std::string_view stamp, int& seconds, std::string& zone) {
+  static const RE2 kForms[] = {
+      RE2(R"((1969-12-31|1970-01-01)[ T](\d\d):(\d\d)(?::(\d\d)(?:\.0*)?)? ?([-+]\d\d:?\d\d|))"),
+      RE2(R"([A-Z][a-z]{2} (Dec 31|Jan  ?0?1) (\d\d):(\d\d):(\d\d) (?:1969|1970) ?([-+]\d\d:?\d\d|))"),
+      RE2(R"((?:[A-Z][a-z]{2}, )?(31 Dec 1969|0?1 Jan 1970) (\d\d):(\d\d):(\d\d) ?([-+]\d\d:?\d\d|))")};
+  std::string day;
+  int hours = 0;
+  int minutes = 0;
+  int rest = 0;
+  std::string second;
+  for (const RE2& form : kForms) {
+    if (!RE2::FullMatch(stamp, form, &day, &hours, &minutes, &second, &zone)) continue;
+    if (!second.empty()) rest = number(second);
+    const bool is_day_before = day.find("31") != std::string::npos;
+    seconds = hours * kHour + minutes * kMinute + rest - (is_day_before ? kDay : 0);
+    return true;
+  }
+  return false;
+}
+
+/// True for 1970-01-01 00:00:00 UTC in any zone: how GNU diff -N says "absent". A stamp without its
+/// zone is taken where some zone makes it that.
 bool is_epoch(std::string_view stamp) {
-  if (!looks_like(stamp, "9999-99-99 99:99:99")) return false;
-  const std::string_view date = stamp.substr(0, 10);
-  int day = 0;
-  if (date == "1969-12-31") day = -1;
-  if (date != "1970-01-01" && day == 0) return false;
-  const int seconds = (day * 24 + number(stamp.substr(11, 2))) * 3600 +
-                      number(stamp.substr(14, 2)) * 60 + number(stamp.substr(17, 2));
-  std::string_view rest = stamp.substr(19);
-  if (rest.starts_with('.')) {
-    rest.remove_prefix(1);
-    while (!rest.empty() && is_digit(rest.front())) {
-      if (rest.front() != '0') return false;
-      rest.remove_prefix(1);
-    }
+  while (!stamp.empty() && (stamp.back() == ' ' || stamp.back() == '\r')) stamp.remove_suffix(1);
+  if (stamp.find("1969") == std::string_view::npos && stamp.find("1970") == std::string_view::npos)
+    return false;
+  int seconds = 0;
+  std::string zone;
+  if (!read_epoch_days(stamp, seconds, zone)) return false;
+  if (zone.empty()) {
+    return std::abs(seconds) <= kFarthestZone && seconds % kZoneStep == 0;
   }
-  int zone = 0;
-  if (looks_like(rest, " +9999") || looks_like(rest, " -9999")) {
-    zone = number(rest.substr(2, 2)) * 3600 + number(rest.substr(4, 2)) * 60;
-    if (rest[1] == '-') zone = -zone;
-  }
-  return seconds == zone;
+  const int offset =
+      number(zone.substr(1, 2)) * kHour + number(zone.substr(zone.size() - 2)) * kMinute;
+  return seconds == (zone.front() == '-' ? -offset : offset);
+}
+
+/// True when `text`, which follows a tab, is a time stamp: then the name before it may hold tabs.
+bool is_stamp(std::string_view text) {
+  static const RE2 kStamp(
+      R"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|[A-Z][a-z]{2},? +[A-Z0-9].*\d\d:\d\d.*)");
+  return RE2::FullMatch(text, kStamp);
 }
 
 /// Where a time stamp that follows the name after blanks begins, or npos.
@@ -154,14 +182,18 @@ HeaderName read_header_name(std::string_view text) {
     stamp = text.substr(quoted->length);
   } else {
     // git and diff end a name with blanks in it by a tab: what stands before it is the name.
-    const size_t tab = text.find('\t');
+    size_t tab = text.find('\t');
+    if (const size_t last = text.rfind('\t'); last != tab && is_stamp(text.substr(last + 1))) {
+      tab = last;
+    }
     const bool is_exact = tab != std::string_view::npos;
     const size_t end = is_exact ? tab : find_stamp(text);
     out.text = is_exact ? text.substr(0, end) : trim_blanks(text.substr(0, end));
     if (end != std::string_view::npos) stamp = text.substr(end);
   }
   while (!stamp.empty() && (stamp.front() == '\t' || stamp.front() == ' ')) stamp.remove_prefix(1);
-  out.is_null = out.text == kNull || is_epoch(stamp);
+  out.is_epoch = out.text != kNull && is_epoch(stamp);
+  out.is_null = out.text == kNull || out.is_epoch;
   return out;
 }
 
@@ -223,7 +255,11 @@ bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
     }
     return !edit.path.empty();
   }
-  if (has_old && has_new) {
+  const bool is_stamped = old_name.is_epoch || new_name.is_epoch;
+  if (is_stamped && old_name.text != new_name.text && !rest_of(old_name.text).empty() &&
+      rest_of(old_name.text) == rest_of(new_name.text)) {
+    edit.path = rest_of(new_name.text);  // the absent side is named, too: old/f and new/f
+  } else if (has_old && has_new) {
     resolve_pair(old_name.text, new_name.text, set, edit);
   } else if (has_old) {
     resolve_single(old_name.text, "a/", set, edit);

@@ -13,6 +13,7 @@ struct HeaderName {
   std::string text;
   bool is_null = false;  ///< /dev/null, or a time stamp of the epoch (GNU diff -N)
   bool is_given = false;
+  bool is_epoch = false;  ///< it is the time stamp that says so
 };
 
 /// Reads git's C-style quoted name at the start of `text` ("a/\303\244.txt", with the quotes).

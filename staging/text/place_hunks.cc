@@ -377,6 +377,7 @@ class HunkPlacer {
       if (out.candidates.size() == kListedCandidates) break;
       out.candidates.push_back(candidate_at(ids_[i], index_.lines(), start, length(i)));
     }
+    out.more_candidates = shown.size() - out.candidates.size();
     return out;
   }
 

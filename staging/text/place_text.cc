@@ -184,8 +184,9 @@ class TextPlacer {
                 ": the text stands at " +
                     (is_counted ? std::to_string(places.size())
                                 : "more than " + std::to_string(kCountedPlaces)) +
-                    " places; send a candidate's id to choose, give more context, or ask to "
-                    "replace all");
+                    " places; " + std::string(kHowToChoose) +
+                    (edit.whole_lines ? ", or give more context"
+                                      : ", give more context, or replace all of them"));
     for (const size_t at : places) {
       const bool is_listed = out.candidates.size() < kListedCandidates;
       if (!is_listed && options_.choices.empty()) break;
@@ -196,6 +197,7 @@ class TextPlacer {
       }
       if (is_listed) out.candidates.push_back(std::move(candidate));
     }
+    out.more_candidates = places.size() - out.candidates.size();
     out_.failures.push_back(std::move(out));
   }
 

@@ -1,59 +1,62 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "staging/text/dialect_marks.h"
 #include "staging/text/lines.h"
 #include "staging/text/read_edits.h"
 
 namespace galley {
 namespace {
 
-constexpr std::string_view kAdd = "*** Add File: ";
-constexpr std::string_view kDelete = "*** Delete File: ";
-constexpr std::string_view kUpdate = "*** Update File: ";
-constexpr std::string_view kMove = "*** Move to: ";
+/// Bytes of a line that an error quotes.
+constexpr size_t kShownBytes = 60;
+constexpr std::string_view kMove = "*** Move to:";
 constexpr std::string_view kEndOfFile = "*** End of File";
-constexpr std::string_view kEnd = "*** End Patch";
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  return text;
-}
 
 /// Reads the grammar of OpenAI's apply_patch tool (its `apply_patch.lark`), leniently.
 class ApplyPatchReader {
  public:
-  ApplyPatchReader(std::string_view text, EditSet& set) : document_(text), set_(set) {}
+  ApplyPatchReader(std::string_view text, const ReadOptions& options, EditSet& set)
+      : document_(text), options_(options), set_(set) {}
 
   Result<void> run() {
     while (at_ < document_.size()) {
-      const std::string_view line = text_at(at_);
-      if (line.starts_with(kAdd)) {
-        GALLEY_TRY(read_add(trimmed(line.substr(kAdd.size()))));
-      } else if (line.starts_with(kDelete)) {
-        FileEdit edit = begin(FileOp::kDelete, trimmed(line.substr(kDelete.size())));
-        ++at_;
-        GALLEY_TRY(add(std::move(edit)));
-      } else if (line.starts_with(kUpdate)) {
-        GALLEY_TRY(read_update(trimmed(line.substr(kUpdate.size()))));
-      } else if (trimmed(line) == kEnd) {
+      const std::string_view line = trimmed(document_[at_]);
+      if (const auto operation = patch_operation_of(line)) {
+        GALLEY_TRY(read_operation(*operation));
+      } else if (is_patch_begin(line)) {
+        if (state_ == State::kBegun) lacks_end_ = true;
+        state_ = State::kBegun;
+        has_begin_ = true;
+        begin_ = at_++;
+      } else if (is_patch_end(document_, begin_, at_)) {
+        state_ = State::kOutside;
         has_end_ = true;
         ++at_;
-      } else if (trimmed(line) == "*** Begin Patch") {
-        has_begin_ = true;
-        ++at_;
-      } else if (line.starts_with("*** ") && has_begin_ && !has_end_) {
-        return bad("'" + std::string(line.substr(0, 60)) + "' is no operation of this format");
-      } else {
+      } else if (state_ == State::kOutside) {
         ++at_;  // a heredoc wrapper, a fence, prose
+      } else {
+        GALLEY_TRY(read_between(line));
       }
     }
+    if (state_ == State::kBegun && !options_.recount) {
+      return fail(ErrorKind::kInvalid, "edit.truncated",
+                  "the patch of line " + std::to_string(begin_ + 1) +
+                      " ends without '*** End Patch' and may have been cut off; send all of it, "
+                      "with that line at its end");
+    }
     if (!has_begin_) note("no_begin", "'*** Begin Patch' is missing");
-    if (!has_end_) note("no_end", "'*** End Patch' is missing");
+    if (!has_end_ || lacks_end_) note("no_end", "'*** End Patch' is missing");
     return {};
   }
 
  private:
+  enum class State : uint8_t {
+    kOutside,
+    kBegun,    ///< after "*** Begin Patch"
+    kAssumed,  ///< after an operation without one: ends at a blank line
+  };
+
   [[nodiscard]] std::string_view text_at(size_t at) const {
     return without_terminator(document_[at]);
   }
@@ -61,6 +64,58 @@ class ApplyPatchReader {
   tl::unexpected<Error> bad(const std::string& what) const {
     return fail(ErrorKind::kInvalid, "edit.corrupt_hunk",
                 "line " + std::to_string(at_ + 1) + " of the patch: " + what);
+  }
+
+  Result<void> read_operation(const PatchOperation& operation) {
+    if (state_ == State::kOutside) {
+      state_ = State::kAssumed;
+      begin_ = at_;
+    }
+    switch (operation.kind) {
+      case PatchOperation::Kind::kAdd:
+        return read_add(operation.path);
+      case PatchOperation::Kind::kDelete: {
+        FileEdit edit = begin(FileOp::kDelete, operation.path);
+        ++at_;
+        return add(std::move(edit));
+      }
+      case PatchOperation::Kind::kUpdate:
+        break;
+    }
+    return read_update(operation.path);
+  }
+
+  /// A line inside a patch that belongs to no operation.
+  Result<void> read_between(std::string_view line) {
+    if (line.starts_with("*** ")) {
+      return bad("'" + std::string(line.substr(0, kShownBytes)) +
+                 "' is no operation of this format");
+    }
+    const bool is_closing = is_fence(line) || is_heredoc_end();
+    if (is_closing || (line.empty() && state_ == State::kAssumed)) {
+      if (state_ == State::kBegun) lacks_end_ = true;
+      state_ = State::kOutside;
+    } else if (!line.empty()) {
+      return bad("'" + std::string(line.substr(0, kShownBytes)) +
+                 "' belongs to no operation; lines of a new file begin with '+', changed ones with "
+                 "'+', '-' or a blank");
+    }
+    ++at_;
+    return {};
+  }
+
+  /// The word that ends a heredoc: in capital letters, and nothing but blank lines after it.
+  [[nodiscard]] bool is_heredoc_end() const {
+    const std::string_view word = text_at(at_);
+    const bool is_word = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      return (c >= 'A' && c <= 'Z') || c == '_';
+    });
+    if (!is_word) return false;
+    for (size_t next = at_ + 1; next < document_.size(); ++next) {
+      const std::string_view line = trimmed(document_[next]);
+      if (!line.empty() && !is_fence(line)) return false;
+    }
+    return true;
   }
 
   void note(const char* rule, std::string message) {
@@ -106,8 +161,8 @@ class ApplyPatchReader {
   Result<void> read_update(std::string_view path) {
     FileEdit edit = begin(FileOp::kModify, path);
     ++at_;
-    if (at_ < document_.size() && text_at(at_).starts_with(kMove)) {
-      edit.new_path = trimmed(text_at(at_).substr(kMove.size()));
+    if (at_ < document_.size() && trimmed(document_[at_]).starts_with(kMove)) {
+      edit.new_path = trimmed(trimmed(document_[at_]).substr(kMove.size()));
       if (edit.new_path != edit.path) {
         edit.op = FileOp::kRename;
       } else {
@@ -128,9 +183,11 @@ class ApplyPatchReader {
     return add(std::move(edit));
   }
 
+  /// A fence ends a patch whose last line is missing. An indented marker may be a context line.
   [[nodiscard]] bool ends_update() const {
     const std::string_view line = text_at(at_);
-    return line.starts_with("*** ") && line != kEndOfFile;
+    return (line.starts_with("***") && trimmed(line) != kEndOfFile) || line.starts_with("```") ||
+           line.starts_with("~~~") || is_patch_end(document_, begin_, at_) || is_heredoc_end();
   }
 
   [[nodiscard]] static bool is_body(std::string_view line) {
@@ -163,7 +220,7 @@ class ApplyPatchReader {
     for (; at_ < document_.size(); ++at_) {
       const std::string_view line = document_[at_];
       const std::string_view text = text_at(at_);
-      if (text == kEndOfFile) {
+      if (text.starts_with('*') && trimmed(text) == kEndOfFile) {
         hunk.at_end = true;
         ++at_;
         return {};
@@ -203,11 +260,44 @@ class ApplyPatchReader {
   }
 
   Lines document_;
+  const ReadOptions& options_;
   EditSet& set_;
   size_t at_ = 0;
+  size_t begin_ = 0;  // the first line of the patch
+  State state_ = State::kOutside;
   bool has_begin_ = false;
   bool has_end_ = false;
+  bool lacks_end_ = false;  // one of the patches
 };
+
+/// The line ends of the first marker are those of a document that a transport changed.
+bool has_crlf_marks(std::string_view text) {
+  const size_t mark = text.find("*** ");
+  const size_t end = mark == std::string_view::npos ? mark : text.find('\n', mark);
+  return end != std::string_view::npos && text[end - 1] == '\r';
+}
+
+/// `text` without the indentation that its first marker and every other line have in common.
+std::string without_indent(std::string_view text) {
+  const size_t mark = text.find("*** ");
+  const size_t begin = mark == std::string_view::npos ? 0 : text.rfind('\n', mark) + 1;
+  const std::string indent(text.substr(begin, mark - begin));
+  if (indent.empty() || indent.find_first_not_of(" \t") != std::string::npos) return {};
+  const Lines lines(text);
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string_view line = lines[i];
+    const bool is_inside = lines.offset(i) >= begin;
+    if (is_inside && line.starts_with(indent)) {
+      line.remove_prefix(indent.size());
+    } else if (is_inside && !trimmed(line).empty()) {
+      if (!is_fence(line)) return {};
+    }
+    out += line;
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -217,18 +307,29 @@ Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options) {
   }
   EditSet set;
   set.format = EditFormat::kApplyPatch;
-  if (text.find("\r\n") != std::string::npos &&
-      text.find("*** Begin Patch\r\n") != std::string::npos) {
-    std::erase(text, '\r');
+  if (has_crlf_marks(text)) {
+    text = without_crlf(text);
     set.leniencies.push_back(
         {"crlf_patch", "the patch has CR LF line ends; they were read as LF", "", 0});
   }
+  if (std::string outdented = without_indent(text); !outdented.empty()) {
+    text = std::move(outdented);
+    set.leniencies.push_back(
+        {"indented_patch", "the whole patch was indented; it was read without that", "", 0});
+  }
   if (!text.empty() && text.back() != '\n') text.push_back('\n');
-  GALLEY_TRY(ApplyPatchReader(set.keep(std::move(text)), set).run());
+  GALLEY_TRY(ApplyPatchReader(set.keep(std::move(text)), options, set).run());
   if (set.files.empty() && !options.allow_empty) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the patch names no file");
   }
   if (options.reverse) {
+    for (const FileEdit& edit : set.files) {
+      if (edit.op != FileOp::kDelete) continue;
+      return fail(
+          ErrorKind::kInvalid, "edit.not_reversible",
+          "'" + edit.path + "' cannot be reversed: '*** Delete File' does not say what was in it",
+          edit.path);
+    }
     GALLEY_ASSIGN(set, reversed(std::move(set)));
   }
   return narrowed(std::move(set), options);

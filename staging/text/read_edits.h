@@ -8,9 +8,6 @@
 
 namespace galley {
 
-/// What `text` looks like; kAuto when it looks like no edit at all.
-[[nodiscard]] EditFormat detect_format(std::string_view text);
-
 /// Reads a unified diff with or without git's extended headers (gitdiff documentation, "Generating
 /// patch text with -p"; POSIX diff -u), among prose, mail headers and markdown fences.
 ///
@@ -27,8 +24,18 @@ Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options);
 /// Errors: as read_apply_patch, and `edit.no_file_name`, `edit.truncated`.
 Result<EditSet> read_search_replace(std::string text, const ReadOptions& options);
 
-/// Reads any of the three above; kAuto recognises which. JSON documents are read in tools/.
-Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options);
+/// Reads the JSON documents of an answer (`--format edits`); lives in tools/.
+using JsonReader = Result<EditSet> (*)(std::string_view text, const ReadOptions& options);
+
+/// Reads an answer: edits of any of these dialects, several of them in any order, among prose. All
+/// of it is read, or it is refused: what looks like an edit and no reader takes is an error that
+/// names its lines, and so is another dialect than `format` unless that is kAuto.
+///
+/// Each part (FileEdit::part) is to be staged on the result of those before it.
+/// Errors: those of the readers; kInvalid `edit.unread`; kQuota `limit.answer_parts`. Without
+///         `read_json` JSON documents are `edit.not_a_patch`.
+Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
+                           JsonReader read_json = nullptr);
 
 /// Turns the set around (-R): what it would create is deleted, and so on, last file first.
 /// Errors: kInvalid, reason `edit.not_reversible`, where the pre-image is not in the document.

@@ -99,6 +99,8 @@ class BodyReader {
   [[nodiscard]] bool goes_on() const {
     if (at_ >= document_->size() || starts_section(*document_, at_)) return false;
     const char first = (*document_)[at_].front();
+    // The last line of a document that was cut off behind it may be the next file's first.
+    if (at_ + 1 == document_->size() && (*document_)[at_].starts_with("--- ")) return false;
     return first == '+' || first == '-' || first == ' ';
   }
 
@@ -184,14 +186,28 @@ tl::unexpected<Error> corrupt(size_t line, std::string_view path, std::string wh
               std::string(path));
 }
 
-/// True when the document seems to have been cut off inside this hunk.
-bool looks_truncated(const HunkHeader& header, const BodyReader& body) {
+/// True when the document seems to have been cut off inside this hunk, which is its last.
+///
+/// A count that is too large looks the same. Where a transport delimits the document it is the
+/// likelier reading of a few lines that are missing behind context.
+bool looks_truncated(const HunkHeader& header, const BodyReader& body, bool is_delimited) {
   const Tally& have = body.tally();
-  if (have.old_count >= header.old_count || have.new_count >= header.new_count) return false;
-  if (body.lines().empty()) return true;
+  if (have.old_count > header.old_count || have.new_count > header.new_count) return false;
+  if (have.old_count == header.old_count && have.new_count == header.new_count) return false;
+  if (!is_delimited || body.lines().empty()) return true;
+  if (have.old_count == header.old_count || have.new_count == header.new_count) return false;
   const uint64_t missing =
       std::max(header.old_count - have.old_count, header.new_count - have.new_count);
   return missing > kMaxMissingLines || body.lines().back().role != LineRole::kContext;
+}
+
+bool is_end(const Lines& document, size_t at) {
+  while (at < document.size() && without_terminator(document[at]).empty()) ++at;
+  return at >= document.size();
+}
+
+std::string counts_text(uint64_t old_count, uint64_t new_count) {
+  return "-" + std::to_string(old_count) + " +" + std::to_string(new_count);
 }
 
 }  // namespace
@@ -281,18 +297,19 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
     const Tally& have = body.tally();
     hunk.counts_agree = header->has_counts && have.old_count == header->old_count &&
                         have.new_count == header->new_count;
-    if (header->has_counts && !options.recount && body.at() >= document.size() &&
-        looks_truncated(*header, body)) {
+    const std::string stated = counts_text(header->old_count, header->new_count);
+    const std::string found = counts_text(have.old_count, have.new_count);
+    if (header->has_counts && !options.recount && is_end(document, body.at()) &&
+        looks_truncated(*header, body, options.is_delimited)) {
       return fail(ErrorKind::kInvalid, "edit.truncated",
-                  "the patch ends inside the hunk of line " + std::to_string(line) +
-                      ", which states more lines than follow; send it whole",
+                  "line " + std::to_string(document.size()) +
+                      " of the patch: the patch ends before the hunk of line " +
+                      std::to_string(line) + " does, which states " + stated + " lines and has " +
+                      found + "; send it whole, or --recount takes it as it is",
                   std::string(path));
     }
     if (header->has_counts && !hunk.counts_agree && !options.recount) {
-      note("count_mismatch", "the hunk states -" + std::to_string(header->old_count) + " +" +
-                                 std::to_string(header->new_count) + " lines and has -" +
-                                 std::to_string(have.old_count) + " +" +
-                                 std::to_string(have.new_count));
+      note("count_mismatch", "the hunk states " + stated + " lines and has " + found);
     }
   }
   if (!header->has_numbers) {

@@ -1,23 +1,13 @@
-#include <algorithm>
-
 #include "base/limits.h"
+#include "staging/text/dialect_marks.h"
 #include "staging/text/lines.h"
 #include "staging/text/read_edits.h"
 
 namespace galley {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  return text;
-}
-
-/// "<<<<<<< SEARCH" with five to nine signs, as models write it.
-bool is_mark(std::string_view line, char sign, std::string_view word) {
-  const size_t count = std::min(line.find_first_not_of(sign), line.size());
-  return count >= 5 && count <= 9 && trimmed(line.substr(count)) == word;
-}
+/// Lines before a block in which its file name is looked for.
+constexpr size_t kNameLines = 3;
 
 /// Reads Aider's edit blocks: a file name, a fence, SEARCH, =======, REPLACE.
 class BlockReader {
@@ -26,7 +16,7 @@ class BlockReader {
 
   Result<void> run() {
     while (at_ < document_.size()) {
-      if (is_mark(text_at(at_), '<', "SEARCH")) {
+      if (is_block_head(document_[at_])) {
         GALLEY_TRY(read_block());
       } else {
         ++at_;
@@ -36,10 +26,6 @@ class BlockReader {
   }
 
  private:
-  [[nodiscard]] std::string_view text_at(size_t at) const {
-    return without_terminator(document_[at]);
-  }
-
   tl::unexpected<Error> bad(std::string reason, size_t line, const std::string& what) const {
     return fail(ErrorKind::kInvalid, std::move(reason),
                 "line " + std::to_string(line + 1) + " of the edit: " + what);
@@ -47,20 +33,11 @@ class BlockReader {
 
   /// The file name stands before the fence, or before SEARCH; else the last block's file is meant.
   [[nodiscard]] std::string name_before(size_t at) const {
-    for (size_t back = 1; back <= 3 && back <= at; ++back) {
-      std::string_view line = trimmed(text_at(at - back));
-      if (line.empty()) continue;
-      if (line.starts_with("```") || line.starts_with("~~~")) continue;
-      if (is_mark(line, '>', "REPLACE")) break;
-      while (!line.empty() && (line.front() == '#' || line.front() == '*' || line.front() == '`' ||
-                               line.front() == ' ')) {
-        line.remove_prefix(1);
-      }
-      while (!line.empty() && (line.back() == ':' || line.back() == '*' || line.back() == '`')) {
-        line.remove_suffix(1);
-      }
-      if (line.empty() || line.find(' ') != std::string_view::npos) break;
-      return std::string(line);
+    for (size_t back = 1; back <= kNameLines && back <= at; ++back) {
+      const std::string_view line = trimmed(document_[at - back]);
+      if (line.empty() || is_fence(line)) continue;
+      if (at - back < after_block_) break;
+      return block_name_of(line);
     }
     return {};
   }
@@ -73,27 +50,14 @@ class BlockReader {
       return bad("edit.no_file_name", head, "a SEARCH block without a file name before it");
     }
     last_name_ = name;
-    const size_t search = ++at_;
-    while (at_ < document_.size() && !is_mark(text_at(at_), '=', "")) ++at_;
-    if (at_ >= document_.size()) {
-      return bad("edit.truncated", head, "a SEARCH block without '=======' after it");
-    }
-    const size_t middle = at_++;
-    while (at_ < document_.size() && !is_mark(text_at(at_), '>', "REPLACE")) {
-      if (is_mark(text_at(at_), '<', "SEARCH")) {
-        return bad("edit.corrupt_hunk", at_, "a SEARCH inside a block; '>>>>>>> REPLACE' missing");
-      }
-      ++at_;
-    }
-    if (at_ >= document_.size()) {
-      return bad("edit.truncated", head, "a SEARCH block without '>>>>>>> REPLACE' after it");
-    }
+    const BlockMarks marks = find_block(document_, head);
+    if (!marks.reason.empty()) return bad(marks.reason, marks.problem_line, marks.problem);
     TextEdit edit;
     edit.whole_lines = true;
-    edit.old_text = document_.span(search, middle);
-    edit.new_text = document_.span(middle + 1, at_);
+    edit.old_text = document_.span(head + 1, marks.divider);
+    edit.new_text = document_.span(marks.divider + 1, marks.end);
     edit.document_line = static_cast<uint32_t>(head + 1);
-    ++at_;
+    at_ = after_block_ = marks.end + 1;
     return add(name, edit);
   }
 
@@ -126,6 +90,7 @@ class BlockReader {
   Lines document_;
   EditSet& set_;
   size_t at_ = 0;
+  size_t after_block_ = 0;  // the line after the last block
   size_t count_ = 0;
   std::string last_name_;
 };

@@ -1,10 +1,12 @@
 #include <algorithm>
-#include <charconv>
 
 #include "base/limits.h"
-#include "staging/text/binary_patch.h"
+#include "staging/text/color_codes.h"
+#include "staging/text/dialect_marks.h"
+#include "staging/text/extended_header.h"
 #include "staging/text/lines.h"
 #include "staging/text/patch_path.h"
+#include "staging/text/read_binary_patch.h"
 #include "staging/text/read_edits.h"
 #include "staging/text/read_hunk.h"
 
@@ -45,7 +47,7 @@ class UnifiedReader {
         ++at_;
       }
     }
-    return {};
+    return check_last_line();
   }
 
  private:
@@ -99,20 +101,24 @@ class UnifiedReader {
       return fail(ErrorKind::kQuota, "limit.patch_files", "the patch names over 100,000 files");
     }
     set_.files.push_back(std::move(edit));
+    file_end_ = at_;
     return {};
   }
 
   Result<void> read_traditional_file() {
     FileEdit edit;
     edit.document_line = static_cast<uint32_t>(at_ + 1);
-    HeaderName old_name;
-    HeaderName new_name;
-    read_name_lines(old_name, new_name);
+    NameLine old_line;
+    NameLine new_line;
+    read_name_lines(old_line, new_line);
+    HeaderName& old_name = old_line.name;
+    HeaderName& new_name = new_line.name;
     if (!old_name.is_given || !new_name.is_given) {
       const HeaderName given = old_name.is_given ? old_name : new_name;
       old_name = new_name = given;
       note("header_incomplete", "only one of the --- and +++ lines is there", given.text);
     }
+    believe_stamps(old_name, new_name);
     if (!resolve_paths(old_name, new_name, options_, set_, edit)) {
       if (index_name_.empty()) return bad_header(edit.document_line - 1, "no usable file name");
       edit.path = index_name_;
@@ -122,18 +128,34 @@ class UnifiedReader {
     if (new_name.is_null) edit.op = FileOp::kDelete;
     GALLEY_TRY(read_hunks(edit));
     if (edit.hunks.empty()) {
+      if (is_at_end()) return cut_off(edit.document_line, "the hunks of '" + edit.path + "'");
       return bad_header(edit.document_line - 1, "a file header without a hunk after it");
     }
     return add(std::move(edit));
   }
 
-  void read_name_lines(HeaderName& old_name, HeaderName& new_name) {
+  /// A stamp of the epoch says "absent" where the hunk says "no lines" (GNU patch's rule): there
+  /// are trees whose files all have that stamp.
+  void believe_stamps(HeaderName& old_name, HeaderName& new_name) const {
+    const auto hunk =
+        at_ < document_.size() ? read_hunk_header(text_at(at_)) : std::optional<HunkHeader>();
+    const bool has_counts = hunk && hunk->has_counts;
+    const bool is_every_stamp = old_name.is_epoch && new_name.is_epoch;
+    if (old_name.is_epoch) {
+      old_name.is_null = has_counts ? hunk->old_count == 0 : !is_every_stamp;
+    }
+    if (new_name.is_epoch) {
+      new_name.is_null = has_counts ? hunk->new_count == 0 : !is_every_stamp;
+    }
+  }
+
+  void read_name_lines(NameLine& old_name, NameLine& new_name) {
     if (text_at(at_).starts_with("--- ")) {
-      old_name = read_header_name(text_at(at_).substr(4));
+      old_name = {read_header_name(text_at(at_).substr(4)), at_ + 1};
       ++at_;
     }
     if (at_ < document_.size() && text_at(at_).starts_with("+++ ")) {
-      new_name = read_header_name(text_at(at_).substr(4));
+      new_name = {read_header_name(text_at(at_).substr(4)), at_ + 1};
       ++at_;
     }
   }
@@ -164,112 +186,42 @@ class UnifiedReader {
   Result<void> read_git_file(std::string_view names) {
     FileEdit edit;
     edit.document_line = static_cast<uint32_t>(at_ + 1);
-    const auto pair = split_git_names(names);
-    ++at_;
-    GitHeader header;
-    GALLEY_TRY(read_extended_headers(edit, header));
-    HeaderName old_name;
-    HeaderName new_name;
-    const bool has_names = at_ < document_.size() && (is_traditional_header(at_));
-    if (has_names) read_name_lines(old_name, new_name);
-    if (!old_name.is_given && pair) old_name = {pair->old_name, false, true};
-    if (!new_name.is_given && pair) new_name = {pair->new_name, false, true};
-    GALLEY_TRY(name_git_file(header, old_name, new_name, edit));
+    ExtendedHeader header;
+    header.git_names = split_git_names(names);
+    header.git_line = at_ + 1;
+    GALLEY_ASSIGN(at_, read_extended_header(document_, at_ + 1, edit, header));
+    if (at_ < document_.size() && is_traditional_header(at_)) {
+      read_name_lines(header.old_name, header.new_name);
+    }
+    GALLEY_TRY(check_header_names(header, edit));
+    GALLEY_TRY(name_git_file(header, edit));
     GALLEY_TRY(read_git_body(edit));
+    GALLEY_TRY(check_whole(header, edit));
     return add(std::move(edit));
   }
 
-  struct GitHeader {
-    std::string from;  ///< of rename or copy lines, unstripped
-    std::string to;
-  };
-
-  Result<void> read_extended_headers(FileEdit& edit, GitHeader& header) {
-    for (; at_ < document_.size(); ++at_) {
-      const std::string_view line = text_at(at_);
-      if (line.starts_with("old mode ")) {
-        GALLEY_ASSIGN(edit.old_mode, mode_of(line.substr(9)));
-      } else if (line.starts_with("new mode ")) {
-        GALLEY_ASSIGN(edit.new_mode, mode_of(line.substr(9)));
-      } else if (line.starts_with("deleted file mode ")) {
-        edit.op = FileOp::kDelete;
-        GALLEY_ASSIGN(edit.old_mode, mode_of(line.substr(18)));
-      } else if (line.starts_with("new file mode ")) {
-        edit.op = FileOp::kCreate;
-        GALLEY_ASSIGN(edit.new_mode, mode_of(line.substr(14)));
-      } else if (line.starts_with("index ")) {
-        GALLEY_TRY(read_index_line(line.substr(6), edit));
-      } else if (!read_rename_line(line, edit, header) && !line.starts_with("similarity index ") &&
-                 !line.starts_with("dissimilarity index ")) {
-        return {};
-      }
-    }
-    return {};
-  }
-
-  static bool read_rename_line(std::string_view line, FileEdit& edit, GitHeader& header) {
-    struct Form {
-      std::string_view prefix;
-      FileOp op;
-      bool is_from;
-    };
-    static constexpr Form kForms[] = {
-        {"rename from ", FileOp::kRename, true}, {"rename to ", FileOp::kRename, false},
-        {"rename old ", FileOp::kRename, true},  {"rename new ", FileOp::kRename, false},
-        {"copy from ", FileOp::kCopy, true},     {"copy to ", FileOp::kCopy, false}};
-    for (const Form& form : kForms) {
-      if (!line.starts_with(form.prefix)) continue;
-      edit.op = form.op;
-      (form.is_from ? header.from : header.to) =
-          read_header_name(line.substr(form.prefix.size())).text;
-      return true;
-    }
-    return false;
-  }
-
-  Result<uint32_t> mode_of(std::string_view text) const {
-    uint32_t mode = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
-    const bool is_known = mode == 0100644 || mode == 0100755 || mode == 0100664 ||
-                          mode == 0120000 || mode == 0160000 || mode == 0100600 ||
-                          mode == 0100640 || mode == 0100700 || mode == 0100775;
-    if (code != std::errc() || !is_known) {
-      return bad_header(at_, "'" + std::string(text.substr(0, 20)) + "' is not a file mode of git");
-    }
-    return mode;
-  }
-
-  Result<void> read_index_line(std::string_view text, FileEdit& edit) {
-    const size_t dots = text.find("..");
-    if (dots == std::string_view::npos) return bad_header(at_, "an index line without '..'");
-    const size_t blank = std::min(text.find(' ', dots), text.size());
-    edit.old_blob = text.substr(0, dots);
-    edit.new_blob = text.substr(dots + 2, blank - dots - 2);
-    if (blank < text.size() && !edit.old_mode) {
-      GALLEY_ASSIGN(edit.old_mode, mode_of(text.substr(blank + 1)));
-      if (!edit.new_mode) edit.new_mode = edit.old_mode;
-    }
-    return {};
-  }
-
-  Result<void> name_git_file(const GitHeader& header, const HeaderName& old_name,
-                             const HeaderName& new_name, FileEdit& edit) {
+  Result<void> name_git_file(const ExtendedHeader& header, FileEdit& edit) {
     const bool is_move = edit.op == FileOp::kRename || edit.op == FileOp::kCopy;
     if (is_move) {
-      if (header.from.empty() || header.to.empty()) {
-        return bad_header(edit.document_line - 1, "a rename or copy needs both 'from' and 'to'");
+      if (header.from.line == 0 || header.to.line == 0) {
+        return is_at_end() ? cut_off(header.git_line, "both names of '" + header.from.name.text +
+                                                          header.to.name.text + "' are there")
+                           : bad_header(edit.document_line - 1,
+                                        "a rename or copy needs both 'from' and 'to'");
       }
       // The names of these lines have no a/ or b/ before them.
       const uint32_t strip = options_.strip.value_or(1) > 0 ? options_.strip.value_or(1) - 1 : 0;
-      edit.path = strip_components(header.from, strip);
-      edit.new_path = strip_components(header.to, strip);
+      edit.path = strip_components(header.from.name.text, strip);
+      edit.new_path = strip_components(header.to.name.text, strip);
       if (edit.path.empty() || edit.new_path.empty()) {
         return bad_header(edit.document_line - 1, "-p takes off more than the names have");
       }
       return {};
     }
-    HeaderName from = old_name;
-    HeaderName to = new_name;
+    HeaderName from = header.old_name.name;
+    HeaderName to = header.new_name.name;
+    if (!from.is_given && header.git_names) from = {header.git_names->old_name, false, true};
+    if (!to.is_given && header.git_names) to = {header.git_names->new_name, false, true};
     if (edit.op == FileOp::kCreate) from.is_null = true;
     if (edit.op == FileOp::kDelete) to.is_null = true;
     if (!resolve_paths(from, to, options_, set_, edit)) {
@@ -284,13 +236,59 @@ class UnifiedReader {
   Result<void> read_git_body(FileEdit& edit) {
     if (at_ >= document_.size()) return {};
     const std::string_view line = text_at(at_);
-    if (line == "GIT binary patch") return read_binary(edit);
+    if (line == "GIT binary patch") {
+      GALLEY_ASSIGN(at_, read_binary_patch(document_, at_ + 1, options_, edit, binary_totals_));
+      return {};
+    }
     if (line.starts_with("Binary files ") && line.ends_with(" differ")) {
       edit.binary_missing = true;
       ++at_;
       return {};
     }
     return read_hunks(edit);
+  }
+
+  /// Nothing but empty lines follows.
+  [[nodiscard]] bool is_at_end() const {
+    size_t at = at_;
+    while (at < document_.size() && text_at(at).empty()) ++at;
+    return at >= document_.size();
+  }
+
+  [[nodiscard]] tl::unexpected<Error> cut_off(size_t line, const std::string& until) const {
+    return fail(ErrorKind::kInvalid, "edit.truncated",
+                "line " + std::to_string(document_.size()) + " of the patch: it ends before " +
+                    until + " (begun in line " + std::to_string(line) + "); send it whole");
+  }
+
+  /// A header asks for something, and what it announces follows it.
+  Result<void> check_whole(const ExtendedHeader& header, const FileEdit& edit) const {
+    if (!edit.hunks.empty() || edit.binary || edit.binary_missing) return {};
+    if (!changes_metadata(edit)) {
+      if (is_at_end()) return cut_off(header.git_line, "the change of '" + edit.path + "'");
+      return bad_header(edit.document_line - 1,
+                        "the header of '" + edit.path + "' is not followed by a change");
+    }
+    const bool is_taken = options_.recount || options_.is_delimited || !is_at_end();
+    if (is_taken || !announces_body(header, edit)) return {};
+    auto cut = cut_off(header.git_line,
+                       "the hunks of '" + edit.path + "', whose header says that lines change");
+    cut.value().message += ", or --recount takes it as it is";
+    return cut;
+  }
+
+  /// The last line is a file's first: what it begins was cut off.
+  Result<void> check_last_line() const {
+    size_t last = document_.size();
+    while (last > file_end_ && text_at(last - 1).empty()) --last;
+    if (last > file_end_ && text_at(last - 1).find_first_not_of('=') == std::string_view::npos) {
+      --last;  // below an `Index:` line
+    }
+    if (last <= file_end_ || set_.files.empty()) return {};
+    const std::string_view line = text_at(last - 1);
+    const bool is_name = line.starts_with("--- ") && line.size() > 4 && !line.ends_with('-');
+    if (!is_name && !line.starts_with("Index: ") && !line.starts_with("diff -")) return {};
+    return cut_off(last, "the file that this line begins");
   }
 
   Result<void> read_bare_binary(std::string_view line) {
@@ -306,79 +304,13 @@ class UnifiedReader {
     return add(std::move(edit));
   }
 
-  Result<void> read_binary(FileEdit& edit) {
-    ++at_;
-    BinaryPatch forward;
-    GALLEY_ASSIGN(const bool has_forward, read_binary_part(forward));
-    if (!has_forward) {
-      return fail(ErrorKind::kInvalid, "edit.corrupt_binary",
-                  "line " + std::to_string(at_ + 1) +
-                      " of the patch: 'literal' or 'delta' expected after 'GIT binary patch'",
-                  edit.path);
-    }
-    GALLEY_TRY(count_stated(forward, forward_bytes_));
-    edit.binary = std::move(forward);
-    BinaryPatch backward;
-    GALLEY_ASSIGN(const bool has_backward, read_binary_part(backward));
-    if (!has_backward) return {};
-    GALLEY_TRY(count_stated(backward, backward_bytes_));
-    edit.binary_reverse = std::move(backward);
-    return {};
-  }
-
-  /// Before anything is inflated: a document of a few bytes can state any number of gibibytes.
-  Result<void> count_stated(const BinaryPatch& part, uint64_t& total) const {
-    auto stated = stated_bytes(part);
-    if (!stated) {
-      stated.error().message =
-          "before line " + std::to_string(at_ + 1) + " of the patch: " + stated.error().message;
-      return fail(std::move(stated.error()));
-    }
-    total += *stated;
-    if (total <= kMaxBinaryPatchBytes) return {};
-    return fail(ErrorKind::kQuota, "limit.binary_patch",
-                "before line " + std::to_string(at_ + 1) +
-                    " of the patch: its binary patches state that together they make more than " +
-                    std::to_string(kMaxBinaryPatchBytes) + " bytes; split it");
-  }
-
-  Result<bool> read_binary_part(BinaryPatch& part) {
-    if (at_ >= document_.size()) return false;
-    std::string_view line = text_at(at_);
-    if (line.starts_with("literal ")) {
-      part.kind = BinaryPatch::Kind::kLiteral;
-      line.remove_prefix(8);
-    } else if (line.starts_with("delta ")) {
-      part.kind = BinaryPatch::Kind::kDelta;
-      line.remove_prefix(6);
-    } else {
-      return false;
-    }
-    const auto [end, code] =
-        std::from_chars(line.data(), line.data() + line.size(), part.inflated_size);
-    if (code != std::errc() || end != line.data() + line.size()) {
-      return bad_header(at_, "a binary patch without a size");
-    }
-    for (++at_; at_ < document_.size() && !text_at(at_).empty(); ++at_) {
-      auto bytes = decode_base85_line(text_at(at_));
-      if (!bytes) {
-        bytes.error().message =
-            "line " + std::to_string(at_ + 1) + " of the patch: " + bytes.error().message;
-        return fail(std::move(bytes.error()));
-      }
-      part.deflated += *bytes;
-    }
-    if (at_ < document_.size()) ++at_;
-    return true;
-  }
-
   Lines document_;
   const ReadOptions& options_;
   EditSet& set_;
   size_t at_ = 0;
+  size_t file_end_ = 0;  ///< the line after the last file's
   size_t hunk_count_ = 0;
-  uint64_t forward_bytes_ = 0;  ///< what binary patches state that they make
-  uint64_t backward_bytes_ = 0;
+  BinaryTotals binary_totals_;
   std::string index_name_;
   bool has_fence_ = false;
 };
@@ -398,22 +330,18 @@ bool has_crlf_headers(std::string_view text) {
   return false;
 }
 
-std::string without_crlf(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
-    out.push_back(text[i]);
-  }
-  return out;
-}
-
 /// A created or deleted file whose body is its whole content.
 void finish_file(FileEdit& edit) {
   if (edit.op == FileOp::kCreate && edit.hunks.empty() && !edit.binary && !edit.binary_missing) {
     edit.whole = std::string_view();
   }
   if (edit.op == FileOp::kCreate && !edit.new_mode) edit.new_mode = kDefaultFileMode;
+}
+
+/// An added line is the only one that nothing else would find wanting.
+bool ends_in_added_line(const EditSet& set) {
+  return !set.files.empty() && !set.files.back().hunks.empty() &&
+         set.files.back().hunks.back().lines.back().role == LineRole::kAdded;
 }
 
 }  // namespace
@@ -424,13 +352,22 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
   }
   EditSet set;
   set.format = EditFormat::kUnified;
+  GALLEY_ASSIGN(auto plain, without_color_codes(text));
+  if (plain) {
+    text = *std::move(plain);
+    set.leniencies.push_back({"color_codes",
+                              "the patch was made with --color; its color codes were taken off, "
+                              "the files' bytes are as they were",
+                              "", 0});
+  }
   if (has_crlf_headers(text)) {
     text = without_crlf(text);
     set.leniencies.push_back(
         {"crlf_patch", "the patch has CR LF line ends; they were read as LF", "", 0});
   }
   // A patch pasted without its last line end means the line end, not "no newline".
-  if (!text.empty() && text.back() != '\n') text.push_back('\n');
+  const bool is_ended = text.ends_with('\n');
+  if (!text.empty() && !is_ended) text.push_back('\n');
   const std::string_view kept = set.keep(std::move(text));
   GALLEY_TRY(UnifiedReader(kept, options, set).run());
   if (set.files.empty() && !options.allow_empty) {
@@ -439,6 +376,12 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
                              : "no patch was found: no 'diff --git', '---'/'+++' or '@@' line");
   }
   for (FileEdit& edit : set.files) finish_file(edit);
+  if (!is_ended && !options.is_delimited && ends_in_added_line(set)) {
+    set.leniencies.push_back(
+        {"last_line_unended",
+         "the patch does not end in a newline; its last line was taken as whole",
+         set.files.back().path, 0});
+  }
   if (options.reverse) {
     GALLEY_ASSIGN(set, reversed(std::move(set)));
   }

@@ -128,11 +128,11 @@ void replay(const Directory& workspace, std::map<uint64_t, std::string>& tokens)
     EXPECT_GT(id.value, previous);
     const auto loaded = load_committed(**state, id);
     ASSERT_TRUE(loaded) << loaded.error().message;
-    EXPECT_EQ(loaded->journal.parent.value, previous) << "a commit is missing before " << id.hex();
+    EXPECT_EQ(loaded->journal.parent.value, previous) << "a commit is missing before " << id.str();
     previous = id.value;
     tokens[id.value] = loaded->journal.meta.agent;
     for (const auto& change : loaded->changes) {
-      EXPECT_EQ(tree[change.path], change.before) << id.hex() << " " << change.path.str();
+      EXPECT_EQ(tree[change.path], change.before) << id.str() << " " << change.path.str();
       tree[change.path] = change.after;
     }
   }

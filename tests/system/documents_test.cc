@@ -77,6 +77,7 @@ TEST_F(Documents, OfEditsAndTheHistory) {
   EXPECT_EQ(run("apply", "apply", kPatch)["receipt"]["id"], "1");
   EXPECT_EQ(run("log", "log")["transactions"].size(), 1u);
   EXPECT_EQ(run("show 1", "show")["transaction"]["id"], "1");
+  EXPECT_EQ(run("show 1:a.txt", "show-file")["content"], "one\nTWO\n");
   EXPECT_EQ(run("blame a.txt", "blame")["lines"].size(), 2u);
   EXPECT_EQ(run("query 'select count(*) from transactions'", "query")["rows"][0][0], 1);
   run("undo --dry-run", "undo");
@@ -113,6 +114,9 @@ TEST_F(Documents, OfStoredTransactions) {
   EXPECT_EQ(run("fork", "fork")["parent"], tx);
   EXPECT_EQ(run("commit", "error")["reason"], "stage.which") << "two are open";
   EXPECT_EQ(status_, 2);
+  EXPECT_EQ(run("commit -n --tx " + tx, "preview")["tx"], tx);
+  EXPECT_EQ(run("rollback -n --to here --tx " + tx, "rollback")["kept"], 1);
+  EXPECT_EQ(run("rollback -n --tx " + tx, "rollback")["changes"].size(), 1u);
   run("rollback --tx " + tx, "rollback");
   EXPECT_EQ(run("commit", "commit")["receipt"]["id"], "1");
   EXPECT_TRUE(tree_.exists("made.txt"));
@@ -197,6 +201,7 @@ TEST_F(Documents, OfCare) {
   EXPECT_EQ(run("audit verify", "audit")["ok"], true);
   EXPECT_EQ(run("init --dry-run", "init")["written"], false);
   run("policy explain secret/key", "explain");
+  EXPECT_EQ(run("completions fish", "completions")["shell"], "fish");
   run("rescue list", "rescue");
 }
 

@@ -200,14 +200,13 @@ class Callers(hostile.HostileCase):
         said = self.by("bot", "commit", expect=2).stderr.decode()
         self.assertEqual(len(said.strip().splitlines()), 2, said)
 
-    def test_status_shows_ones_own_and_counts_the_others(self):
-        self.begin("bot")
+    def test_status_tells_ones_own_from_those_of_others(self):
+        theirs = self.begin("bot")
         mine = self.begin()
         document = json.loads(self.galley("--json", "status", expect=0).stdout)
-        self.assertEqual([stage["tx"] for stage in document["transactions"]], [mine])
-        self.assertIn(b"1 more", self.galley("status", expect=0).stderr)
-        both = json.loads(self.galley("--json", "status", "--all", expect=0).stdout)
-        self.assertEqual(len(both["transactions"]), 2)
+        self.assertEqual([(stage["tx"], stage["own"]) for stage in document["transactions"]],
+                         [(mine, True), (theirs, False)])
+        self.assertEqual(document["tx"], mine)
 
     # --- names -----------------------------------------------------------------------------------
 

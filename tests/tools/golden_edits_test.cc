@@ -76,11 +76,9 @@ Result<EditSet> read_case(const fs::path& folder, const ReadOptions& options) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().stem() != "edit") continue;
     const std::string text = slurp(entry.path());
-    EditFormat format = detect_format(text);
-    if (format == EditFormat::kEdits || entry.path().extension() == ".json") {
-      return parse_edits_json(text, options);
-    }
-    return read_edits(text, format, options);
+    const bool is_json = entry.path().extension() == ".json";
+    return read_edits(text, is_json ? EditFormat::kEdits : EditFormat::kAuto, options,
+                      parse_edits_json);
   }
   return fail(ErrorKind::kInternal, "test.no_edit", "no edit in " + folder.string());
 }

@@ -23,9 +23,9 @@ class BlameTest : public testing::Test {
       if (line.origin == LineOrigin::kOlder) {
         words.emplace_back("-");
       } else if (line.origin == LineOrigin::kOutside) {
-        words.push_back("+" + line.tx.hex());
+        words.push_back("+" + line.tx.str());
       } else {
-        words.push_back(line.tx.hex());
+        words.push_back(line.tx.str());
       }
     }
     return words;

@@ -107,7 +107,9 @@ TEST_F(HistoryTest, EmptyIdIsTheNewestThatStandsAndIsNoUndo) {
 TEST_F(HistoryTest, ReadsIdsAsPeopleWriteThem) {
   for (int i = 0; i < 17; ++i) workspace_.commit_file("a.txt", std::to_string(i) + "\n");
   const History history = workspace_.history();
-  EXPECT_EQ(history.resolve("11"), TxId{17});
+  EXPECT_EQ(history.resolve("17"), TxId{17});
+  EXPECT_EQ(history.resolve("11"), TxId{11});
+  EXPECT_EQ(history.resolve("b").error().reason, "history.bad_id") << "hexadecimal is for files";
   EXPECT_EQ(history.resolve("@"), TxId{17});
   EXPECT_EQ(history.resolve("HEAD~1"), TxId{16});
   EXPECT_EQ(history.resolve("@~16"), TxId{1});

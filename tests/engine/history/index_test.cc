@@ -10,12 +10,12 @@ namespace {
 #define OK(expression) ASSERT_TRUE((expression).has_value())
 
 std::string name(const TxSummary& summary) {
-  std::string text = summary.id.hex() + " " + std::to_string(summary.time_ns) + " " +
+  std::string text = summary.id.str() + " " + std::to_string(summary.time_ns) + " " +
                      summary.agent + "/" + summary.tool + "/" + summary.message + " " +
                      summary.proposal.hex() + (summary.problem.empty() ? "" : " damaged");
-  if (summary.undoes) text += " undoes " + summary.undoes->hex();
-  if (summary.undone_by) text += " undone by " + summary.undone_by->hex();
-  for (const TxId id : summary.partly_undone_by) text += " partly by " + id.hex();
+  if (summary.undoes) text += " undoes " + summary.undoes->str();
+  if (summary.undone_by) text += " undone by " + summary.undone_by->str();
+  for (const TxId id : summary.partly_undone_by) text += " partly by " + id.str();
   for (const PathSummary& path : summary.paths) {
     text += "\n  " + std::string(1, path.status) + " " + path.path.str() + " " +
             (path.from ? path.from->str() : "") + " +" + std::to_string(path.added) + " -" +

@@ -75,11 +75,11 @@ TEST(UndoProperties, BackThroughEveryTreeAndForwardAgain) {
     }
     for (size_t i = ids.size(); i-- > 0;) {
       workspace.undo(ids[i]);
-      ASSERT_EQ(workspace.tree(), trees[i]) << "undo of " << ids[i].hex();
+      ASSERT_EQ(workspace.tree(), trees[i]) << "undo of " << ids[i].str();
     }
     for (size_t i = 0; i < ids.size(); ++i) {
       workspace.redo();
-      ASSERT_EQ(workspace.tree(), trees[i + 1]) << "redo of " << ids[i].hex();
+      ASSERT_EQ(workspace.tree(), trees[i + 1]) << "redo of " << ids[i].str();
     }
   }
 }

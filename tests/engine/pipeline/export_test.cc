@@ -57,7 +57,7 @@ TEST_F(ExportTest, AiosEntriesHaveEveryField) {
   event.kind = "commit";
   event.tool = "apply";
   event.agent = "coder";
-  event.tx = "1f";
+  event.tx = "31";
   event.duration_ms = 45;
   event.capabilities_used = {"fs:write"};
   ASSERT_TRUE(log.append(event).has_value());

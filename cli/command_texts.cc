@@ -1,0 +1,170 @@
+#include "cli/command_texts.h"
+
+namespace galley {
+
+namespace {
+
+std::vector<CommandText> edit_texts() {
+  return {
+      {"",
+       {"Galley is a transactional workspace editing engine.\n"
+        "A patch, an edit document, a tool call or a command proposes a change.\n"
+        "Rules and validators judge the change, and then all of it is committed or nothing.\n"
+        "What was committed can be undone later."},
+       {{"galley preview fix.patch", "the diff and the verdict; nothing is written"},
+        {"galley apply fix.patch", "the same, then the commit"},
+        {"galley undo", "take the newest commit back"},
+        {"galley begin && galley exec -- make format && galley diff",
+         "a transaction that outlives the command"}}},
+      {"preview",
+       {"Reads patches or edit documents, puts them onto an overlay and shows the diff that a "
+        "commit "
+        "would make, with the verdict of the gate.\n"
+        "The workspace is not touched.",
+        "Options named as those of git apply mean the same.\n"
+        "An option that means nothing in the format of the document is refused, never ignored."},
+       {{"galley preview --stat a.patch b.patch", "two patches, one after the other"},
+        {"git diff | galley -C ../other preview", "from standard input"}}},
+      {"apply",
+       {"Does what preview does and then commits: all files of all documents or nothing.\n"
+        "Several documents are applied in order and are one transaction.",
+        "FILE in --only and --except is a path, a directory or a pattern, alone or with the number "
+        "or id of a hunk.\n"
+        "What names nothing is an error."},
+       {{"galley apply fix.patch", "commit a patch"},
+        {"galley apply -n fix.patch", "only look, as galley preview"},
+        {"galley apply --only src --except 'src/*.lock' big.patch", "a part of it"},
+        {"galley --reason 'lower the limit' apply edits.json", "with a reason for the log"}}},
+  };
+}
+
+std::vector<CommandText> transaction_texts() {
+  return {
+      {"begin",
+       {"Prints the id of a new transaction.\n"
+        "Stage with galley call and galley exec, look with galley diff, end with galley commit or "
+        "galley rollback."},
+       {{"tx=$(galley begin)", "keep its id"}}},
+      {"status", {"Lists open transactions, and what the one of your own changes."}, {}},
+      {"diff", {"Shows the exact diff that committing the transaction would make."}, {}},
+      {"call",
+       {"Runs one tool with a JSON object of arguments and stages what it does.\n"
+        "The names of tools: galley tools list."},
+       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
+      {"stage",
+       {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
+        "workspace.\n"
+        "It is committed with galley commit."},
+       {{"galley stage fix.patch && galley diff", "look before the commit"}}},
+      {"edit",
+       {"Opens a file as it is staged in an editor; what is saved is staged.\n"
+        "The editor is that of VISUAL or EDITOR."},
+       {}},
+      {"exec",
+       {"Runs a command in a sandbox on the tree as it would be after the commit, and stages what "
+        "it "
+        "changed.\n"
+        "The options bound it; they can only be tighter than galley.toml."},
+       {{"galley exec -- make format", "stage what a formatter does"},
+        {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
+      {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
+      {"approve",
+       {"Says yes beforehand to what a rule asks a person about.\n"
+        "It holds for exactly this proposal: one more staged byte makes it void."},
+       {}},
+      {"commit",
+       {"Commits what is staged if the gate approves: all of it or nothing.\n"
+        "With -n it only shows the diff and the verdict."},
+       {{"galley commit --proposal 3fa1b2c4", "only what was reviewed"}}},
+      {"rollback",
+       {"Drops a transaction with all that is staged in it, or goes back to a savepoint."},
+       {}},
+      {"pick", {"Commits one of several forks and drops those that came from the same one."}, {}},
+  };
+}
+
+std::vector<CommandText> history_texts() {
+  return {
+      {"log",
+       {"Lists committed transactions, newest first.\n"
+        "PATH is a path, a directory or a pattern."},
+       {{"galley log -n 5 --path src", "the last five that touched src"}}},
+      {"undo",
+       {"Takes a committed transaction back, by a commit of its own that passes the same gate.\n"
+        "Lines that changed since are merged where they are apart; else it is a conflict and "
+        "nothing "
+        "is written."},
+       {{"galley undo", "the newest one that stands"},
+        {"galley undo --path docs 3", "only what transaction 3 did below docs"},
+        {"galley undo --hunk README.md:2 3", "only one hunk"}}},
+      {"redo", {"Takes an undo back."}, {}},
+      {"at", {"Runs a command on the tree as it was right after a transaction."}, {}},
+  };
+}
+
+std::vector<CommandText> care_texts() {
+  return {
+      {"init",
+       {"Writes a galley.toml with the validators that fit what is found in the workspace."},
+       {{"galley init -n", "print it instead"}}},
+      {"trust",
+       {"A configuration that runs commands or widens what is allowed counts only after a person "
+        "has "
+        "looked at it."},
+       {}},
+      {"recover",
+       {"Finishes or takes back what a crash left.\n"
+        "Every command that opens the workspace does this first; this one says what it did."},
+       {}},
+      {"completions",
+       {"Prints a completion script for a shell.\n"
+        "The installed package has them in their places already."},
+       {{"source <(galley completions bash)", "in ~/.bashrc"},
+        {"galley completions zsh > ~/.zfunc/_galley", "in a directory of $fpath"},
+        {"galley completions fish > ~/.config/fish/completions/galley.fish", ""}}},
+      {"help", {"Shows what --help shows; without a command, the list of commands."}, {}},
+  };
+}
+
+}  // namespace
+
+const std::vector<CommandText>& command_texts() {
+  static const std::vector<CommandText> kTexts = [] {
+    std::vector<CommandText> all = edit_texts();
+    for (const auto& group : {transaction_texts(), history_texts(), care_texts()}) {
+      all.insert(all.end(), group.begin(), group.end());
+    }
+    return all;
+  }();
+  return kTexts;
+}
+
+const CommandText& command_text(std::string_view command) {
+  static const CommandText kNone = {};
+  for (const CommandText& text : command_texts()) {
+    if (text.command == command) return text;
+  }
+  return kNone;
+}
+
+const std::vector<ExitStatusText>& exit_status_texts() {
+  static const std::vector<ExitStatusText> kTexts = {
+      {"0", "done"},
+      {"1", "the answer is no: refused, conflict, does not apply, findings"},
+      {"2", "wrong usage or malformed input"},
+      {"3", "failure with the tree untouched"},
+      {"75", "failed after the commit point; the next command decides"},
+      {"130", "interrupted"}};
+  return kTexts;
+}
+
+const std::vector<VariableText>& variable_texts() {
+  static const std::vector<VariableText> kTexts = {
+      {"GALLEY_TX", "the transaction that --tx would name"},
+      {"GALLEY_PAGER, PAGER", "what shows long results on a terminal; less by default"},
+      {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
+      {"NO_COLOR", "with any value: no colours"}};
+  return kTexts;
+}
+
+}  // namespace galley

@@ -1,0 +1,132 @@
+#include "cli/format_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "staging/text/answer.h"
+
+namespace galley {
+namespace {
+
+constexpr std::array kFormatNames = {
+    std::pair<std::string_view, EditFormat>{"auto", EditFormat::kAuto},
+    std::pair<std::string_view, EditFormat>{"unified", EditFormat::kUnified},
+    std::pair<std::string_view, EditFormat>{"apply_patch", EditFormat::kApplyPatch},
+    std::pair<std::string_view, EditFormat>{"search_replace", EditFormat::kSearchReplace},
+    std::pair<std::string_view, EditFormat>{"edits", EditFormat::kEdits},
+    std::pair<std::string_view, EditFormat>{"calls", EditFormat::kCalls}};
+
+/// Which formats an option means something in.
+enum class Scope : uint8_t {
+  kEdits,    ///< all but tool calls, which say themselves what they do
+  kHunks,    ///< formats of hunks: unified and apply_patch
+  kUnified,  ///< the unified diff alone
+};
+
+struct FormatOption {
+  std::string_view name;
+  Scope scope;
+  bool (*is_given)(const EditArguments&);
+  std::string_view why;  ///< what the format lacks
+};
+
+constexpr std::string_view kSelfContained = "each call says itself what it does";
+constexpr std::string_view kNoCounts = "it has no line counts";
+constexpr std::string_view kNoPrefix = "its paths have no prefix to take off";
+constexpr std::string_view kNoHunks = "it has no hunks with context and added lines";
+
+constexpr std::array kFormatOptions = {
+    FormatOption{"--strict", Scope::kEdits, [](const EditArguments& edit) { return edit.strict; },
+                 kSelfContained},
+    FormatOption{"-R", Scope::kHunks, [](const EditArguments& edit) { return edit.reverse; },
+                 "its edits cannot be turned round"},
+    FormatOption{"--recount", Scope::kUnified,
+                 [](const EditArguments& edit) { return edit.recount; }, kNoCounts},
+    FormatOption{"--unidiff-zero", Scope::kUnified,
+                 [](const EditArguments& edit) { return edit.unidiff_zero; },
+                 "it has no hunks without context"},
+    FormatOption{"--ignore-whitespace", Scope::kEdits,
+                 [](const EditArguments& edit) { return edit.ignore_whitespace; }, kSelfContained},
+    FormatOption{"--reject", Scope::kEdits, [](const EditArguments& edit) { return edit.reject; },
+                 "its calls are made one on the other"},
+    FormatOption{"-p", Scope::kUnified,
+                 [](const EditArguments& edit) { return edit.strip.has_value(); }, kNoPrefix},
+    FormatOption{"-C", Scope::kHunks,
+                 [](const EditArguments& edit) { return edit.context.has_value(); }, kNoHunks},
+    FormatOption{"--whitespace", Scope::kHunks,
+                 [](const EditArguments& edit) {
+                   return !edit.whitespace.empty() && edit.whitespace != "nowarn";
+                 },
+                 kNoHunks},
+    FormatOption{"--directory", Scope::kEdits,
+                 [](const EditArguments& edit) { return !edit.directory.empty(); }, kSelfContained},
+    FormatOption{"--include", Scope::kEdits,
+                 [](const EditArguments& edit) { return edit.has_filter(true); }, kSelfContained},
+    FormatOption{"--exclude", Scope::kEdits,
+                 [](const EditArguments& edit) { return edit.has_filter(false); }, kSelfContained},
+    FormatOption{"--only", Scope::kEdits,
+                 [](const EditArguments& edit) { return !edit.only.empty(); }, kSelfContained},
+    FormatOption{"--except", Scope::kEdits,
+                 [](const EditArguments& edit) { return !edit.except.empty(); }, kSelfContained},
+    FormatOption{"--choose", Scope::kEdits,
+                 [](const EditArguments& edit) { return !edit.choose.empty(); },
+                 "pass the place as 'choices' of the call"},
+};
+
+bool is_in(Scope scope, EditFormat format) {
+  switch (format) {
+    case EditFormat::kAuto:
+    case EditFormat::kUnified:
+      return true;
+    case EditFormat::kApplyPatch:
+      return scope != Scope::kUnified;
+    case EditFormat::kSearchReplace:
+    case EditFormat::kEdits:
+      return scope == Scope::kEdits;
+    case EditFormat::kCalls:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+EditFormat format_named(std::string_view name) {
+  for (const auto& [known, format] : kFormatNames) {
+    if (known == name) return format;
+  }
+  return EditFormat::kAuto;
+}
+
+std::string_view format_name(EditFormat format) {
+  for (const auto& [name, known] : kFormatNames) {
+    if (known == format) return name;
+  }
+  return "auto";
+}
+
+Result<void> check_format_options(const EditArguments& arguments, EditFormat format) {
+  for (const FormatOption& option : kFormatOptions) {
+    if (is_in(option.scope, format) || !option.is_given(arguments)) continue;
+    const bool is_self_contained = format == EditFormat::kCalls && option.scope != Scope::kEdits;
+    return fail(ErrorKind::kUsage, "usage.option_of_format",
+                fmt::format("{} means nothing in the format '{}': {}", option.name,
+                            format_name(format), is_self_contained ? kSelfContained : option.why));
+  }
+  return {};
+}
+
+Result<void> check_document_options(const EditArguments& arguments, EditFormat asked,
+                                    std::string_view text) {
+  // No option at all means something to calls: where none is given there is nothing to look for.
+  if (check_format_options(arguments, EditFormat::kCalls)) return {};
+  if (asked != EditFormat::kAuto) return check_format_options(arguments, asked);
+  for (const AnswerPart& part : divide_answer(text).parts) {
+    GALLEY_TRY(check_format_options(arguments, part.format));
+  }
+  return {};
+}
+
+}  // namespace galley

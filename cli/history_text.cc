@@ -1,0 +1,116 @@
+#include "cli/history_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/printable.h"
+#include "engine/commit/state_directory.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxListedPaths = 8;
+
+std::string number_text(std::string_view word, TxId id, bool has_color) {
+  return has_color ? fmt::format("\033[33m{}{}\033[m", word, id.str())
+                   : fmt::format("{}{}", word, id.str());
+}
+
+/// A directory that was made or removed together with something in it needs no line of its own.
+bool is_told_by_files(const PathSummary& directory, const TxSummary& summary) {
+  return std::any_of(summary.paths.begin(), summary.paths.end(), [&](const PathSummary& other) {
+    return other.path.is_below(directory.path) ||
+           (other.status == 'R' && other.from && other.from->is_below(directory.path));
+  });
+}
+
+std::string path_line(const PathSummary& path) {
+  if (path.is_directory) {
+    return fmt::format("    {} {}/\n", path.status, printable_line(path.path.str()));
+  }
+  const std::string name =
+      path.from ? fmt::format("{} => {}", path.from->str(), path.path.str()) : path.path.str();
+  const std::string counts =
+      path.is_binary ? "binary" : fmt::format("+{} -{}", path.added, path.removed);
+  return fmt::format("    {} {}  {}\n", path.status, printable_line(name), counts);
+}
+
+}  // namespace
+
+Result<History> open_history(Session& session, std::string_view verb) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  if (workspace->state_doubt() != nullptr) return *workspace->state_doubt();
+  if (workspace->state() == nullptr) {
+    return fail(ErrorKind::kNotFound, "history.empty",
+                fmt::format("nothing to {} yet: nothing was committed in '{}'", verb,
+                            workspace->root_path()));
+  }
+  return History(*workspace->state());
+}
+
+Json transaction_json(const TxSummary& summary) {
+  Json json = {{"id", summary.id.str()},     {"time", rfc3339_utc(summary.time_ns)},
+               {"agent", summary.agent},     {"tool", summary.tool},
+               {"message", summary.message}, {"proposal", summary.proposal.hex()},
+               {"paths", Json::array()}};
+  if (summary.owner) json["owner"] = *summary.owner;
+  if (summary.undoes) json["undoes"] = summary.undoes->str();
+  if (summary.undone_by) json["undone_by"] = summary.undone_by->str();
+  for (const TxId part : summary.partly_undone_by) json["partly_undone_by"].push_back(part.str());
+  if (!summary.problem.empty()) json["problem"] = summary.problem;
+  for (const PathSummary& path : summary.paths) {
+    Json entry = {{"path", path.path.str()}, {"status", std::string(1, path.status)}};
+    if (path.from) entry["from"] = path.from->str();
+    entry["added"] = path.added;
+    entry["removed"] = path.removed;
+    if (path.is_binary) entry["binary"] = true;
+    if (path.is_directory) entry["directory"] = true;
+    json["paths"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+std::string transaction_text(const TxSummary& summary, bool has_color) {
+  std::string text = fmt::format("{}  {}", number_text("transaction ", summary.id, has_color),
+                                 rfc3339_utc(summary.time_ns));
+  if (!summary.tool.empty()) text += "  " + printable_line(summary.tool);
+  if (!summary.agent.empty()) text += "  by " + printable_line(summary.agent);
+  if (summary.owner) {
+    text += "  in the transaction of " +
+            (summary.owner->empty() ? "no agent" : printable_line(*summary.owner));
+  }
+  if (summary.undoes) text += fmt::format("  undoes {}", summary.undoes->str());
+  if (summary.undone_by) text += fmt::format("  undone by {}", summary.undone_by->str());
+  for (const TxId part : summary.partly_undone_by) {
+    text += fmt::format("  partly undone by {}", part.str());
+  }
+  text += "\n";
+  if (!summary.problem.empty())
+    text += "    cannot be read: " + printable_line(summary.problem) + "\n";
+  if (!summary.message.empty()) text += "    " + printable_line(summary.message) + "\n";
+  size_t shown = 0;
+  for (const PathSummary& path : summary.paths) {
+    if (path.is_directory && is_told_by_files(path, summary)) continue;
+    if (++shown > kMaxListedPaths) continue;
+    text += path_line(path);
+  }
+  if (shown > kMaxListedPaths) text += fmt::format("    … and {} more\n", shown - kMaxListedPaths);
+  return text;
+}
+
+std::string transaction_line(const TxSummary& summary, bool has_color) {
+  std::string text = number_text("", summary.id, has_color) + " ";
+  if (!summary.problem.empty())
+    return text + "cannot be read: " + printable_line(summary.problem) + "\n";
+  const size_t line_end = summary.message.find('\n');
+  text += printable_line(summary.message.empty() ? "(" + summary.tool + ")"
+                                                 : summary.message.substr(0, line_end));
+  if (!summary.agent.empty()) text += "  by " + printable_line(summary.agent);
+  if (summary.undone_by) text += "  undone by " + summary.undone_by->str();
+  return text + "\n";
+}
+
+}  // namespace galley

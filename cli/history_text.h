@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/session.h"
+#include "engine/history/history.h"
+
+namespace galley {
+
+/// The history of the session's workspace. Where nothing was ever committed that is an error, which
+/// says so: "nothing to `verb` yet".
+Result<History> open_history(Session& session, std::string_view verb = "show");
+
+/// One committed transaction, for --json.
+[[nodiscard]] Json transaction_json(const TxSummary& summary);
+
+/// One committed transaction for people: a heading, the reason, the first of its paths.
+[[nodiscard]] std::string transaction_text(const TxSummary& summary, bool has_color);
+
+/// The same in one line: number, reason or tool, who.
+[[nodiscard]] std::string transaction_line(const TxSummary& summary, bool has_color);
+
+}  // namespace galley

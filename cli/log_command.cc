@@ -1,0 +1,142 @@
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/history_text.h"
+#include "cli/outcome.h"
+#include "cli/places.h"
+#include "engine/commit/state_directory.h"
+#include "engine/history/past.h"
+#include "engine/policy/policy.h"
+#include "staging/sandbox/command_runner.h"
+
+namespace galley {
+namespace {
+
+/// What `log` and `show` are asked about: of --path and of the words after the options.
+Result<std::vector<RelPath>> named_paths(Session& session) {
+  std::vector<std::string> names = session.arguments().paths;
+  const auto& words = session.arguments().words;
+  names.insert(names.end(), words.begin(), words.end());
+  return session.paths(names);
+}
+
+/// The log for people: headings, and as much of each diff as was asked for.
+Result<void> print_transactions(Session& session, const std::vector<TxSummary>& transactions) {
+  const Arguments& arguments = session.arguments();
+  const bool has_color = session.terminal().has_color();
+  DiffArguments diff = arguments.diff;
+  const bool is_summary = diff.stat || diff.numstat || diff.name_status;
+  GALLEY_ASSIGN(const auto paths, named_paths(session));
+  std::string text;  // what is still to be printed
+  for (const TxSummary& summary : transactions) {
+    text += arguments.oneline ? transaction_line(summary, has_color)
+                              : transaction_text(summary, has_color);
+    if ((!arguments.patch && !is_summary) || !summary.problem.empty()) continue;
+    GALLEY_ASSIGN(const History history, open_history(session));
+    GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(summary.id));
+    const Proposal part = part_below(proposal, paths);
+    if (!arguments.oneline) text += "\n";
+    if (is_summary && arguments.patch) {
+      GALLEY_TRY(print_changes(session, part, diff, text));
+      text = arguments.oneline ? "" : "\n";
+      diff.stat = diff.numstat = diff.name_status = false;
+    }
+    GALLEY_TRY(print_changes(session, part, diff, text));
+    diff = arguments.diff;
+    text = arguments.oneline ? "" : "\n";
+  }
+  session.print(text);
+  return {};
+}
+
+Result<int> log(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  std::vector<TxSummary> transactions;
+  if (workspace->state() != nullptr) {
+    const Arguments& arguments = session.arguments();
+    HistoryFilter filter;
+    filter.agent = arguments.global.agent;
+    filter.limit = arguments.limit;
+    if (!arguments.since.empty()) {
+      GALLEY_ASSIGN(filter.since_ns, parse_moment(arguments.since, workspace->clock().wall_ns()));
+    }
+    GALLEY_ASSIGN(filter.paths, named_paths(session));
+    GALLEY_ASSIGN(transactions, History(*workspace->state()).list(filter));
+  }
+  if (session.is_json()) {
+    Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
+    for (const TxSummary& summary : transactions) {
+      document["transactions"].push_back(transaction_json(summary));
+    }
+    session.print(document);
+    return kExitDone;
+  }
+  GALLEY_TRY(print_transactions(session, transactions));
+  if (!transactions.empty()) return kExitDone;
+  std::optional<TxId> latest;
+  if (workspace->state() != nullptr) {
+    GALLEY_ASSIGN(latest, History(*workspace->state()).latest());
+  }
+  const bool is_doubted = workspace->state_doubt() != nullptr;
+  session.say(is_doubted ? "nothing is committed here that is believed"
+              : latest   ? "no transaction is like that"
+                         : "nothing was committed here yet");
+  return kExitDone;
+}
+
+/// `show ID:PATH`: what a file held just after a transaction.
+Result<int> show_file(Session& session, const History& history, TxId id, const std::string& name) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const RelPath path, session.path(name));
+  const Judgement reading =
+      Policy(workspace->config()).judge_read(path, session.arguments().global.agent);
+  if (reading.decision == Decision::kDeny) {
+    return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
+  }
+  GALLEY_ASSIGN(const Proposal past,
+                proposal_to_past(history, workspace->root(), id, workspace->clock()));
+  Overlay view = overlay_of(past, workspace->root(), workspace->clock());
+  GALLEY_ASSIGN(const Content content, view.read(path));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.show-file/1"},
+                       {"ok", true},
+                       {"id", id.str()},
+                       {"path", path.str()},
+                       {"content", *content}});
+  } else {
+    session.print(session.terminal().content(*content));
+  }
+  return kExitDone;
+}
+
+Result<int> show(Session& session) {
+  GALLEY_ASSIGN(const History history, open_history(session));
+  const std::string& wanted = session.arguments().id;
+  const size_t colon = wanted.find(':');
+  const std::string number = wanted.substr(0, colon);
+  GALLEY_ASSIGN(const TxId id, history.resolve(number.empty() ? "@" : number));
+  if (colon != std::string::npos) return show_file(session, history, id, wanted.substr(colon + 1));
+  GALLEY_ASSIGN(const TxSummary summary, history.summary(id));
+  GALLEY_ASSIGN(const Proposal whole, history.proposal_of(id));
+  GALLEY_ASSIGN(const auto paths, named_paths(session));
+  const Proposal proposal = part_below(whole, paths);
+  if (session.is_json()) {
+    Json document = {{"schema", "galley.show/1"}, {"ok", true}};
+    document["transaction"] = transaction_json(summary);
+    document["changes"] = changes_json(proposal.changes());
+    GALLEY_TRY(add_exact_diff(session, document, proposal));
+    session.print(document);
+    return kExitDone;
+  }
+  GALLEY_TRY(print_changes(session, proposal, session.arguments().diff,
+                           transaction_text(summary, session.terminal().has_color()) + "\n"));
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_log(Session& session) { return session.finish(log(session)); }
+int run_show(Session& session) { return session.finish(show(session)); }
+
+}  // namespace galley

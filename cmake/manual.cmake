@@ -1,0 +1,18 @@
+# The manual page and the completions of shells are what the program prints, so they cannot differ
+# from its help. A program for another machine cannot be asked.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(manual ${PROJECT_BINARY_DIR}/manual)
+  file(MAKE_DIRECTORY ${manual})
+  add_custom_command(TARGET galley_program POST_BUILD
+    COMMAND galley_program help --man > ${manual}/galley.1
+    COMMAND galley_program completions bash > ${manual}/galley
+    COMMAND galley_program completions zsh > ${manual}/_galley
+    COMMAND galley_program completions fish > ${manual}/galley.fish
+    COMMENT "Writing the manual page and the completions" VERBATIM)
+  install(FILES ${manual}/galley.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${manual}/galley
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${manual}/_galley DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${manual}/galley.fish
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()

@@ -1,0 +1,150 @@
+#include "staging/git/git_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <utility>
+
+#include "staging/fs/host_file.h"
+
+namespace galley {
+namespace {
+
+constexpr uint64_t kMaxGitFileBytes = 4096;  // of HEAD, commondir and a .git file
+constexpr uint64_t kMaxGitConfigBytes = uint64_t{1} << 20U;
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+bool is_word(std::string_view text, std::string_view lower_case) {
+  return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
+                    [](char a, char b) { return std::tolower(static_cast<uint8_t>(a)) == b; });
+}
+
+/// A configured value: quotes and escapes taken off, a comment cut off.
+std::string value_of(std::string_view text) {
+  std::string value;
+  bool is_quoted = false;
+  size_t kept = 0;  // blanks at the end count only inside quotes
+  for (size_t i = 0; i < text.size(); ++i) {
+    char byte = text[i];
+    if (byte == '"') {
+      is_quoted = !is_quoted;
+      continue;
+    }
+    if (!is_quoted && (byte == '#' || byte == ';')) break;
+    if (byte == '\\' && i + 1 < text.size()) byte = text[++i];
+    value += byte;
+    if (is_quoted || kBlanks.find(byte) == kBlanks.npos) kept = value.size();
+  }
+  value.resize(kept);
+  return value;
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+/// The folder of the user's git configuration; empty: nobody's.
+std::string user_folder() {
+  const std::string home = variable("HOME");
+  const std::string folder = variable("XDG_CONFIG_HOME");
+  if (!folder.empty()) return folder + "/git";
+  return home.empty() ? home : home + "/.config/git";
+}
+
+}  // namespace
+
+std::optional<std::string> core_value_in(std::string_view git_config,
+                                         std::string_view lower_case_name) {
+  std::optional<std::string> found;
+  bool is_core = false;
+  while (!git_config.empty()) {
+    const size_t end = std::min(git_config.find('\n'), git_config.size());
+    std::string_view line = trimmed(git_config.substr(0, end));
+    git_config.remove_prefix(std::min(end + 1, git_config.size()));
+    if (line.starts_with('[')) {
+      const size_t close = std::min(line.find(']'), line.size());
+      is_core = is_word(trimmed(line.substr(1, close - 1)), "core");
+      line = trimmed(line.substr(std::min(close + 1, line.size())));
+    }
+    const size_t equals = line.find('=');
+    if (!is_core || equals == line.npos) continue;
+    if (is_word(trimmed(line.substr(0, equals)), lower_case_name)) {
+      found = value_of(trimmed(line.substr(equals + 1)));
+    }
+  }
+  return found;
+}
+
+std::optional<GitPlaces> GitFiles::find() const {
+  for (std::string folder = workspace_;; folder.resize(folder.rfind('/'))) {
+    const std::string root = folder.empty() ? "/" : folder;
+    if (auto git = git_directory(folder)) return GitPlaces{root, common_directory(*git)};
+    if (folder.empty()) return {};
+  }
+}
+
+std::optional<std::string> GitFiles::core_value(const GitPlaces& places,
+                                                std::string_view lower_case_name) const {
+  std::vector<std::string> files;
+  if (variable("GIT_CONFIG_NOSYSTEM").empty()) files.emplace_back("/etc/gitconfig");
+  if (const std::string global = variable("GIT_CONFIG_GLOBAL"); !global.empty()) {
+    files.push_back(global);
+  } else {
+    const std::string home = variable("HOME");
+    if (const std::string folder = user_folder(); !folder.empty()) {
+      files.push_back(folder + "/config");
+    }
+    if (!home.empty()) files.push_back(home + "/.gitconfig");
+  }
+  files.push_back(places.common + "/config");
+  std::optional<std::string> found;
+  for (const std::string& file : files) {
+    auto value = core_value_in(text_of(file, kMaxGitConfigBytes), lower_case_name);
+    if (value) found = std::move(value);
+  }
+  return found;
+}
+
+std::string GitFiles::core_file(const GitPlaces& places, std::string_view lower_case_name,
+                                const std::string& default_name, uint64_t max_bytes) const {
+  const std::string folder = user_folder();
+  std::string path = folder.empty() ? folder : folder + "/" + default_name;
+  if (const auto named = core_value(places, lower_case_name); named && !named->empty()) {
+    path = *named;
+  }
+  if (path.starts_with("~/")) path = variable("HOME") + path.substr(1);
+  return path.starts_with('/') ? text_of(path, max_bytes) : std::string();
+}
+
+std::string GitFiles::text_of(const std::string& path, uint64_t max_bytes) const {
+  return read_own_file(path, max_bytes, owner_).value_or(std::string());
+}
+
+std::optional<std::string> GitFiles::git_directory(const std::string& folder) const {
+  const std::string git = folder + "/.git";
+  if (read_own_file(git + "/HEAD", kMaxGitFileBytes, owner_)) return git;
+  const std::string text = text_of(git, kMaxGitFileBytes);
+  constexpr std::string_view kKey = "gitdir:";
+  if (!text.starts_with(kKey)) return {};
+  const std::string named(
+      trimmed(std::string_view(text).substr(kKey.size(), text.find('\n') - kKey.size())));
+  const std::string place = named.starts_with('/') ? named : folder + "/" + named;
+  if (read_own_file(place + "/HEAD", kMaxGitFileBytes, owner_)) return place;
+  return {};
+}
+
+std::string GitFiles::common_directory(const std::string& git) const {
+  const std::string text = text_of(git + "/commondir", kMaxGitFileBytes);
+  const std::string named(trimmed(std::string_view(text).substr(0, text.find('\n'))));
+  if (named.empty()) return git;
+  return named.starts_with('/') ? named : git + "/" + named;
+}
+
+}  // namespace galley

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/glob.h"
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// What git calls wrong white space in the files of a workspace: `core.whitespace` and the
+/// attribute `whitespace` (gitattributes(5)) of `info/attributes`, the .gitattributes files and
+/// core.attributesFile. Read without libgit2, as IgnoreFiles reads what is ignored; macros
+/// (`[attr]`) are passed over.
+///
+/// Ownership: owns the directory of the work tree. Threads: confined to one thread.
+class WhiteSpaceAttributes {
+ public:
+  /// No more is read of one file.
+  static constexpr size_t kMaxAttributesBytes = size_t{1} << 20U;
+
+  /// The rules around `workspace` (absolute, links resolved); git's defaults where no work tree of
+  /// git holds it, but its .gitattributes files count there, too.
+  static Result<WhiteSpaceAttributes> open(const std::string& workspace);
+
+  /// The rules for a path of the workspace, as a value of core.whitespace; empty: the defaults.
+  [[nodiscard]] std::string rules_of(const RelPath& path);
+
+ private:
+  struct Line {
+    Glob pattern;
+    std::string value;  ///< "whitespace", "-whitespace", "!whitespace" or "whitespace=..."
+  };
+  using Lines = std::vector<Line>;
+
+  WhiteSpaceAttributes() = default;
+  static Lines parse(std::string_view text);
+  static const std::string* deciding(const Lines& lines, std::string_view path);
+  const Lines& lines_of(const RelPath& directory);
+  [[nodiscard]] std::string rules_by(const std::string& value) const;
+
+  std::shared_ptr<const Directory> work_tree_;
+  RelPath prefix_ = RelPath::root();  ///< of the workspace within it
+  Lines info_;
+  Lines outermost_;
+  std::string core_;
+  std::unordered_map<std::string, Lines> lines_;  ///< by directory
+};
+
+}  // namespace galley

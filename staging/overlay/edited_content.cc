@@ -1,0 +1,156 @@
+#include "staging/overlay/edited_content.h"
+
+#include <deque>
+
+#include "base/content_id.h"
+#include "base/limits.h"
+#include "staging/overlay/git_header.h"
+#include "staging/text/binary_patch.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+namespace {
+
+/// Makes one file's content.
+class ContentMaker {
+ public:
+  ContentMaker(const FileEdit& edit, const RelPath& path, const EditedContext& context)
+      : edit_(edit), path_(path), context_(context) {}
+
+  Result<std::string> run(const std::string& base) {
+    if (!edit_.wanted_base.empty() && !ContentId::of(base).hex().starts_with(edit_.wanted_base)) {
+      return fail(ErrorKind::kConflict, "patch.base_changed",
+                  "'" + path_.str() + "' is not what the edit was made on; read it again",
+                  path_.str());
+    }
+    if (edit_.whole) return std::string(*edit_.whole);
+    if (edit_.binary) return binary_content(base);
+    if (edit_.hunks.empty() && edit_.text_edits.empty()) return base;
+    return place(base);
+  }
+
+ private:
+  Result<std::string> place(const std::string& base) {
+    FileOutcome& out = context_.outcome;
+    MatchOptions match = context_.options.match;
+    match.indentation_is_meaning = indentation_is_meaning(path_.str());
+    if (names_blob(edit_.old_blob)) {
+      match.base_is_proven = is_blob(edit_.old_blob, base);
+    }
+    WhiteSpaceRules rules;
+    std::deque<std::string> mended;
+    FileEdit without_white_space;
+    const FileEdit* meant = &edit_;
+    const bool judges_white_space = match.white_space != WhiteSpaceFix::kNoWarn;
+    if (judges_white_space) {
+      if (context_.options.white_space_rules) rules = context_.options.white_space_rules(path_);
+      rules = rules_for(edit_, rules);
+      GALLEY_TRY(judge_white_space(find_white_space(edit_, rules)));
+      if (match.white_space == WhiteSpaceFix::kFix) {
+        without_white_space = with_lines_mended(edit_, rules, mended);
+        meant = &without_white_space;
+      }
+    }
+    PlacedEdits placed = place_edits(base, *meant, match);
+    out.placements = std::move(placed.placements);
+    out.failures = std::move(placed.failures);
+    const StageOptions& options = context_.options;
+    const bool may_show = !options.may_read || options.may_read(path_);
+    context_.help.explain(may_show ? std::string_view(base) : std::string_view(), out.failures);
+    if (context_.is_reversed) say_reversed(out.failures);
+    for (Leniency& leniency : placed.leniencies) {
+      if (leniency.path.empty()) leniency.path = path_.str();
+      context_.leniencies.push_back(std::move(leniency));
+    }
+    if (placed.splices.result_size() > limits::kMaxFileBytes) {
+      return fail(ErrorKind::kQuota, "limit.file_size",
+                  "'" + path_.str() + "' would grow over 1 GiB", path_.str());
+    }
+    std::string content = placed.splices.apply(base);
+    if (!judges_white_space || !rules.blank_at_eof) return content;
+    return judge_end(base, std::move(content));
+  }
+
+  static void say_reversed(std::vector<EditFailure>& failures) {
+    for (EditFailure& failure : failures) {
+      if (failure.reason != "patch.already_applied") continue;
+      failure.message += "; this patch seems to be reversed already";
+    }
+  }
+
+  /// What --whitespace asks of wrong white space that an edit brings.
+  Result<void> judge_white_space(const std::vector<WhiteSpaceFinding>& found) {
+    const bool is_fix = context_.options.match.white_space == WhiteSpaceFix::kFix;
+    for (const WhiteSpaceFinding& finding : found) {
+      const std::string what = "an added line has " + finding.errors;
+      if (context_.options.match.white_space == WhiteSpaceFix::kError) {
+        return fail(ErrorKind::kRefused, "patch.white_space",
+                    "'" + path_.str() + "': " + what + " (hunk of line " +
+                        std::to_string(finding.document_line) + " of the patch)",
+                    path_.str());
+      }
+      context_.leniencies.push_back({is_fix ? "white_space_fixed" : "white_space",
+                                     is_fix ? finding.errors + " of added lines was mended" : what,
+                                     path_.str(), finding.document_line});
+    }
+    return {};
+  }
+
+  /// The same of blank lines that the last hunk puts at the end of the file.
+  Result<std::string> judge_end(std::string_view base, std::string content) {
+    const FileOutcome& out = context_.outcome;
+    if (edit_.hunks.empty() || out.placements.empty()) return content;
+    const size_t count = blank_lines_added_last(edit_.hunks.back());
+    const Placement& last = out.placements.back();
+    const bool is_placed = last.edit + 1 == edit_.hunks.size();
+    const size_t end = size_t{last.line} - 1 + last.count;
+    if (count == 0 || !is_placed || end < Lines(base).size()) return content;
+    GALLEY_TRY(judge_white_space({{edit_.hunks.back().document_line, "new blank line at EOF"}}));
+    if (context_.options.match.white_space != WhiteSpaceFix::kFix) return content;
+    return std::string(without_last_blank_lines(content, count));
+  }
+
+  Result<std::string> binary_content(const std::string& base) {
+    GALLEY_TRY(check_binary_base(base));
+    GALLEY_ASSIGN(std::string content, apply_binary(*edit_.binary, base));
+    const bool can_check = names_blob(edit_.new_blob);
+    if (can_check && !is_blob(edit_.new_blob, content)) {
+      return fail(ErrorKind::kInvalid, "edit.corrupt_binary",
+                  "the binary patch of '" + path_.str() +
+                      "' does not give the content that its "
+                      "index line names",
+                  path_.str());
+    }
+    return content;
+  }
+
+  /// A binary patch has no context: the base must be proved by the index line or the reverse half.
+  Result<void> check_binary_base(const std::string& base) {
+    bool is_proved = false;
+    if (edit_.op == FileOp::kCreate) {
+      is_proved = true;
+    } else if (names_blob(edit_.old_blob)) {
+      is_proved = is_blob(edit_.old_blob, base);
+    } else if (edit_.binary_reverse && edit_.binary_reverse->kind == BinaryPatch::Kind::kLiteral) {
+      GALLEY_ASSIGN(const std::string before, apply_binary(*edit_.binary_reverse, {}));
+      is_proved = before == base;
+    }
+    if (is_proved) return {};
+    return fail(ErrorKind::kRefused, "patch.binary_base",
+                "'" + path_.str() + "' is not the file that the binary patch was made for",
+                path_.str());
+  }
+
+  const FileEdit& edit_;
+  const RelPath& path_;
+  const EditedContext& context_;
+};
+
+}  // namespace
+
+Result<std::string> edited_content(const FileEdit& edit, const RelPath& path,
+                                   const std::string& base, const EditedContext& context) {
+  return ContentMaker(edit, path, context).run(base);
+}
+
+}  // namespace galley

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/overlay/stage_edits.h"
+#include "staging/text/search_help.h"
+
+namespace galley {
+
+/// How one file's edit is placed, and where it is told what became of it.
+struct EditedContext {
+  const StageOptions& options;
+  bool is_reversed = false;  ///< of the whole document
+  SearchHelp& help;          ///< of the whole document: its work is bounded
+  std::vector<Leniency>& leniencies;
+  FileOutcome& outcome;
+};
+
+/// What an edit makes of the content `base`; edits that do not fit are among the outcome's
+/// failures. Errors: why the file as a whole cannot be edited (kRefused, kConflict, kInvalid),
+/// kQuota.
+Result<std::string> edited_content(const FileEdit& edit, const RelPath& path,
+                                   const std::string& base, const EditedContext& context);
+
+}  // namespace galley

@@ -1,0 +1,66 @@
+#include "staging/overlay/stage_checks.h"
+
+#include "staging/overlay/git_header.h"
+
+namespace galley {
+namespace {
+
+/// The way out is that of the dialect.
+tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is_reversed) {
+  // Who knows the content that he deletes has not mistyped the name.
+  if (edit.op == FileOp::kDelete &&
+      (!edit.hunks.empty() || edit.binary || names_blob(edit.old_blob))) {
+    return fail(ErrorKind::kRefused, "patch.already_applied",
+                "'" + path.str() + "' is already not there" + seems_done(is_reversed), path.str());
+  }
+  std::string way = "diff from /dev/null";
+  if (!edit.text_edits.empty()) {
+    way = edit.text_edits.front().whole_lines ? "leave the SEARCH part empty"
+                                              : "give its whole content";
+  } else if (!edit.hunks.empty() && !edit.hunks.front().has_numbers) {
+    way += " or use '*** Add File:'";
+  }
+  return fail(ErrorKind::kNotFound, "patch.file_not_found",
+              "'" + path.str() + "' does not exist; to create it, " + way, path.str());
+}
+
+}  // namespace
+
+Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file,
+                        bool is_reversed) {
+  if (file.kind == FileKind::kAbsent) return missing(edit, path, is_reversed);
+  if (file.kind == FileKind::kDirectory) {
+    return fail(ErrorKind::kRefused, "path.is_directory", "'" + path.str() + "' is a directory",
+                path.str());
+  }
+  if (file.kind == FileKind::kOther) {
+    return fail(ErrorKind::kRefused, "path.special_file",
+                "'" + path.str() + "' is not a regular file", path.str());
+  }
+  const bool is_link = file.kind == FileKind::kSymlink;
+  if (is_link != is_kind(edit.old_mode, kGitSymlink)) {
+    return fail(
+        ErrorKind::kRefused, is_link ? "path.is_symlink" : "path.not_symlink",
+        "'" + path.str() +
+            (is_link ? "' is a symbolic link to '" + *file.content + "' and the edit is for a file"
+                     : "' is a file and the edit is for a symbolic link"),
+        path.str());
+  }
+  return {};
+}
+
+Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content) {
+  const bool has_proof = names_blob(edit.old_blob);
+  if (!has_proof || !edit.hunks.empty() || is_blob(edit.old_blob, content)) return {};
+  return fail(ErrorKind::kRefused, "patch.other_content",
+              "'" + path.str() + "' is not the file that the patch was made for (index " +
+                  edit.old_blob + ")",
+              path.str());
+}
+
+std::string seems_done(bool is_reversed) {
+  return std::string(": this patch seems to be ") + (is_reversed ? "reversed" : "applied") +
+         " already";
+}
+
+}  // namespace galley

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/overlay/file_plan.h"
+#include "staging/text/edit.h"
+
+namespace galley {
+
+/// Refuses what is no file or link, and a patch for the one on the other. `is_reversed`: the whole
+/// document is.
+Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file,
+                        bool is_reversed);
+
+/// A deletion without a body must name the content that it means, when it names one.
+Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content);
+
+/// ": this patch seems to be applied already", or reversed.
+[[nodiscard]] std::string seems_done(bool is_reversed);
+
+}  // namespace galley

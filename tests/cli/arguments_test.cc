@@ -1,0 +1,108 @@
+#include "cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace galley {
+namespace {
+
+ParsedArguments parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "galley");
+  return parse_arguments(static_cast<int>(words.size()), words.data());
+}
+
+Arguments parsed(std::vector<const char*> words) {
+  const ParsedArguments result = parse(std::move(words));
+  EXPECT_TRUE(result.arguments) << result.text;
+  return result.arguments.value_or(Arguments());
+}
+
+using Words = std::vector<std::string>;
+
+TEST(Arguments, OptionTakesOneValueAndTheRestAreArguments) {
+  EXPECT_EQ(parsed({"apply", "--only", "a", "m.patch"}).edit.inputs, Words{"m.patch"});
+  EXPECT_EQ(parsed({"apply", "--except", "a", "m.patch"}).edit.inputs, Words{"m.patch"});
+  EXPECT_EQ(parsed({"apply", "--choose", "a", "m.patch"}).edit.inputs, Words{"m.patch"});
+  EXPECT_EQ(parsed({"apply", "--include", "a", "m.patch"}).edit.inputs, Words{"m.patch"});
+  EXPECT_EQ(parsed({"apply", "--exclude", "a", "m.patch"}).edit.inputs, Words{"m.patch"});
+  EXPECT_EQ(parsed({"undo", "--path", "a", "3"}).id, "3");
+  EXPECT_EQ(parsed({"undo", "--hunk", "a:1", "3"}).id, "3");
+}
+
+TEST(Arguments, OptionThatTakesOneValueIsRepeated) {
+  const Arguments arguments =
+      parsed({"apply", "--only", "a", "x", "--only=b", "--except", "c", "--choose", "d", "y"});
+  EXPECT_EQ(arguments.edit.only, (Words{"a", "b"}));
+  EXPECT_EQ(arguments.edit.except, Words{"c"});
+  EXPECT_EQ(arguments.edit.choose, Words{"d"});
+  EXPECT_EQ(arguments.edit.inputs, (Words{"x", "y"}));
+  EXPECT_EQ(parsed({"undo", "--path", "a", "--path", "b"}).paths, (Words{"a", "b"}));
+  EXPECT_EQ(parsed({"log", "--path", "a", "--path", "b"}).paths, (Words{"a", "b"}));
+}
+
+TEST(Arguments, FiltersKeepTheirOrder) {
+  const Arguments arguments = parsed({"apply", "--exclude", "a", "--include", "b"});
+  ASSERT_EQ(arguments.edit.filters.size(), 2U);
+  EXPECT_FALSE(arguments.edit.filters[0].first);
+  EXPECT_TRUE(arguments.edit.filters[1].first);
+  EXPECT_TRUE(arguments.edit.has_filter(true));
+  EXPECT_FALSE(parsed({"apply", "--exclude", "a"}).edit.has_filter(true));
+}
+
+TEST(Arguments, OptionsOfGalleyStandBeforeAndAfterTheCommand) {
+  EXPECT_EQ(parsed({"--reason", "why", "apply"}).global.message, "why");
+  EXPECT_EQ(parsed({"apply", "--reason", "why"}).global.message, "why");
+  EXPECT_TRUE(parsed({"log", "-q", "--no-pager"}).global.no_pager);
+  // -C of an edit is git apply's.
+  EXPECT_EQ(parsed({"-C", "x", "apply", "-C", "2"}).global.directory, "x");
+  EXPECT_EQ(parsed({"-C", "x", "apply", "-C", "2"}).edit.context, 2U);
+}
+
+TEST(Arguments, DryRunStandsOnWhatChangesSomething) {
+  for (const char* command :
+       {"apply", "stage", "commit", "rollback", "undo", "redo", "gc", "recover", "init", "trust"}) {
+    EXPECT_TRUE(parsed({command, "-n"}).dry_run) << command;
+    EXPECT_TRUE(parsed({command, "--dry-run"}).dry_run) << command;
+  }
+  EXPECT_TRUE(parsed({"pick", "-n", "1"}).dry_run);
+}
+
+TEST(Arguments, MistypedWordsAreNamedWithTheOneThatWasMeant) {
+  struct Case {
+    std::vector<const char*> words;
+    const char* said;
+  };
+  for (const Case& one :
+       {Case{{"--reson", "x", "log"}, "did you mean '--reason'?"},
+        Case{{"apply", "--onyl=a"}, "did you mean '--only'?"},
+        Case{{"pick", "--dry-rum"}, "did you mean '--dry-run'?"},
+        Case{{"aply"}, "did you mean 'apply'?"}, Case{{"tools", "lst"}, "did you mean 'list'?"},
+        Case{{"apply", "--format", "unifed"}, "did you mean 'unified'?"},
+        Case{{"help", "comit"}, "did you mean 'commit'?"}}) {
+    const ParsedArguments result = parse(one.words);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_NE(result.text.find(one.said), std::string::npos) << result.text;
+  }
+}
+
+TEST(Arguments, UsageLineHasTheWholeCommand) {
+  EXPECT_TRUE(parse({"apply", "-h"}).text.starts_with("usage: galley apply [options] [FILE...]\n"));
+  EXPECT_TRUE(
+      parse({"tools", "show", "-h"}).text.starts_with("usage: galley tools show [options] "));
+  EXPECT_NE(parse({"pick"}).text.find("usage: galley pick [options] ID\n"), std::string::npos);
+}
+
+TEST(Arguments, HelpAndItsLongOptionAreTheSame) {
+  const std::string text = parse({"help", "undo"}).text;
+  EXPECT_EQ(text, parse({"undo", "--help"}).text);
+  EXPECT_NE(text.find("Examples:"), std::string::npos);
+  EXPECT_EQ(parse({"undo", "-h"}).text.find("Examples:"), std::string::npos);
+}
+
+TEST(Arguments, UnfinishedLineIsNotParsed) {
+  const Arguments arguments = parsed({"complete", "--", "apply", "--onyl", ""});
+  EXPECT_EQ(arguments.command, "complete");
+  EXPECT_EQ(arguments.words, (Words{"apply", "--onyl", ""}));
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,83 @@
+#include "cli/completion.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/command_texts.h"
+#include "cli/help.h"
+
+namespace galley {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words_for(const Words& line) {
+  const OptionTable table;
+  Words words;
+  for (const CompletionCandidate& candidate : complete(table, line).candidates) {
+    words.push_back(candidate.word);
+  }
+  return words;
+}
+
+ValueSource source_for(const Words& line) { return complete(OptionTable(), line).source; }
+
+TEST(Completion, OffersCommandsOptionsAndValues) {
+  EXPECT_EQ(words_for({"appl"}), Words{"apply"});
+  EXPECT_EQ(words_for({"tools", ""}), (Words{"list", "show"}));
+  EXPECT_EQ(words_for({"apply", "--onl"}), Words{"--only"});
+  EXPECT_EQ(words_for({"log", "--reas"}), Words{"--reason"});
+  EXPECT_EQ(words_for({"apply", "--format", "uni"}), Words{"unified"});
+  EXPECT_EQ(words_for({"--color", "a"}), (Words{"auto", "always"}));
+  EXPECT_EQ(words_for({"--color=n"}), Words{"--color=never"});
+  EXPECT_EQ(words_for({"help", "aud"}), Words{"audit"});
+  EXPECT_EQ(words_for({"help", "audit", "v"}), Words{"verify"});
+  EXPECT_EQ(words_for({"completions", "z"}), Words{"zsh"});
+  EXPECT_EQ(words_for({"complet"}), Words{"completions"});
+}
+
+TEST(Completion, KnowsALineThatBashSplitsAtEquals) {
+  EXPECT_EQ(words_for({"--color", "=", "n"}), Words{"never"});
+  EXPECT_EQ(words_for({"--color", "="}), (Words{"auto", "always", "never"}));
+  EXPECT_EQ(words_for({"--color", "=", "never", "appl"}), Words{"apply"});
+}
+
+TEST(Completion, KnowsWhereOtherValuesComeFrom) {
+  EXPECT_EQ(source_for({"undo", ""}), ValueSource::kHistory);
+  EXPECT_EQ(source_for({"commit", "--tx", ""}), ValueSource::kOpenTransactions);
+  EXPECT_EQ(source_for({"pick", ""}), ValueSource::kOpenTransactions);
+  EXPECT_EQ(source_for({"call", ""}), ValueSource::kTools);
+  EXPECT_EQ(source_for({"tools", "show", ""}), ValueSource::kTools);
+  EXPECT_EQ(source_for({"apply", "--only", "a", ""}), ValueSource::kFiles);
+  EXPECT_EQ(source_for({"apply", "x.patch", ""}), ValueSource::kFiles);
+  EXPECT_EQ(source_for({"-C", ""}), ValueSource::kDirectories);
+  EXPECT_EQ(source_for({"exec", "--", ""}), ValueSource::kFiles);
+  EXPECT_EQ(source_for({"--reason", ""}), ValueSource::kNone);
+  EXPECT_EQ(complete(OptionTable(), {"-C", "x", "undo", "3"}).directory, "x");
+  EXPECT_EQ(complete(OptionTable(), {"apply", "-C", "3", ""}).directory, ".");
+}
+
+TEST(Completion, OffersNothingThatAShellWouldEvaluate) {
+  for (const char* word :
+       {"$(id)", "`id`", "a b", "a;b", "a\tb", "a\nb", "~root", "*", "\\", "'", "\"", ""}) {
+    EXPECT_FALSE(is_plain_word(word)) << word;
+  }
+  EXPECT_TRUE(is_plain_word("--only"));
+  EXPECT_TRUE(is_plain_word("mcp__github__create-issue"));
+}
+
+TEST(Help, EveryTextIsOfACommand) {
+  const OptionTable table;
+  Words paths = {"galley"};
+  for (const CLI::App* command : shown_commands(table.app())) {
+    paths.push_back(command_path(*command));
+    for (const CLI::App* member : shown_commands(*command)) paths.push_back(command_path(*member));
+  }
+  for (const CommandText& text : command_texts()) {
+    const std::string path =
+        text.command.empty() ? "galley" : "galley " + std::string(text.command);
+    EXPECT_NE(std::find(paths.begin(), paths.end(), path), paths.end()) << path;
+  }
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,273 @@
+"""Looking back and taking back: log, show, blame, undo, redo, and what commands did."""
+
+import json
+import os
+import shutil
+import unittest
+
+from everyday import EverydayCase, main
+
+
+def new_file(name, text="made\n"):
+    lines = text.splitlines()
+    return (f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines))
+
+
+class History(EverydayCase):
+    def commit(self, name, text="made\n", *options):
+        return self.run_here(*options, "apply", "-", stdin=new_file(name, text), expect=0)
+
+    def document(self, *arguments, expect=0):
+        return json.loads(self.run_here("--json", *arguments, expect=expect).out)
+
+    def exec(self, script, **options):
+        """A command in a transaction of its own, which is then committed."""
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "sh", "-c", script, expect=0, **options)
+        return self.run_here("commit", expect=0)
+
+    # --- ids ------------------------------------------------------------------------------------
+
+    def test_the_tenth_transaction_is_called_10(self):
+        """svn: revisions count 9, 10, 11 in decimal."""
+        for number in range(1, 13):
+            self.assertIn(f"committed {number}\n", self.commit(f"f{number}.txt").out)
+        self.assertIn("transaction 12  ", self.run_here("log", "-n", "1", expect=0).out)
+        ids = [entry["id"] for entry in self.document("log")["transactions"]]
+        self.assertEqual(ids, [str(number) for number in range(12, 0, -1)])
+        self.assertIn("f10.txt", self.run_here("show", "10", expect=0).out)
+        self.run_here("undo", "10", expect=0)
+        self.assertFalse((self.work / "f10.txt").exists())
+        self.assertTrue((self.work / "f12.txt").exists())
+        self.assertEqual(self.document("log", "-n", "1")["transactions"][0]["message"], "undo 10")
+        self.assertEqual(self.document("query", "SELECT id FROM log LIMIT 1")["rows"], [[13]])
+        self.run_here("show", "b", expect=2)
+        # The journals on disk keep their names, so that older states can be read.
+        journals = {path.name for folder in ("j", "undo") for path in (self.work / ".galley" / folder).iterdir()}
+        self.assertIn("a.j", journals)
+
+    def test_an_open_transaction_may_be_named_by_its_first_digits(self):
+        """git: an abbreviated object name will do where it is unique, and candidates are listed where not."""
+        first = self.run_here("begin", expect=0).out.strip()
+        ids = [first]
+        while not any(other != first and other[0] == first[0] for other in ids):
+            ids.append(self.run_here("begin", expect=0).out.strip())
+        longest = max(len(os.path.commonprefix([first, other])) for other in ids if other != first)
+        self.assertIn(first, self.run_here("status", "--tx", first[: longest + 1], expect=0).out)
+        self.run_here("rollback", "--tx", first[: longest + 1], expect=0)
+        self.assertNotIn(first, self.run_here("status", expect=0).out)
+        second = next(other for other in ids if other != first)
+        self.run_here("begin", expect=0)
+        while True:
+            fork = self.run_here("fork", "--tx", second, expect=0).out.strip()
+            if fork[0] == second[0]:
+                break
+        said = self.run_here("rollback", "--tx", second[0], expect=2).err
+        self.assertIn(second, said)
+        self.assertIn(fork, said)
+
+    # --- what commands did ------------------------------------------------------------------------
+
+    def test_a_rename_by_a_command_is_a_rename(self):
+        """git: `git mv` and `mv` alike show as a rename in status, log, show and blame."""
+        self.commit("a/one.txt", "one\ntwo\nthree\n", "--reason", "first", "--agent", "writer")
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "mv", "a/one.txt", "b.txt", expect=0)
+        diff = self.run_here("diff", expect=0).out
+        self.assertIn("rename from a/one.txt\nrename to b.txt\n", diff)
+        changes = {change["path"]: change for change in self.document("diff")["changes"]}
+        self.assertEqual((changes["b.txt"]["operation"], changes["b.txt"]["from"]), ("rename", "a/one.txt"))
+        self.run_here("commit", expect=0)
+        self.assertIn("R a/one.txt => b.txt", self.run_here("log", "-n", "1", expect=0).out)
+        self.assertEqual({line["id"] for line in self.document("blame", "b.txt")["lines"]}, {"1"})
+        self.assertEqual(len(self.document("log", "--path", "a/one.txt")["transactions"]), 2)
+        # What was written into the moved file since goes back with it.
+        with open(self.work / "b.txt", "a") as file:
+            file.write("four\n")
+        self.run_here("undo", expect=0)
+        self.assertEqual((self.work / "a" / "one.txt").read_text(), "one\ntwo\nthree\nfour\n")
+
+    def test_a_rename_with_an_edit_by_a_command_is_a_rename(self):
+        """git: a rename is found when half of the file is the same."""
+        text = "".join(f"line {number}\n" for number in range(20))
+        self.commit("old.txt", text)
+        self.exec("mv old.txt new.txt && echo more >> new.txt")
+        paths = self.document("show")["transaction"]["paths"]
+        self.assertEqual([(path["status"], path.get("from"), path["path"]) for path in paths],
+                         [("R", "old.txt", "new.txt")])
+        self.run_here("undo", "--path", "new.txt", expect=0)
+        self.assertEqual((self.work / "old.txt").read_text(), text)
+        self.assertFalse((self.work / "new.txt").exists())
+
+    def test_an_empty_directory_shows_and_goes_with_an_undo(self):
+        """sh: `mkdir` makes a directory; who looks at the change sees that."""
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "mkdir", "-p", "empty/inner", "full", expect=0)
+        self.run_here("exec", "--", "sh", "-c", "echo x > full/x", expect=0)
+        shown = self.run_here("diff", expect=0).out
+        self.assertIn("new directory empty/inner/\n", shown)
+        self.assertNotIn("new directory full/", shown)
+        self.assertIn("A\tempty/inner/\n", self.run_here("diff", "--name-status", expect=0).out)
+        self.assertIn(" new directory empty/inner/\n", self.run_here("commit", expect=0).out)
+        self.assertIn("A empty/inner/\n", self.run_here("log", expect=0).out)
+        self.assertIn("new directory empty/inner/\n", self.run_here("show", expect=0).out)
+        self.exec("rm -r empty")
+        self.assertIn("deleted directory empty/\n", self.run_here("show", expect=0).out)
+        self.assertIn("new directory empty/inner/\n", self.run_here("undo", "-n", expect=0).out)
+        self.run_here("undo", expect=0)
+        self.assertTrue((self.work / "empty" / "inner").is_dir())
+        self.run_here("undo", "1", expect=0)
+        self.assertFalse((self.work / "empty").exists())
+
+    @unittest.skipUnless(shutil.which("git"), "needs git")
+    def test_a_diff_with_directories_is_one_that_git_applies(self):
+        """git: `apply` reads on over lines that are no diff."""
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "sh", "-c", "mkdir empty; echo x >> README.md", expect=0)
+        diff = self.run_here("diff", expect=0).out
+        self.assertIn("new directory empty/", diff)
+        self.git("apply", "--check", "-", stdin=diff.encode())
+        self.run_here("preview", "--check", "-", stdin=diff, expect=0)
+
+    # --- reasons ----------------------------------------------------------------------------------
+
+    def test_a_reason_given_with_the_commit_is_kept(self):
+        """git: `commit -m` says why."""
+        self.run_here("begin", expect=0)
+        self.run_here("call", "write_file", json.dumps({"path": "n.txt", "content": "n\n"}), expect=0)
+        self.run_here("commit", "--reason", "because", expect=0)
+        self.assertEqual(self.document("show")["transaction"]["message"], "because")
+
+    def test_a_reason_given_with_a_call_is_on_record_and_kept_when_there_is_no_other(self):
+        """git: what was said once needs no saying again."""
+        self.run_here("begin", expect=0)
+        self.run_here("call", "write_file", json.dumps({"path": "n.txt", "content": "n\n"}),
+                      "--reason", "needs an n", expect=0)
+        self.assertIn("needs an n", self.run_here("status", expect=0).out)
+        self.run_here("commit", expect=0)
+        self.assertEqual(self.document("show")["transaction"]["message"], "needs an n")
+        calls = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
+        self.assertEqual([call["reason"] for call in calls if call["kind"] == "call"], ["needs an n"])
+
+    def test_a_fork_has_a_reason_of_its_own(self):
+        """git: a branch has a description of its own."""
+        self.run_here("--reason", "one way", "begin", expect=0)
+        fork = self.run_here("fork", "--reason", "another way", expect=0).out.strip()
+        reasons = {stage["tx"]: stage["message"] for stage in self.document("status")["transactions"]}
+        self.assertEqual(reasons.pop(fork), "another way")
+        self.assertEqual(list(reasons.values()), ["one way"])
+
+    # --- log --------------------------------------------------------------------------------------
+
+    def test_log_takes_what_git_log_takes(self):
+        """git: `log -2 -p --stat --oneline`, `-n2`, several paths, `-- PATH`."""
+        for name in ("a.txt", "b.txt", "c.txt"):
+            self.commit(name, f"text of {name}\n", "--reason", f"adds {name}")
+        self.assertEqual(self.run_here("log", "-2", "--oneline", expect=0).out, "3 adds c.txt\n2 adds b.txt\n")
+        self.assertEqual(self.run_here("log", "-n2", "--oneline", expect=0).out, "3 adds c.txt\n2 adds b.txt\n")
+        both = self.run_here("log", "-1", "-p", "--stat", expect=0).out
+        self.assertIn(" c.txt | 1 +\n", both)
+        self.assertIn("+text of c.txt\n", both)
+        self.assertIn("+text of b.txt\n", self.run_here("log", "-p", expect=0).out)
+        few = self.run_here("log", "--oneline", "--path", "a.txt", "--path", "b.txt", expect=0).out
+        self.assertEqual(few, "2 adds b.txt\n1 adds a.txt\n")
+        self.assertEqual(self.run_here("log", "--oneline", "--", "c.txt", expect=0).out, "3 adds c.txt\n")
+        self.assertEqual(self.run_here("log", "--name-status", "-1", "--oneline", expect=0).out,
+                         "3 adds c.txt\nA\tc.txt\n")
+
+    def test_log_of_one_agent(self):
+        """git: `log --author=NAME`."""
+        self.commit("a.txt", "a\n", "--agent", "one", "--reason", "by one")
+        self.commit("b.txt", "b\n", "--agent", "two", "--reason", "by two")
+        self.assertEqual(self.run_here("log", "--agent", "two", "--oneline", expect=0).out, "2 by two  by two\n")
+        self.assertIn("no transaction is like that", self.run_here("log", "--agent", "three", expect=0).err)
+
+    def test_show_of_a_file_as_it_was(self):
+        """git: `show COMMIT:PATH` prints the file, `show COMMIT -- PATH` its part of the change."""
+        self.commit("a.txt", "first\n")
+        self.run_here("apply", "-", stdin="--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-first\n+second\n", expect=0)
+        self.assertEqual(self.run_here("show", "1:a.txt", expect=0).out, "first\n")
+        self.assertEqual(self.run_here("show", "@:a.txt", expect=0).out, "second\n")
+        self.assertEqual(self.document("show", "1:a.txt")["content"], "first\n")
+        self.run_here("show", "1:never.txt", expect=(1, 2))
+        self.assertNotIn("second", self.run_here("show", "2", "--", "README.md", expect=0).out)
+
+    # --- taking back --------------------------------------------------------------------------------
+
+    def test_an_undo_is_said_in_words(self):
+        """hg: says what it took back and how to have it again."""
+        self.commit("a.txt")
+        self.assertIn("undid 1; `galley redo` brings it back", self.run_here("undo", expect=0).err)
+        self.assertIn("redid 1; `galley undo 1` takes it back again", self.run_here("redo", expect=0).err)
+        self.assertTrue((self.work / "a.txt").exists())
+        self.run_here("undo", "1", expect=0)
+        self.assertFalse((self.work / "a.txt").exists())
+
+    def test_nothing_there_is_said_as_such(self):
+        """git: `your current branch does not have any commits yet`."""
+        self.assertIn("nothing to undo yet", self.run_here("undo", expect=1).err)
+        self.assertIn("nothing to redo yet", self.run_here("redo", expect=1).err)
+        self.assertIn("nothing was committed here yet", self.run_here("log", expect=0).err)
+        self.commit("a.txt")
+        self.assertIn("nothing to redo", self.run_here("redo", expect=1).err)
+        self.run_here("undo", expect=0)
+        self.assertIn("nothing to undo", self.run_here("undo", expect=1).err)
+
+    # --- open transactions ----------------------------------------------------------------------------
+
+    def test_status_shows_every_open_transaction_and_whose_it_is(self):
+        """gh: `pr status` shows yours and those of others."""
+        mine = self.run_here("begin", expect=0).out.strip()
+        theirs = self.run_here("--agent", "bot", "--reason", "their work", "begin", expect=0).out.strip()
+        said = self.run_here("status", expect=0).out
+        self.assertIn(f"transaction {mine}  yours", said)
+        self.assertIn(f"transaction {theirs}  of bot", said)
+        self.assertIn("their work", said)
+        seen = {stage["tx"]: stage["own"] for stage in self.document("status", "--agent", "bot")["transactions"]}
+        self.assertEqual(seen, {mine: False, theirs: True})
+
+    def test_diff_of_some_paths(self):
+        """git: `diff -- PATH`."""
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "sh", "-c", "mkdir d; echo a > d/a; echo b > d/b; echo c > c", expect=0)
+        shown = self.run_here("diff", "--name-status", "--", "d/a", "c", expect=0).out
+        self.assertEqual(shown, "A\tc\nA\td/a\n")
+        self.assertEqual(self.run_here("diff", "--name-status", "d", expect=0).out, "A\td/a\nA\td/b\n")
+
+    # --- after a crash --------------------------------------------------------------------------------
+
+    def power_cut(self):
+        """What the last commit wrote into the tree is lost, its journal is not: and then another boot."""
+        before = (self.work / "README.md").read_text()
+        times = os.stat(self.work / "README.md")
+        patch = f"--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-{before.splitlines()[0]}\n+changed\n"
+        self.run_here("apply", "--recount", "-", stdin=patch, expect=0, env={"GALLEY_BOOT_ID": "one"})
+        (self.work / "README.md").write_text(before)
+        os.utime(self.work / "README.md", ns=(times.st_atime_ns, times.st_mtime_ns))
+        return {"GALLEY_BOOT_ID": "two"}
+
+    def test_a_repair_is_said_by_the_command_that_made_it(self):
+        """fsck: says what it repaired."""
+        later = self.power_cut()
+        said = self.run_here("status", expect=0, env=later).err
+        self.assertIn("transaction 1, which a crash interrupted, was finished: 1 path\n", said)
+        self.assertTrue((self.work / "README.md").read_text().startswith("changed\n"))
+        self.assertNotIn("crash", self.run_here("status", expect=0, env=later).err)
+
+    def test_a_repair_is_foretold(self):
+        """fsck: -n only says what it would do."""
+        later = self.power_cut()
+        said = self.run_here("recover", "-n", expect=0, env=later).out
+        self.assertIn("transaction 1, which a crash interrupted, would be finished: 1 path\n", said)
+        self.assertFalse((self.work / "README.md").read_text().startswith("changed\n"))
+        self.run_here("recover", expect=0, env=later)
+        self.assertTrue((self.work / "README.md").read_text().startswith("changed\n"))
+
+    def test_a_restart_alone_repairs_nothing_and_says_nothing(self):
+        """fsck: a clean file system is not talked about."""
+        self.run_here("apply", "-", stdin=new_file("a.txt"), expect=0, env={"GALLEY_BOOT_ID": "one"})
+        self.assertNotIn("crash", self.run_here("log", expect=0, env={"GALLEY_BOOT_ID": "two"}).err)
+
+
+if __name__ == "__main__":
+    main()

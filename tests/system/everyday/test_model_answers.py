@@ -1,0 +1,190 @@
+"""What models really answer: several edits in several dialects, pasted line numbers, a word misspelt."""
+
+import json
+
+from everyday import EverydayCase, main
+
+
+class ModelAnswers(EverydayCase):
+    def setUp(self):
+        super().setUp()
+        (self.work / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 13)))
+        (self.work / "b.txt").write_text("alpha\nbeta\ngamma\ndelta\n")
+        (self.work / "src.py").write_text(
+            "def total(items):\n    result = 0\n    for item in items:\n        result += item.price\n"
+            "    return result\n\n\ndef names(items):\n    return [item.name for item in items]\n")
+
+    def apply(self, answer, *options, expect=None, before=()):
+        path = self.scratch / "answer.md"
+        path.write_text(answer)
+        return self.run_here(*before, "apply", *options, path, expect=expect)
+
+    def failure(self, answer, *options):
+        """The one failed edit of the JSON report."""
+        result = self.apply(answer, *options, expect=1, before=["--json"])
+        failures = [failure for file in json.loads(result.out)["edits"]["files"] for failure in file["failed"]]
+        self.assertEqual(len(failures), 1, result.out)
+        return failures[0]
+
+    A_DIFF = "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n line 1\n-line 2\n+two\n line 3\n```\n"
+    B_BLOCK = "b.txt\n```\n<<<<<<< SEARCH\nbeta\n=======\nBETA\n>>>>>>> REPLACE\n```\n"
+
+    def test_a_diff_and_a_block_in_one_answer_are_both_made(self):
+        """git: `git apply` of a file with two patches applies both or neither."""
+        self.apply(f"First this:\n\n{self.A_DIFF}\nThen that:\n\n{self.B_BLOCK}\nDone.\n", expect=0)
+        self.assertIn("two\n", (self.work / "a.txt").read_text())
+        self.assertIn("BETA\n", (self.work / "b.txt").read_text())
+        log = self.run_here("--json", "log", expect=0)
+        self.assertEqual(len(json.loads(log.out)["transactions"]), 1)
+
+    def test_a_block_after_a_diff_that_does_not_fit_leaves_everything(self):
+        """git: when one hunk of one file fails, `git apply` changes nothing."""
+        self.apply(self.A_DIFF + self.B_BLOCK.replace("beta\n", "no such line anywhere\n"), expect=1)
+        self.assertNotIn("two\n", (self.work / "a.txt").read_text())
+
+    def test_a_malformed_second_fence_is_named_by_its_line(self):
+        """patch: takes the first and ignores the second as garbage; here that is refused."""
+        answer = f"{self.A_DIFF}\nAnd:\n\n```diff\n-beta\n+BETA\n```\n"
+        result = self.apply(answer, expect=2)
+        self.assertIn(f"line {answer.split('-beta')[0].count(chr(10)) + 1} ('-beta')", result.err)
+        self.assertNotIn("two\n", (self.work / "a.txt").read_text())
+
+    def test_a_format_asked_for_does_not_drop_another(self):
+        """patch: `-u` says which format is meant; what is of another is not silently left out."""
+        answer = self.A_DIFF + self.B_BLOCK
+        for name in ("unified", "search_replace"):
+            result = self.apply(answer, "--format", name, expect=2)
+            self.assertIn("edit.unread", result.err)
+        self.assertIn("('b.txt')", self.apply(answer, "--format", "unified", expect=2).err)
+        self.assertNotIn("two\n", (self.work / "a.txt").read_text())
+
+    def test_a_path_and_its_content_need_no_format(self):
+        """gh: `gh api` takes a JSON document as it is documented."""
+        one = {"path": "new/one.txt", "content": "one\n"}
+        self.apply(json.dumps(one), expect=0)
+        self.assertEqual((self.work / "new/one.txt").read_text(), "one\n")
+        self.apply(json.dumps([{**one, "path": "two.txt"}, {**one, "path": "three.txt"}], indent=1), expect=0)
+        self.assertTrue((self.work / "three.txt").exists())
+        self.apply("Here:\n\n```json\n" + json.dumps({**one, "path": "four.txt"}) + "\n```\n", expect=0)
+        self.assertTrue((self.work / "four.txt").exists())
+
+    def test_tool_calls_in_a_fence_are_made(self):
+        """sh: a document is what it says, with or without the fence around it."""
+        calls = [{"tool": "Write", "args": {"file_path": "called.txt", "content": "x\n"}}]
+        self.apply("```json\n" + json.dumps(calls) + "\n```\n", expect=0)
+        self.assertTrue((self.work / "called.txt").exists())
+
+    def test_blanks_around_markers_do_not_matter(self):
+        """patch: `patch` takes an indented patch and CR LF in its headers."""
+        self.apply("*** Begin Patch \n *** Update File: a.txt \n@@\n-line 2\n+two\n*** End Patch  \n", expect=0)
+        self.assertIn("two\n", (self.work / "a.txt").read_text())
+        self.apply("b.txt\n  <<<<<<< SEARCH \nbeta\n  =======\t\nBETA\n  >>>>>>> REPLACE  \n", expect=0)
+        self.assertIn("BETA\n", (self.work / "b.txt").read_text())
+
+    def test_a_patch_without_its_last_line_may_be_cut_off(self):
+        """patch: `unexpected end of file in patch`; here `--recount` takes it, as git's does for counts."""
+        answer = "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 2\n+two\n"
+        result = self.apply(answer, expect=2)
+        self.assertIn("*** End Patch", result.err)
+        self.apply(answer, "--recount", expect=0)
+
+    def test_a_misspelt_line_is_shown_beside_the_nearest_ones(self):
+        """git: `git checkout mian` names what is near; so does a search text of one line."""
+        failure = self.failure(json.dumps(
+            {"path": "src.py", "edits": [{"old_string": "retrun result", "new_string": "return total"}]}))
+        self.assertEqual(failure["nearest"]["line"], 5)
+        self.assertEqual(failure["nearest"]["found"], ["    return result\n"])
+        self.assertIn("[-retrun-]", failure["word_diff"])
+        text = self.apply(json.dumps(
+            {"path": "src.py", "edits": [{"old_string": "retrun result", "new_string": "return total"}]}), expect=1)
+        self.assertIn("line 5", text.out + text.err)
+
+    def test_all_that_is_like_it_is_listed_up_to_a_limit(self):
+        """git: `git log` and `grep -m` say when there is more."""
+        (self.work / "many.txt").write_text("".join(f"value_{n} = compute(value_{n})\n" for n in range(40)))
+        failure = self.failure(json.dumps(
+            {"path": "many.txt", "edits": [{"old_string": "valeu_x = compute(", "new_string": "y"}]}))
+        self.assertEqual(len(failure["similar"]), 5)
+        self.assertEqual(failure["more_similar"], 34)
+        failure = self.failure(json.dumps(
+            {"path": "many.txt", "edits": [{"old_string": "compute", "new_string": "y"}]}))
+        self.assertEqual((failure["reason"], len(failure["candidates"]), failure["more_candidates"]),
+                         ("patch.ambiguous", 10, 30))
+        shown = self.apply("many.txt\n<<<<<<< SEARCH\nvaleu_x = compute(value_y)\n=======\ny\n>>>>>>> REPLACE\n",
+                           expect=1)
+        self.assertIn("… 34 more", shown.out + shown.err)
+
+    def test_pasted_line_numbers_are_named(self):
+        """sh: `cat -n` and editors show numbers that are no part of the file."""
+        for numbered in ("  4\t        result += item.price", "4|        result += item.price",
+                         "     4→        result += item.price", "  4: result += item.price"):
+            with self.subTest(numbered):
+                failure = self.failure(json.dumps(
+                    {"path": "src.py", "edits": [{"old_string": numbered, "new_string": "x"}]}))
+                self.assertIn("line numbers", failure["message"])
+                self.assertIn("line 4", failure["message"])
+        block = ("src.py\n<<<<<<< SEARCH\n   2\t    result = 0\n   3\t    for item in items:\n=======\n"
+                 "    result = 1\n>>>>>>> REPLACE\n")
+        self.assertIn("line numbers ('2\\t')", self.failure(block)["message"])
+
+    def test_a_pasted_prompt_is_named(self):
+        """sh: `$ ` before a command and `> ` before a quoted line are not a part of them."""
+        for prompt in ("> ", "$ ", "+ "):
+            with self.subTest(prompt):
+                failure = self.failure(json.dumps(
+                    {"path": "b.txt", "edits": [{"old_string": prompt + "beta", "new_string": "x"}]}))
+                self.assertIn(f"'{prompt}'", failure["message"])
+                self.assertEqual(failure["nearest"]["line"], 2)
+
+    def test_the_id_of_a_candidate_chooses_it(self):
+        """git: what a hint names can be typed where it is given."""
+        edit = json.dumps({"path": "src.py", "edits": [{"old_string": "items", "new_string": "goods"}]})
+        failure = self.failure(edit)
+        self.assertIn("--choose ID", failure["message"])
+        self.apply(edit, "--choose", failure["candidates"][1]["id"], expect=0)
+        self.assertIn("for item in goods:", (self.work / "src.py").read_text())
+
+    def test_a_tool_call_gets_the_same_help(self):
+        """gh: an extension's errors are those of the program."""
+        calls = {"Edit": {"file_path": "src.py", "old_string": "retrun result", "new_string": "x"},
+                 "MultiEdit": {"file_path": "src.py",
+                               "edits": [{"old_string": "retrun result", "new_string": "x"}]},
+                 "edit_file": {"path": "src.py", "edits": [{"oldText": "retrun result", "newText": "x"}]},
+                 "str_replace_based_edit_tool": {"command": "str_replace", "path": "src.py",
+                                                 "old_str": "retrun result", "new_str": "x"}}
+        self.run_here("begin", expect=0)
+        for name, arguments in calls.items():
+            with self.subTest(name):
+                result = self.run_here("--json", "call", name, json.dumps(arguments), expect=1)
+                error = json.loads(result.out)["error"]
+                self.assertIn("the nearest line is line 5", error["message"])
+                failure = error["details"]["files"][0]["failed"][0]
+                self.assertEqual(failure["nearest"]["found"], ["    return result\n"])
+        numbered = {"file_path": "src.py", "old_string": "4\t        result += item.price", "new_string": "x"}
+        result = self.run_here("--json", "call", "Edit", json.dumps(numbered), expect=1)
+        self.assertIn("line numbers", json.loads(result.out)["error"]["message"])
+
+    def test_a_patch_tool_takes_what_apply_takes(self):
+        """git: `git apply` and `git am` read patches alike."""
+        self.run_here("begin", expect=0)
+        arguments = json.dumps({"input": self.A_DIFF + self.B_BLOCK})
+        result = json.loads(self.run_here("--json", "call", "apply_patch", arguments, expect=0).out)
+        self.assertTrue(result["ok"], result)
+        self.run_here("commit", expect=0)
+        self.assertIn("BETA\n", (self.work / "b.txt").read_text())
+
+    def test_a_file_that_may_not_be_read_gives_no_help(self):
+        """sh: what `cat` may not show no error message shows."""
+        config = self.work / "galley.toml"
+        config.write_text(config.read_text() + '\n[agents.bot]\n'
+                          'capabilities = ["fs:read", "!fs:read:b.txt", "fs:write"]\n')
+        self.run_here("--agent", "bot", "begin", expect=0)
+        result = self.run_here("--agent", "bot", "--json", "call", "Edit", json.dumps(
+            {"file_path": "b.txt", "old_string": "gamna", "new_string": "x"}), expect=1)
+        self.assertEqual(json.loads(result.out)["error"]["reason"], "patch.context_not_found")
+        self.assertNotIn("gamma", result.out + result.err)
+        self.assertNotIn("line 3", result.out + result.err)
+
+
+if __name__ == "__main__":
+    main()

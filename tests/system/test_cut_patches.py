@@ -1,0 +1,63 @@
+"""A patch that was cut off is never taken as a smaller change: every fixture, cut after every line, against
+what git apply makes of the same pieces."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from support import GALLEY, PATCH_OPTIONS, PROJECT, SystemCase, good_patches, snapshot
+
+
+class CutPatches(SystemCase):
+    def run_in(self, folder, program, text):
+        environment = {**os.environ, **self.environment, "GIT_CEILING_DIRECTORIES": str(self.scratch)}
+        return subprocess.run(program, cwd=folder, input=text, capture_output=True, env=environment,
+                              timeout=120, check=False)
+
+    def tree_after(self, name, program, text):
+        """The tree that the program makes of the demo project, or None when it says no."""
+        folder = self.scratch / name
+        shutil.copytree(PROJECT, folder, symlinks=True)
+        result = self.run_in(folder, program, text)
+        tree = snapshot(folder) if result.returncode == 0 else None
+        shutil.rmtree(folder)
+        return tree
+
+    def test_a_piece_is_taken_only_where_it_is_a_whole_patch(self):
+        for patch in good_patches():
+            options = PATCH_OPTIONS.get(patch.name, [])
+            lines = patch.read_bytes().splitlines(keepends=True)
+            pieces = [b"".join(lines[:count]) for count in range(1, len(lines) + 1)]
+            allowed = []
+            for piece in pieces:
+                if self.run_in(self.work, ["git", "apply", "--check", *options], piece).returncode == 0:
+                    allowed.append(self.tree_after("git", ["git", "apply", *options], piece))
+            self.assertTrue(allowed)
+            for count, piece in enumerate(pieces, start=1):
+                with self.subTest(patch=patch.name, lines=f"{count} of {len(lines)}"):
+                    check = self.run_in(self.work, [GALLEY, "apply", "--check", *options], piece)
+                    if check.returncode == 0:
+                        self.assertIn(self.tree_after("ours", [GALLEY, "apply", *options], piece), allowed)
+                    elif count == len(lines):
+                        self.fail(check.stderr.decode())
+                    elif b"@@" in piece or b"GIT binary" in piece:
+                        self.assertIn(b"line ", check.stderr, "the message names no line")
+
+    def test_the_message_names_the_line_and_the_way_out(self):
+        whole = ("--- a/data/rates.json\n+++ b/data/rates.json\n@@ -1,3 +1,3 @@\n {\n"
+                 '-  "currency": "EUR",\n+  "currency": "USD",\n').encode()
+        result = self.galley("apply", stdin=whole, expect=2)
+        self.assertIn(b"line 6 of the patch: the patch ends before the hunk of line 3 does", result.stderr)
+        self.assertIn(b"--recount takes it", result.stderr)
+        self.galley("apply", "--recount", stdin=whole, expect=0)
+
+    def test_what_follows_shows_that_the_counts_are_wrong(self):
+        hunk = b'@@ -1,7 +1,7 @@\n {\n-  "currency": "EUR",\n+  "currency": "USD",\n'
+        names = b"--- a/data/rates.json\n+++ b/data/rates.json\n"
+        result = self.galley("apply", stdin=b"```diff\n" + names + hunk + b"```\n", expect=0)
+        self.assertIn(b"count_mismatch", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
