@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include <algorithm>
 #include <array>
 
 namespace galley {
@@ -60,6 +61,11 @@ CommandFunction find_command(std::string_view command, std::string_view subcomma
     if (row.command == command && row.subcommand == subcommand) return row.run;
   }
   return nullptr;
+}
+
+bool is_command(std::string_view word) {
+  return std::any_of(kCommands.begin(), kCommands.end(),
+                     [word](const Row& row) { return row.command == word; });
 }
 
 }  // namespace galley

@@ -9,6 +9,9 @@ namespace galley {
 /// The command of that name (`apply`, `tools list`), or null.
 [[nodiscard]] CommandFunction find_command(std::string_view command, std::string_view subcommand);
 
+/// Whether there is such a command, with or without subcommands.
+[[nodiscard]] bool is_command(std::string_view word);
+
 int run_preview(Session& session);
 int run_apply(Session& session);
 

@@ -65,6 +65,7 @@ struct Staged {
   std::string rejects;      ///< what was left out, in one line
   std::string reason;
   std::string message;
+  std::string choice;  ///< of an ambiguity: a place that can be chosen
 };
 
 /// The first thing that does not fit, for the one-line answer.
@@ -76,6 +77,8 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
       return;
     }
     if (!file.failures.empty()) {
+      const auto& candidates = file.failures.front().candidates;
+      if (!candidates.empty()) staged.choice = candidates.front().id;
       staged.reason = file.failures.front().reason;
       staged.message = file.path + ": " + file.failures.front().message;
       return;
@@ -297,6 +300,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     all.staged.reason = staged.reason;
     all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
     all.staged.report = staged.report;
+    all.staged.choice = staged.choice;
     transaction.overlay().restore(before);
     break;
   }
@@ -313,6 +317,9 @@ int no(Session& session, Json& document, const Staged& staged) {
     session.print(document);
   } else {
     session.say_wrong(staged.report);
+    if (!staged.choice.empty()) {
+      session.say("to choose a place: the same with --choose " + staged.choice);
+    }
   }
   return kExitNo;
 }

@@ -123,7 +123,8 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
   if (session.is_json()) {
     session.print(document);
   } else if (!session.is_quiet() || !verdict.is_approved()) {
-    session.terminal().talk(verdict_text(verdict, session.terminal().has_error_color()));
+    session.terminal().talk(
+        session.with_hints(verdict_text(verdict, session.terminal().has_error_color())));
   }
   return verdict.is_approved() ? kExitDone : kExitNo;
 }

@@ -40,26 +40,33 @@ Result<void> show_all(const Terminal& output, ControllingTerminal& terminal,
   return {};
 }
 
+/// A question about a change: its diff first, as far as it fits; `d` shows all of it once more.
+Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const std::string& diff,
+                       const std::string& text, const std::string& question) {
+  session.terminal().hand_over();
+  GALLEY_TRY(terminal.write(first_lines(diff, terminal.rows()) + text));
+  for (;;) {
+    GALLEY_ASSIGN(const std::string answer,
+                  terminal.ask(question + (diff.empty() ? " [y/N] " : " [y/N/d] ")));
+    const bool wants_diff = !diff.empty() && (answer == "d" || answer == "D");
+    if (!wants_diff) return answer == "y" || answer == "yes";
+    GALLEY_TRY(show_all(session.terminal(), terminal, diff));
+  }
+}
+
 Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& question) {
   auto terminal = ControllingTerminal::open();
   if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
-  session.terminal().hand_over();
-  const Paper paper{session.terminal().has_error_color(), session.terminal().width(), true};
-  GALLEY_ASSIGN(const std::string diff, diff_for_caller(session, *question.proposed, paper));
-  std::string text = first_lines(diff, (*terminal)->rows());
+  std::string text;
   for (const Judgement& judgement : question.judgements) {
     text += printable_line(judgement.message) + "\n";
   }
-  GALLEY_TRY((*terminal)->write(text));
-  const std::string prompt =
-      "Commit proposal " + question.proposal.hex().substr(0, kShownProposalDigits) + "? [y/N/d] ";
-  for (;;) {
-    GALLEY_ASSIGN(const std::string answer, (*terminal)->ask(prompt));
-    if (answer != "d" && answer != "D") {
-      return ApprovalAnswer{question.proposal, answer == "y" || answer == "yes", "terminal"};
-    }
-    GALLEY_TRY(show_all(session.terminal(), **terminal, diff));
-  }
+  GALLEY_ASSIGN(const std::string diff, diff_on_screen(session, *question.proposed));
+  GALLEY_ASSIGN(const bool is_yes,
+                ask_about(session, **terminal, diff, text,
+                          "Commit proposal " +
+                              question.proposal.hex().substr(0, kShownProposalDigits) + "?"));
+  return ApprovalAnswer{question.proposal, is_yes, "terminal"};
 }
 
 }  // namespace
@@ -79,7 +86,13 @@ Approver approver_at_terminal(Session& session) {
   return [&session](const ApprovalQuestion& question) { return ask_person(session, question); };
 }
 
-Result<void> need_person(Session& session, const std::string& text, const std::string& question) {
+Result<std::string> diff_on_screen(Session& session, const Proposal& proposal) {
+  const Terminal& terminal = session.terminal();
+  return diff_for_caller(session, proposal, {terminal.has_error_color(), terminal.width(), true});
+}
+
+Result<void> need_person(Session& session, const std::string& text, const std::string& question,
+                         const std::string& diff) {
   const std::string& command = session.arguments().command;
   GALLEY_TRY(refuse_inside_exec(command));
   if (session.is_unattended()) return {};
@@ -91,10 +104,8 @@ Result<void> need_person(Session& session, const std::string& text, const std::s
                     "put `unattended = true` into your own configuration (" +
                     session.user().config_path + ")");
   }
-  session.terminal().hand_over();
-  GALLEY_TRY((*terminal)->write(text));
-  GALLEY_ASSIGN(const std::string answer, (*terminal)->ask(question + " [y/N] "));
-  if (answer == "y" || answer == "yes") return {};
+  GALLEY_ASSIGN(const bool is_yes, ask_about(session, **terminal, diff, text, question));
+  if (is_yes) return {};
   return fail(ErrorKind::kRefused, "person.said_no", "nothing was done: the answer was no");
 }
 

@@ -12,11 +12,16 @@ namespace galley {
 /// galley trust" must not be able to say it.
 ///
 /// Shows `text` (escaped by the caller, with its last newline) and asks `question` at the
-/// controlling terminal; only `y` or `yes` is a yes. With `unattended = true` in the person's own
+/// controlling terminal; only `y` or `yes` is a yes. A `diff` stands before it, as far as it fits,
+/// and `d` shows all of it. With `unattended = true` in the person's own
 /// configuration nobody is asked.
 /// Errors: kRefused `person.inside_exec` in a command that Galley runs, `person.no_terminal`,
 ///         `person.said_no`.
-Result<void> need_person(Session& session, const std::string& text, const std::string& question);
+Result<void> need_person(Session& session, const std::string& text, const std::string& question,
+                         const std::string& diff = {});
+
+/// What a proposal changes, as a question shows it: every character visible, coloured as stderr is.
+Result<std::string> diff_on_screen(Session& session, const Proposal& proposal);
 
 /// A person's word or work, refused inside a command that Galley runs.
 /// Errors: kRefused `person.inside_exec`.

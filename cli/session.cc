@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/places.h"
 #include "staging/fs/host_file.h"
@@ -92,7 +93,7 @@ int Session::report(const Error& error) {
   if (is_json()) {
     print(error_document(error));
   } else {
-    terminal_->complain(error.message);
+    terminal_->complain(with_hints(error.message));
   }
   return exit_status(error.kind);
 }
@@ -158,10 +159,32 @@ std::string Session::hint(const std::string& words) const {
     return text + "'";
   };
   const GlobalArguments& global = arguments_->global;
+  // A person's words are not said in an agent's name.
+  constexpr std::array<std::string_view, 3> kOfPersons = {"approve", "trust", "recover"};
+  const std::string_view command = std::string_view(words).substr(0, words.find(' '));
+  const bool is_of_person =
+      std::find(kOfPersons.begin(), kOfPersons.end(), command) != kOfPersons.end();
   std::string line = "galley ";
   for (const std::string& directory : global.directories) line += "-C " + quoted(directory) + " ";
-  if (!global.agent.empty()) line += "--agent " + quoted(global.agent) + " ";
+  if (!global.agent.empty() && !is_of_person) line += "--agent " + quoted(global.agent) + " ";
   return line + words;
+}
+
+std::string Session::with_hints(const std::string& text) const {
+  constexpr std::string_view kName = "galley ";
+  std::string out;
+  size_t done = 0;
+  for (size_t at = text.find(kName); at != std::string::npos; at = text.find(kName, at + 1)) {
+    const size_t word = at + kName.size();
+    const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", word);
+    const std::string command = text.substr(word, end - word);
+    const bool is_hint =
+        (at == 0 || text[at - 1] == '`' || text[at - 1] == ' ') && is_command(command);
+    if (!is_hint) continue;
+    out += text.substr(done, at - done) + hint(command);
+    done = word + command.size();
+  }
+  return out + text.substr(done);
 }
 
 }  // namespace galley

@@ -61,6 +61,8 @@ class Session {
                                  uint64_t max_bytes);
   /// A galley command for a hint, as it works where this one was given: with its -C and --agent.
   [[nodiscard]] std::string hint(const std::string& words) const;
+  /// A message of the rooms below with each galley command in it as hint() has it.
+  [[nodiscard]] std::string with_hints(const std::string& text) const;
 
   [[nodiscard]] const Arguments& arguments() const { return *arguments_; }
   [[nodiscard]] Terminal& terminal() { return *terminal_; }

@@ -86,9 +86,10 @@ Result<std::string> editor_line(Session& session) {
 
 Result<int> edit(Session& session) {
   GALLEY_TRY(refuse_inside_exec("edit"));
-  const std::string& path = session.arguments().name;
   GALLEY_ASSIGN(std::string editor, editor_line(session));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const RelPath file, session.path(session.arguments().name));
+  const std::string path = file.str();
   const EditorRequest request{std::move(editor), path.substr(path.rfind('/') + 1),
                               workspace->root_path()};
   GALLEY_ASSIGN(Transaction transaction, session.resume());

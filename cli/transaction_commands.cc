@@ -154,14 +154,24 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
                   "'; look at the diff again");
 }
 
+/// What is approved, and its diff where it is what an open transaction proposes.
+struct Approved {
+  ContentId proposal;
+  std::string diff;
+};
+
 /// The id in full, also of a proposal that no transaction here holds; else the open one's.
-Result<ContentId> approved_proposal(Session& session) {
+Result<Approved> approved_proposal(Session& session) {
   const std::string& wanted = session.arguments().proposal;
-  if (const auto whole = ContentId::from_hex(wanted)) return *whole;
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
-  const Proposal proposal = Proposal::freeze(transaction.overlay());
+  const auto whole = ContentId::from_hex(wanted);
+  auto transaction = session.resume();
+  if (!transaction && whole) return Approved{*whole, {}};
+  if (!transaction) return fail(transaction.error());
+  const Proposal proposal = Proposal::freeze(transaction->overlay());
+  if (whole && proposal.id() != *whole) return Approved{*whole, {}};
   GALLEY_TRY(check_expected(proposal, wanted));
-  return proposal.id();
+  GALLEY_ASSIGN(std::string diff, diff_on_screen(session, proposal));
+  return Approved{proposal.id(), std::move(diff)};
 }
 
 Result<int> approve(Session& session) {
@@ -171,9 +181,11 @@ Result<int> approve(Session& session) {
                 "an agent does not approve; have a person say it, without --agent");
   }
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const ContentId proposal, approved_proposal(session));
+  GALLEY_ASSIGN(const Approved approved, approved_proposal(session));
+  const ContentId& proposal = approved.proposal;
   const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
-  GALLEY_TRY(need_person(session, "", "Approve proposal " + proposal.hex() + " and nothing else?"));
+  GALLEY_TRY(need_person(session, "", "Approve proposal " + proposal.hex() + " and nothing else?",
+                         approved.diff));
   GALLEY_TRY(workspace->approve(proposal, by));
   if (session.is_json()) {
     session.print(Json{

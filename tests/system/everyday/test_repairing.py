@@ -221,6 +221,12 @@ class Editing(EverydayCase):
         self.run_here("edit", "docs/new.md", env=self.editor('echo "# New" > "$1"\n'), expect=0)
         self.assertIn("+# New", self.run_here("diff", expect=0).out)
 
+    def test_a_name_is_relative_to_where_one_stands(self):
+        """git: `add -e PATH` in a subdirectory."""
+        env = self.editor('echo "# more" >> "$1"\n')
+        self.run_here("edit", "../README.md", cwd=self.work / "src", env=env, expect=0)
+        self.assertIn("+# more", self.run_here("diff", expect=0).out)
+
     def test_markers_are_edited_away_and_committed(self):
         """git: after a conflict the file with markers is edited, then committed."""
         self.run_here("call", "Edit", json.dumps({"file_path": "README.md", "old_string": "# parcels",

@@ -50,6 +50,16 @@ class Questions(EverydayCase):
         self.assertIn("\\x1b[8mhidden", result.screen)
         self.assertNotIn("\x1b[8m", result.screen)
 
+    def test_an_approval_beforehand_shows_the_diff_too(self):
+        """gh: `pr review --approve` comes after `pr diff`; here both are one."""
+        (self.scratch / "config/galley/config.toml").write_text(f'trusted_folders = ["{self.scratch}"]\n')
+        self.run_here("begin", expect=0)
+        self.run_here("stage", self.patch, expect=0)
+        proposal = json.loads(self.run_here("--json", "diff", expect=0).out)["proposal"]
+        result = self.on_terminal("approve", proposal, typed=[("nothing else? [y/N/d]", "y\n")], expect=0)
+        self.assertLess(result.screen.index("+# Parcels"), result.screen.index("[y/N/d]"))
+        self.run_here("commit", expect=0)
+
     def test_a_preview_asks_nobody(self):
         """git: `diff` asks nothing."""
         result = self.on_terminal("preview", self.patch, expect=1)
@@ -253,6 +263,35 @@ class Hints(EverydayCase):
         self.assertEqual(words[0], "galley")
         self.run_here(*words[1:], cwd=self.scratch, expect=0)
         self.assertTrue((self.work / "README.md").read_text().startswith("# parcels"))
+
+    def test_an_error_names_a_command_that_works_from_here(self):
+        """git: with -C, what is named works from the same place."""
+        said = self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=1).err
+        words = said.strip().split("begin one with: ", 1)[1].split()
+        self.run_here(*words[1:], cwd=self.scratch, expect=0)
+        self.assertTrue((self.work / ".galley").is_dir())
+        self.assertFalse((self.scratch / ".galley").exists())
+        self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=0)
+
+    def test_an_approval_is_asked_for_with_words_that_work(self):
+        """gh: what is missing is named as it has to be typed."""
+        (self.work / "galley.toml").write_text(ASKS)
+        (self.scratch / "p").write_text(PATCH)
+        said = self.run_here("-C", self.work, "--agent", "bot", "apply", self.scratch / "p", cwd=self.scratch,
+                             expect=1).err
+        words = said.split("say: ", 1)[1].split()
+        self.assertNotIn("--agent", words[:4])
+        self.run_here(*words[1:5], cwd=self.scratch, expect=0)
+        self.run_here("-C", self.work, "--agent", "bot", "apply", self.scratch / "p", cwd=self.scratch, expect=0)
+
+    def test_an_ambiguous_edit_names_the_option_that_chooses(self):
+        """git: says which option helps."""
+        (self.work / "amb.txt").write_text("a\nx\nb\na\nx\nb\n")
+        patch = "--- a/amb.txt\n+++ b/amb.txt\n@@ ... @@\n a\n-x\n+y\n b\n"
+        said = self.run_here("apply", stdin=patch, expect=1).err
+        words = said.split("to choose a place: the same with ", 1)[1].split()
+        self.run_here("apply", *words, stdin=patch, expect=0)
+        self.assertEqual((self.work / "amb.txt").read_text(), "a\ny\nb\na\nx\nb\n")
 
     def test_a_begun_transaction_names_commands_that_exist(self):
         """git: `status` names the commands for what is next."""

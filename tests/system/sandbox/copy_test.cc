@@ -1,4 +1,5 @@
 // The weaker level for machines without namespaces, and what `doctor` says of this one.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "staging/sandbox/input_relay.h"
 #include "tests/system/sandbox/world.h"
 
 namespace galley {
@@ -63,6 +65,19 @@ TEST_P(SandboxCopy, StagesTheSameEffects) {
                                         "D dir/sub/c.txt", "A empty", "D run.sh"}));
     EXPECT_EQ(**world.overlay().read(rel("a.txt")), "proposed\nmore\n");
     EXPECT_EQ(world.picture(), before);
+  });
+}
+
+TEST_P(SandboxCopy, WhatIsPassedOnReachesTheCommand) {
+  as_user(GetParam(), [] {
+    World world(copying());
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    EXPECT_EQ(write(ends[1], "piped\n", 6), 6);
+    close(ends[1]);
+    world.defaults().input_relay = *InputRelay::from(ends[0]);
+    EXPECT_EQ(world.sh("cat").standard_output.text(), "piped\n");
+    close(ends[0]);
   });
 }
 

@@ -1,0 +1,79 @@
+#include "staging/sandbox/input_relay.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace galley {
+namespace {
+
+Fd file_with(const std::string& text) {
+  Fd file(memfd_create("input", MFD_CLOEXEC));
+  EXPECT_EQ(write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  EXPECT_EQ(lseek(file.get(), 0, SEEK_SET), 0);
+  return file;
+}
+
+/// Lets it do what can be done without waiting; false when it wants nothing any more.
+bool turn(InputRelay& relay) {
+  pollfd wanted = relay.wanted();
+  if (wanted.fd < 0) return false;
+  if (poll(&wanted, 1, 0) <= 0) return false;
+  relay.advance(wanted);
+  return true;
+}
+
+std::string read_some(int fd, size_t most) {
+  std::string text(most, '\0');
+  const ssize_t got = read(fd, text.data(), most);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return text;
+}
+
+TEST(InputRelay, HandsEverythingOnAndThenTheEnd) {
+  const Fd file = file_with("one\ntwo\n");
+  const auto relay = *InputRelay::from(file.get());
+  while (turn(*relay)) {
+  }
+  EXPECT_EQ(relay->wanted().fd, -1);
+  EXPECT_EQ(read_some(relay->read_end(), 100), "one\ntwo\n");
+  EXPECT_EQ(read_some(relay->read_end(), 100), "");
+}
+
+TEST(InputRelay, GivesBackOfAFileWhatNobodyRead) {
+  const Fd file = file_with("0123456789");
+  {
+    const auto relay = *InputRelay::from(file.get());
+    while (turn(*relay)) {
+    }
+    EXPECT_EQ(read_some(relay->read_end(), 4), "0123");
+  }
+  EXPECT_EQ(read_some(file.get(), 100), "456789");
+}
+
+TEST(InputRelay, WaitsForNobodyWhenThePipeIsFull) {
+  const std::string large(size_t{1} << 20U, 'x');
+  const Fd file = file_with(large);
+  {
+    const auto relay = *InputRelay::from(file.get());
+    while (turn(*relay)) {
+    }
+    EXPECT_LT(lseek(file.get(), 0, SEEK_CUR), static_cast<off_t>(large.size()));
+    EXPECT_GE(relay->wanted().fd, 0);
+  }
+  EXPECT_EQ(lseek(file.get(), 0, SEEK_CUR), 0);
+}
+
+TEST(InputRelay, ADescriptorThatIsNotOpenIsAnEmptyInput) {
+  const auto relay = *InputRelay::from(1 << 20);
+  while (turn(*relay)) {
+  }
+  EXPECT_EQ(relay->wanted().fd, -1);
+  EXPECT_EQ(read_some(relay->read_end(), 100), "");
+}
+
+}  // namespace
+}  // namespace galley
