@@ -120,20 +120,11 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   return staged;
 }
 
-Result<std::string> read_input(const Session& session) {
-  return read_host_file(session.arguments().edit.input, limits::kMaxPatchBytes);
-}
-
-/// The subject of a mail is the reason where none is given.
-TransactionOptions options_for(const Session& session, std::string_view input) {
-  TransactionOptions options = session.transaction_options();
-  if (options.message.empty()) options.message = mail_subject(input);
-  return options;
-}
-
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           std::string input, Json& document) {
+                           Json& document) {
   const EditArguments& arguments = session.arguments().edit;
+  GALLEY_ASSIGN(std::string input, read_host_file(arguments.input, limits::kMaxPatchBytes));
+  transaction.set_default_message(mail_subject(input));
   EditFormat format = format_of(arguments.format);
   if (format == EditFormat::kAuto) format = detect_format(input);
   if (format == EditFormat::kCalls) {
@@ -185,11 +176,8 @@ int finish_rejects(Session& session, const Staged& staged, int status) {
 Result<int> preview_edit(Session& session) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(std::string input, read_input(session));
-  const TransactionOptions options = options_for(session, input);
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
-  GALLEY_ASSIGN(const Staged staged,
-                stage_input(session, *workspace, transaction, std::move(input), document));
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
@@ -206,11 +194,8 @@ Result<int> apply_edit(Session& session) {
   if (session.arguments().edit.check) return preview_edit(session);
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(std::string input, read_input(session));
-  const TransactionOptions options = options_for(session, input);
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
-  GALLEY_ASSIGN(const Staged staged,
-                stage_input(session, *workspace, transaction, std::move(input), document));
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
@@ -220,7 +205,7 @@ Result<int> apply_edit(Session& session) {
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(options));
+    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
     GALLEY_TRY(stage_markers(session, stored, proposal, {}, document));
     if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
   }
