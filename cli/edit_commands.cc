@@ -127,36 +127,6 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   return staged;
 }
 
-/// A document and the name under which it was given.
-struct Input {
-  std::string name;
-  std::string text;
-};
-
-Result<std::vector<Input>> read_inputs(Session& session) {
-  std::vector<std::string> names = session.arguments().edit.inputs;
-  if (names.empty()) names.emplace_back("-");
-  std::vector<Input> inputs;
-  for (const std::string& name : names) {
-    GALLEY_ASSIGN(std::string text, session.read_input(name, "the edit", limits::kMaxPatchBytes));
-    inputs.push_back({name, std::move(text)});
-  }
-  session.terminal().work_on("fitting the edit into the files");
-  return inputs;
-}
-
-/// The subjects of mails are the reason where none is given.
-TransactionOptions options_for(const Session& session, const std::vector<Input>& inputs) {
-  TransactionOptions options = session.transaction_options();
-  if (!options.message.empty()) return options;
-  for (const Input& input : inputs) {
-    const std::string subject = mail_subject(input.text);
-    if (subject.empty()) continue;
-    options.message += (options.message.empty() ? "" : "; ") + subject;
-  }
-  return options;
-}
-
 /// Names given to --only and --except are meant from where the person stands.
 Result<std::vector<std::string>> names_from_root(Session& session,
                                                  const std::vector<std::string>& names) {
@@ -245,15 +215,17 @@ Result<void> check_selection(const StagedDocuments& all) {
 }
 
 Result<Staged> stage_document(Session& session, Workspace& workspace, Transaction& transaction,
-                              Input input, StagedDocuments& all, Json& document) {
+                              const std::string& name, StagedDocuments& all, Json& document) {
   EditArguments arguments = session.arguments().edit;
   arguments.check = arguments.check || session.arguments().dry_run;
+  GALLEY_ASSIGN(std::string input, session.read_input(name, "the edit", limits::kMaxPatchBytes));
+  session.terminal().work_on("fitting the edit into the files");
+  transaction.set_default_message(mail_subject(input));
   const EditFormat format = format_named(arguments.format);
-  const auto calls_text = calls_document(input.text);
+  const auto calls_text = calls_document(input);
   const bool has_calls =
       format == EditFormat::kCalls || (format == EditFormat::kAuto && calls_text.has_value());
-  GALLEY_TRY(
-      check_document_options(arguments, has_calls ? EditFormat::kCalls : format, input.text));
+  GALLEY_TRY(check_document_options(arguments, has_calls ? EditFormat::kCalls : format, input));
   const bool is_stored = !transaction.id().empty();
   if (has_calls && arguments.check && is_stored) {
     return fail(
@@ -263,7 +235,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   }
   ++all.count;
   if (has_calls) {
-    GALLEY_ASSIGN(const auto calls, parse_calls(calls_text.value_or(input.text)));
+    GALLEY_ASSIGN(const auto calls, parse_calls(calls_text.value_or(input)));
     if (calls.empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }
@@ -273,20 +245,21 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
   GALLEY_ASSIGN(staging.except, names_from_root(session, arguments.except));
   GALLEY_ASSIGN(EditOutcome outcome,
-                transaction.apply(std::move(input.text), staging, read_options(arguments), format));
+                transaction.apply(std::move(input), staging, read_options(arguments), format));
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 
 /// Stages every document in order, up to the first that does not fit.
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           std::vector<Input> inputs, Json& document) {
+                           Json& document) {
+  std::vector<std::string> inputs = session.arguments().edit.inputs;
+  if (inputs.empty()) inputs.emplace_back("-");
   const Overlay::Entries before = transaction.overlay().entries();
   StagedDocuments all;
   bool is_whole = true;
-  for (Input& input : inputs) {
-    const std::string name = input.name;
+  for (const std::string& name : inputs) {
     GALLEY_ASSIGN(Staged staged,
-                  stage_document(session, workspace, transaction, std::move(input), all, document));
+                  stage_document(session, workspace, transaction, name, all, document));
     if (inputs.size() > 1 && !staged.report.empty()) {
       staged.report = printable_line(name) + ":\n" + staged.report;
     }
@@ -296,7 +269,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     if (!staged.rejects.empty() && !all.staged.rejects.empty()) all.staged.rejects += "; ";
     all.staged.rejects += staged.rejects;
     if (staged.fits) continue;
-    is_whole = &input == &inputs.back();
+    is_whole = &name == &inputs.back();
     all.staged.reason = staged.reason;
     all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
     all.staged.report = staged.report;
@@ -341,11 +314,8 @@ int finish_rejects(Session& session, const Staged& staged, int status) {
 Result<int> preview_edit(Session& session) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
-  const TransactionOptions options = options_for(session, inputs);
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
-  GALLEY_ASSIGN(const Staged staged,
-                stage_input(session, *workspace, transaction, std::move(inputs), document));
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
@@ -363,11 +333,8 @@ Result<int> apply_edit(Session& session) {
   if (session.arguments().edit.check || session.arguments().dry_run) return preview_edit(session);
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
-  const TransactionOptions options = options_for(session, inputs);
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
-  GALLEY_ASSIGN(const Staged staged,
-                stage_input(session, *workspace, transaction, std::move(inputs), document));
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
@@ -378,7 +345,7 @@ Result<int> apply_edit(Session& session) {
   const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(options));
+    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
     GALLEY_TRY(stage_markers(session, stored, proposal, {}, document));
     if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
   }
@@ -393,9 +360,7 @@ Result<int> stage_edit(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   document["tx"] = transaction.id();
   const Overlay::Entries before = transaction.overlay().entries();
-  GALLEY_ASSIGN(std::vector<Input> inputs, read_inputs(session));
-  GALLEY_ASSIGN(const Staged staged,
-                stage_input(session, *workspace, transaction, std::move(inputs), document));
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);

@@ -83,6 +83,10 @@ Result<EditOutcome> Transaction::edit(std::string_view path, std::string_view ol
   return stage_edits(state_->overlay, set, bounded(StageOptions()));
 }
 
+void Transaction::set_default_message(std::string message) {
+  if (state_->options.message.empty()) state_->options.message = std::move(message);
+}
+
 Result<void> Transaction::remove(std::string_view path) {
   GALLEY_ASSIGN(const RelPath target, parse(path));
   return state_->overlay.remove(target);

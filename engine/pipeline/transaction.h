@@ -91,6 +91,9 @@ class Transaction {
   Transaction& operator=(Transaction&&) noexcept;
   ~Transaction();
 
+  /// Why, where the options say nothing: kept with the commit.
+  void set_default_message(std::string message);
+
   // --- staging ------------------------------------------------------------------------------
   Result<void> write(std::string_view path, std::string content);
   /// Replaces `old_text`, which must be found exactly once unless `replace_all`.

@@ -339,9 +339,11 @@ void finish_file(FileEdit& edit) {
 }
 
 /// An added line is the only one that nothing else would find wanting.
-bool ends_in_added_line(const EditSet& set) {
-  return !set.files.empty() && !set.files.back().hunks.empty() &&
-         set.files.back().hunks.back().lines.back().role == LineRole::kAdded;
+bool ends_in_added_line(std::string_view document, const EditSet& set) {
+  if (set.files.empty() || set.files.back().hunks.empty()) return false;
+  const HunkLine& last = set.files.back().hunks.back().lines.back();
+  return last.role == LineRole::kAdded &&
+         last.text.data() + last.text.size() == document.data() + document.size();
 }
 
 }  // namespace
@@ -376,7 +378,7 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
                              : "no patch was found: no 'diff --git', '---'/'+++' or '@@' line");
   }
   for (FileEdit& edit : set.files) finish_file(edit);
-  if (!is_ended && !options.is_delimited && ends_in_added_line(set)) {
+  if (!is_ended && !options.is_delimited && ends_in_added_line(kept, set)) {
     set.leniencies.push_back(
         {"last_line_unended",
          "the patch does not end in a newline; its last line was taken as whole",

@@ -95,13 +95,16 @@ class WhiteSpaceFix(SystemCase):
                 finally:
                     shutil.rmtree(folder)
 
-    def test_a_workspace_below_the_work_tree_has_its_attributes(self):
-        folder = self.prepared("ours", None, None, "sub/f -whitespace\n")
-        (folder / "sub").mkdir()
-        (folder / "sub" / "f").write_text("a\nb\n")
-        patch = b"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B  \n"
-        self.galley("apply", "--whitespace=fix", work=folder / "sub", stdin=patch, expect=0)
-        self.assertEqual((folder / "sub" / "f").read_text(), "a\nB  \n")
+    def test_the_nearest_attributes_decide(self):
+        folder = self.prepared("ours", None, None, "* whitespace=tab-in-indent\n")
+        for name, rules in (("sub", "f -whitespace\n"), ("other", "g -whitespace\n")):
+            (folder / name).mkdir()
+            (folder / name / "f").write_text("a\nb\n")
+            (folder / name / ".gitattributes").write_text(rules)
+            patch = f"--- a/{name}/f\n+++ b/{name}/f\n@@ -1,2 +1,2 @@\n a\n-b\n+\tB  \n".encode()
+            self.galley("apply", "--whitespace=fix", work=folder, stdin=patch, expect=0)
+        self.assertEqual((folder / "sub" / "f").read_text(), "a\n\tB  \n")
+        self.assertEqual((folder / "other" / "f").read_text(), "a\n        B\n")
 
     def test_a_giant_attributes_file_is_passed_over(self):
         folder = self.prepared("ours", "a\nb\n", None, "# x\n" * (1 << 18) + "f -whitespace\n")
