@@ -25,10 +25,11 @@ ToolInfo as(const char* name, const char* native, std::string description, std::
 }
 
 ToolInfo apply_patch_tool() {
-  ToolInfo info = as("apply_patch", "MultiEdit",
-                     "Applies a patch to any number of files, all of it or nothing: V4A "
-                     "(*** Begin Patch), a unified diff, or SEARCH/REPLACE blocks.",
-                     R"({"type":"object","additionalProperties":false,"properties":{
+  ToolInfo info =
+      as("apply_patch", "MultiEdit",
+         "Applies a patch to any number of files, all of it or nothing: V4A "
+         "(*** Begin Patch), a unified diff, SEARCH/REPLACE blocks, or several of these.",
+         R"({"type":"object","additionalProperties":false,"properties":{
         "input":{"type":"string"},"patch":{"type":"string"},
         "choices":{"type":"array","items":{"type":"string"},"maxItems":1000}},
         "anyOf":[{"required":["input"]},{"required":["patch"]}]})");

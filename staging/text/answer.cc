@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kNameLines = 3;
 /// "From ", the 40 digits of a commit, a blank.
 constexpr size_t kMailStartBytes = 46;
-constexpr size_t kMaxUnread = 1000;
+constexpr size_t kMaxUnread = 100000;
 
 bool is_mail_start(std::string_view line) {
   return line.size() > kMailStartBytes && line.starts_with("From ") &&

@@ -24,6 +24,7 @@ struct Pasted {
   std::string what;  ///< "line numbers ('80\t')"
   std::vector<std::string_view> lines;
   bool is_sure = false;  ///< nothing else looks like it
+  uint64_t number = 0;   ///< of the first line, where numbers were pasted
 };
 
 /// The length of a line number and what separates it from the line: `  80\t`, `80|`, `80: `, `80→`;
@@ -58,7 +59,8 @@ std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
     }
     if (length == 0 || (i > 0 && number != last + 1)) return std::nullopt;
     last = number;
-    if (out.what.empty()) {
+    if (i == 0) {
+      out.number = number;
       std::string shown(trimmed(lines[i].substr(0, length)));
       if (lines[i].substr(0, length).ends_with('\t')) shown += "\\t";
       out.what = "line numbers ('" + shown + "'), as a listing shows them";
@@ -121,12 +123,12 @@ class Helper {
     const bool is_telling = std::any_of(pasted.lines.begin(), pasted.lines.end(), bears_identity);
     if (!is_telling) return false;
     const int64_t line = line_of(pasted.lines);
-    if (line < 0 && !pasted.is_sure) return false;
+    if (line < 0 && !pasted.is_sure && !is_like_its_line(pasted)) return false;
     failure.message +=
         "; they begin with " + pasted.what +
         (line < 0 ? ", which are no part of the file"
                   : "; without that they stand at line " + std::to_string(line + 1)) +
-        ": take it off the text that is looked for, and off the new one";
+        ": leave that out of the text that is looked for, and of the new one";
     failure.rebased.clear();
     if (line >= 0) {
       show_place(failure, static_cast<size_t>(line));
@@ -137,6 +139,15 @@ class Helper {
       failure.expected.swap(bare);
     }
     return true;
+  }
+
+  /// One line that is like the one its number names.
+  bool is_like_its_line(const Pasted& pasted) {
+    if (pasted.number == 0) return false;
+    const auto alike = similar_lines(index_.lines(), trimmed(pasted.lines.front()), work_);
+    return std::any_of(alike.begin(), alike.end(), [&](const Likeness& likeness) {
+      return likeness.line + 1 == pasted.number;
+    });
   }
 
   /// The only or first place of the lines, blanks aside, or where the one line is a part; -1: none.

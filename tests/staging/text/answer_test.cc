@@ -111,6 +111,7 @@ TEST(SearchHelp, FindsWhatWasMisspelt) {
   EXPECT_EQ(line_for("RETURN SUM(ITEM)"), 2U);
   EXPECT_EQ(line_for("clas Baskets:\n"), 4U);
   EXPECT_EQ(line_for("17\tclass Basket:"), 4U);
+  EXPECT_EQ(line_for("4|class Baskte:"), 4U);
   EXPECT_EQ(line_for("> class Basket:"), 4U);
   EXPECT_EQ(line_for("something else altogether"), 0U);
   EXPECT_EQ(line_for("x"), 0U);

@@ -123,6 +123,9 @@ class ModelAnswers(EverydayCase):
                     {"path": "src.py", "edits": [{"old_string": numbered, "new_string": "x"}]}))
                 self.assertIn("line numbers", failure["message"])
                 self.assertIn("line 4", failure["message"])
+        misspelt = json.dumps({"path": "src.py", "edits": [
+            {"old_string": "4\t        result += item.prise", "new_string": "x"}]})
+        self.assertIn("line numbers ('4\\t')", self.failure(misspelt)["message"])
         block = ("src.py\n<<<<<<< SEARCH\n   2\t    result = 0\n   3\t    for item in items:\n=======\n"
                  "    result = 1\n>>>>>>> REPLACE\n")
         self.assertIn("line numbers ('2\\t')", self.failure(block)["message"])
