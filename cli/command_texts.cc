@@ -88,7 +88,8 @@ std::vector<CommandText> history_texts() {
       {"log",
        {"Lists committed transactions, newest first.\n"
         "PATH is a path, a directory or a pattern."},
-       {{"galley log -n 5 --path src", "the last five that touched src"}}},
+       {{"galley log -5 --oneline src", "the last five that touched src, a line each"},
+        {"galley log -p --since 2026-11-01T00:00:00Z", "with their diffs, from a day on"}}},
       {"undo",
        {"Takes a committed transaction back, by a commit of its own that passes the same gate.\n"
         "Lines that changed since are merged where they are apart; else it is a conflict and "
