@@ -10,6 +10,9 @@
 #include "engine/pipeline/adoption.h"
 #include "engine/pipeline/care.h"
 #include "engine/policy/config.h"
+#include "engine/policy/recommend.h"
+#include "staging/sandbox/host_folders.h"
+#include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 namespace {
@@ -23,10 +26,24 @@ Result<void> trust_written(Session& session, const Workspace& workspace, const s
                       {workspace.root_path(), part.hash(), workspace.clock().wall_ns()});
 }
 
+/// What can be run here, in the sandbox or with a folder more in it.
+FoundPrograms found_programs() {
+  FoundPrograms programs;
+  const std::string path = program_search_path({});
+  programs.has = [path](std::string_view name) {
+    return !list_programs(path, name).empty() || !hidden_program(name, path).empty();
+  };
+  programs.folders = [path](std::string_view name) {
+    const std::string hidden = hidden_program(name, path);
+    return hidden.empty() ? std::vector<std::string>() : folders_of_program(hidden);
+  };
+  return programs;
+}
+
 Result<int> init(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const std::string text, recommended_config(workspace->root()));
+  GALLEY_ASSIGN(const std::string text, recommended_config(workspace->root(), found_programs()));
   if (!arguments.dry_run) {
     GALLEY_TRY(write_config(workspace->root(), text, arguments.force));
     GALLEY_TRY(trust_written(session, *workspace, text));

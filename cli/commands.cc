@@ -54,7 +54,17 @@ constexpr std::array kCommands = {
     Row{"policy", "test", run_policy_test},
 };
 
+/// They show what is there, or take something back: a galley.toml that cannot be read must not be
+/// in their way. `gc` is none of them: how long history is kept stands in that file.
+constexpr std::array<std::string_view, 15> kReadOrRepair = {
+    "status",  "diff",   "log",    "show",     "undo",    "redo", "blame", "query",
+    "recover", "doctor", "rescue", "rollback", "approve", "init", "audit"};
+
 }  // namespace
+
+bool reads_or_repairs(std::string_view command) {
+  return std::find(kReadOrRepair.begin(), kReadOrRepair.end(), command) != kReadOrRepair.end();
+}
 
 CommandFunction find_command(std::string_view command, std::string_view subcommand) {
   for (const Row& row : kCommands) {

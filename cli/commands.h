@@ -55,4 +55,7 @@ int run_audit_export(Session& session);
 int run_policy_explain(Session& session);
 int run_policy_test(Session& session);
 
+/// Whether a command only shows or repairs, so that it goes on when galley.toml cannot be read.
+[[nodiscard]] bool reads_or_repairs(std::string_view command);
+
 }  // namespace galley

@@ -85,6 +85,7 @@ Json finding_json(const Finding& finding) {
   if (finding.column != 0) json["column"] = finding.column;
   json["message"] = finding.message;
   if (!finding.remedy.empty()) json["remedy"] = finding.remedy;
+  if (!finding.output.empty()) json["output"] = finding.output;
   return json;
 }
 

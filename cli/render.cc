@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/printable.h"
 #include "cli/terminal.h"
@@ -33,6 +35,17 @@ std::string place(const Finding& finding) {
   return text + ": ";
 }
 
+/// What a command wrote, as it was but for what would drive the terminal.
+std::string indented(std::string_view output) {
+  std::string text;
+  while (!output.empty()) {
+    const size_t end = std::min(output.find('\n'), output.size());
+    text += end == 0 ? "\n" : fmt::format("    {}\n", printable(output.substr(0, end)));
+    output.remove_prefix(std::min(end + 1, output.size()));
+  }
+  return text;
+}
+
 std::string finding_text(const Finding& finding, bool has_color) {
   static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
   const auto level = static_cast<size_t>(finding.severity);
@@ -43,7 +56,14 @@ std::string finding_text(const Finding& finding, bool has_color) {
                                  paint(kNames.at(level), color, has_color),
                                  printable_line(finding.message), printable_line(finding.rule));
   if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable_line(finding.remedy));
-  return text;
+  return text + indented(finding.output);
+}
+
+/// What the decision of a verdict is about stands in its findings already.
+bool is_shown_by_findings(const Verdict& verdict, const Refusal& refusal) {
+  return !verdict.findings.empty() &&
+         (refusal.reason == "gate.validator_failed" || refusal.reason == "gate.policy_denied" ||
+          refusal.reason == "gate.bad_configuration");
 }
 
 DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
@@ -130,20 +150,33 @@ Result<std::string> summary_line(const Proposal& proposal) {
 }
 
 std::string verdict_text(const Verdict& verdict, bool has_color) {
+  // What refuses first, so that it is not among those that are cut off.
+  std::vector<const Finding*> findings;
+  for (const Finding& finding : verdict.findings) findings.push_back(&finding);
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding* a, const Finding* b) {
+    return a->severity == Severity::kError && b->severity != Severity::kError;
+  });
   std::string text;
   size_t shown = 0;
-  for (const Finding& finding : verdict.findings) {
+  for (const Finding* finding : findings) {
     if (++shown > kShownFindings) {
-      text += fmt::format("… and {} more findings\n", verdict.findings.size() - kShownFindings);
+      text += fmt::format("… and {} more findings\n", findings.size() - kShownFindings);
       break;
     }
-    text += finding_text(finding, has_color);
+    text += finding_text(*finding, has_color);
   }
   if (const auto* approval = std::get_if<Approval>(&verdict.decision)) {
     return text + fmt::format("{} proposal {}\n", paint("approved", kGreen, has_color),
                               approval->proposal().hex().substr(0, kShortIdDigits));
   }
   const Refusal& refusal = std::get<Refusal>(verdict.decision);
+  if (is_shown_by_findings(verdict, refusal)) {
+    const auto errors = std::count_if(findings.begin(), findings.end(), [](const Finding* one) {
+      return one->severity == Severity::kError;
+    });
+    return text + fmt::format("{} {} error{} [{}]\n", paint("refused", kRed, has_color), errors,
+                              errors == 1 ? "" : "s", refusal.reason);
+  }
   return text + fmt::format("{} {} [{}]\n", paint("refused", kRed, has_color),
                             printable_line(refusal.message), refusal.reason);
 }

@@ -61,6 +61,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.approver = approver_at_terminal(*this);
     options.recovers = recovers;
     terminal_->work_on("opening the workspace");
+    options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);
     GALLEY_ASSIGN(user_, load_user_settings());
     options.user = user_;
     GALLEY_ASSIGN(workspace_, Workspace::open(".", std::move(options)));
@@ -69,10 +70,20 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
+    warn_of_bad_configuration();
     warn_of_unknown_agent();
     terminal_->work_on("galley " + arguments_->command);
   }
   return workspace_.get();
+}
+
+/// Also with --json: the document is on stdout.
+void Session::warn_of_bad_configuration() {
+  const Error* flaw = workspace_->configuration_flaw();
+  if (flaw == nullptr) return;
+  terminal_->complain("warning: " + printable_line(flaw->message) +
+                      "; until it is mended every change needs a person's yes and agents may do "
+                      "nothing");
 }
 
 /// With a mistyped name no profile holds and no rule that names the agent: not an error, since

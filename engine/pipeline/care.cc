@@ -214,9 +214,14 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
 
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
   std::vector<Check> checks = {ok("root", workspace.root_path())};
-  checks.push_back(workspace.config().file.empty()
-                       ? ok("configuration", "no galley.toml: the promises hold, nothing else")
-                       : ok("configuration", workspace.config().file + " is well formed"));
+  if (const Error* flaw = workspace.configuration_flaw()) {
+    checks.push_back({"configuration", CheckStatus::kError, flaw->message,
+                      "mend galley.toml, or take its last change back: galley log, galley undo"});
+  } else {
+    checks.push_back(workspace.config().file.empty()
+                         ? ok("configuration", "no galley.toml: the promises hold, nothing else")
+                         : ok("configuration", workspace.config().file + " is well formed"));
+  }
   examine_belief(workspace, checks);
   if (workspace.state() != nullptr) {
     if (repair) {

@@ -7,6 +7,7 @@
 #include "engine/commit/publisher.h"
 #include "engine/history/rebase.h"
 #include "engine/pipeline/approvals.h"
+#include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/hooks.h"
 #include "engine/validators/factory.h"
 
@@ -106,6 +107,20 @@ Result<void> check_limits(const LimitsConfig& limits, const Proposal& proposal) 
   return {};
 }
 
+Verdict refuse_configuration(const Error& flaw) {
+  Finding finding;
+  finding.rule = flaw.reason;
+  finding.message = flaw.message;
+  finding.remedy = "mend the proposed galley.toml; what it says is in docs/configuration.md";
+  return Verdict{Refusal{"gate.bad_configuration",
+                         "the proposed galley.toml cannot be read, and every command after it "
+                         "would stop there: " +
+                             flaw.message},
+                 {std::move(finding)},
+                 {},
+                 {}};
+}
+
 }  // namespace
 
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
@@ -118,6 +133,11 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
   Gate gate(config, std::move(validators), std::move(options.approver), workspace.clock());
   options.gate.who = who.principals();
   const ProposedTree tree(proposal, *workspace.root, workspace.root_path);
+  // Where nobody may change it the rules say so, which is the better answer.
+  if (config.configuration_is_editable) {
+    GALLEY_ASSIGN(const auto flaw, proposed_configuration_flaw(tree));
+    if (flaw) return refuse_configuration(*flaw);
+  }
   return gate.judge(tree, options.gate);
 }
 

@@ -9,7 +9,9 @@
 #include "engine/pipeline/early_policy.h"
 #include "engine/pipeline/program_rules.h"
 #include "engine/policy/policy.h"
+#include "engine/policy/readable_folders.h"
 #include "staging/git/ignore_files.h"
+#include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/resolve_program.h"
 #include "staging/sandbox/sandbox.h"
 
@@ -55,9 +57,24 @@ class GitIgnore {
   std::optional<IgnoreFiles> files_;
 };
 
-std::string search_path_of(const Command& command) {
-  const auto path = command.environment.find("PATH");
-  return path == command.environment.end() ? std::string(kProgramPath) : path->second;
+/// The folders of `sandbox.readable` that are there.
+/// Errors: kInvalid `config.value` for one that holds secrets, also where a link leads to it.
+Result<std::vector<std::string>> readable_folders(const SandboxConfig& config) {
+  const std::string home = home_folder();
+  std::vector<std::string> folders;
+  for (const std::string& text : config.readable) {
+    const std::string folder = placed_folder(text, home);
+    if (folder.empty()) continue;  // `~/` without a home
+    for (const std::string& one : {folder, real_program_path(folder)}) {
+      const std::string no = objection_to_readable(one, home);
+      if (no.empty()) continue;
+      const std::string which = one == folder ? "" : " (which leads to " + one + ")";
+      return fail(ErrorKind::kInvalid, "config.value",
+                  "sandbox.readable of galley.toml cannot hold '" + text + "'" + which + ": " + no);
+    }
+    folders.push_back(folder);
+  }
+  return existing_folders(folders);
 }
 
 class GuardedRunner final : public CommandRunner {
@@ -69,6 +86,7 @@ class GuardedRunner final : public CommandRunner {
         ignore_(std::make_shared<GitIgnore>(options_.workspace, clock)) {}
 
   Result<CommandResult> run(const Command& command, Overlay& overlay) override {
+    GALLEY_TRY(need_readable());
     GALLEY_TRY(check(command));
     GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
     Command bounded_command = command;
@@ -85,7 +103,26 @@ class GuardedRunner final : public CommandRunner {
   }
 
  private:
-  Result<void> check(const Command& command) const {
+  Result<void> need_readable() {
+    const std::lock_guard lock(mutex_);
+    if (readable_) return {};
+    GALLEY_ASSIGN(readable_, readable_folders(config_->sandbox));
+    return {};
+  }
+
+  [[nodiscard]] std::string search_path_of(const Command& command) const {
+    const auto path = command.environment.find("PATH");
+    return path == command.environment.end() ? program_search_path(*readable_) : path->second;
+  }
+
+  /// `exec:python3` grants python3.11 too where that is what it is a link to.
+  bool is_granted_by_another_name(const Command& command, const ResolvedProgram& program) {
+    const ProgramRules rules = rules_for(command);
+    return !program.is_in_workspace && rules.is_restricted &&
+           std::binary_search(rules.allowed.begin(), rules.allowed.end(), program.real);
+  }
+
+  Result<void> check(const Command& command) {
     if (command.argv.empty()) {
       return fail(ErrorKind::kInvalid, "sandbox.bad_command", "no program was named");
     }
@@ -94,7 +131,11 @@ class GuardedRunner final : public CommandRunner {
                                   command.working_directory));
     GALLEY_TRY(check_lists(command, program));
     const Policy policy(*config_);
-    const Judgement exec = policy.judge_exec(program.real, options_.who);
+    // One name of a program that is many in one says nothing about what the file can do.
+    const std::string& called = is_multi_call(program.real) ? program.real : program.path;
+    Judgement exec = policy.judge_exec(called, program.real, options_.who);
+    if (exec.decision != Decision::kAllow && is_granted_by_another_name(command, program))
+      exec = {};
     if (exec.decision != Decision::kAllow) return refuse("command.no_capability", exec.message);
     if (command.network != NetworkAccess::kHost) return {};
     if (!config_->sandbox.allows_network) {
@@ -161,6 +202,7 @@ class GuardedRunner final : public CommandRunner {
     }
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
+    options.readable = *readable_;
     options.is_ignored = [ignore = ignore_](const RelPath& path, bool is_directory,
                                             const Deadline& deadline) {
       return (*ignore)(path, is_directory, deadline);
@@ -174,7 +216,8 @@ class GuardedRunner final : public CommandRunner {
   const Clock* clock_;
   std::shared_ptr<GitIgnore> ignore_;
   std::mutex mutex_;
-  std::map<std::string, ProgramRules> rules_;  ///< by search path
+  std::optional<std::vector<std::string>> readable_;  ///< set before anything is run
+  std::map<std::string, ProgramRules> rules_;         ///< by search path
   std::unique_ptr<CommandRunner> sandbox_;
 };
 

@@ -44,6 +44,11 @@ class RuleResolver {
   [[nodiscard]] bool may_execute(std::string_view real) const {
     return policy_.judge_exec(real, scope_.who).decision == Decision::kAllow;
   }
+  /// A link's own name counts as well, unless what it leads to is many programs in one.
+  [[nodiscard]] Judgement judge(const ResolvedProgram& program) const {
+    const std::string& called = is_multi_call(program.real) ? program.real : program.path;
+    return policy_.judge_exec(called, program.real, scope_.who);
+  }
 
   const Config& config_;
   const ProgramScope& scope_;
@@ -92,18 +97,29 @@ void RuleResolver::resolve_capabilities() {
         });
     if (!has_denials) return;
     for (const ResolvedProgram& program : list_programs(scope_.search_path)) {
-      if (!may_execute(program.real)) denied_.insert(program.real);
+      if (judge(program).decision != Decision::kAllow) denied_.insert(program.real);
     }
     return;
   }
+  std::set<std::string> granted;
+  std::set<std::string> taken;
+  for (const ResolvedProgram& program : list_programs(scope_.search_path)) {
+    const Judgement judgement = judge(program);
+    if (judgement.decision == Decision::kAllow) granted.insert(program.real);
+    if (judgement.is_denial) taken.insert(program.real);
+  }
+  // The wall knows the file only: a denial of one of its names is one of them all.
+  for (const std::string& real : taken) {
+    if (granted.erase(real) > 0) denied_.insert(real);
+  }
   if (rules_.is_restricted) {
-    std::erase_if(allowed_, [this](const std::string& path) { return !may_execute(path); });
+    std::erase_if(allowed_, [&](const std::string& path) {
+      return !granted.contains(path) && !may_execute(path);
+    });
     return;
   }
   rules_.is_restricted = true;
-  for (const ResolvedProgram& program : list_programs(scope_.search_path)) {
-    if (may_execute(program.real)) allowed_.insert(program.real);
-  }
+  allowed_ = std::move(granted);
 }
 
 void RuleResolver::deny(const std::string& rule) {

@@ -9,6 +9,7 @@
 #include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/audit_chain.h"
+#include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/guarded_runner.h"
@@ -25,6 +26,23 @@ Result<Config> read_config(const Directory& root, const std::string& file) {
   if (file.empty()) return load_config(root);
   GALLEY_ASSIGN(const std::string text, read_host_file(file, limits::kMaxConfigBytes));
   return parse_config(text, file);
+}
+
+bool is_flaw(const Error& error) {
+  return error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kQuota;
+}
+
+/// The configuration; with the strict defaults and the flaw when it has one that is tolerated.
+Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions& options,
+                                  std::optional<Error>& flaw) {
+  auto config = read_config(root, options.config_file);
+  if (!options.tolerates_bad_configuration || !options.config_file.empty()) return config;
+  if (config) {
+    if (const auto made = check_validators(*config, root); !made) config = fail(made.error());
+  }
+  if (config || !is_flaw(config.error())) return config;
+  flaw = config.error();
+  return strict_defaults();
 }
 
 /// Below `.galley`, under a name that nobody knows who does not know the workspace's id: what git
@@ -189,10 +207,11 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     options.user.config = UserConfig();
   }
   GALLEY_ASSIGN(state->root, open_disk_directory(state->root_path));
-  GALLEY_ASSIGN(state->config, read_config(*state->root, options.config_file));
+  GALLEY_ASSIGN(state->config,
+                read_usable_config(*state->root, options, state->configuration_flaw));
   state->options = std::move(options);
   GALLEY_TRY(state->judge_trust());
-  state->config.configuration_is_editable = state->options.user.config.edits_configuration;
+  state->config.configuration_is_editable |= state->options.user.config.edits_configuration;
   GALLEY_TRY(state->open_state());
   return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
 }
@@ -254,6 +273,9 @@ Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry();
 const std::string& Workspace::root_path() const { return state_->root_path; }
 const Directory& Workspace::root() const { return *state_->root; }
 const Config& Workspace::config() const { return state_->config; }
+const Error* Workspace::configuration_flaw() const {
+  return state_->configuration_flaw ? &*state_->configuration_flaw : nullptr;
+}
 const TrustPart& Workspace::trust_part() const { return state_->trust_part; }
 const std::vector<std::string>& Workspace::notices() const { return state_->notices; }
 const Clock& Workspace::clock() const { return state_->clock(); }

@@ -29,6 +29,9 @@ struct WorkspaceOptions {
   CommandRunner* runner = nullptr;  ///< for commands and command validators; null: none can run
   const Clock* clock = nullptr;     ///< null: the machine's
   bool recovers = true;             ///< false: leave what a crash left, to look at it first
+  /// Open with the strict defaults (strict_defaults.h) when galley.toml cannot be read: for what
+  /// only reads or repairs.
+  bool tolerates_bad_configuration = false;
   /// What the person said outside the workspace (load_user_settings); by default nothing, so that
   /// nothing which the workspace's configuration executes or widens counts.
   UserSettings user;
@@ -117,6 +120,8 @@ class Workspace {
   [[nodiscard]] const Directory& root() const;
   /// What counts of the configuration: what nobody trusted is taken out of it (trust_part.h).
   [[nodiscard]] const Config& config() const;
+  /// Why nothing of galley.toml counts (tolerates_bad_configuration), or null.
+  [[nodiscard]] const Error* configuration_flaw() const;
   /// The part that has to be trusted, as the configuration has it.
   [[nodiscard]] const TrustPart& trust_part() const;
   /// What was not believed when it was opened, a line each.

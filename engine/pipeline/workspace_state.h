@@ -27,8 +27,9 @@ struct WorkspaceState {
   std::string root_path;
   std::unique_ptr<Directory> root;
   Config config;
-  TrustPart trust_part;              ///< of the configuration as it stands in the file
-  std::vector<std::string> notices;  ///< what was not believed
+  std::optional<Error> configuration_flaw;  ///< then `config` holds the strict defaults
+  TrustPart trust_part;                     ///< of the configuration as it stands in the file
+  std::vector<std::string> notices;         ///< what was not believed
   WorkspaceOptions options;
   SystemClock system_clock;
   std::optional<StateDirectory> state_directory;  ///< absent until something must be kept

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/nearest_name.h"
 #include "engine/policy/config_table.h"
+#include "engine/policy/readable_folders.h"
 
 namespace galley {
 namespace {
@@ -20,10 +21,11 @@ const ConfigTable::Choices<Decision> kDecisions = {
 const ConfigTable::Choices<Operation> kOperations = {
     {"create", Operation::kCreate}, {"modify", Operation::kModify}, {"delete", Operation::kDelete}};
 
-void read_rule(ConfigTable& table, size_t number, PathRule& rule) {
+void read_rule(ConfigTable& table, const std::string& file, PathRule& rule) {
   rule.line = table.line();
-  rule.name = fmt::format("rule {}", number);
-  if (table.is_dry()) rule.name = "rule N";
+  rule.name = fmt::format("rule at {}:{}", file, rule.line);
+  if (table.is_dry()) rule.name = "rule at FILE:LINE";
+  rule.has_name = table.has("name");
   table.text("name", rule.name);
   table.require("paths", "[\"src/generated/\"]");
   table.globs("paths", rule.paths);
@@ -60,14 +62,13 @@ void read_effects(ConfigTable& table, EffectRules& effects) {
   }
 }
 
-void read_policy(ConfigTable& table, PolicyConfig& policy) {
+void read_policy(ConfigTable& table, const std::string& file, PolicyConfig& policy) {
   table.choice("default", policy.default_decision, kDecisions);
   policy.default_line = table.line_of("default");
   table.globs("protected", policy.protected_paths);
   policy.protected_line = table.line_of("protected");
-  table.tables("rule", [&](ConfigTable& inner) {
-    read_rule(inner, policy.rules.size() + 1, policy.rules.emplace_back());
-  });
+  table.tables("rule",
+               [&](ConfigTable& inner) { read_rule(inner, file, policy.rules.emplace_back()); });
   table.table("effects", [&](ConfigTable& inner) { read_effects(inner, policy.effects); });
 }
 
@@ -247,6 +248,12 @@ void read_sandbox(ConfigTable& table, SandboxConfig& sandbox) {
   table.texts("allow", sandbox.allow);
   table.texts("deny", sandbox.deny);
   table.texts("environment", sandbox.environment);
+  table.texts("readable", sandbox.readable);
+  for (const std::string& folder : sandbox.readable) {
+    if (const std::string no = objection_to_readable(folder, ""); !no.empty()) {
+      return table.refuse("readable", fmt::format("cannot hold \"{}\": {}", folder, no));
+    }
+  }
 }
 
 void read_edits(ConfigTable& table, EditsConfig& edits) {
@@ -279,7 +286,7 @@ void read_validators(ConfigTable& root, Config& config) {
 }
 
 void read_root(ConfigTable& root, Config& config) {
-  root.table("policy", [&](ConfigTable& table) { read_policy(table, config.policy); });
+  root.table("policy", [&](ConfigTable& table) { read_policy(table, config.file, config.policy); });
   root.named_tables("agents", [&](std::string_view name, ConfigTable& table) {
     read_agent(name, table, config.agents[std::string(name)]);
   });

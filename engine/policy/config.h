@@ -27,7 +27,8 @@ enum class Operation : uint8_t { kCreate, kModify, kDelete };
 
 /// `[[policy.rule]]`: the last rule that matches a path decides.
 struct PathRule {
-  std::string name;  ///< `rule 3` when the file gives none
+  std::string name;  ///< `rule at galley.toml:12` when the file gives none
+  bool has_name = false;
   GlobList paths;
   std::vector<std::string> agents;    ///< empty: everyone; `*` and `?` match
   std::vector<Operation> operations;  ///< empty: all
@@ -167,6 +168,7 @@ struct SandboxConfig {
   std::vector<std::string> allow;  ///< programs; empty: all that deny leaves
   std::vector<std::string> deny;
   std::vector<std::string> environment;  ///< names passed through
+  std::vector<std::string> readable;     ///< folders of the host, `~/` is the home
 };
 
 /// `[edits]`.
@@ -216,9 +218,5 @@ inline constexpr std::string_view kConfigFileName = "galley.toml";
 
 /// As load_config, for text from elsewhere; `file` is the name used in messages.
 [[nodiscard]] Result<Config> parse_config(std::string_view text, std::string_view file);
-
-/// Text of a galley.toml for the languages, formatters and tests found in this workspace: what is
-/// safe is on, the stricter rules are there as comments.
-[[nodiscard]] Result<std::string> recommended_config(const Directory& root);
 
 }  // namespace galley

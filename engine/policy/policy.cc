@@ -151,6 +151,7 @@ Judgement Policy::judge_rules(const RelPath& path, Operation operation, std::str
   judgement.rule = "policy.default";
   judgement.line = policy.default_line;
   std::string reason;
+  bool is_named = true;
   for (auto rule = policy.rules.rbegin(); rule != policy.rules.rend(); ++rule) {
     const bool is_operation =
         rule->operations.empty() || std::find(rule->operations.begin(), rule->operations.end(),
@@ -159,6 +160,7 @@ Judgement Policy::judge_rules(const RelPath& path, Operation operation, std::str
     if (!rule->paths.selects(path, is_directory)) continue;
     judgement.decision = rule->decision;
     judgement.rule = rule->name;
+    is_named = rule->has_name;
     judgement.line = rule->line;
     reason = rule->reason;
     break;
@@ -166,13 +168,17 @@ Judgement Policy::judge_rules(const RelPath& path, Operation operation, std::str
   if (policy.protected_paths.selects(path, is_directory)) {
     judgement.decision = Decision::kDeny;
     judgement.rule = "policy.protected";
+    is_named = true;
     judgement.line = policy.protected_line;
     reason.clear();
   }
   if (judgement.decision == Decision::kAllow) return judgement;
-  judgement.message = fmt::format(
-      "{}: {} {} by `{}` ({}){}", path.str(), operation_name(operation), verb(judgement.decision),
-      judgement.rule, where(*config_, judgement.line), reason.empty() ? "" : ": " + reason);
+  const std::string by =
+      is_named ? fmt::format("`{}` ({})", judgement.rule, where(*config_, judgement.line))
+               : "the " + judgement.rule;
+  judgement.message =
+      fmt::format("{}: {} {} by {}{}", path.str(), operation_name(operation),
+                  verb(judgement.decision), by, reason.empty() ? "" : ": " + reason);
   judgement.remedy = judgement.decision == Decision::kAsk
                          ? "have somebody approve this proposal"
                          : fmt::format("leave {} as it is, or have the rule at {} changed",
@@ -230,20 +236,30 @@ Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
   });
 }
 
-Judgement Policy::judge_exec(std::string_view program, const Principals& who) const {
-  std::string_view path = program;
-  while (path.starts_with('/')) path.remove_prefix(1);
+Judgement Policy::judge_exec(std::string_view program, std::string_view real,
+                             const Principals& who) const {
+  const auto relative = [](std::string_view path) {
+    while (path.starts_with('/')) path.remove_prefix(1);
+    return path;
+  };
   return strictest(who, [&](std::string_view agent) -> Judgement {
     const AgentProfile* own = bounds(agent);
     if (own == nullptr) return {};
+    bool is_denial = false;
     for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (it->domain != "exec" || !it->paths.globs().front().matches(path, false)) continue;
+      if (it->domain != "exec") continue;
+      const Glob& glob = it->paths.globs().front();
+      if (!glob.matches(relative(program), false) && !glob.matches(relative(real), false)) continue;
       if (!it->is_denial) return {};
+      is_denial = true;
       break;
     }
     const std::string_view name = program.substr(program.rfind('/') + 1);
-    return no_capability(*own, *config_, fmt::format("running {}", program),
-                         fmt::format("exec:{}", name));
+    const std::string which = program == real ? "" : fmt::format(" (which is {})", real);
+    Judgement judgement = no_capability(*own, *config_, fmt::format("running {}{}", program, which),
+                                        fmt::format("exec:{}", name));
+    judgement.is_denial = is_denial;
+    return judgement;
   });
 }
 
@@ -369,8 +385,9 @@ Explanation Policy::explain(const RelPath& path, Operation operation,
     if (glob.is_negated()) effect = "not matched";
     if (!names_agent(rule.agents, agent)) effect = "not for this agent";
     if (!is_operation) effect = fmt::format("not for {}", operation_name(operation));
-    steps.push_back(fmt::format("{}: `{}` by pattern `{}`: {}", where(*config_, rule.line),
-                                rule.name, glob.text(), effect));
+    const std::string name = rule.has_name ? fmt::format(" `{}`", rule.name) : "";
+    steps.push_back(fmt::format("{}:{} by pattern `{}`: {}", where(*config_, rule.line), name,
+                                glob.text(), effect));
   }
   if (config_->policy.protected_paths.selects(path)) {
     steps.push_back(

@@ -21,10 +21,11 @@ struct Judgement {
   std::string id;  ///< stable dotted name: `policy.path`, `policy.effect`, `policy.capability`,
                    ///< `policy.always` for what holds whatever the configuration says
   std::string path;
-  std::string rule;     ///< its name: `generated code`, `policy.effects.max_files`, `agents.bot`
-  uint32_t line = 0;    ///< in galley.toml; 0 for what always holds
-  std::string message;  ///< one sentence with rule, path and line
-  std::string remedy;   ///< what to do
+  std::string rule;        ///< its name: `generated code`, `policy.effects.max_files`, `agents.bot`
+  uint32_t line = 0;       ///< in galley.toml; 0 for what always holds
+  std::string message;     ///< one sentence with rule, path and line
+  std::string remedy;      ///< what to do
+  bool is_denial = false;  ///< of a program: a capability says no, not only none says yes
 };
 
 /// The policy's answer to a whole proposal.
@@ -68,7 +69,12 @@ class Policy {
                                       const Principals& who) const;
   /// Whether they may read a path, run a program, reach the network (`fs:read`, `exec`, `net`).
   [[nodiscard]] Judgement judge_read(const RelPath& path, const Principals& who) const;
-  [[nodiscard]] Judgement judge_exec(std::string_view program, const Principals& who) const;
+  [[nodiscard]] Judgement judge_exec(std::string_view program, const Principals& who) const {
+    return judge_exec(program, program, who);
+  }
+  /// The same for one that is called by a link: a capability may name either.
+  [[nodiscard]] Judgement judge_exec(std::string_view program, std::string_view real,
+                                     const Principals& who) const;
   [[nodiscard]] Judgement judge_network(const Principals& who) const;
   [[nodiscard]] Judgement judge_tool(std::string_view tool, const Principals& who) const;
   /// Whether a profile bounds what they may read: without one everything can be read.

@@ -1,86 +1,14 @@
+#include "engine/policy/recommend.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <deque>
-#include <set>
 
-#include "engine/policy/config.h"
+#include "engine/policy/project_survey.h"
+#include "engine/policy/recommend_commands.h"
 
 namespace galley {
 namespace {
-
-constexpr size_t kMaxLooks = 4000;  // entries; enough to meet every language of a project
-constexpr size_t kMaxDepth = 4;
-constexpr uint64_t kMaxProjectFileBytes = uint64_t{1} << 20U;
-
-/// What a workspace seems to be made of.
-struct Survey {
-  std::set<std::string> extensions;  ///< `.c`
-  std::set<std::string> root_files;
-  std::string package_json;
-  std::string pyproject;
-  std::string makefile;
-
-  [[nodiscard]] bool has(std::initializer_list<std::string_view> any) const {
-    return std::any_of(any.begin(), any.end(), [this](std::string_view one) {
-      return extensions.contains(std::string(one)) || root_files.contains(std::string(one));
-    });
-  }
-};
-
-bool is_of_no_interest(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kNames = {
-      "node_modules", "target", "build", "dist", "vendor", "__pycache__", "third_party", "venv"};
-  return name.starts_with('.') || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
-std::string read_if_there(const Directory& root, std::string_view name) {
-  const auto path = RelPath::parse(name);
-  if (!path) return {};
-  auto text = read_file(root, *path, kMaxProjectFileBytes);
-  return text ? std::move(*text) : std::string();  // nothing to recommend from what cannot be read
-}
-
-/// What `top` is for the root, read anew below it; nothing of a directory that cannot be read.
-std::vector<DirectoryEntry> entries_of(const Directory& root, const RelPath& directory,
-                                       const std::vector<DirectoryEntry>& top) {
-  if (directory.is_root()) return top;
-  const auto opened = root.open_directory(directory);
-  if (!opened) return {};
-  auto entries = (*opened)->list();
-  return entries ? std::move(*entries) : std::vector<DirectoryEntry>();
-}
-
-void note_extension(const DirectoryEntry& entry, Survey& found) {
-  const size_t dot = entry.name.rfind('.');
-  if (entry.kind != FileKind::kRegular || dot == std::string::npos || dot == 0) return;
-  found.extensions.insert(entry.name.substr(dot));
-}
-
-Result<Survey> survey(const Directory& root) {
-  Survey found;
-  GALLEY_ASSIGN(const auto top, root.list());
-  for (const auto& entry : top) found.root_files.insert(entry.name);
-  std::deque<std::pair<RelPath, size_t>> todo = {{RelPath::root(), 0}};
-  size_t looks = 0;
-  while (!todo.empty() && looks < kMaxLooks) {
-    const auto [directory, depth] = todo.front();
-    todo.pop_front();
-    for (const auto& entry : entries_of(root, directory, top)) {
-      if (++looks > kMaxLooks) break;
-      if (is_of_no_interest(entry.name)) continue;
-      note_extension(entry, found);
-      const auto name = RelPath::parse(entry.name);
-      if (entry.kind != FileKind::kDirectory || depth == kMaxDepth || !name) continue;
-      if (const auto path = directory.join(*name)) todo.emplace_back(*path, depth + 1);
-    }
-  }
-  found.package_json = read_if_there(root, "package.json");
-  found.pyproject = read_if_there(root, "pyproject.toml");
-  found.makefile = read_if_there(root, "Makefile");
-  return found;
-}
 
 std::string validator(std::string_view comment, std::string_view keys) {
   return fmt::format("\n{}[[validator]]\n{}", comment, keys);
@@ -132,7 +60,7 @@ default = "allow"               # for paths that no rule below names: allow | as
 )";
 }
 
-std::string builtin_section(const Survey& found) {
+std::string builtin_section(const ProjectSurvey& found) {
   std::string out = "\n# --- validators: only severity = \"error\" refuses; \"warning\" tells\n";
   out += validator("", "builtin = \"conflict_markers\"\n");
   out += validator("", "builtin = \"secrets\"               # in added lines\n");
@@ -161,76 +89,46 @@ std::string builtin_section(const Survey& found) {
   return out;
 }
 
-std::string formatter(std::string_view name, std::string_view command, std::string_view paths) {
-  return fmt::format("\n[[validator]]\nname = \"{}\"\ncommand = [{}]\npaths = [{}]\nfix = true\n",
-                     name, command, paths);
-}
-
-std::string tests(std::string_view name, std::string_view command, std::string_view more) {
-  return fmt::format("\n[[validator]]\nname = \"{}\"\ncommand = [{}]\ntimeout_ms = 600000\n{}",
-                     name, command, more);
-}
-
-std::string formatters(const Survey& found) {
+std::string command_section(const ProjectSurvey& found, const FoundPrograms& programs,
+                            std::vector<std::string>& folders) {
+  std::string text;
+  std::string missing;
+  for (const RecommendedCommand& one : recommended_commands(found, programs)) {
+    if (!one.is_there) {
+      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", one.name);
+      continue;
+    }
+    text += "\n" + command_text(one);
+    if (!programs.folders) continue;
+    for (const std::string& folder : programs.folders(one.program)) {
+      if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+        folders.push_back(folder);
+      }
+    }
+  }
   std::string out;
-  if (found.has({".clang-format"})) {
-    out += formatter("clang-format", "\"clang-format\", \"-i\", \"{files}\"",
-                     "\"*.c\", \"*.cc\", \"*.cpp\", \"*.h\", \"*.hpp\"");
+  if (!text.empty()) {
+    out =
+        "\n# --- found in this workspace; take the # away to switch them on, then: galley trust\n"
+        "# --- A validator whose program is missing refuses everything it is concerned with.\n" +
+        commented(text);
   }
-  if (found.package_json.find("\"prettier\"") != std::string::npos) {
-    out += formatter("prettier", "\"npx\", \"prettier\", \"--write\", \"{files}\"",
-                     "\"*.js\", \"*.ts\", \"*.jsx\", \"*.tsx\", \"*.css\", \"*.md\"");
-  }
-  if (found.pyproject.find("ruff") != std::string::npos) {
-    out += formatter("ruff", "\"ruff\", \"format\", \"{files}\"", "\"*.py\"");
-  } else if (found.pyproject.find("black") != std::string::npos) {
-    out += formatter("black", "\"black\", \"-q\", \"{files}\"", "\"*.py\"");
-  }
-  if (found.has({"Cargo.toml"})) {
-    out += formatter("rustfmt", "\"rustfmt\", \"{files}\"", "\"*.rs\"");
-  }
-  if (found.has({"go.mod"})) {
-    out += formatter("gofmt", "\"gofmt\", \"-w\", \"{files}\"", "\"*.go\"");
+  if (!missing.empty()) {
+    out += "\n# --- not proposed, for their programs were not found here: " + missing + "\n";
   }
   return out;
 }
 
-bool has_test_target(const std::string& makefile) {
-  return makefile.starts_with("test:") || makefile.find("\ntest:") != makefile.npos;
+std::string readable_line(const std::vector<std::string>& folders) {
+  if (folders.empty()) return {};
+  std::string list;
+  for (const std::string& folder : folders) {
+    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", folder);
+  }
+  return fmt::format("# readable = [{}]   # where the programs above lie; read-only\n", list);
 }
 
-std::string command_section(const Survey& found) {
-  std::string out = formatters(found);
-  if (found.has({".py"}) && out.find("ruff") == out.npos) {
-    out +=
-        "\n[[validator]]\nname = \"python syntax\"\n"
-        "command = [\"python3\", \"-m\", \"py_compile\", \"{files}\"]\npaths = [\"*.py\"]\n";
-  }
-  if (found.package_json.find("\"test\"") != std::string::npos) {
-    out += tests("npm test", "\"npm\", \"test\"", "only_new = true\n");
-  }
-  if (found.has({"Cargo.toml"})) {
-    out += tests("cargo test", "\"cargo\", \"test\", \"--offline\"", "keep = [\"target\"]\n");
-  }
-  if (found.has({"go.mod"})) out += tests("go test", "\"go\", \"test\", \"./...\"", "");
-  if (found.has({".py"}) && found.has({"tests", "test", "pytest.ini", "tox.ini"})) {
-    out += tests("pytest", "\"python3\", \"-m\", \"pytest\", \"-q\"", "");
-  }
-  if (found.has({"CMakeLists.txt"})) {
-    out += tests("build and test",
-                 "\"sh\", \"-c\", \"cmake -B build && cmake --build build && ctest --test-dir "
-                 "build\"",
-                 "keep = [\"build\"]\nparser = \"gcc\"\n");
-  } else if (has_test_target(found.makefile)) {
-    out += tests("make test", "\"make\", \"test\"", "parser = \"gcc\"\n");
-  }
-  if (out.empty()) return {};
-  return "\n# --- found in this workspace; take the # away to switch them on. A validator whose\n"
-         "# program is missing refuses everything it is concerned with.\n" +
-         commented(out);
-}
-
-std::string other_sections() {
+std::string other_sections(const std::vector<std::string>& folders) {
   return R"(
 # --- the rest, with its defaults
 # [commit]
@@ -245,17 +143,20 @@ std::string other_sections() {
 # [sandbox]
 # fallback = "refuse"           # where namespaces are missing: or copy
 # network = false
-#
+)" + readable_line(folders) +
+         R"(#
 # [edits]
-# max_step = "unicode"          # exact | offset | fuzz | whitespace | unicode
+# max_step = "unicode"          # exact | offset | line_ends | fuzz | whitespace | unicode
 )";
 }
 
 }  // namespace
 
-Result<std::string> recommended_config(const Directory& root) {
-  GALLEY_ASSIGN(const Survey found, survey(root));
-  return policy_section() + builtin_section(found) + command_section(found) + other_sections();
+Result<std::string> recommended_config(const Directory& root, const FoundPrograms& programs) {
+  GALLEY_ASSIGN(const ProjectSurvey found, survey_project(root));
+  std::vector<std::string> folders;
+  const std::string commands = command_section(found, programs, folders);
+  return policy_section() + builtin_section(found) + commands + other_sections(folders);
 }
 
 }  // namespace galley

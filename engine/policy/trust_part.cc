@@ -26,7 +26,7 @@ uint32_t code_point(std::string_view bytes, size_t length) {
 }
 
 /// A TOML basic string in printable ASCII. TOML is UTF-8, so every text of a configuration has one.
-std::string quoted(std::string_view text) {
+std::string toml_quoted(std::string_view text) {
   std::string out = "\"";
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -51,12 +51,12 @@ std::string array_of(const List& list, Text text) {
   return "[" + out + "]";
 }
 
-std::string array_of(const std::vector<std::string>& texts) { return array_of(texts, quoted); }
+std::string array_of(const std::vector<std::string>& texts) { return array_of(texts, toml_quoted); }
 
 std::string inline_table(const std::map<std::string, std::string>& texts) {
   std::string out;
   for (const auto& [name, value] : texts) {
-    out += (out.empty() ? "" : ", ") + quoted(name) + " = " + quoted(value);
+    out += (out.empty() ? "" : ", ") + toml_quoted(name) + " = " + toml_quoted(value);
   }
   return "{" + out + "}";
 }
@@ -80,19 +80,20 @@ std::string validator_text(const ValidatorConfig& one) {
     text += fmt::format("{} = {}\n", key, value);
   };
   const auto number = [](int value) { return std::to_string(value); };
-  add("name", quoted(one.name));
+  add("name", toml_quoted(one.name));
   add("command", array_of(one.command));
   if (one.has_paths) {
-    add("paths", array_of(one.paths.globs(), [](const Glob& glob) { return quoted(glob.text()); }));
+    add("paths",
+        array_of(one.paths.globs(), [](const Glob& glob) { return toml_quoted(glob.text()); }));
   }
   add("agents", array_of(one.agents));
-  add("severity", quoted(severity_name(one.severity)));
+  add("severity", toml_quoted(severity_name(one.severity)));
   add("per_file", one.is_per_file ? "true" : "false");
   add("timeout_ms", std::to_string(one.timeout_ms));
   add("max_output_bytes", std::to_string(one.max_output_bytes));
-  add("parser", quoted(parser_name(one.parser)));
-  if (!one.parser_regex.empty()) add("parser_regex", quoted(one.parser_regex));
-  if (!one.parser_file.empty()) add("parser_file", quoted(one.parser_file));
+  add("parser", toml_quoted(parser_name(one.parser)));
+  if (!one.parser_regex.empty()) add("parser_regex", toml_quoted(one.parser_regex));
+  if (!one.parser_file.empty()) add("parser_file", toml_quoted(one.parser_file));
   add("only_new", one.only_new ? "true" : "false");
   add("fix", one.fix ? "true" : "false");
   add("ok_exit", array_of(one.ok_exit, number));
@@ -110,7 +111,7 @@ std::string command_line(const std::vector<std::string>& command) {
   constexpr size_t kMaxShown = 60;
   std::string line;
   for (const std::string& word : command) {
-    const std::string shown = quoted(word);
+    const std::string shown = toml_quoted(word);
     const bool is_plain = word.size() + 2 == shown.size() && word.find(' ') == word.npos;
     line += (line.empty() ? "" : " ") + (is_plain ? word : shown);
   }
@@ -149,12 +150,16 @@ void add_sandbox(const SandboxConfig& sandbox, TrustPart& part) {
     part.entries.push_back({summary, fmt::format("sandbox.{} = {}\n", key, value)});
   };
   if (sandbox.fallback == SandboxFallback::kCopy) {
-    add("fallback", quoted("copy"), "commands without namespaces (sandbox.fallback)");
+    add("fallback", toml_quoted("copy"), "commands without namespaces (sandbox.fallback)");
   }
   if (sandbox.allows_network) add("network", "true", "the network for commands (sandbox.network)");
   if (!sandbox.environment.empty()) {
     add("environment", array_of(sandbox.environment),
         "variables of your environment (sandbox.environment)");
+  }
+  if (!sandbox.readable.empty()) {
+    add("readable", array_of(sandbox.readable),
+        "folders of this machine for commands to read (sandbox.readable)");
   }
   const SandboxConfig standard;
   for (const WideLimit& limit : kWideLimits) {
@@ -186,7 +191,7 @@ TrustPart trust_part_of(const Config& config) {
   for (const ValidatorConfig& one : config.validators) {
     if (!one.builtin.empty()) continue;
     part.entries.push_back(
-        {fmt::format("validator {}: {}", quoted(one.name), command_line(one.command)),
+        {fmt::format("validator {}: {}", toml_quoted(one.name), command_line(one.command)),
          validator_text(one)});
   }
   return part;
@@ -202,6 +207,7 @@ void take_trust_away(Config& config) {
   config.sandbox.fallback = standard.fallback;
   config.sandbox.allows_network = standard.allows_network;
   config.sandbox.environment.clear();
+  config.sandbox.readable.clear();
   for (const WideLimit& limit : kWideLimits) {
     if (is_wider(limit.get(config.sandbox), limit.get(standard))) limit.reset(config.sandbox);
   }
@@ -209,9 +215,9 @@ void take_trust_away(Config& config) {
 }
 
 bool needs_trust(std::string_view key) {
-  static constexpr std::array<std::string_view, 5> kKeys = {
-      "commit.before_apply", "commit.after_apply", "sandbox.fallback", "sandbox.network",
-      "sandbox.environment"};
+  static constexpr std::array<std::string_view, 6> kKeys = {
+      "commit.before_apply", "commit.after_apply",  "sandbox.fallback",
+      "sandbox.network",     "sandbox.environment", "sandbox.readable"};
   // Keys that only a built-in validator has; all others stand in the text of a command.
   static constexpr std::array<std::string_view, 6> kBuiltinKeys = {
       "validator[].builtin",  "validator[].max_bytes",  "validator[].style",

@@ -15,6 +15,7 @@ constexpr std::string_view kFiles = "{files}";
 constexpr std::string_view kFile = "{file}";
 constexpr int kCannotExecute = 126;  // of shells and env(1)
 constexpr int kNotFound = 127;
+constexpr size_t kShownHeadBytes = kMaxFindingOutputBytes / 4;  // the end says how it came out
 
 /// A file whose name begins with '-' must not be taken for an option.
 std::string as_argument(const RelPath& path) {
@@ -71,6 +72,31 @@ std::vector<std::string> with_files(const std::vector<std::string>& arguments,
   return out;
 }
 
+bool is_make_saying_missing(std::string_view line) {
+  const bool is_make = line.starts_with("make: ") || line.starts_with("make[");
+  return is_make && (line.ends_with(" Error 127") || line.ends_with(" Error 126"));
+}
+
+/// Some programs run others, and when one of those is missing they end with a status of their own
+/// that looks like a complaint. The line in which python or make says so, or nothing.
+std::string missing_program(const ValidatorConfig& config, const CommandResult& result) {
+  const auto module = std::find(config.command.begin(), config.command.end(), "-m");
+  const bool has_module = module != config.command.end() && module + 1 != config.command.end();
+  const std::string no_module = has_module ? ": No module named " + *(module + 1) : "";
+  const std::string errors = result.standard_error.text();
+  for (size_t start = 0; start < errors.size();) {
+    const size_t end = std::min(errors.find('\n', start), errors.size());
+    const std::string_view line = std::string_view(errors).substr(start, end - start);
+    start = end + 1;
+    // Of a traceback the name stands in quotes.
+    const bool is_no_module = has_module && line.find(no_module) != line.npos;
+    if (is_no_module || is_make_saying_missing(line)) {
+      return printable_line(line, kLastWordsBytes);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<RelPath> selected_files(const ValidatorConfig& config, const ChangeSet& changes) {
@@ -111,13 +137,38 @@ std::vector<Command> commands_of(const ValidatorConfig& config, const std::vecto
   return commands;
 }
 
-Error not_trusted(const ValidatorConfig& config) {
+std::string command_words(const ValidatorConfig& config) {
   std::string command;
   for (const std::string& word : config.command) command += (command.empty() ? "" : " ") + word;
+  return printable_line(command, kLastWordsBytes);
+}
+
+Error not_trusted(const ValidatorConfig& config) {
   return {ErrorKind::kRefused, std::string(kNotTrusted),
           fmt::format("it would run `{}`, which nobody trusted; look at it with: galley trust",
-                      printable_line(command, kLastWordsBytes)),
+                      command_words(config)),
           "", 0};
+}
+
+std::string shown_output(const CommandResult& result) {
+  std::string text = result.standard_output.text();
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  text = printable(text + result.standard_error.text());
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.size() <= kMaxFindingOutputBytes) return text;
+  // Whole lines, unless one line is most of it; never a part of a character.
+  const size_t newline = text.rfind('\n', kShownHeadBytes);
+  size_t head = newline == text.npos ? kShownHeadBytes : newline + 1;
+  size_t tail = text.size() - (kMaxFindingOutputBytes - kShownHeadBytes);
+  if (const size_t next = text.find('\n', tail); next < tail + kShownHeadBytes) tail = next + 1;
+  const auto is_inside_character = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  while (head > 0 && is_inside_character(head)) --head;
+  while (tail < text.size() && is_inside_character(tail)) ++tail;
+  const std::string_view break_before = text[head - 1] == '\n' ? "" : "\n";
+  return fmt::format("{}{}[... {} bytes left out ...]\n{}", text.substr(0, head), break_before,
+                     tail - head, text.substr(tail));
 }
 
 std::string last_words(const CommandResult& result) {
@@ -147,6 +198,10 @@ Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result
     return std::find(codes.begin(), codes.end(), code) != codes.end();
   };
   if (lists(config.ok_exit)) return RunEnd::kNoComplaint;
+  if (const std::string line = missing_program(config, result); !line.empty()) {
+    return fail(ErrorKind::kNotFound, "validator.program_missing",
+                fmt::format("{} could not run: {}", config.command.front(), line));
+  }
   if (lists(config.findings_exit)) return RunEnd::kComplaint;
   const bool could_not_run = code == kCannotExecute || code == kNotFound;
   if (config.findings_exit.empty() && !could_not_run) return RunEnd::kComplaint;

@@ -24,8 +24,15 @@ enum class RunEnd : uint8_t {
   kNoComplaint,
   kComplaint,
 };
-/// Errors: it could not judge: a limit, a signal, a status that is neither; with its last words.
+/// Errors: it could not judge: a limit, a signal, a status that is neither, a program that it needs
+///         and that is missing; with its last words.
 [[nodiscard]] Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result);
+
+/// The words of its command, for messages.
+[[nodiscard]] std::string command_words(const ValidatorConfig& config);
+
+/// What the command wrote, printable: its beginning and its end when it is much.
+[[nodiscard]] std::string shown_output(const CommandResult& result);
 
 /// The Error (kRefused `trust.needed`) for a command that nobody trusted: what it would run.
 [[nodiscard]] Error not_trusted(const ValidatorConfig& config);

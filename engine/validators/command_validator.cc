@@ -43,6 +43,11 @@ class CommandValidator final : public Validator {
   Result<std::vector<Finding>> read_output(const CommandResult& result) const;
   void add_unformatted(const Proposal& proposal, const Overlay& overlay, Findings& findings) const;
   Result<Findings> only_new(const ValidatorContext& context, Findings findings);
+  /// How the finding begins that says no more than the exit status.
+  std::string status_prefix() const {
+    return fmt::format("`{}` ended with status ", command_words(config_));
+  }
+  Finding only_the_status(const Finding& left_out) const;
 
   ValidatorConfig config_;
   CommandValidatorParts parts_;
@@ -125,12 +130,12 @@ Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
     findings.push_back(std::move(finding));
   }
   if (end == RunEnd::kNoComplaint || has_complaint) return {};
-  const std::string words = last_words(result);
   Finding finding;
   finding.rule = config_.name;
   finding.severity = config_.severity;
-  finding.message = fmt::format("`{}` ended with status {}{}{}", config_.command.front(),
-                                result.exit_code.value_or(-1), words.empty() ? "" : ": ", words);
+  // No word of the output: it may have times and process ids in it, and this is what is compared.
+  finding.message = status_prefix() + std::to_string(result.exit_code.value_or(-1));
+  finding.output = shown_output(result);
   if (config_.is_per_file && !command.argv.empty()) {
     for (const RelPath& file : selected_files(config_, tree.proposal().changes())) {
       if (command.argv.back() == file.str()) finding.path = file.str();
@@ -184,6 +189,18 @@ void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& 
   }
 }
 
+/// Where nothing but the status could be compared, that is said: a new complaint with an old status
+/// is not seen.
+Finding CommandValidator::only_the_status(const Finding& left_out) const {
+  Finding finding;
+  finding.rule = config_.name + ".only_status";
+  finding.severity = Severity::kNote;
+  finding.path = left_out.path;
+  finding.message = left_out.message + " on the unchanged tree too; only the status was compared";
+  finding.remedy = "set `parser` so that complaints can be told apart, or take `only_new` away";
+  return finding;
+}
+
 /// Takes out what the same command says about the unchanged tree: findings are compared by rule,
 /// file and message, not by line, for lines move.
 Result<CommandValidator::Findings> CommandValidator::only_new(const ValidatorContext& context,
@@ -199,7 +216,13 @@ Result<CommandValidator::Findings> CommandValidator::only_new(const ValidatorCon
   const Proposal base = Proposal::from(std::move(base_changes), context.tree.proposal().store());
   const ProposedTree tree(base, context.tree.workspace());
   const ValidatorContext base_context{tree, context.clock, context.deadline, context.stop};
-  GALLEY_ASSIGN(const Findings known, run_on(base_context));
+  auto run = run_on(base_context);
+  if (!run) {
+    Error error = std::move(run).error();
+    error.message = "on the unchanged tree, which `only_new` compares with: " + error.message;
+    return fail(std::move(error));
+  }
+  const Findings& known = *run;
 
   const auto key = [](const Finding& finding, const std::string& path) {
     return std::make_tuple(finding.rule, path, finding.message);
@@ -214,6 +237,7 @@ Result<CommandValidator::Findings> CommandValidator::only_new(const ValidatorCon
     const auto count = counts.find(key(finding, finding.path));
     if (count != counts.end() && count->second > 0) {
       --count->second;
+      if (finding.message.starts_with(status_prefix())) fresh.push_back(only_the_status(finding));
       continue;
     }
     fresh.push_back(std::move(finding));

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 std::optional<RelPath> path_of(const ContentId& key) {
   auto path = RelPath::parse(key.hex());
@@ -19,7 +19,7 @@ std::optional<RelPath> path_of(const ContentId& key) {
 
 json to_json(const Finding& finding) {
   return json::array({finding.rule, static_cast<int>(finding.severity), finding.path, finding.line,
-                      finding.column, finding.message, finding.remedy});
+                      finding.column, finding.message, finding.remedy, finding.output});
 }
 
 }  // namespace
@@ -47,6 +47,7 @@ std::optional<std::vector<Finding>> findings_from_json(std::string_view text) {
       finding.column = one.at(4).get<uint32_t>();
       finding.message = one.at(5).get<std::string>();
       finding.remedy = one.at(6).get<std::string>();
+      finding.output = one.at(7).get<std::string>();
       findings.push_back(std::move(finding));
     }
     return findings;

@@ -15,16 +15,13 @@
 
 #include <sys/wait.h>
 
+#include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 namespace {
 
 constexpr size_t kMaxArgumentBytes = size_t{2} << 20U;  // the kernel's own bound, roughly
-
-/// Directories of the host that every command may read.
-constexpr std::array<std::string_view, 9> kSystem = {"/usr", "/etc",   "/opt",   "/bin",   "/sbin",
-                                                     "/lib", "/lib32", "/lib64", "/libx32"};
 
 /// Places of the view that a workspace cannot take, nor anything below them.
 constexpr std::array<std::string_view, 6> kTaken = {"/proc", "/dev", "/sys",
@@ -60,28 +57,6 @@ Result<void> check_command(const Command& command) {
   return {};
 }
 
-/// PATH entries of ours that the command can see, after the usual ones.
-std::string program_path(const SandboxOptions& options) {
-  std::string path(kProgramPath);
-  const char* own = std::getenv("PATH");
-  if (own == nullptr) return path;
-  const std::string_view all = own;
-  for (size_t start = 0; start < all.size();) {
-    const size_t end = std::min(all.find(':', start), all.size());
-    const std::string entry(all.substr(start, end - start));
-    start = end + 1;
-    const bool is_readable =
-        std::any_of(options.readable.begin(), options.readable.end(),
-                    [&](const auto& readable) {
-                      return entry == readable || entry.starts_with(readable + "/");
-                    }) ||
-        entry.starts_with("/usr/") || entry.starts_with("/opt/");
-    const bool is_there = (":" + path + ":").find(":" + entry + ":") != std::string::npos;
-    if (is_readable && !is_there) path += ":" + entry;
-  }
-  return path;
-}
-
 std::map<std::string, std::string> scrubbed_environment(const SandboxOptions& options,
                                                         const Command& command) {
   std::map<std::string, std::string> all;
@@ -90,7 +65,8 @@ std::map<std::string, std::string> scrubbed_environment(const SandboxOptions& op
   };
   for (const char* name : {"LANG", "LC_ALL", "LC_CTYPE", "TZ"}) take(name);
   for (const std::string& name : options.pass_environment) take(name);
-  all["PATH"] = program_path(options);
+  all.merge(toolchain_environment(options.readable));
+  all["PATH"] = program_search_path(options.readable);
   all["HOME"] = "/tmp/home";
   all["TMPDIR"] = "/tmp";
   all["USER"] = all["LOGNAME"] = "galley";
@@ -199,6 +175,14 @@ Error setup_error(const HelperReport& report) {
 
 Error exec_error(const HelperReport& report, const SandboxRequest& request) {
   if (report.os_error == ENOENT || report.os_error == ENOTDIR) {
+    const std::string real = real_program_path(request.program);
+    const bool is_hidden = !request.program.starts_with(request.workspace + "/") &&
+                           !is_in_view(real, request.readable) && access(real.c_str(), X_OK) == 0;
+    if (is_hidden) {
+      return {ErrorKind::kNotFound, "sandbox.program_not_found",
+              "'" + request.argv.front() + "' was " + how_to_show(request.program), "",
+              report.os_error};
+    }
     return {ErrorKind::kNotFound, "sandbox.program_not_found",
             "'" + request.program +
                 "' does not exist in the proposed tree (or the interpreter it names does not)",
@@ -238,8 +222,9 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   }
   if (command.git == GitAccess::kReadOnly) request.frozen.push_back(options.workspace + "/.git");
   request.frozen.push_back(options.workspace + "/.sage");
-  request.system.assign(kSystem.begin(), kSystem.end());
-  for (const std::string& readable : options.readable) request.system.push_back(readable);
+  request.system.assign(kSystemFolders.begin(), kSystemFolders.end());
+  request.readable = options.readable;
+  request.hidden = credentials_in(options.readable);
   const bool is_root = geteuid() == 0;
   request.uid = is_root ? root.uid : geteuid();
   request.gid = is_root ? root.gid : getegid();

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "staging/fs/disk_directory.h"
+#include "staging/sandbox/host_folders.h"
 
 namespace galley {
 namespace {
@@ -63,9 +64,10 @@ Result<ResolvedProgram> search(std::string_view name, std::string_view search_pa
     const std::string path = directory + "/" + std::string(name);
     if (is_program(path)) return ResolvedProgram{path, real_path(path), false};
   }
+  const std::string hidden = hidden_program(name, search_path);
   return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
-              "no program '" + std::string(name) + "' in " + std::string(search_path) +
-                  "; install it, or name it by its path");
+              "no program '" + std::string(name) + "' in " + std::string(search_path) + "; " +
+                  (hidden.empty() ? "install it, or name it by its path" : how_to_show(hidden)));
 }
 
 std::vector<std::string_view> words(std::string_view text) {
@@ -139,7 +141,7 @@ ProgramNames names_of_program(const std::string& real, std::string_view search_p
 }
 
 bool is_multi_call(std::string_view real) {
-  constexpr std::array<std::string_view, 3> kKnown = {"busybox", "toybox", "coreutils"};
+  constexpr std::array<std::string_view, 4> kKnown = {"busybox", "toybox", "coreutils", "rustup"};
   return std::find(kKnown.begin(), kKnown.end(), last_component(real)) != kKnown.end();
 }
 

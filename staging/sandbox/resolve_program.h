@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ struct ResolvedProgram {
 /// Directories that a command's programs are looked up in when it does not say otherwise.
 inline constexpr std::string_view kProgramPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Folders of the host that every command may read.
+inline constexpr std::array<std::string_view, 9> kSystemFolders = {
+    "/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
 /// Finds the program `name` stands for: a bare name in the absolute directories of `search_path`,
 /// `dir/name` below `working_directory`, an absolute path as it is. A program in the workspace may

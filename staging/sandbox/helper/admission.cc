@@ -41,6 +41,7 @@ std::vector<int> descriptors_of(const LayerTrees& trees) {
   all = {trees.workspace.get(), trees.upper_home.get()};
   for (const Fd& lower : trees.lowers) all.push_back(lower.get());
   for (const Fd& kept : trees.keep) all.push_back(kept.get());
+  for (const Fd& readable : trees.readable) all.push_back(readable.get());
   return all;
 }
 
@@ -95,11 +96,13 @@ bool receive_trees(int lifeline, std::vector<Fd>& trees) {
 }  // namespace
 
 bool sort_trees(const SandboxRequest& request, std::vector<Fd> all, LayerTrees& trees) {
-  if (all.size() != 2 + request.lowers.size() + request.keep_from.size()) return false;
+  const size_t keep_begin = 2 + request.lowers.size();
+  const size_t readable_begin = keep_begin + request.keep_from.size();
+  if (all.size() != readable_begin + request.readable.size()) return false;
   trees.workspace = std::move(all[0]);
   trees.upper_home = std::move(all[1]);
   for (size_t i = 2; i < all.size(); ++i) {
-    auto& into = i < 2 + request.lowers.size() ? trees.lowers : trees.keep;
+    auto& into = i < keep_begin ? trees.lowers : i < readable_begin ? trees.keep : trees.readable;
     into.push_back(std::move(all[i]));
   }
   return true;

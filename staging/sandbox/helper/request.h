@@ -21,7 +21,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790003;  // "galley", 3
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790004;  // "galley", 4
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 inline constexpr char kCancelByte = 'c';
@@ -46,9 +46,11 @@ struct SandboxRequest {
   std::vector<std::string> keep_from;  ///< directories outside
   std::vector<std::string> keep_to;    ///< where they appear, absolute, inside
   std::vector<std::string> system;     ///< read-only directories and files of the host
+  std::vector<std::string> readable;   ///< the same, of a home; each is there
   uint64_t restricts_programs = 0;     ///< 1: only `programs` and what they need may be executed
   std::vector<std::string> programs;   ///< absolute, inside; a directory ends in `/`
   std::vector<std::string> covered;    ///< absolute files of the host, replaced by an empty one
+  std::vector<std::string> hidden;     ///< the same, for files of credentials
   uint64_t uid = 0;                    ///< of the command, inside
   uint64_t gid = 0;
   uint64_t host_network = 0;
@@ -90,8 +92,9 @@ void for_each_field(Request& r, Field field) {
   field(r.version), field(r.copy_level), field(r.program), field(r.argv), field(r.environment);
   field(r.workspace), field(r.workspace_device), field(r.workspace_inode);
   field(r.working_directory), field(r.lowers), field(r.upper_home), field(r.frozen);
-  field(r.keep_from), field(r.keep_to), field(r.system);
-  field(r.restricts_programs), field(r.programs), field(r.covered), field(r.uid), field(r.gid);
+  field(r.keep_from), field(r.keep_to), field(r.system), field(r.readable);
+  field(r.restricts_programs), field(r.programs), field(r.covered), field(r.hidden);
+  field(r.uid), field(r.gid);
   field(r.host_network), field(r.wall_ms), field(r.grace_ms), field(r.cpu_s);
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);

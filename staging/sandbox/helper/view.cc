@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <string_view>
+#include <vector>
 
 // The new root is built on top of /tmp of the copied mount namespace (a directory that every
 // machine has) and becomes / at the end. Everything that comes from the host is cloned by
@@ -85,6 +86,41 @@ struct SystemTree {
   Fd tree;
   bool is_file = false;
 };
+
+/// What open_readable() opened, by the paths where it is to appear.
+std::vector<SystemTree> readable_trees(const SandboxRequest& request, std::vector<Fd> opened) {
+  std::vector<SystemTree> trees;
+  for (size_t i = 0; i < opened.size(); ++i) {
+    SystemTree entry;
+    entry.path = request.readable[i];
+    std::array<char, PATH_MAX> target{};
+    if (readlinkat(opened[i].get(), "", target.data(), target.size() - 1) > 0) {
+      entry.link = target.data();
+    } else {
+      entry.tree = std::move(opened[i]);
+    }
+    trees.push_back(std::move(entry));
+  }
+  return trees;
+}
+
+bool open_readable(const std::vector<std::string>& paths, std::vector<Fd>& out,
+                   SetupFailure& failure) {
+  for (const std::string& path : paths) {
+    Fd entry(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat found {};
+    if (!entry.is_open() || fstat(entry.get(), &found) != 0) return failed(failure, "open " + path);
+    if (!S_ISLNK(found.st_mode)) {
+      entry = clone_tree(path, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+      const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
+      if (!entry.is_open() || !set_attributes(entry.get(), attributes)) {
+        return failed(failure, "clone " + path);
+      }
+    }
+    out.push_back(std::move(entry));
+  }
+  return true;
+}
 
 bool open_system(const std::vector<std::string>& paths, std::vector<SystemTree>& out,
                  SetupFailure& failure) {
@@ -251,14 +287,16 @@ bool freeze(const SandboxRequest& request, SetupFailure& failure) {
   return true;
 }
 
-/// Puts a file that nobody may read or execute over each denied program: its bytes are then out of
-/// reach of a copy and of the dynamic loader too.
+/// Puts a file that nobody may read or execute over each denied program, whose bytes are then out
+/// of reach of a copy and of the dynamic loader too, and over each file of credentials.
 bool cover(const SandboxRequest& request, SetupFailure& failure) {
-  if (request.covered.empty()) return true;
+  std::vector<std::string> covered = request.covered;
+  covered.insert(covered.end(), request.hidden.begin(), request.hidden.end());
+  if (covered.empty()) return true;
   const std::string blank = in_new_root("/run/denied");
   const Fd made(open(blank.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0));
   if (!made.is_open()) return failed(failure, "make a file for denied programs");
-  for (const std::string& path : request.covered) {
+  for (const std::string& path : covered) {
     const std::string target = in_new_root(path);
     struct stat found {};
     if (lstat(target.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
@@ -308,7 +346,7 @@ bool open_layers(const SandboxRequest& request, LayerTrees& trees, SetupFailure&
     trees.keep.push_back(clone_tree(kept, 0));
     if (!trees.keep.back().is_open()) return failed(failure, "clone a kept directory");
   }
-  return true;
+  return open_readable(request.readable, trees.readable, failure);
 }
 
 bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {
@@ -346,7 +384,9 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, SetupFailure& f
     return failed(failure, "mount /tmp");
   }
   if (mkdir(in_new_root("/tmp/home").c_str(), 0700) != 0) return failed(failure, "make the home");
-  if (!place_system(system, failure) || !place_dev_links(failure)) return false;
+  const bool is_placed = place_system(system, failure) &&
+                         place_system(readable_trees(request, std::move(trees.readable)), failure);
+  if (!is_placed || !place_dev_links(failure)) return false;
   if (!attach_new("proc", {}, kSafe | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
   }

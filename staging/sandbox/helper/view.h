@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "staging/sandbox/helper/setup.h"
@@ -13,6 +12,9 @@ struct LayerTrees {
   std::vector<Fd> lowers;
   Fd upper_home;
   std::vector<Fd> keep;
+  /// One for each of SandboxRequest::readable: its mount, or a descriptor of the link that it is.
+  /// Root may enter a home that what it becomes in the user namespace may not.
+  std::vector<Fd> readable;
 };
 
 /// Clones the mounts of all layers. The caller needs CAP_SYS_ADMIN over its mount namespace.

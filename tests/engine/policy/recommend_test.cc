@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/policy/config.h"
+#include "engine/policy/recommend.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -35,36 +36,90 @@ TEST(RecommendedConfig, EmptyWorkspaceGetsOneThatParses) {
   EXPECT_THAT(*text, Not(HasSubstr("builtin = \"json\"")));
 }
 
-TEST(RecommendedConfig, FindsLanguagesFormattersAndTests) {
-  const TempDirectory tree;
-  tree.write("package.json",
-             "{\"scripts\":{\"test\":\"x\"},\"devDependencies\":{\"prettier\":\"3\"}}");
+void write_one_of_each_kind(const TempDirectory& tree) {
+  tree.write("package.json", "{\"scripts\":{\"test\":\"x\",\"lint\":\"y\",\"build\":\"z\"}}");
+  tree.write("node_modules/.bin/prettier", "");
+  tree.write(".prettierrc", "{}");
   tree.write("pyproject.toml", "[tool.ruff]\n");
-  tree.write("tests/test_a.py", "");
+  tree.write("tests/test_a.py", "def f():\n  pass\ndef test_a():\n  pass\n");
   tree.write("Cargo.toml", "");
   tree.write("go.mod", "");
-  tree.write("CMakeLists.txt", "");
+  tree.write("CMakeLists.txt", "project(x)\nadd_test(NAME x COMMAND x)\n");
   tree.write(".clang-format", "");
   tree.write(".github/workflows/ci.yml", "");
   tree.write("deep/er/icon.svg", "<svg/>");
   tree.write("node_modules/x/a.plist", "");
+}
+
+TEST(RecommendedConfig, FindsLanguagesFormattersAndTests) {
+  const TempDirectory tree;
+  write_one_of_each_kind(tree);
   const auto text = recommended_config(tree.directory());
   ASSERT_TRUE(text);
   for (const char* expected :
        {"\n[[validator]]\nbuiltin = \"json\"", "\n[[validator]]\nbuiltin = \"toml\"",
         "\n[[validator]]\nbuiltin = \"yaml\"", "\n[[validator]]\nbuiltin = \"xml\"",
         "# name = \"clang-format\"", "# name = \"prettier\"", "# name = \"ruff\"",
-        "# name = \"rustfmt\"", "# name = \"gofmt\"", "# name = \"npm test\"",
-        "# name = \"cargo test\"", "# name = \"go test\"", "# name = \"pytest\"",
-        "# name = \"build and test\""}) {
+        "# name = \"ruff format\"", "# name = \"cargo fmt\"", "# name = \"gofmt\"",
+        "# name = \"npm lint\"", "# name = \"npm test\"", "# name = \"cargo check\"",
+        "# name = \"cargo clippy\"", "# name = \"cargo test\"", "# name = \"go vet\"",
+        "# name = \"go test\"", "# name = \"pytest\"", "# name = \"build and test\""}) {
     EXPECT_THAT(*text, HasSubstr(expected));
+  }
+  EXPECT_THAT(*text, Not(HasSubstr("npm build")));
+}
+
+TEST(RecommendedConfig, NoneComparesWithTheUnchangedTreeWithoutAParser) {
+  const TempDirectory tree;
+  write_one_of_each_kind(tree);
+  const auto config =
+      parse_config(uncommented(*recommended_config(tree.directory())), "galley.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  size_t commands = 0;
+  for (const ValidatorConfig& one : config->validators) {
+    commands += one.command.empty() ? 0 : 1;
+    EXPECT_FALSE(one.only_new && one.parser == OutputParser::kNone) << one.name;
+  }
+  EXPECT_EQ(commands, 15U);
+}
+
+TEST(RecommendedConfig, NamesWhatIsNotInstalledAndTheFoldersOfWhatIs) {
+  const TempDirectory tree;
+  write_one_of_each_kind(tree);
+  FoundPrograms programs;
+  programs.has = [](std::string_view name) { return name != "go" && name != "cargo-clippy"; };
+  programs.folders = [](std::string_view name) {
+    return name == "cargo" ? std::vector<std::string>{"~/.cargo", "~/.rustup"}
+                           : std::vector<std::string>();
+  };
+  const auto text = recommended_config(tree.directory(), programs);
+  ASSERT_TRUE(text);
+  EXPECT_THAT(*text, HasSubstr("not found here: cargo clippy, go vet, go test\n"));
+  EXPECT_THAT(*text, HasSubstr("# readable = [\"~/.cargo\", \"~/.rustup\"]"));
+  EXPECT_THAT(*text, Not(HasSubstr("name = \"go vet\"")));
+  EXPECT_THAT(*text, HasSubstr("name = \"gofmt\""));
+  const auto config = parse_config(uncommented(*text), "galley.toml");
+  ASSERT_TRUE(config) << config.error().message;
+}
+
+TEST(RecommendedConfig, WhatJudgesNothingIsNotProposed) {
+  const TempDirectory tree;
+  tree.write("package.json",
+             "{\"scripts\":{\"test\":\"echo \\\"Error: no test specified\\\" && exit 1\"},"
+             "\"devDependencies\":{\"prettier\":\"3\",\"eslint\":\"9\"}}");
+  tree.write("setup.py", "");
+  tree.write("Makefile", "test := 1\n.PHONY: all\n");
+  tree.write("build/x", "");
+  const auto text = recommended_config(tree.directory());
+  ASSERT_TRUE(text);
+  for (const char* none : {"npm", "prettier", "eslint", "pytest", "unittest", "make"}) {
+    EXPECT_THAT(*text, Not(HasSubstr(std::string("name = \"") + none)));
   }
 }
 
 TEST(RecommendedConfig, ParsesWithEverySwitchOn) {
   const TempDirectory tree;
-  tree.write("package.json",
-             "{\"scripts\":{\"test\":\"x\"},\"devDependencies\":{\"prettier\":\"3\"}}");
+  tree.write("package.json", "{\"scripts\":{\"test\":\"x\"}}");
   tree.write("pyproject.toml", "[tool.black]\n");
   tree.write("a.py", "");
   tree.write("Cargo.toml", "");

@@ -23,6 +23,7 @@ after_apply = ["resume"]
 fallback = "copy"
 network = true
 environment = ["TOKEN"]
+readable = ["~/.cargo"]
 timeout_ms = 600000
 max_memory_bytes = "100 GiB"
 max_written_bytes = 0
@@ -79,6 +80,7 @@ TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
       {"sandbox.fallback", "[sandbox]\nfallback = \"copy\""},
       {"sandbox.network", "[sandbox]\nnetwork = true"},
       {"sandbox.environment", "[sandbox]\nenvironment = [\"X\"]"},
+      {"sandbox.readable", "[sandbox]\nreadable = [\"~/.cargo\"]"},
       {"sandbox.timeout_ms", "[sandbox]\ntimeout_ms = 900000"},
       {"sandbox.grace_ms", "[sandbox]\ngrace_ms = 900000"},
       {"sandbox.max_memory_bytes", "[sandbox]\nmax_memory_bytes = \"1 TiB\""},
@@ -137,12 +139,13 @@ TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
   EXPECT_FALSE(config.sandbox.allows_network);
   EXPECT_EQ(config.sandbox.fallback, SandboxFallback::kRefuse);
   EXPECT_THAT(config.sandbox.environment, IsEmpty());
+  EXPECT_THAT(config.sandbox.readable, IsEmpty());
   EXPECT_EQ(config.sandbox.timeout_ms, SandboxConfig().timeout_ms);
   EXPECT_EQ(config.sandbox.max_written_bytes, SandboxConfig().max_written_bytes);
   EXPECT_FALSE(config.validators.front().is_trusted);
   EXPECT_THAT(config.sandbox.deny, ElementsAre("curl"));
   EXPECT_TRUE(trust_part_of(config_of("")).is_empty());
-  EXPECT_EQ(config.not_trusted.size(), 9U);
+  EXPECT_EQ(config.not_trusted.size(), 10U);
 }
 
 TEST(UserConfig, EveryKeyStandsInTheDocumentWithItsDefault) {

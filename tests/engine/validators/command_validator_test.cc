@@ -88,7 +88,7 @@ TEST_F(CommandValidators, ManyFilesAreSplitOverSeveralCommands) {
   EXPECT_EQ(files, 4000U);
 }
 
-TEST_F(CommandValidators, BadStatusWithoutAParserIsOneFindingWithTheLastWords) {
+TEST_F(CommandValidators, BadStatusWithoutAParserIsOneFindingWithTheOutputAsItWas) {
   command("");
   answer([](const Command&, Overlay&) -> Result<CommandResult> {
     return ended(2, "lots\nof text\n", "it broke\n\x1b[0m");
@@ -96,7 +96,24 @@ TEST_F(CommandValidators, BadStatusWithoutAParserIsOneFindingWithTheLastWords) {
   propose("src/a.c", "int x;\n");
   const auto report = run();
   ASSERT_EQ(report.findings.size(), 1U);
-  EXPECT_THAT(report.findings[0].message, StartsWith("`lint` ended with status 2: it broke"));
+  EXPECT_EQ(report.findings[0].message, "`lint` ended with status 2");
+  EXPECT_EQ(report.findings[0].output, "lots\nof text\nit broke\n\\x1b[0m");
+}
+
+TEST_F(CommandValidators, ALongOutputKeepsItsBeginningAndItsEndInWholeLines) {
+  command("");
+  for (const size_t line_bytes : {size_t{7}, size_t{100}, size_t{1} << 20U}) {
+    std::string lines = "first\n";
+    while (lines.size() < 4 * kMaxFindingOutputBytes) lines += std::string(line_bytes, 'x') + "ä\n";
+    lines += "last";
+    answer([&](const Command&, Overlay&) -> Result<CommandResult> { return ended(2, lines); });
+    propose("src/a.c", "int x;\n");
+    const std::string output = run().findings.at(0).output;
+    EXPECT_LT(output.size(), kMaxFindingOutputBytes + 100);
+    EXPECT_TRUE(output.starts_with("first\n"));
+    EXPECT_TRUE(output.ends_with("\nlast") || line_bytes > kMaxFindingOutputBytes);
+    EXPECT_THAT(output, HasSubstr("\n[... "));
+  }
 }
 
 TEST_F(CommandValidators, GccDiagnosticsBecomeFindings) {
@@ -205,6 +222,46 @@ TEST_F(CommandValidators, OnlyNewLeavesOutWhatTheBaseSaysToo) {
   propose("src/a.c", "int x;\n");
   EXPECT_THAT(findings(), ElementsAre("lint src/a.c:6:1", "lint src/a.c:7:1"))
       << "the same message twice where the base had it once is one new finding";
+}
+
+TEST_F(CommandValidators, OnlyNewWithoutAParserComparesTheStatusAlone) {
+  command("only_new = true\n");
+  int runs = 0;
+  int base_status = 1;
+  answer([&](const Command&, Overlay& overlay) -> Result<CommandResult> {
+    const bool is_proposed = **overlay.read(rel("src/a.c")) != "int a;\n";
+    return ended(is_proposed ? 1 : base_status, "", "ran in " + std::to_string(++runs) + " s\n");
+  });
+  propose("src/a.c", "int x;\n");
+  for (int i = 0; i < 3; ++i) {
+    const auto report = run();
+    ASSERT_EQ(report.findings.size(), 1U);
+    EXPECT_EQ(report.findings[0].severity, Severity::kNote);
+    EXPECT_EQ(report.findings[0].rule, "lint.only_status");
+  }
+  for (const int status : {0, 2}) {
+    base_status = status;
+    ASSERT_EQ(run().findings.size(), 1U);
+    EXPECT_EQ(run().findings[0].severity, Severity::kError);
+  }
+}
+
+TEST_F(CommandValidators, AProgramThatSaysThatAnotherIsMissingCannotJudge) {
+  propose("src/a.c", "int x;\n");
+  const auto said = [&](const std::string& arguments, const std::string& words) {
+    command("only_new = true\n", arguments);
+    answer([words](const Command&, Overlay&) -> Result<CommandResult> {
+      return ended(words.starts_with("make") ? 2 : 1, "", words);
+    });
+    return error();
+  };
+  const std::string python = "\"python3\", \"-m\", \"pytest\"";
+  EXPECT_THAT(said(python, "/usr/bin/python3: No module named pytest\n"), HasSubstr("No module"));
+  EXPECT_EQ(said(python, "ModuleNotFoundError: No module named 'answer'\n"), "passed");
+  EXPECT_EQ(said("\"python3\", \"x.py\"", "x: No module named pytest\n"), "passed");
+  EXPECT_THAT(said("\"make\", \"test\"", "make: *** [Makefile:2: test] Error 127\n"),
+              HasSubstr("Error 127"));
+  EXPECT_EQ(said("\"make\", \"test\"", "make: *** [Makefile:2: test] Error 1\n"), "passed");
 }
 
 TEST_F(CommandValidators, OnlyNewFollowsARename) {

@@ -1,0 +1,106 @@
+#include "engine/policy/readable_folders.h"
+
+#include <algorithm>
+#include <array>
+
+namespace galley {
+namespace {
+
+/// What a home holds that no command is to read, relative to it.
+constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
+                                                            ".gnupg",
+                                                            ".aws",
+                                                            ".azure",
+                                                            ".kube",
+                                                            ".docker",
+                                                            ".password-store",
+                                                            ".netrc",
+                                                            ".npmrc",
+                                                            ".pypirc",
+                                                            ".pgpass",
+                                                            ".git-credentials",
+                                                            ".vault-token",
+                                                            ".terraform.d",
+                                                            ".mozilla",
+                                                            ".thunderbird",
+                                                            ".bash_history",
+                                                            ".zsh_history",
+                                                            ".config/gh",
+                                                            ".config/gcloud",
+                                                            ".config/op",
+                                                            ".config/galley",
+                                                            ".config/git",
+                                                            ".local/share/keyrings",
+                                                            ".local/state",
+                                                            ".m2/settings.xml",
+                                                            ".gem/credentials",
+                                                            ".gradle/gradle.properties"};
+
+/// Devices, sockets and processes: the sandbox has its own of them.
+constexpr std::array<std::string_view, 5> kMachinePlaces = {"/proc", "/sys", "/dev", "/run",
+                                                            "/var/run"};
+constexpr std::array<std::string_view, 2> kHomes = {"/home", "/root"};
+constexpr std::string_view kSomeHome = "/home/of-this-user";
+
+bool is_same_or_below(std::string_view path, std::string_view folder) {
+  return path.substr(0, folder.size()) == folder &&
+         (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+bool has_odd_part(std::string_view path) {
+  for (size_t start = 1; start <= path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view part = path.substr(start, end - start);
+    if (part.empty() || part == "." || part == "..") return true;
+    start = end + 1;
+  }
+  return false;
+}
+
+bool is_whole_home(std::string_view path, std::string_view home) {
+  if (is_same_or_below(home, path)) return true;
+  // Somebody else's, too.
+  const bool is_in_homes = path.substr(0, 6) == "/home/" && path.find('/', 6) == path.npos;
+  return is_in_homes || std::find(kHomes.begin(), kHomes.end(), path) != kHomes.end();
+}
+
+}  // namespace
+
+std::string placed_folder(std::string_view folder, std::string_view home) {
+  const bool is_in_home = folder == "~" || folder.substr(0, 2) == "~/";
+  std::string placed;
+  if (!is_in_home) {
+    placed = folder;
+  } else if (!home.empty()) {
+    placed = std::string(home) + std::string(folder.substr(1));
+  }
+  while (placed.size() > 1 && placed.ends_with('/')) placed.pop_back();
+  return placed;
+}
+
+std::string objection_to_readable(std::string_view folder, std::string_view home) {
+  const std::string_view known_home = home.empty() ? kSomeHome : home;
+  const std::string path = placed_folder(folder, known_home);
+  if (!path.starts_with('/')) {
+    return "write an absolute path, or one that begins with ~/";
+  }
+  if (path == "/" || is_whole_home(path, known_home)) {
+    return "it holds more than a toolchain, keys and tokens among it; name the toolchain's own "
+           "folder, such as ~/.cargo";
+  }
+  if (has_odd_part(path)) return "write it without `.`, `..` and empty parts";
+  for (const std::string_view place : kMachinePlaces) {
+    if (is_same_or_below(path, place) || is_same_or_below(place, path)) {
+      return "devices, sockets and processes of the machine are not shown";
+    }
+  }
+  for (const std::string_view secret : kSecretPlaces) {
+    const std::string place = std::string(known_home) + "/" + std::string(secret);
+    if (is_same_or_below(path, place) || is_same_or_below(place, path)) {
+      return "~/" + std::string(secret) + " is a place of secrets";
+    }
+  }
+  return {};
+}
+
+}  // namespace galley

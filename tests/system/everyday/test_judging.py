@@ -1,0 +1,264 @@
+"""Judging: the same question has the same answer, what cannot judge says no, and a finding is read once."""
+
+import json
+
+from everyday import EverydayCase, main
+
+ROUNDS = 50
+
+# Says something else each time it runs.
+VARYING = 'echo "ran 3 tests in $(date +%s.%N), process $$" >&2'
+
+
+class Judging(EverydayCase):
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").unlink()
+        (self.work / "note.txt").write_text("first\n")
+        self.patch = self.scratch / "m.patch"
+        self.write_patch("second")
+
+    def write_patch(self, word):
+        self.patch.write_text(f"--- a/note.txt\n+++ b/note.txt\n@@ -1 +1 @@\n-first\n+{word}\n")
+
+    def validator(self, script, more="", command=None):
+        words = json.dumps(command or ["sh", "-c", script])
+        (self.work / "galley.toml").write_text(
+            f'[[validator]]\nname = "check"\ncommand = {words}\ncache = false\n{more}')
+
+    def preview(self, **options):
+        result = self.run_here("preview", "--json", self.patch, **options)
+        return result.returncode, json.loads(result.out)
+
+    def verdicts(self, rounds=ROUNDS):
+        """What `rounds` previews of the same patch answer, without what the command itself wrote."""
+        seen = set()
+        for _ in range(rounds):
+            status, document = self.preview()
+            verdict = document["verdict"]
+            findings = [(one["rule"], one["severity"], one["message"]) for one in verdict["findings"]]
+            seen.add(json.dumps([status, verdict["approved"], findings]))
+        return [json.loads(one) for one in seen]
+
+    # --- only_new
+
+    def test_ask_fifty_times_about_a_tree_that_was_broken_before(self):
+        """cargo: `cargo test` says the same about the same tree however often it is asked."""
+        self.validator(f"{VARYING}; exit 1", "only_new = true\n")
+        seen = self.verdicts()
+        self.assertEqual(len(seen), 1, seen)
+        status, approved, findings = seen[0]
+        self.assertEqual((status, approved), (0, True))
+        [(rule, severity, message)] = findings
+        self.assertEqual((rule, severity), ("check.only_status", "note"))
+        self.assertIn("ended with status 1 on the unchanged tree too; only the status was compared", message)
+
+    def test_ask_fifty_times_about_a_change_that_breaks(self):
+        """cargo: a test that fails fails each time."""
+        self.validator(f"{VARYING}; grep -q first note.txt", "only_new = true\n")
+        seen = self.verdicts()
+        self.assertEqual(len(seen), 1, seen)
+        status, approved, findings = seen[0]
+        self.assertEqual((status, approved), (1, False))
+        self.assertIn("ended with status 1", findings[0][2])
+
+    def test_ask_fifty_times_without_only_new(self):
+        """cargo: the same answer, with other times and process ids in its output."""
+        self.validator(f"{VARYING}; exit 1")
+        self.assertEqual(len(self.verdicts()), 1)
+
+    def test_another_status_than_before_is_new(self):
+        """sh: `$?` tells what happened; another number is another thing."""
+        self.validator("grep -q first note.txt && exit 1; exit 2", "only_new = true\n")
+        status, document = self.preview()
+        self.assertEqual(status, 1)
+        self.assertIn("ended with status 2", document["verdict"]["findings"][0]["message"])
+
+    # --- what cannot judge
+
+    def assert_cannot_judge(self, *words):
+        status, document = self.preview()
+        self.assertEqual(status, 1, document)
+        self.assertEqual(document["verdict"]["reason"], "gate.validator_unavailable", document)
+        for word in words:
+            self.assertIn(word, document["verdict"]["message"])
+
+    def test_a_missing_python_module_is_no_yes(self):
+        """sh: `python3 -m nothing` ends with 1 as a failing test does; it tested nothing."""
+        self.validator("", "only_new = true\n", ["/usr/bin/python3", "-m", "no_such_test_tool", "-q"])
+        self.assert_cannot_judge("No module named no_such_test_tool")
+
+    def test_a_program_that_make_misses_is_no_yes(self):
+        """make: `Error 127` is a missing program, not a failing test."""
+        (self.work / "Makefile").write_text("test:\n\t@no-such-test-tool\n")
+        self.validator("", "only_new = true\n", ["make", "test"])
+        self.assert_cannot_judge("Error 127")
+
+    def test_a_missing_program_is_no_yes(self):
+        """sh: 127 is `not found`, whoever says it."""
+        self.validator("", "only_new = true\n", ["no-such-test-tool"])
+        self.assert_cannot_judge("no program 'no-such-test-tool'")
+        self.validator("no-such-test-tool", "only_new = true\n")
+        self.assert_cannot_judge("status 127")
+
+    def test_a_test_that_runs_out_of_time_is_no_yes(self):
+        """gh: a check that timed out has not passed."""
+        self.validator("sleep 60", "only_new = true\ntimeout_ms = 100\n")
+        self.assert_cannot_judge("100 ms")
+
+    def test_when_only_the_old_tree_cannot_be_judged_that_is_said(self):
+        """git: `git bisect` skips what cannot be tested, and says so."""
+        self.validator("grep -q first note.txt && exit 127; exit 1", "only_new = true\n")
+        self.assert_cannot_judge("on the unchanged tree")
+
+    # --- what a finding looks like
+
+    def test_a_finding_is_shown_once_with_the_output_as_it_was(self):
+        """cargo: a failing test shows its output once, line by line."""
+        self.validator("printf 'E  assert 1 == 2\\n\\n  at line 7\\n'; echo 'two words' >&2; exit 3")
+        result = self.run_here("preview", self.patch, expect=1)
+        text = result.out + result.err
+        self.assertEqual(text.count("ended with status 3"), 1, text)
+        self.assertIn("\n    E  assert 1 == 2\n\n      at line 7\n    two words\n", text)
+        self.assertRegex(text, r"\nrefused 1 error \[gate.validator_failed\]\n")
+
+    def test_a_long_output_shows_its_beginning_and_its_end(self):
+        """gh: a long log is cut in the middle, where it matters least."""
+        self.validator("seq 1 100000; exit 1")
+        result = self.run_here("preview", self.patch, expect=1)
+        text = result.out + result.err
+        self.assertIn("    1\n    2\n", text)
+        self.assertIn("    99999\n    100000\n", text)
+        self.assertRegex(text, r"\n    \[\.\.\. \d+ bytes left out \.\.\.\]\n")
+        self.assertLess(len(text), 20000)
+
+    def test_a_denied_change_is_said_once(self):
+        """git: one error, one line that says why."""
+        (self.work / "galley.toml").write_text(
+            '[[policy.rule]]\npaths = ["*.txt"]\ndecision = "deny"\nreason = "ask Ann"\n')
+        result = self.run_here("preview", self.patch, expect=1)
+        self.assertEqual((result.out + result.err).count("ask Ann"), 1, result.err)
+
+    def test_a_rule_without_a_name_is_called_by_its_line(self):
+        """git: `check-ignore -v` names file and line of the pattern."""
+        (self.work / "galley.toml").write_text(
+            '# who may do what\n\n[[policy.rule]]\npaths = ["*.txt"]\ndecision = "deny"\n')
+        result = self.run_here("preview", self.patch, expect=1)
+        self.assertIn("is denied by the rule at galley.toml:3", result.out + result.err)
+        self.assertNotIn("rule 1", result.out + result.err)
+        shown = self.run_here("policy", "explain", "note.txt", expect=0)
+        self.assertIn("rule at galley.toml:3", shown.out)
+
+    # --- exec's limits
+
+    def test_a_limit_that_is_asked_for_counts_also_when_it_is_the_default(self):
+        """sh: `ulimit -f 1024` holds whatever the number is."""
+        (self.work / "galley.toml").write_text('[sandbox]\nmax_output_bytes = "4 MiB"\n')
+        self.run_here("begin", expect=0)
+        for asked, shown in (([], 3_000_000), (["--output", "1048576"], 1048576), (["--output", "2mb"], 2 << 20)):
+            result = self.run_here("exec", *asked, "--", "head", "-c", "3000000", "/dev/zero", expect=0)
+            self.assertEqual(len(result.stdout), shown, asked)
+
+
+class BrokenConfiguration(EverydayCase):
+    """What a galley.toml that cannot be read does to the commands."""
+
+    BROKEN = '[policy]\ndefault = "allow"\n[polcy.effects\n'
+
+    def setUp(self):
+        super().setUp()
+        own = self.scratch / "config" / "galley" / "config.toml"
+        own.write_text(own.read_text() + "edits_configuration = true\n")
+        (self.work / "galley.toml").write_text('[policy]\ndefault = "allow"\n')
+        (self.work / "note.txt").write_text("first\n")
+        self.change("note.txt", "first", "second")
+
+    def change(self, name, old, new, expect=0):
+        (self.scratch / "m.patch").write_text(f"--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-{old}\n+{new}\n")
+        return self.run_here("apply", self.scratch / "m.patch", expect=expect)
+
+    def break_it(self):
+        (self.work / "galley.toml").write_text(self.BROKEN)
+
+    def test_one_that_cannot_be_read_is_not_committed(self):
+        """git: `git config` refuses to write what it could not read again."""
+        before = (self.work / "galley.toml").read_bytes()
+        (self.scratch / "m.patch").write_text(
+            "--- a/galley.toml\n+++ b/galley.toml\n@@ -1,2 +1,3 @@\n [policy]\n default = \"allow\"\n"
+            "+colour = \"green\"\n")
+        result = self.run_here("apply", self.scratch / "m.patch", expect=1)
+        self.assertIn("galley.toml:3:1", result.err)
+        self.assertIn("gate.bad_configuration", result.err)
+        self.assertEqual((self.work / "galley.toml").read_bytes(), before)
+
+    def test_one_whose_pattern_does_not_compile_is_not_committed(self):
+        """git: a bad pattern is refused where it is written, not at the next use."""
+        (self.scratch / "m.patch").write_text(
+            "--- a/galley.toml\n+++ b/galley.toml\n@@ -1,2 +1,5 @@\n [policy]\n default = \"allow\"\n"
+            "+[[validator]]\n+builtin = \"forbidden_text\"\n+patterns = [\"(\"]\n")
+        self.run_here("apply", self.scratch / "m.patch", expect=1)
+
+    def test_a_good_one_is_committed(self):
+        """git: `git config` takes what can be read."""
+        self.change("galley.toml", "[policy]", "[policy]  # ours")
+
+    def test_what_only_reads_warns_and_goes_on(self):
+        """git: `git log` works beside a broken hook or .gitattributes."""
+        self.break_it()
+        for arguments in (["log"], ["status"], ["show", "1"], ["blame", "note.txt"], ["doctor"],
+                          ["recover", "-n"], ["audit", "verify"], ["rescue", "list"]):
+            result = self.run_here(*arguments)
+            self.assertIn(result.returncode, (0, 1), f"{arguments}: {result.err}")
+            self.assertRegex(result.err, r"warning: galley.toml:3:\d+: ", arguments)
+        self.assertIn("note.txt", self.run_here("show", "1", expect=0).out)
+        self.assertRegex(self.run_here("doctor", expect=1).out, r"(?m)^error +configuration +galley.toml:3:")
+
+    def test_what_changes_something_stops_there(self):
+        """git: `git commit` stops at a configuration that it cannot read."""
+        self.break_it()
+        result = self.change("note.txt", "second", "third", expect=2)
+        self.assertIn("galley.toml:3:", result.err)
+        self.assertEqual((self.work / "note.txt").read_text(), "second\n")
+
+    def test_a_person_undoes_a_change(self):
+        """git: `git revert` does not need a configuration; a person is asked, since no rule can be read."""
+        self.break_it()
+        refused = self.run_here("undo", "1", expect=1)
+        self.assertEqual((self.work / "note.txt").read_text(), "second\n")
+        self.assertIn("nobody is here to ask", refused.err)
+        result = self.on_terminal("undo", "1", typed=[("[y/N", "y\n")], expect=0)
+        self.assertIn("warning: galley.toml:3:", result.screen)
+        self.assertEqual((self.work / "note.txt").read_text(), "first\n")
+
+    def test_a_person_undoes_the_change_that_broke_it(self):
+        """git: `git revert` of the commit that broke the configuration mends it."""
+        (self.work / "rules.toml").write_text("[[rules]]\nid = 'a'\nregex = 'a'\n")
+        (self.scratch / "m.patch").write_text(
+            "--- a/galley.toml\n+++ b/galley.toml\n@@ -1,2 +1,5 @@\n [policy]\n default = \"allow\"\n"
+            "+[[validator]]\n+builtin = \"secrets\"\n+rules_file = \"rules.toml\"\n")
+        self.run_here("apply", self.scratch / "m.patch", expect=0)
+        (self.work / "rules.toml").write_text("[[rules\n")  # it was good when it was committed
+        self.assertNotEqual(self.change("note.txt", "second", "third", expect=(1, 2, 3)).returncode, 0)
+        self.assertIn("warning: ", self.run_here("log", expect=0).err)
+        self.on_terminal("undo", "2", typed=[("[y/N", "y\n")], expect=0)
+        self.assertEqual((self.work / "galley.toml").read_text(), '[policy]\ndefault = "allow"\n')
+        self.assertNotIn("warning", self.run_here("log", expect=0).err)
+
+    def test_an_agent_does_nothing_meanwhile(self):
+        """gh: without readable branch rules a bot merges nothing."""
+        self.break_it()
+        refused = self.run_here("undo", "1", "--agent", "bot", expect=1)
+        self.assertEqual((self.work / "note.txt").read_text(), "second\n")
+        self.assertIn("agents.*", refused.err)
+        shown = self.run_here("show", "1", "--agent", "bot")
+        self.assertNotIn("second", shown.out)
+
+    def test_init_writes_a_new_one_in_its_place(self):
+        """git: `git init` in a repository mends what is missing."""
+        self.break_it()
+        self.run_here("init", "--force", expect=0)
+        self.assertNotIn("warning", self.run_here("log", expect=0).err)
+
+
+if __name__ == "__main__":
+    main()
