@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PREFIX ?= /usr/local
 
-# configure(folder, options, part of scripts/packages.txt): set-up and CMake, only as far as needed.
+# configure(folder, options, parts of scripts/packages.txt): set-up and CMake, only as far as needed.
 configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).configure.log 2>&1 || { cat $(1).configure.log >&2; exit 1; }
 compile = cmake --build $(1) -j $(JOBS)
 
@@ -24,68 +24,68 @@ setup:  ## install what is missing of scripts/packages.txt (Debian 12)
 	@scripts/setup
 
 build:  ## compile; leaves the program at build/galley
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release,build)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=OFF,build)
 	@$(call compile,build) --target galley_program
 
 demo:  ## build the program and watch it preview, apply, undo and refuse real patches
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release,build)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=OFF,build)
 	@$(call compile,build) --target galley_program
 	@scripts/demo
 
 test:  ## build everything and run all tests
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build)
-	@ctest --test-dir build --output-on-failure -j $(JOBS)
+	@scripts/run-tests build --output-on-failure -j $(JOBS)
 
 check:  ## format, arrows, words and documents: what needs no long run
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build) --target test_architecture
 	@scripts/check
 
 asan:  ## build with AddressSanitizer and UBSan into build-asan and run all tests
-	@mkdir -p build-asan && $(call configure,build-asan,--preset asan)
+	@mkdir -p build-asan && $(call configure,build-asan,--preset asan,build test)
 	@$(call compile,build-asan)
-	@ctest --preset asan -j $(JOBS)
+	@scripts/run-tests build-asan --preset asan -j $(JOBS)
 
 tsan:  ## build with ThreadSanitizer into build-tsan and run the tests in which threads run
-	@mkdir -p build-tsan && $(call configure,build-tsan,--preset tsan)
+	@mkdir -p build-tsan && $(call configure,build-tsan,--preset tsan,build test)
 	@$(call compile,build-tsan)
-	@ctest --preset tsan -j $(JOBS)
+	@scripts/run-tests build-tsan --preset tsan -j $(JOBS)
 
 tidy:  ## clang-tidy over our own files
-	@mkdir -p build-tidy && $(call configure,build-tidy,-DCMAKE_BUILD_TYPE=Release -DGALLEY_PCH=OFF)
+	@mkdir -p build-tidy && $(call configure,build-tidy,-DCMAKE_BUILD_TYPE=Release -DGALLEY_PCH=OFF,build test)
 	@scripts/tidy build-tidy
 
 format:  ## clang-format every source in place
 	@git ls-files -z -co --exclude-standard '*.cc' '*.h' ':!fixtures' | xargs -0 clang-format -i
 
 bench:  ## build and run the benchmarks of bench/
-	@mkdir -p build-bench && $(call configure,build-bench,-DCMAKE_BUILD_TYPE=Release -DGALLEY_BENCH=ON -DGALLEY_TESTS=OFF)
+	@mkdir -p build-bench && $(call configure,build-bench,-DCMAKE_BUILD_TYPE=Release -DGALLEY_BENCH=ON)
 	@$(call compile,build-bench)
 	@for program in build-bench/bench/*_bench; do echo "== $$program"; "$$program"; done
 
 compare:  ## measure beside git and patch, in one run; writes build/compare.md
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release,build test trees)
 	@$(call compile,build) --target galley_program
 	@bench/compare --galley build/galley --output build/compare.md
 
 fuzz:  ## build the fuzz targets with clang and run each for FUZZ_SECONDS
-	@mkdir -p build-fuzz && $(call configure,build-fuzz,--preset fuzz)
+	@mkdir -p build-fuzz && $(call configure,build-fuzz,--preset fuzz,build test)
 	@$(call compile,build-fuzz) --target fuzz_targets
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
 differential:  ## hold galley to git apply and patch over real packages (npm); writes build/differential.md
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release,build test trees)
 	@$(call compile,build) --target galley_program
 	@scripts/differential --galley build/galley --output build/differential.md
 
 crash:  ## kill, error and power cut at every call of a commit; prints the table
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build) --target test_crash
 	@scripts/crash build
 
 stress:  ## many processes, overlapping files, random kills, for a minute
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build) --target test_crash
 	@scripts/stress build 60
 
@@ -94,12 +94,12 @@ install: build  ## install program, library and headers under PREFIX
 	@cmake --install build --prefix $(PREFIX)
 
 consumer:  ## install into a scratch prefix and build programs against it (CMake and pkg-config)
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build)
 	@scripts/consumer-test build
 
 examples:  ## build and run the programs of examples/
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build)
 	@scripts/examples build
 

@@ -110,6 +110,6 @@ function(galley_tests folder)
   # The gate judges the change and not the luck of the day: properties draw from one seed in ctest,
   # and from a new one whenever a test program is run by hand.
   gtest_discover_tests(test_${name} TEST_PREFIX "${folder}:" DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 LABELS ${folder}
+    DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${folder}
     ENVIRONMENT "RC_PARAMS=seed=20261122")
 endfunction()

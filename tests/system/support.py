@@ -1,8 +1,13 @@
 """What every system test needs: a scratch copy of the demo project and the built program."""
 
+import contextlib
+import functools
 import hashlib
+import json
 import os
+import re
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -13,6 +18,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 GALLEY = os.environ.get("GALLEY", str(ROOT / "build" / "galley"))
 PATCHES = ROOT / "fixtures" / "patches"
 PROJECT = ROOT / "fixtures" / "demo-project"
+
+# Longer than any test takes; one that hangs fails by itself and lets the others of its file run.
+TEST_LIMIT_S = 240
+# Whoever sets it says that this machine has every wall: a test that lacks one fails.
+REQUIRES_SANDBOX = os.environ.get("GALLEY_REQUIRE_SANDBOX") == "1"
+# What the program says where commands cannot be run (the errors `sandbox.unavailable`).
+SAYS_UNAVAILABLE = re.compile(
+    rb"sandbox\.unavailable|the sandbox could not |no directory can hold a command's layer|needs the namespaces")
+# Of ctest's SKIP_RETURN_CODE: a file of which nothing can run here.
+ALL_SKIPPED = 77
 
 # Options that a fixture patch needs, for git apply and galley apply alike.
 PATCH_OPTIONS = {"16-p0.patch": ["-p0"], "17-unidiff-zero.patch": ["--unidiff-zero"]}
@@ -43,8 +58,80 @@ def snapshot(root, with_times=False, skip=(".galley", ".git")):
     return found
 
 
+class ReasonedResult(unittest.TextTestResult):
+    """Says why a test was skipped; scripts/run-tests counts these lines."""
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.stream.writeln(f"\nskipped: {test.id()}: {reason}")
+
+
+unittest.TextTestRunner.resultclass = ReasonedResult
+
+
+@functools.cache
+def missing_walls():
+    """What this machine lacks to run commands behind all walls, as `galley doctor` says; empty: nothing."""
+    said = subprocess.run([GALLEY, "-C", "/", "--json", "doctor"], capture_output=True, check=False, timeout=60)
+    checks = json.loads(said.stdout)["checks"]
+    return "".join(check["message"] for check in checks
+                   if check["name"] == "whole sandbox" and check["status"] != "ok")
+
+
+def need_own_mounts():
+    """For a test that makes a file system of its own."""
+    probe = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        skip_for_walls(f"no namespaces can be made here: {probe.stderr.decode(errors='replace').strip()}")
+
+
+def skip_for_walls(reason):
+    if REQUIRES_SANDBOX:
+        raise AssertionError(f"GALLEY_REQUIRE_SANDBOX=1, but {reason}")
+    raise unittest.SkipTest(reason)
+
+
 class SystemCase(unittest.TestCase):
-    """A test with its own scratch folder; `self.work` is a copy of the demo project."""
+    """A test with its own scratch folder; `self.work` is a copy of the demo project.
+
+    Where the machine lacks the walls around commands, a test in which the program says so is skipped; one
+    about just that sets `is_about_missing_walls`."""
+
+    is_about_missing_walls = False
+
+    def run(self, result=None):
+        def give_up(_signal, _frame):
+            raise AssertionError(f"still running after {TEST_LIMIT_S} s")
+
+        before = signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(TEST_LIMIT_S)
+        try:
+            return super().run(result)
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+
+    @contextlib.contextmanager
+    def subTest(self, *arguments, **parameters):
+        """A lacking wall skips the whole test: what comes next builds on what was not done."""
+        lacking = None
+        with super().subTest(*arguments, **parameters):
+            try:
+                yield
+            except unittest.SkipTest as skip:
+                lacking = skip
+        if lacking:
+            raise lacking
+
+    def skip_if_unavailable(self, *outputs):
+        """To be given what the program wrote."""
+        if not self.is_about_missing_walls and any(SAYS_UNAVAILABLE.search(output) for output in outputs):
+            self.need_walls()
+
+    def need_walls(self):
+        """For a test that runs commands by other ways than `galley()`."""
+        if missing_walls():
+            skip_for_walls(missing_walls())
 
     def setUp(self):
         self.scratch = Path(tempfile.mkdtemp(prefix="galley-system-"))
@@ -73,6 +160,8 @@ class SystemCase(unittest.TestCase):
             check=False,
             **options,
         )
+        if "doctor" not in arguments:  # which tells of walls that a test may not need
+            self.skip_if_unavailable(result.stdout, result.stderr)
         if expect is not None:
             allowed = expect if isinstance(expect, tuple) else (expect,)
             self.assertIn(

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from support import GALLEY, PATCHES, SystemCase, snapshot
+from support import GALLEY, PATCHES, SystemCase, need_own_mounts, snapshot
 
 GOOD = PATCHES / "good" / "01-discounts.patch"
 
@@ -174,9 +174,7 @@ class Environment(SystemCase):
         self.assertEqual(snapshot(self.work, with_times=True), before)
 
     def in_small_file_system(self, script, size):
-        probe = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
-        if probe.returncode != 0:
-            self.skipTest("no user namespaces here")
+        need_own_mounts()
         mount = self.scratch / "small"
         mount.mkdir()
         whole = f"mount -t tmpfs -o size={size} small {mount} && cp -a {self.work}/. {mount} && cd {mount} && {script}"

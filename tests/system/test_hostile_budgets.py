@@ -74,6 +74,7 @@ class Budgets(hostile.HostileCase):
             [GALLEY, "-C", str(self.work), *map(str, arguments)], input=stdin, capture_output=True,
             env={**os.environ, **self.environment}, timeout=SECONDS, check=False,
             preexec_fn=limited(memory, descriptors))
+        self.skip_if_unavailable(result.stderr)
         allowed = expect if isinstance(expect, tuple) else (expect,)
         said = result.stderr.decode(errors="replace")[-2000:]
         self.assertIn(result.returncode, allowed, f"{arguments}\n{said}")

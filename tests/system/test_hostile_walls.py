@@ -18,6 +18,7 @@ class KilledExec(hostile.HostileCase):
 
     def setUp(self):
         super().setUp()
+        self.need_walls()
         self.galley("begin", expect=0)
         # What the command made is as hard to read and to remove as it could make it.
         deep = "for i in range(1500): os.mkdir('d'); os.chdir('d')"

@@ -11,6 +11,7 @@
 #include "engine/pipeline/refine.h"
 #include "engine/pipeline/workspace.h"
 #include "staging/sandbox/sandbox.h"
+#include "support/missing_walls.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -54,6 +55,8 @@ class Meeting final : public CommandRunner {
 
 class CommandValidatorsInTheSandbox : public ::testing::Test {
  protected:
+  void SetUp() override { skip_without_walls(missing_walls(GALLEY_BINARY_DIR "/galley-sandbox")); }
+
   CommandValidatorsInTheSandbox() {
     tree_.write("src/a.c", "int a;\n");
     tree_.write("src/b.c", "int b;\n");

@@ -41,6 +41,8 @@ class EverydayCase(SystemCase):
             [GALLEY, *map(str, arguments)], cwd=cwd or self.work, capture_output=True, timeout=DEADLINE_S,
             input=stdin if isinstance(stdin, bytes) else stdin.encode(), env=self.environment_of(env),
             check=False)
+        if "doctor" not in arguments:
+            self.skip_if_unavailable(result.stdout, result.stderr)
         result.out = result.stdout.decode(errors="replace")
         result.err = result.stderr.decode(errors="replace")
         if expect is not None:
@@ -86,6 +88,7 @@ class EverydayCase(SystemCase):
                 unread = b""
         os.close(person)
         returncode = process.wait(timeout=DEADLINE_S)
+        self.skip_if_unavailable(screen)
         result = subprocess.CompletedProcess(process.args, returncode)
         result.screen = screen.decode(errors="replace").replace("\r\n", "\n")
         self.assertFalse(to_type, f"never asked for {to_type}; seen:\n{result.screen}")

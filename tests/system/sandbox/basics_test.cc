@@ -10,7 +10,7 @@
 namespace galley {
 namespace {
 
-class SandboxBasics : public testing::TestWithParam<User> {};
+class SandboxBasics : public SandboxTest {};
 
 TEST_P(SandboxBasics, SeesTheProposedTreeAndStagesItsEffects) {
   as_user(GetParam(), [] {

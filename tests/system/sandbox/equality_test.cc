@@ -79,7 +79,13 @@ void apply(Overlay& overlay, const std::string& directory) {
   }
 }
 
-class SandboxEquality : public testing::TestWithParam<std::tuple<User, std::string, bool>> {};
+class SandboxEquality : public testing::TestWithParam<std::tuple<User, std::string, bool>> {
+ protected:
+  void SetUp() override {
+    const auto& [user, script, on_copy] = GetParam();
+    need_walls(user, on_copy ? Walls::kCopy : Walls::kNamespaces);
+  }
+};
 
 TEST_P(SandboxEquality, StagedEffectsAreTheEffects) {
   const std::string& script = std::get<1>(GetParam());

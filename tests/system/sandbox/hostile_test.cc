@@ -16,7 +16,7 @@
 namespace galley {
 namespace {
 
-class SandboxHostile : public testing::TestWithParam<User> {};
+class SandboxHostile : public SandboxTest {};
 
 /// Python that tells for each raw system call which error it met.
 constexpr const char* kProbe = R"(

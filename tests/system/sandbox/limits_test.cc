@@ -27,7 +27,7 @@ bool comes_true(const std::function<bool()>& fact) {
   return fact();
 }
 
-class SandboxLimits : public testing::TestWithParam<User> {};
+class SandboxLimits : public SandboxTest {};
 
 TEST_P(SandboxLimits, WallTimeKillsAHundredProcesses) {
   as_user(GetParam(), [] {

@@ -72,7 +72,7 @@ pid_t wait_for_spare(World& world) {
   return spare_of(getpid());
 }
 
-class SandboxSpare : public testing::TestWithParam<User> {};
+class SandboxSpare : public SandboxTest {};
 
 TEST_P(SandboxSpare, StandsBehindTheSameWalls) {
   as_user(GetParam(), [] {

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SandboxTraps : public testing::TestWithParam<User> {};
+class SandboxTraps : public SandboxTest {};
 
 TEST_P(SandboxTraps, RootInsideIsNobodyOutside) {
   as_user(GetParam(), [] {

@@ -1,14 +1,19 @@
 #include "tests/system/sandbox/world.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "tests/support/missing_walls.h"
 
 namespace galley {
 namespace {
@@ -39,6 +44,8 @@ void as_user(User user, const std::function<void()>& body) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     if (setgid(kNobodyId) != 0 || setuid(kNobodyId) != 0) _exit(2);
+    // A test that is killed at its time limit leaves nobody behind.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(2);
     body();
     std::fflush(nullptr);
     _exit(testing::Test::HasFailure() ? 1 : 0);
@@ -47,6 +54,20 @@ void as_user(User user, const std::function<void()>& body) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
       << "as nobody: see above, status " << status;
+}
+
+void need_walls(User user, Walls walls) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  as_user(user, [&] {
+    const std::string missing = missing_walls(helper_program(), walls == Walls::kCopy);
+    EXPECT_EQ(write(ends[1], missing.data(), missing.size()), static_cast<ssize_t>(missing.size()));
+  });
+  close(ends[1]);
+  std::string missing(PIPE_BUF, '\0');
+  missing.resize(static_cast<size_t>(std::max<ssize_t>(read(ends[0], missing.data(), PIPE_BUF), 0)));
+  close(ends[0]);
+  skip_without_walls(missing);
 }
 
 const std::string& helper_program() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -20,6 +22,18 @@ std::ostream& operator<<(std::ostream& out, User user);
 /// Runs `body`, with its EXPECTs, as that user: in a child process that gave up root, or right here
 /// when we are that user (or are no root and cannot choose).
 void as_user(User user, const std::function<void()>& body);
+
+enum class Walls { kNamespaces, kCopy };
+
+/// Skips the running test when this machine lacks those walls for that user, with the reason; fails
+/// it where GALLEY_REQUIRE_SANDBOX=1 says that it has them.
+void need_walls(User user, Walls walls = Walls::kNamespaces);
+
+/// Tests that run commands behind all walls, as each user.
+class SandboxTest : public testing::TestWithParam<User> {
+ protected:
+  void SetUp() override { need_walls(GetParam()); }
+};
 
 /// The helper program, in a place that every user can read.
 const std::string& helper_program();
