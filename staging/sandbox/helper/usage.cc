@@ -62,9 +62,13 @@ uint64_t private_resident(std::string_view statm) {
   return resident * kPage;
 }
 
+/// All that is resident where the kernel does not tell us the share: a limit must not be lost.
 uint64_t proportional_resident(int process, ProcText& text) {
   constexpr uint64_t kKib = 1024;
-  return field_of(read_proc(process, "smaps_rollup", text), "\nPss:") * kKib;
+  const std::string_view shares = read_proc(process, "smaps_rollup", text);
+  if (!shares.empty()) return field_of(shares, "\nPss:") * kKib;
+  const std::string_view statm = read_proc(process, "statm", text);
+  return statm.empty() ? 0 : private_resident(statm);
 }
 
 Usage measure(const std::set<pid_t>* chosen, uint64_t suspect_memory_bytes) {

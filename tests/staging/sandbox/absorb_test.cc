@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_home.h"
+#include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"
 
 namespace galley {
@@ -21,6 +23,8 @@ void put_file(const TempDirectory& directory, const std::string& path, const std
 
 class AbsorbTest : public testing::Test {
  protected:
+  void SetUp() override { skip_without_walls(why_no_upper_layer(upper_.directory())); }
+
   AbsorbTest() {
     put_file(workspace_, "a", "a");
     put_file(workspace_, "d/b", "b");

@@ -1,10 +1,12 @@
 #include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_home.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/clock.h"
+#include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"
 
 namespace galley {
@@ -13,6 +15,8 @@ namespace {
 /// A workspace, an overlay over it, and a layer that shows the overlay.
 class StagedLayerTest : public testing::Test {
  protected:
+  void SetUp() override { skip_without_walls(why_no_upper_layer(workspace_.directory())); }
+
   StagedLayerTest() {
     put_file("keep.txt", "keep");
     put_file("src/a.c", "a");

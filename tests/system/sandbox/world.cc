@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <climits>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -65,7 +65,8 @@ void need_walls(User user, Walls walls) {
   });
   close(ends[1]);
   std::string missing(PIPE_BUF, '\0');
-  missing.resize(static_cast<size_t>(std::max<ssize_t>(read(ends[0], missing.data(), PIPE_BUF), 0)));
+  missing.resize(
+      static_cast<size_t>(std::max<ssize_t>(read(ends[0], missing.data(), PIPE_BUF), 0)));
   close(ends[0]);
   skip_without_walls(missing);
 }
