@@ -125,6 +125,9 @@ void say_result(Session& session, const CommandResult& result) {
   for (const std::string& rule : result.unchecked) {
     session.say("only the first program was checked against: " + rule);
   }
+  if (result.level == SandboxLevel::kCopy) {
+    session.say("not held at this level: it could read the host's files and see its processes");
+  }
   constexpr int kCannotExecute = 126;  // of shells and env(1)
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(
