@@ -138,6 +138,9 @@ void say_result(Session& session, const CommandResult& result) {
   for (const std::string& rule : result.unchecked) {
     session.say("only the first program was checked against: " + rule);
   }
+  if (result.level == SandboxLevel::kCopy) {
+    session.say("not held at this level: it could read the host's files and see its processes");
+  }
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(
         "sandbox.allow and exec capabilities hold for what a program starts, too: add what "

@@ -134,6 +134,7 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
   std::vector<Check> checks;
   SandboxOptions options;
   options.workspace = workspace.root_path();
+  options.allow_copy = workspace.config().sandbox.fallback == SandboxFallback::kCopy;
   const SandboxProbe probe = probe_sandbox(options, workspace.clock());
   for (const SandboxProbe::Item& item : probe.items) {
     checks.push_back(

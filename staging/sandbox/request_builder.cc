@@ -121,8 +121,8 @@ std::string remedy_for(std::string_view step, int code) {
   if (step == "make the namespaces" || step == "map the user ids" || step == "deny setgroups") {
     return "user namespaces are switched off here: set kernel.unprivileged_userns_clone=1, "
            "user.max_user_namespaces above 0 and (AppArmor) "
-           "kernel.apparmor_restrict_unprivileged_userns=0, or allow the fallback "
-           "sandbox.fallback = \"copy\"";
+           "kernel.apparmor_restrict_unprivileged_userns=0 (in a container: start it with other "
+           "options, docs/containers.md), or allow the fallback sandbox.fallback = \"copy\"";
   }
   if (step == "map the owners of the layers") {
     return "as root the sandbox needs idmapped mounts, which this file system does not have: run "

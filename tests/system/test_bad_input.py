@@ -196,7 +196,7 @@ class Environment(SystemCase):
 
     def test_read_only_file_system(self):
         result = self.in_small_file_system(
-            f"mount -o remount,ro . && {GALLEY} apply {GOOD}; echo $?", "4m")
+            f"mount -o remount,bind,ro . && {GALLEY} apply {GOOD}; echo $?", "4m")
         self.assertEqual(result.stdout.split()[-1], b"3", result.stderr)
         self.assertIn(b"ead-only", result.stderr)
 

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,13 +127,13 @@ class CopyMonitor {
   [[nodiscard]] Usage measure_as_owner(const std::set<pid_t>& family) const {
     const bool is_root = geteuid() == 0;
     if (is_root) {
-      (void)setfsgid(static_cast<gid_t>(request_.gid));
-      (void)setfsuid(static_cast<uid_t>(request_.uid));
+      (void)syscall(SYS_setfsgid, static_cast<gid_t>(request_.gid));
+      (void)syscall(SYS_setfsuid, static_cast<uid_t>(request_.uid));
     }
     const Usage usage = measure_these(family, request_.memory_bytes);
     if (is_root) {
-      (void)setfsuid(0);
-      (void)setfsgid(getegid());
+      (void)syscall(SYS_setfsuid, 0);
+      (void)syscall(SYS_setfsgid, getegid());
     }
     return usage;
   }

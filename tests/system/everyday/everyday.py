@@ -28,6 +28,8 @@ DEADLINE_S = 120
 class EverydayCase(SystemCase):
     """Commands run with `self.work` as the current directory, as a person would start them."""
 
+    program = (GALLEY,)
+
     def environment_of(self, env):
         environment = {**os.environ, **self.environment, **(env or {})}
         for name in ("NO_COLOR", "PAGER", "GALLEY_PAGER", "GALLEY_TX", "EDITOR", "VISUAL"):
@@ -38,7 +40,7 @@ class EverydayCase(SystemCase):
     def run_here(self, *arguments, cwd=None, stdin=b"", expect=None, env=None):
         """`galley ARGUMENTS` in `cwd` with pipes; out and err are text."""
         result = subprocess.run(
-            [GALLEY, *map(str, arguments)], cwd=cwd or self.work, capture_output=True, timeout=DEADLINE_S,
+            [*self.program, *map(str, arguments)], cwd=cwd or self.work, capture_output=True, timeout=DEADLINE_S,
             input=stdin if isinstance(stdin, bytes) else stdin.encode(), env=self.environment_of(env),
             check=False)
         if "doctor" not in arguments:
@@ -63,7 +65,7 @@ class EverydayCase(SystemCase):
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
         environment = {"TERM": "xterm", **self.environment_of(env)}
-        process = subprocess.Popen([GALLEY, *map(str, arguments)], cwd=cwd or self.work, stdin=terminal,
+        process = subprocess.Popen([*self.program, *map(str, arguments)], cwd=cwd or self.work, stdin=terminal,
                                    stdout=terminal, stderr=terminal, env=environment,
                                    preexec_fn=take_terminal)
         os.close(terminal)

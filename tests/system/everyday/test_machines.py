@@ -1,0 +1,67 @@
+"""Machines that lack something: a container as Docker starts it, in which no namespaces can be made."""
+
+import json
+
+from everyday import EverydayCase, main
+from support import GALLEY, ROOT
+
+AS_IN_DOCKER = ROOT / "scripts" / "as-in-docker"
+
+
+class InAContainer(EverydayCase):
+    is_about_missing_walls = True
+
+    def setUp(self):
+        super().setUp()
+        # What the container's own program would be: the same, behind Docker's filter of system calls.
+        self.program = (str(AS_IN_DOCKER), GALLEY)
+        with open(self.work / "galley.toml", "a", encoding="utf-8") as file:
+            file.write('\n[sandbox]\ndeny = ["git push"]\n')
+
+    def allow_copy(self):
+        path = self.work / "galley.toml"
+        path.write_text(path.read_text() + 'fallback = "copy"\n')
+
+    def test_a_command_without_walls_is_refused_and_the_way_out_is_said(self):
+        """docker: what a container may not do fails, and the option that would allow it has a name."""
+        self.run_here("begin", expect=0)
+        result = self.run_here("exec", "--", "touch", "made", expect=1)
+        self.assertIn("could not make the namespaces", result.err)
+        self.assertIn('sandbox.fallback = "copy"', result.err)
+        self.assertIn("docs/containers.md", result.err)
+        self.assertEqual(json.loads(self.run_here("diff", "--json", expect=0).out)["changes"], [])
+        self.assertFalse((self.work / "made").exists())
+
+    def test_a_command_on_a_copy_says_its_level_and_what_is_not_held(self):
+        """docker: `docker info` warns of each protection that the host lacks."""
+        self.allow_copy()
+        self.run_here("begin", expect=0)
+        result = self.run_here("exec", "--", "touch", "made", expect=0)
+        self.assertIn("exit 0 in copy", result.err)
+        self.assertIn("not held at this level: it could read the host's files", result.err)
+        self.assertIn("only the first program was checked against: git push", result.err)
+        document = json.loads(self.run_here("exec", "--json", "--", "true", expect=0).out)
+        self.assertEqual(document["level"], "copy")
+        self.assertEqual(document["unchecked"], ["git push"])
+        self.run_here("commit", expect=0)
+        self.assertTrue((self.work / "made").exists())
+
+    def test_memory_is_held_on_a_copy(self):
+        """docker: `--memory` ends what takes more, whatever the container may not see."""
+        self.allow_copy()
+        self.run_here("begin", expect=0)
+        greedy = ("import subprocess, sys; one = 'x = bytearray(60 << 20); import time; time.sleep(100)'\n"
+                  "all = [subprocess.Popen([sys.executable, '-c', one]) for _ in range(4)]\n"
+                  "[each.wait() for each in all]")
+        result = self.run_here("exec", "--memory", "150mb", "--timeout", "60", "--", "python3", "-c", greedy, expect=3)
+        self.assertIn("memory", result.err)
+
+    def test_doctor_says_what_commands_get(self):
+        """brew: `brew doctor` says what works here and what does not."""
+        self.assertIn("commands are refused", self.run_here("doctor", expect=(0, 1)).out)
+        self.allow_copy()
+        self.assertIn("commands run on a copy of the tree", self.run_here("doctor", expect=(0, 1)).out)
+
+
+if __name__ == "__main__":
+    main()
