@@ -135,11 +135,11 @@ void say_result(Session& session, const CommandResult& result) {
     session.say(fmt::format("refused: {} {}", effect.path, effect.why));
   }
   if (result.breach) session.say(result.breach->error().message);
-  for (const std::string& rule : result.unchecked) {
-    session.say("only the first program was checked against: " + rule);
-  }
   if (result.level == SandboxLevel::kCopy) {
     session.say("not held at this level: it could read the host's files and see its processes");
+  }
+  for (const std::string& rule : result.unchecked) {
+    session.say("only the first program was checked against: " + rule);
   }
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(

@@ -33,7 +33,7 @@ struct FormatOption {
 };
 
 constexpr std::string_view kSelfContained = "each call says itself what it does";
-constexpr std::string_view kNoCounts = "it has no line counts";
+constexpr std::string_view kNoEnd = "it has no line counts, and no end that could be missing";
 constexpr std::string_view kNoPrefix = "its paths have no prefix to take off";
 constexpr std::string_view kNoHunks = "it has no hunks with context and added lines";
 
@@ -42,8 +42,8 @@ constexpr std::array kFormatOptions = {
                  kSelfContained},
     FormatOption{"-R", Scope::kHunks, [](const EditArguments& edit) { return edit.reverse; },
                  "its edits cannot be turned round"},
-    FormatOption{"--recount", Scope::kUnified,
-                 [](const EditArguments& edit) { return edit.recount; }, kNoCounts},
+    FormatOption{"--recount", Scope::kHunks,
+                 [](const EditArguments& edit) { return edit.recount; }, kNoEnd},
     FormatOption{"--unidiff-zero", Scope::kUnified,
                  [](const EditArguments& edit) { return edit.unidiff_zero; },
                  "it has no hunks without context"},

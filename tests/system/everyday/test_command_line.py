@@ -228,9 +228,9 @@ class Mistyped(CommandLineCase):
 
     def test_one_argument_too_many_is_named(self):
         """cargo: "unexpected argument 'x' found" with the usage line."""
-        result = self.run_here("undo", "1", "2", expect=2)
-        self.assertIn("'2' is one argument too many", result.err)
-        self.assertIn("usage: galley undo [options] [ID]", result.err)
+        result = self.run_here("blame", "a.txt", "b.txt", expect=2)
+        self.assertIn("'b.txt' is one argument too many", result.err)
+        self.assertIn("usage: galley blame [options] PATH", result.err)
 
     def test_with_json_the_answer_is_one_document(self):
         """gh: with --json the output is JSON."""

@@ -38,7 +38,7 @@ BY_PATH = {
 # Where the others are refused, with a value for those that take one.
 REFUSED = {
     ("-R",): {"search_replace", "edits", "content", "calls"},
-    ("--recount",): {"apply_patch", "search_replace", "edits", "content", "calls"},
+    ("--recount",): {"search_replace", "edits", "content", "calls"},
     ("--unidiff-zero",): {"apply_patch", "search_replace", "edits", "content", "calls"},
     ("-p", "1"): {"apply_patch", "search_replace", "edits", "content", "calls"},
     ("-C", "3"): {"search_replace", "edits", "content", "calls"},
