@@ -9,6 +9,9 @@
 namespace galley {
 namespace {
 
+// Fewer digits could be meant as the number of a hunk.
+constexpr size_t kFewestIdDigits = 4;
+
 bool names_any(std::string_view pathspec, const FileEdit& edit) {
   for (const std::string* path :
        {&edit.path, &edit.new_path, &edit.other_path, &edit.other_new_path}) {
@@ -22,6 +25,15 @@ std::string inside_root(std::string_view text, std::string_view root) {
     if (const auto path = RelPath::parse_within(text, root)) return path->str();
   }
   return std::string(text);
+}
+
+/// Whether `text` is the id at this place or the first digits of it alone. What counts a hunk is no
+/// id.
+bool means_id(const std::string& text, const std::vector<std::string>& ids, size_t at) {
+  if (text == ids[at]) return true;
+  if (text.size() < kFewestIdDigits || !ids[at].starts_with(text)) return false;
+  return std::count_if(ids.begin(), ids.end(),
+                       [&](const std::string& id) { return id.starts_with(text); }) == 1;
 }
 
 }  // namespace
@@ -52,11 +64,11 @@ bool EditSelection::names_file(std::vector<Name>& names, const FileEdit& edit) {
   return is_named;
 }
 
-bool EditSelection::names_hunk(std::vector<Name>& names, const FileEdit& edit, size_t number,
-                               const std::string& id) {
+bool EditSelection::names_hunk(std::vector<Name>& names, const FileEdit& edit,
+                               const std::vector<std::string>& ids, size_t at) {
   bool is_named = false;
   for (Name& name : names) {
-    if (name.hunk != id && name.hunk != std::to_string(number)) continue;
+    if (name.hunk != std::to_string(at + 1) && !means_id(name.hunk, ids, at)) continue;
     if (!names_any(name.path, edit)) continue;
     name.is_used = is_named = true;
   }
@@ -70,8 +82,8 @@ bool EditSelection::select(const FileEdit& edit, FileEdit& selected) {
   const std::vector<std::string> ids = edit_ids(edit);
   std::vector<bool> keep;
   for (size_t i = 0; i < ids.size(); ++i) {
-    const bool wanted = names_hunk(only_, edit, i + 1, ids[i]) || all;
-    keep.push_back(!names_hunk(except_, edit, i + 1, ids[i]) && wanted);
+    const bool wanted = names_hunk(only_, edit, ids, i) || all;
+    keep.push_back(!names_hunk(except_, edit, ids, i) && wanted);
   }
   if (is_out) return false;
   selected = edit;

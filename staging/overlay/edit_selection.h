@@ -9,7 +9,8 @@
 namespace galley {
 
 /// Which files and hunks of an edit document `only` and `except` leave: each names a path, a
-/// directory or a pattern (base/pathspec.h), alone or with `:N` (1-based) or `:ID` for one hunk.
+/// directory or a pattern (base/pathspec.h), alone or with `:N` (1-based) or `:ID` for one hunk; of
+/// an id the first four digits or more will do where no other hunk of the file begins with them.
 ///
 /// Invariant: a file counts under its old, its new and its uncertain names.
 class EditSelection {
@@ -36,8 +37,8 @@ class EditSelection {
   [[nodiscard]] static Name parsed(const std::string& given, std::string_view root);
   /// Whether one of the names is the file's, or the hunk's when `hunk` is one.
   static bool names_file(std::vector<Name>& names, const FileEdit& edit);
-  static bool names_hunk(std::vector<Name>& names, const FileEdit& edit, size_t number,
-                         const std::string& id);
+  static bool names_hunk(std::vector<Name>& names, const FileEdit& edit,
+                         const std::vector<std::string>& ids, size_t at);
 
   std::vector<Name> only_;
   std::vector<Name> except_;

@@ -107,6 +107,19 @@ class NamesThatAreMeant(CommandLineCase):
         result = self.run_here("apply", "--only", "a.txt:7", self.both, expect=2)
         self.assertIn("'a.txt' has no hunk '7'", result.err)
 
+    def test_the_first_digits_of_a_hunk_will_do(self):
+        """git: an object is named by as many digits as make it unique."""
+        self.put("long.txt", "".join(f"{i}\n" for i in range(40)))
+        (self.work / "long.patch").write_text(
+            "--- a/long.txt\n+++ b/long.txt\n@@ -1,3 +1,3 @@\n 0\n-1\n+ONE\n 2\n"
+            "@@ -30,3 +30,3 @@\n 29\n-30\n+THIRTY\n 31\n")
+        shown = json.loads(self.run_here("--json", "preview", "long.patch", expect=0).out)
+        second = shown["edits"]["files"][0]["placed"][1]["id"]
+        self.run_here("apply", "--only", "long.txt:" + second[:3], "long.patch", expect=2)
+        self.run_here("apply", "--only", "long.txt:" + second[:5], "long.patch", expect=0)
+        self.assertIn("\n1\n", self.read("long.txt"))
+        self.assertIn("\nTHIRTY\n", self.read("long.txt"))
+
     def test_a_mistyped_path_of_undo_is_an_error_with_the_name_that_was_meant(self):
         """git: `git checkout HEAD -- a.tx` says that the pathspec did not match."""
         self.run_here("apply", self.both, expect=0)
