@@ -90,9 +90,9 @@ std::optional<Pasted> without_prompt(const std::vector<std::string>& lines,
 }
 
 /// The file as it is looked through for one failure after the other.
-class Helper {
+class Explainer {
  public:
-  Helper(std::string_view content, uint64_t& work) : index_(content), work_(work) {}
+  Explainer(std::string_view content, uint64_t& work) : index_(content), work_(work) {}
 
   void explain(EditFailure& failure) {
     if (name_pasted(failure)) return;
@@ -217,9 +217,9 @@ void SearchHelp::explain(std::string_view content, std::vector<EditFailure>& fai
   };
   if (std::none_of(failures.begin(), failures.end(), needs_help)) return;
   const std::optional<TextView> view = TextView::of(content);
-  Helper helper(view ? std::string_view(view->text()) : content, work_);
+  Explainer explainer(view ? std::string_view(view->text()) : content, work_);
   for (EditFailure& failure : failures) {
-    if (needs_help(failure)) helper.explain(failure);
+    if (needs_help(failure)) explainer.explain(failure);
   }
 }
 

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 FEWEST_TASKS = 60
-PEERS = "cargo|cat|cp|docker|eslint|fish|gh|git|less|make|man|mv|npm|patch|pytest|python|rustup|sh"
+PEERS = "brew|cargo|cmake|docker|eslint|fsck|gh|git|go|hg|less|make|npm|patch|pytest|python|rustup|sh|svn"
 
 
 def load_runner():
