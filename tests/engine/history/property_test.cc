@@ -46,8 +46,8 @@ class RandomEdits {
       case 2:
         (void)overlay.move(path, name());
         break;
-      case 3:
-        (void)overlay.set_mode(path, random_() % 2 == 0 ? 0755 : 0640);
+      case 3:  // a directory stays one that its owner can look into
+        (void)overlay.set_mode(path, random_() % 2 == 0 ? 0755 : 0740);
         break;
       case 4:
         (void)overlay.make_symlink(path, "a");

@@ -161,13 +161,19 @@ class Exec(EverydayCase):
         data = b"0123456789abcdef" * 65536
         self.assertEqual(self.run_here("exec", "--", "wc", "-c", stdin=data, expect=0).out.strip(), str(len(data)))
 
+    def run_process(self, argv, **options):
+        """A process as a person starts it, with what `options` give it on its input."""
+        result = subprocess.run(argv, cwd=self.work, capture_output=True, timeout=DEADLINE_S,
+                                env=self.environment_of(None), check=False, **options)
+        self.skip_if_unavailable(result.stdout, result.stderr)
+        return result
+
     def test_a_file_is_read_as_far_as_the_command_reads_it(self):
         """sh: `while read` loops lose nothing to commands that read nothing."""
         lines = self.scratch / "lines"
         lines.write_text("".join(f"{i}\n" for i in range(5)))
-        result = subprocess.run(
-            ["sh", "-c", f"while read -r n; do {GALLEY} exec -- true || exit; echo $n; done < {lines}"],
-            cwd=self.work, capture_output=True, timeout=DEADLINE_S, env=self.environment_of(None), check=False)
+        result = self.run_process(
+            ["sh", "-c", f"while read -r n; do {GALLEY} exec -- true || exit; echo $n; done < {lines}"])
         self.assertEqual(result.stdout.split(), [b"0", b"1", b"2", b"3", b"4"], result.stderr)
 
     def test_the_command_gets_no_descriptor_of_the_host(self):
@@ -175,10 +181,9 @@ class Exec(EverydayCase):
         secret = self.scratch / "input"
         secret.write_text("given\n")
         with secret.open("r+b") as given:
-            result = subprocess.run(
+            result = self.run_process(
                 [GALLEY, "exec", "--", "sh", "-c", "readlink /proc/self/fd/0; echo broken > /proc/self/fd/0; cat"],
-                cwd=self.work, stdin=given, capture_output=True, timeout=DEADLINE_S, env=self.environment_of(None),
-                check=False)
+                stdin=given)
         self.assertIn(b"pipe:", result.stdout)
         self.assertEqual(secret.read_text(), "given\n")
 
@@ -186,9 +191,9 @@ class Exec(EverydayCase):
         """sh: a directory on stdin cannot be read."""
         directory = os.open(self.scratch, os.O_RDONLY)
         try:
-            result = subprocess.run(
-                [GALLEY, "exec", "--", "sh", "-c", "ls /proc/self/fd/0/ 2>/dev/null; true"], cwd=self.work,
-                stdin=directory, capture_output=True, timeout=DEADLINE_S, env=self.environment_of(None), check=False)
+            result = self.run_process(
+                [GALLEY, "exec", "--", "sh", "-c", "ls /proc/self/fd/0/ 2>/dev/null; true"],
+                stdin=directory)
         finally:
             os.close(directory)
         self.assertNotIn(b"config", result.stdout)
@@ -197,8 +202,7 @@ class Exec(EverydayCase):
         """sh: `yes | head -1` ends."""
         read, write = os.pipe()
         try:
-            result = subprocess.run([GALLEY, "exec", "--", "true"], cwd=self.work, stdin=read, capture_output=True,
-                                    timeout=DEADLINE_S, env=self.environment_of(None), check=False)
+            result = self.run_process([GALLEY, "exec", "--", "true"], stdin=read)
         finally:
             os.close(read)
             os.close(write)
