@@ -13,7 +13,7 @@ configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).config
 compile = cmake --build $(1) -j $(JOBS)
 
 .PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz differential crash stress \
-        install consumer examples clean
+        cross install consumer examples clean
 
 help:  ## this list
 	@echo "make VERB, where VERB is one of"
@@ -60,7 +60,7 @@ format:  ## clang-format every source in place
 	@git ls-files -z -co --exclude-standard '*.cc' '*.h' ':!fixtures' | xargs -0 clang-format -i
 
 bench:  ## build and run the benchmarks of bench/
-	@mkdir -p build-bench && $(call configure,build-bench,-DCMAKE_BUILD_TYPE=Release -DGALLEY_BENCH=ON)
+	@mkdir -p build-bench && $(call configure,build-bench,-DCMAKE_BUILD_TYPE=Release -DGALLEY_BENCH=ON,build test)
 	@$(call compile,build-bench)
 	@for program in build-bench/bench/*_bench; do echo "== $$program"; "$$program"; done
 
@@ -88,6 +88,9 @@ stress:  ## many processes, overlapping files, random kills, for a minute
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build) --target test_crash
 	@scripts/stress build 60
+
+cross:  ## build for aarch64 into build-aarch64; run the program and some tests under qemu-user
+	@JOBS=$(JOBS) scripts/cross
 
 install: build  ## install program, library and headers under PREFIX
 	@$(call compile,build)

@@ -1,19 +1,14 @@
 #include "staging/sandbox/helper/walls.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/openat2.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +19,7 @@
 #include <vector>
 
 #include "staging/sandbox/helper/programs.h"
+#include "staging/sandbox/helper/seccomp_filter.h"
 
 namespace galley {
 namespace {
@@ -74,247 +70,6 @@ void allow_programs(int ruleset, const SandboxRequest& request) {
         static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
     (void)allow_below(ruleset, program, LANDLOCK_ACCESS_FS_EXECUTE);
   }
-}
-
-// ---- seccomp: a classic BPF program (kernel documentation, seccomp_filter.rst) -----------
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-constexpr uint32_t kX32Bit = 0x40000000;
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-#error "name this machine's audit architecture"
-#endif
-
-constexpr uint32_t kTioclinux = 0x541C;
-constexpr uint32_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
-                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME;
-
-/// Fail with EPERM whatever their arguments.
-constexpr long kDenied[] = {
-    // mounts and other roots
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_move_mount,
-    SYS_open_tree,
-    SYS_fsopen,
-    SYS_fsconfig,
-    SYS_fsmount,
-    SYS_fspick,
-    SYS_mount_setattr,
-    SYS_quotactl,
-    SYS_quotactl_fd,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_acct,
-    SYS_open_by_handle_at,
-    SYS_fanotify_init,
-    // namespaces, other processes
-    SYS_setns,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_kcmp,
-    SYS_pidfd_getfd,
-    SYS_process_madvise,
-    SYS_migrate_pages,
-    SYS_move_pages,
-    // the kernel itself
-    SYS_add_key,
-    SYS_request_key,
-    SYS_keyctl,
-    SYS_bpf,
-    SYS_userfaultfd,
-    SYS_perf_event_open,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_kexec_load,
-    SYS_kexec_file_load,
-    SYS_reboot,
-    SYS_syslog,
-    SYS_settimeofday,
-    SYS_clock_settime,
-    SYS_clock_adjtime,
-    SYS_adjtimex,
-    SYS_sethostname,
-    SYS_setdomainname,
-    SYS_vhangup,
-    SYS_lookup_dcookie,
-    SYS_memfd_secret,
-#if defined(__x86_64__)
-    SYS_iopl,
-    SYS_ioperm,
-    SYS_uselib,
-    SYS__sysctl,
-    SYS_ustat,
-    SYS_sysfs,
-    SYS_modify_ldt,
-#endif
-};
-
-/// Fail with ENOSYS, so that programs take the way they had before these existed.
-constexpr long kMissing[] = {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
-                             SYS_clone3};
-
-class Filter;
-
-/// What becomes of one system call: an action, or what a look at its arguments says.
-struct CallRule {
-  uint32_t number = 0;
-  uint32_t action = 0;
-  void (*look)(Filter&) = nullptr;  ///< answers, or lets the call be allowed
-};
-
-class Filter {
- public:
-  void load(size_t offset) {
-    add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)));
-  }
-  void load_number() { load(offsetof(seccomp_data, nr)); }
-  /// Low half of an argument (both architectures are little-endian).
-  void load_argument(size_t index) {
-    load(offsetof(seccomp_data, args) + index * sizeof(uint64_t));
-  }
-  void keep_bits(uint32_t bits) { add(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)); }
-  void answer(uint32_t action) { add(BPF_STMT(BPF_RET | BPF_K, action)); }
-  void answer_if(uint32_t value, uint32_t action) {
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
-    answer(action);
-  }
-  void answer_unless(uint32_t value, uint32_t action) {
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
-    answer(action);
-  }
-  void answer_if_any_bit(uint32_t bits, uint32_t action) {
-    add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1));
-    answer(action);
-  }
-  /// Chooses by the system call's number, which must be in the accumulator: halves the sorted rules
-  /// until few are left. The kernel runs the filter once for every number when it is installed, so
-  /// that a linear list costs a quarter of a millisecond.
-  void choose(const std::vector<CallRule>& rules, size_t begin, size_t end) {
-    constexpr size_t kFew = 3;
-    if (end - begin <= kFew) {
-      for (size_t i = begin; i < end; ++i) for_call(rules[i]);
-      answer(SECCOMP_RET_ALLOW);
-      return;
-    }
-    const size_t middle = begin + (end - begin) / 2;
-    // Conditional jumps reach 255 instructions, unconditional ones everywhere.
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, rules[middle].number, 0, 1));
-    add(BPF_STMT(BPF_JMP | BPF_JA, 0));
-    const size_t jump = code_.size() - 1;
-    choose(rules, begin, middle);
-    code_[jump].k = static_cast<uint32_t>(code_.size() - jump - 1);
-    choose(rules, middle, end);
-  }
-  [[nodiscard]] bool install() {
-    sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
-  }
-
- private:
-  void for_call(const CallRule& rule) {
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule.number, 0, 0));
-    const size_t jump = code_.size() - 1;
-    if (rule.look == nullptr) {
-      answer(rule.action);
-    } else {
-      rule.look(*this);
-      answer(SECCOMP_RET_ALLOW);
-    }
-    code_[jump].jf = static_cast<uint8_t>(code_.size() - jump - 1);
-  }
-  void add(sock_filter instruction) { code_.push_back(instruction); }
-  std::vector<sock_filter> code_;
-};
-
-constexpr uint32_t kNo = SECCOMP_RET_ERRNO | EPERM;
-
-void look_at_namespaces(Filter& filter) {
-  filter.load_argument(0);
-  filter.answer_if_any_bit(kNewNamespaces, kNo);
-}
-
-void look_at_ptrace(Filter& filter) {
-  filter.load_argument(0);
-  filter.answer_if(PTRACE_ATTACH, kNo);
-  filter.answer_if(PTRACE_SEIZE, kNo);
-}
-
-void look_at_ioctl(Filter& filter) {
-  filter.load_argument(1);
-  filter.answer_if(TIOCSTI, kNo);
-  filter.answer_if(kTioclinux, kNo);
-  filter.answer_if(TIOCSETD, kNo);
-}
-
-/// Without a namespace or a view around them these lead to the host.
-struct OpenFamilies {
-  bool local = true;
-  bool internet = true;
-};
-
-/// vsock, raw packets, the kernel's crypto …: families that no namespace holds are always shut.
-template <bool kLocal, bool kInternet>
-void look_at_socket(Filter& filter) {
-  filter.load_argument(0);
-  if (kLocal) filter.answer_if(AF_UNIX, SECCOMP_RET_ALLOW);
-  if (kInternet) {
-    for (const uint32_t family : {AF_INET, AF_INET6, AF_NETLINK}) {
-      filter.answer_if(family, SECCOMP_RET_ALLOW);
-    }
-  }
-  filter.answer(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-}
-
-/// Of a pair, each end speaks to the other only: but for datagrams, which can be sent to any name.
-void look_at_socket_pair(Filter& filter) {
-  constexpr uint32_t kTypeBits = 0xf;  // the others are flags
-  filter.load_argument(1);
-  filter.keep_bits(kTypeBits);
-  filter.answer_if(SOCK_STREAM, SECCOMP_RET_ALLOW);
-  filter.answer_if(SOCK_SEQPACKET, SECCOMP_RET_ALLOW);
-  filter.answer(SECCOMP_RET_ERRNO | EOPNOTSUPP);
-}
-
-OpenFamilies open_families(const SandboxRequest& request) {
-  constexpr uint32_t kScopesAbi = 6;
-  const bool is_copy = request.copy_level != 0;
-  const bool is_host_network = request.host_network != 0;
-  // A view of its own has no sockets of the host in it; names that lie in the network namespace
-  // are shut by Landlock, where it can.
-  return {!is_copy && (!is_host_network || landlock_abi() >= kScopesAbi),
-          !is_copy || is_host_network};
-}
-
-std::vector<CallRule> call_rules(const SandboxRequest& request) {
-  const OpenFamilies open = open_families(request);
-  std::vector<CallRule> rules;
-  const auto add = [&rules](long number, uint32_t action, void (*look)(Filter&) = nullptr) {
-    rules.push_back({static_cast<uint32_t>(number), action, look});
-  };
-  for (const long number : kDenied) add(number, kNo);
-  for (const long number : kMissing) add(number, SECCOMP_RET_ERRNO | ENOSYS);
-  // Landlock lets everybody execute a file that lies in no file system.
-  if (request.restricts_programs != 0) add(SYS_memfd_create, SECCOMP_RET_ERRNO | ENOSYS);
-  add(SYS_clone, kNo, look_at_namespaces);
-  add(SYS_unshare, kNo, look_at_namespaces);
-  add(SYS_ptrace, kNo, look_at_ptrace);
-  add(SYS_ioctl, kNo, look_at_ioctl);
-  if (open.local) {
-    add(SYS_socket, kNo, look_at_socket<true, true>);
-  } else {
-    add(SYS_socket, kNo,
-        open.internet ? look_at_socket<false, true> : look_at_socket<false, false>);
-    add(SYS_socketpair, kNo, look_at_socket_pair);
-    if (!open.internet) add(SYS_connect, kNo);  // pairs are connected already
-  }
-  std::sort(rules.begin(), rules.end(),
-            [](const CallRule& a, const CallRule& b) { return a.number < b.number; });
-  return rules;
 }
 
 bool limit(decltype(RLIMIT_CORE) resource, uint64_t value) {
@@ -398,16 +153,19 @@ bool apply_landlock(const SandboxRequest& request, SetupFailure& failure) {
 }
 
 bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure) {
-  Filter filter;
-  filter.load(offsetof(seccomp_data, arch));
-  filter.answer_unless(kArchitecture, SECCOMP_RET_KILL_PROCESS);
-  filter.load_number();
-#if defined(__x86_64__)
-  filter.answer_if_any_bit(kX32Bit, SECCOMP_RET_ERRNO | ENOSYS);
-#endif
-  const std::vector<CallRule> rules = call_rules(request);
-  filter.choose(rules, 0, rules.size());
-  return filter.install() || failed(failure, "install the seccomp filter");
+  constexpr uint32_t kScopesAbi = 6;
+  const bool is_copy = request.copy_level != 0;
+  const bool is_host_network = request.host_network != 0;
+  SeccompOptions options;
+  options.restricts_programs = request.restricts_programs != 0;
+  // A view of its own has no sockets of the host in it; names that lie in the network namespace
+  // are shut by Landlock, where it can.
+  options.local_sockets = !is_copy && (!is_host_network || landlock_abi() >= kScopesAbi);
+  options.internet_sockets = !is_copy || is_host_network;
+  std::vector<sock_filter> code = seccomp_filter(kOwnMachine, options);
+  sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
+  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ||
+         failed(failure, "install the seccomp filter");
 }
 
 }  // namespace galley
