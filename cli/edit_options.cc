@@ -29,7 +29,8 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
   command->add_flag("--strict", edit.strict, "Apply only exactly where the edit says");
   command->add_flag("--check", edit.check, "Only say whether it applies");
   command->add_flag("-R,--reverse", edit.reverse, "Apply in reverse");
-  command->add_flag("--recount", edit.recount, "Ignore the line counts in hunk headers, and a missing end");
+  command->add_flag("--recount", edit.recount,
+                    "Ignore the line counts in hunk headers, and a missing end");
   command->add_flag("--unidiff-zero", edit.unidiff_zero, "Take hunks without context");
   command->add_flag("--ignore-whitespace,--ignore-space-change", edit.ignore_whitespace,
                     "Ignore white space in context lines");

@@ -57,8 +57,14 @@ std::string config_fingerprint(const ValidatorConfig& config) {
 
 void FindingSink::add(std::string_view rule, uint32_t line, uint32_t column,
                       std::string_view message, std::string remedy) {
-  out_->push_back({std::string(rule), config_->severity, path_, line, column,
-                   printable_line(message, kMaxFindingBytes), std::move(remedy), {}});
+  out_->push_back({std::string(rule),
+                   config_->severity,
+                   path_,
+                   line,
+                   column,
+                   printable_line(message, kMaxFindingBytes),
+                   std::move(remedy),
+                   {}});
 }
 
 void FindingSink::warn(std::string_view rule, uint32_t line, uint32_t column,

@@ -30,7 +30,8 @@ TEST(ValidatorCache, DamagedTextIsNoAnswer) {
     EXPECT_FALSE(findings_from_json(text.substr(0, size)));
   }
   EXPECT_FALSE(findings_from_json("{\"format\":1,\"findings\":[]}"));
-  EXPECT_FALSE(findings_from_json("{\"format\":2,\"findings\":[[\"a\",9,\"\",0,0,\"\",\"\",\"\"]]}"));
+  EXPECT_FALSE(
+      findings_from_json("{\"format\":2,\"findings\":[[\"a\",9,\"\",0,0,\"\",\"\",\"\"]]}"));
 }
 
 TEST(ValidatorCache, DiskCacheAnswersAfterReopening) {
