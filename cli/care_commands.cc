@@ -40,8 +40,17 @@ FoundPrograms found_programs() {
   return programs;
 }
 
+/// What it writes are the rules that agents are held by.
+Result<void> refuse_to_agents(const Arguments& arguments) {
+  if (arguments.dry_run || arguments.global.agent.empty()) return {};
+  return fail(ErrorKind::kRefused, "person.agent",
+              "galley.toml is a person's to write: say it without --agent");
+}
+
 Result<int> init(Session& session) {
   const Arguments& arguments = session.arguments();
+  GALLEY_TRY(refuse_inside_exec("init"));
+  GALLEY_TRY(refuse_to_agents(arguments));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string text, recommended_config(workspace->root(), found_programs()));
   if (!arguments.dry_run) {

@@ -275,9 +275,18 @@ class Stager {
                 path.str());
   }
 
+  /// Under another name it could be read: by a later edit that does not fit, an editor or a tool.
+  Result<void> check_may_take(const RelPath& from) const {
+    if (!options_.may_read || options_.may_read(from)) return {};
+    return fail(ErrorKind::kRefused, "policy.capability",
+                "'" + from.str() + "' may not be read, so it may not be copied or renamed either",
+                from.str());
+  }
+
   Result<void> plan_transfer(const FileEdit& edit, const RelPath& from, FileOutcome& out) {
     GALLEY_ASSIGN(const RelPath to, safe_path(edit.new_path));
     out.new_path = to.str();
+    GALLEY_TRY(check_may_take(from));
     // git: what renames and copies take from is the tree before the document.
     GALLEY_ASSIGN(PlannedFile file, plan_.original(from));
     if (file.kind == FileKind::kAbsent && edit.op == FileOp::kRename) {

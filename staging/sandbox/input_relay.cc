@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -39,7 +40,8 @@ Result<std::shared_ptr<InputRelay>> InputRelay::from(int descriptor) {
 InputRelay::~InputRelay() {
   int in_pipe = 0;
   (void)ioctl(read_end_.get(), FIONREAD, &in_pipe);
-  const off_t unread = static_cast<off_t>(pending_.size()) + in_pipe;
+  // A command can write into the pipe, too: what we never took is not given back.
+  const off_t unread = std::min(static_cast<off_t>(pending_.size()) + in_pipe, taken_);
   if (unread > 0) (void)lseek(descriptor_, -unread, SEEK_CUR);  // no file: it is gone
 }
 
@@ -56,6 +58,7 @@ void InputRelay::advance(const pollfd& answered) {
     const ssize_t got = read(descriptor_, pending_.data(), pending_.size());
     const bool is_over = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
     pending_.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    taken_ += static_cast<off_t>(pending_.size());
     if (is_over) write_end_ = Fd();
     return;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <memory>
 #include <string>
@@ -39,6 +40,7 @@ class InputRelay {
   Fd read_end_;
   Fd write_end_;
   std::string pending_;  ///< read, and not in the pipe yet
+  off_t taken_ = 0;      ///< all that was read
 };
 
 }  // namespace galley

@@ -354,6 +354,29 @@ class Denied(hostile.HostileCase):
         self.galley("--agent", "bot", "apply", "-", stdin=patch, expect=1)
         self.assertFalse((self.work / "copy").exists())
 
+    def test_a_staged_copy_of_it_shows_it_under_no_other_name(self):
+        misfit = b"copy\n```\n<<<<<<< SEARCH\nhidden-X1\n=======\nx\n>>>>>>> REPLACE\n```\n"
+        for verb in (b"copy", b"rename"):
+            header = (b"diff --git a/secrets/key b/copy\nsimilarity index 100%\n" +
+                      verb + b" from secrets/key\n" + verb + b" to copy\n")
+            with self.subTest(verb=verb):
+                # One answer in two parts: the second does not fit what the first made.
+                text, document = self.both("preview", "-", stdin=header + b"\n" + misfit, expect=1)
+                for result in (text, document):
+                    self.assertNotIn(b"hidden-1\n", result.stdout + result.stderr)
+                    self.assertNotIn(b"hidden-2", result.stdout + result.stderr)
+                    self.assertNotIn(b"hidden-1\\n", result.stdout + result.stderr)
+                # The same in two steps.
+                self.galley("--agent", "bot", "begin", expect=0)
+                result = self.galley("--agent", "bot", "stage", "-", stdin=header, expect=1)
+                self.assertIn(b"may not be read", result.stderr)
+                result = self.galley("--agent", "bot", "--json", "stage", "-", stdin=misfit, expect=1)
+                self.assertNotIn(b"hidden-1\\n", result.stdout + result.stderr)
+                read = json.dumps({"file_path": "copy"})
+                result = self.galley("--agent", "bot", "call", "Read", read, expect=(1, 2))
+                self.assert_hidden(result)
+                self.galley("--agent", "bot", "rollback", expect=0)
+
 
 class Pruned(hostile.HostileCase):
     def test_undo_of_a_pruned_transaction_says_so(self):

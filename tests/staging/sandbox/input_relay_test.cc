@@ -54,6 +54,22 @@ TEST(InputRelay, GivesBackOfAFileWhatNobodyRead) {
   EXPECT_EQ(read_some(file.get(), 100), "456789");
 }
 
+TEST(InputRelay, GivesBackNoMoreThanItTook) {
+  const Fd file = file_with("earlier, later");
+  ASSERT_EQ(lseek(file.get(), 8, SEEK_SET), 8);
+  {
+    const auto relay = *InputRelay::from(file.get());
+    while (turn(*relay)) {
+    }
+    // What reads from a pipe can open its other end, too.
+    const std::string name = "/proc/self/fd/" + std::to_string(relay->read_end());
+    const Fd other(open(name.c_str(), O_WRONLY | O_CLOEXEC));
+    ASSERT_TRUE(other.is_open());
+    ASSERT_EQ(write(other.get(), "more", 4), 4);
+  }
+  EXPECT_EQ(lseek(file.get(), 0, SEEK_CUR), 8);
+}
+
 TEST(InputRelay, WaitsForNobodyWhenThePipeIsFull) {
   const std::string large(size_t{1} << 20U, 'x');
   const Fd file = file_with(large);

@@ -252,6 +252,11 @@ class BrokenConfiguration(EverydayCase):
         self.assertIn("agents.*", refused.err)
         shown = self.run_here("show", "1", "--agent", "bot")
         self.assertNotIn("second", shown.out)
+        for rules in (self.BROKEN, '[agents."*"]\ncapabilities = ["fs:read"]\n'):
+            (self.work / "galley.toml").write_text(rules)
+            refused = self.run_here("init", "--force", "--agent", "bot", expect=1)
+            self.assertIn("a person's to write", refused.err)
+            self.assertEqual((self.work / "galley.toml").read_text(), rules)
 
     def test_init_writes_a_new_one_in_its_place(self):
         """git: `git init` in a repository mends what is missing."""
