@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
              " a\x1b[m\n\x1b[31m-b\x1b[m\n\x1b[32m+\x1b[m\x1b[32mB\x1b[m \x1b[32mC\x1b[m\n",
              nullptr},
         Case{"words", "a \x1b[31m[-b-]\x1b[m\x1b[32m{+c+}\x1b[m\n", nullptr}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(ColorCodes, OfGnuDiffGo) {
   const auto out = without_color_codes(
