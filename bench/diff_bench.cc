@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "staging/git/peer_diff.h"
+#include "staging/printing/git_diff.h"
 #include "staging/text/dtl_diff.h"
-#include "staging/text/git_diff.h"
 #include "staging/text/intern.h"
 
 namespace {

@@ -6,10 +6,10 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "staging/formats/read_edits.h"
 #include "staging/fs/memory_directory.h"
 #include "staging/overlay/stage_edits.h"
-#include "staging/text/match.h"
-#include "staging/text/read_edits.h"
+#include "staging/placing/place.h"
 
 namespace galley {
 namespace {

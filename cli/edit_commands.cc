@@ -14,8 +14,8 @@
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "cli/staged.h"
-#include "engine/pipeline/executor.h"
-#include "staging/text/mail_subject.h"
+#include "engine/calls/executor.h"
+#include "staging/formats/mail_subject.h"
 #include "tools/edit_formats.h"
 #include "tools/edit_report_json.h"
 

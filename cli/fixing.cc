@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/outcome.h"
-#include "engine/pipeline/refine.h"
+#include "engine/validators/fix.h"
 
 namespace galley {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "staging/text/answer.h"
+#include "staging/formats/answer.h"
 
 namespace galley {
 namespace {

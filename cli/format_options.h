@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
-#include "staging/text/edit.h"
+#include "staging/formats/edit_set.h"
 
 namespace galley {
 

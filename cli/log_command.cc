@@ -7,6 +7,7 @@
 #include "cli/places.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/past.h"
+#include "engine/history/time_expression.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 
@@ -59,7 +60,8 @@ Result<int> log(Session& session) {
     filter.agent = arguments.global.agent;
     filter.limit = arguments.limit;
     if (!arguments.since.empty()) {
-      GALLEY_ASSIGN(filter.since_ns, parse_moment(arguments.since, workspace->clock().wall_ns()));
+      GALLEY_ASSIGN(filter.since_ns,
+                    parse_time_expression(arguments.since, workspace->clock().wall_ns()));
     }
     GALLEY_ASSIGN(filter.paths, named_paths(session));
     GALLEY_ASSIGN(transactions, History(*workspace->state()).list(filter));

@@ -7,9 +7,9 @@
 
 #include "base/printable.h"
 #include "cli/render.h"
+#include "engine/calls/readable_changes.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
-#include "engine/pipeline/readable.h"
 #include "engine/policy/policy.h"
 
 namespace galley {

@@ -10,7 +10,7 @@
 #include "cli/terminal.h"
 #include "staging/overlay/bare_directories.h"
 #include "staging/overlay/proposal_diff.h"
-#include "staging/text/diff_stat.h"
+#include "staging/printing/diff_stat.h"
 
 namespace galley {
 namespace {

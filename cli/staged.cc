@@ -6,8 +6,8 @@
 
 #include "base/printable.h"
 #include "cli/outcome.h"
-#include "engine/pipeline/staged_change.h"
 #include "staging/overlay/proposal_diff.h"
+#include "staging/overlay/restaged.h"
 
 namespace galley {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/render.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
-#include "engine/pipeline/savepoints.h"
+#include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
 
 namespace galley {

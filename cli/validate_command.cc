@@ -7,7 +7,7 @@
 #include "cli/fixing.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
-#include "engine/pipeline/refine.h"
+#include "engine/validators/bisect_proposal.h"
 
 namespace galley {
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "staging/text/binary_patch.h"
-#include "staging/text/git_diff_binary.h"
-#include "staging/text/patch_path.h"
-#include "staging/text/read_edits.h"
+#include "staging/formats/binary_patch.h"
+#include "staging/formats/patch_path.h"
+#include "staging/formats/read_edits.h"
+#include "staging/printing/git_diff_binary.h"
 
 namespace {
 

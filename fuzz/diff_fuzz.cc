@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "staging/printing/git_diff.h"
 #include "staging/text/diff.h"
-#include "staging/text/git_diff.h"
 #include "staging/text/merge.h"
 
 namespace {

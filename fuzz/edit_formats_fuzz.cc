@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "base/check.h"
-#include "staging/text/match.h"
-#include "staging/text/read_edits.h"
+#include "staging/formats/read_edits.h"
+#include "staging/placing/place.h"
 #include "tools/adapters.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"

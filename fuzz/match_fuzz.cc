@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "staging/text/match.h"
-#include "staging/text/read_edits.h"
+#include "staging/formats/read_edits.h"
+#include "staging/placing/place.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace galley;

@@ -4,11 +4,11 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "staging/text/color_codes.h"
-#include "staging/text/mail_subject.h"
-#include "staging/text/match.h"
-#include "staging/text/read_edits.h"
-#include "staging/text/search_help.h"
+#include "staging/formats/color_codes.h"
+#include "staging/formats/mail_subject.h"
+#include "staging/formats/read_edits.h"
+#include "staging/placing/place.h"
+#include "staging/placing/search_help.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/content_id.h"
-#include "engine/commit/stage.h"
+#include "engine/commit/stage_directory.h"
 #include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay_file.h"
 
@@ -54,10 +54,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   put(*workspace, folder + "/pool", input.substr(0, split));
   static_cast<void>(list_stages(*state));
   static_cast<void>(unused_contents(*state));
-  auto stage = galley::Stage::adopt(*state, kId);
+  auto stage = galley::StageDirectory::adopt(*state, kId);
   if (stage) {
     static_cast<void>(stage->open_contents(*state));
-    static_cast<void>(galley::Stage::remove(*state, std::move(*stage)));
+    static_cast<void>(galley::StageDirectory::remove(*state, std::move(*stage)));
   }
   for (const char* name : {".git/config", "contents/canary"}) {
     const auto canary = read_file(*workspace, *RelPath::parse(name), 100);

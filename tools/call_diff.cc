@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "staging/text/git_diff.h"
+#include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 
 namespace galley {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "staging/text/git_diff.h"
-#include "staging/text/read_edits.h"
+#include "staging/formats/read_edits.h"
+#include "staging/printing/git_diff.h"
 #include "tools/adapters.h"
 #include "tools/edit_formats.h"
 

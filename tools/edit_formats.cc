@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
-#include "staging/text/answer.h"
-#include "staging/text/read_edits.h"
+#include "staging/formats/answer.h"
+#include "staging/formats/read_edits.h"
 #include "tools/json_input.h"
 
 namespace galley {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "staging/text/edit.h"
+#include "staging/formats/edit_set.h"
 
 namespace galley {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/rel_path.h"
-#include "staging/text/edit.h"
+#include "staging/formats/edit_set.h"
 
 namespace galley {
 

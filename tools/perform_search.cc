@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "staging/text/git_diff.h"
+#include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 #include "tools/path_filter.h"
 #include "tools/perform.h"

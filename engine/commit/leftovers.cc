@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "engine/commit/journal_rules.h"
 #include "engine/commit/retire.h"
-#include "engine/commit/stage.h"
+#include "engine/commit/stage_directory.h"
 
 namespace galley {
 namespace {
@@ -56,9 +56,9 @@ Result<void> Clearing::drop_stages(std::chrono::hours max_age) {
   for (const auto& info : stages) {
     if (info.is_held || info.mtime_ns >= oldest) continue;
     if (!dry_run_) {
-      auto stage = Stage::adopt(state_, info.id);
+      auto stage = StageDirectory::adopt(state_, info.id);
       if (!stage) continue;  // somebody came back to it
-      GALLEY_TRY(Stage::remove(state_, std::move(*stage)));
+      GALLEY_TRY(StageDirectory::remove(state_, std::move(*stage)));
     }
     report_.stages.push_back(info.id);
     report_.bytes += info.bytes;

@@ -6,8 +6,8 @@
 #include "base/limits.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/index.h"
+#include "staging/printing/git_diff.h"
 #include "staging/text/diff.h"
-#include "staging/text/git_diff.h"
 
 namespace galley {
 namespace {

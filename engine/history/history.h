@@ -132,9 +132,4 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
 /// Whether the filter takes this one.
 [[nodiscard]] bool matches(const HistoryFilter& filter, const TxSummary& summary);
 
-/// Reads what `--since` takes: `90s`, `15m`, `2h`, `3d`, `1w` before `now_ns`, a date `2026-11-21`
-/// or an RFC 3339 time; all in UTC.
-/// Errors: kUsage `history.bad_time`.
-Result<int64_t> parse_moment(std::string_view text, int64_t now_ns);
-
 }  // namespace galley

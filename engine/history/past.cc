@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/commit/history_reader.h"
-#include "engine/history/layered_store.h"
 #include "engine/history/rebase.h"
+#include "staging/overlay/layered_store.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {

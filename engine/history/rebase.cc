@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "engine/history/layered_store.h"
 #include "engine/history/three_way.h"
 #include "staging/fs/creation_mode.h"
+#include "staging/overlay/layered_store.h"
 #include "staging/overlay/proposal_diff.h"
 
 namespace galley {

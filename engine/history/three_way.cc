@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "staging/text/git_diff.h"
+#include "staging/printing/git_diff.h"
 #include "staging/text/merge.h"
 
 namespace galley {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/pathspec.h"
-#include "engine/history/layered_store.h"
+#include "staging/overlay/layered_store.h"
 #include "staging/overlay/proposal_diff.h"
 
 namespace galley {

@@ -7,7 +7,7 @@
 
 #include "engine/commit/journal_rules.h"
 #include "engine/commit/recovery.h"
-#include "engine/commit/stage.h"
+#include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/retention.h"
 #include "staging/fs/owner.h"

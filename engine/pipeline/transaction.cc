@@ -6,20 +6,22 @@
 
 #include "base/hex.h"
 #include "base/limits.h"
+#include "engine/calls/early_policy.h"
+#include "engine/calls/executor.h"
+#include "engine/calls/guarded_runner.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/earlier_versions.h"
-#include "engine/pipeline/early_policy.h"
-#include "engine/pipeline/executor.h"
-#include "engine/pipeline/guarded_runner.h"
-#include "engine/pipeline/refine.h"
-#include "engine/pipeline/savepoints.h"
-#include "engine/pipeline/scratch.h"
-#include "engine/pipeline/stored_stage.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "engine/stages/savepoints.h"
+#include "engine/stages/scratch_home.h"
+#include "engine/stages/stored_stage.h"
+#include "engine/validators/bisect_proposal.h"
+#include "engine/validators/fix.h"
+#include "staging/formats/read_edits.h"
 #include "staging/git/white_space_attributes.h"
-#include "staging/text/read_edits.h"
+#include "staging/overlay/restaged.h"
 #include "tools/edit_formats.h"
 
 namespace galley {
@@ -211,7 +213,11 @@ Result<Preview> Transaction::preview(const std::function<void(const GateProgress
 
 Result<FixReport> Transaction::fix() {
   const Overlay::Entries before = state_->overlay.entries();
-  GALLEY_ASSIGN(FixReport report, fix_staged(*state_->workspace, state_->overlay, state_->options));
+  WorkspaceState& workspace = *state_->workspace;
+  const Principals who = state_->options.principals();
+  GALLEY_ASSIGN(FixReport report,
+                fix_staged(workspace.config, state_->overlay,
+                           {*workspace.need_runner(who), workspace.clock(), who, Deadline(), {}}));
   if (report.change.is_empty() || !state_->stage) return report;
   AuditEvent event = own_event("call", state_->options);
   event.tool = "fix";
@@ -226,8 +232,16 @@ Result<FixReport> Transaction::fix() {
 }
 
 Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
-  return bisect_proposal(*state_->workspace, Proposal::freeze(state_->overlay), state_->options,
-                         options);
+  WorkspaceState& workspace = *state_->workspace;
+  // Made here, so that the threads below only read.
+  (void)workspace.need_runner(state_->options.principals());
+  (void)workspace.need_cache();
+  BisectOptions bounded = options;
+  if (bounded.parallel == 0) bounded.parallel = workspace.config.sandbox.max_parallel;
+  const PartJudge judge = [&](const Proposal& part, const GateRequest& bounds) {
+    return verdict_on(workspace, part, state_->options, {bounds, {}});
+  };
+  return bisect_proposal(Proposal::freeze(state_->overlay), judge, bounded, workspace.clock());
 }
 
 Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {

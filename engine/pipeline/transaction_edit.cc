@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "base/content_id.h"
-#include "engine/pipeline/early_policy.h"
+#include "engine/calls/early_policy.h"
 #include "engine/pipeline/transaction_state.h"
 
 namespace galley {

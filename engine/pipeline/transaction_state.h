@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "engine/pipeline/audit.h"
-#include "engine/pipeline/guarded_runner.h"
-#include "engine/pipeline/scratch.h"
-#include "engine/pipeline/stored_stage.h"
+#include "engine/audit/audit.h"
+#include "engine/calls/guarded_runner.h"
 #include "engine/pipeline/transaction.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "engine/stages/scratch_home.h"
+#include "engine/stages/stored_stage.h"
 
 namespace galley {
 

@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/audit/audit_chain.h"
+#include "engine/calls/guarded_runner.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
-#include "engine/pipeline/audit_chain.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
-#include "engine/pipeline/guarded_runner.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"

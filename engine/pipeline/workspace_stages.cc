@@ -2,11 +2,11 @@
 #include <iterator>
 #include <tuple>
 
-#include "engine/commit/stage.h"
-#include "engine/pipeline/scratch.h"
-#include "engine/pipeline/stored_stage.h"
+#include "engine/commit/stage_directory.h"
 #include "engine/pipeline/workspace.h"
 #include "engine/pipeline/workspace_state.h"
+#include "engine/stages/scratch_home.h"
+#include "engine/stages/stored_stage.h"
 #include "staging/fs/owner.h"
 
 namespace galley {
@@ -78,14 +78,14 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
 
 Result<void> Workspace::drop_damaged(const std::string& id) {
   if (!state_->state_directory) return none_open();
-  GALLEY_ASSIGN(Stage stage, Stage::adopt(*state_->state_directory, id));
+  GALLEY_ASSIGN(StageDirectory stage, StageDirectory::adopt(*state_->state_directory, id));
   GALLEY_ASSIGN(const FileStat directory, stage.directory().stat(RelPath::root()));
   if (directory.uid != effective_user()) {
     return fail(ErrorKind::kRefused, "stage.not_yours",
                 "the transaction " + id + " is damaged and belongs to another user of this system");
   }
   GALLEY_TRY(drop_scratch_home(stage.directory()));
-  return Stage::remove(*state_->state_directory, std::move(stage));
+  return StageDirectory::remove(*state_->state_directory, std::move(stage));
 }
 
 Result<std::vector<StageStatus>> Workspace::stages() const {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/clock.h"
+#include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
-#include "engine/pipeline/audit.h"
 #include "engine/pipeline/workspace.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/sandbox/command_runner.h"

@@ -12,7 +12,7 @@
 #include "engine/policy/capability.h"
 #include "engine/policy/finding.h"
 #include "staging/fs/directory.h"
-#include "staging/text/match.h"
+#include "staging/placing/place.h"
 
 namespace galley {
 

@@ -3,7 +3,7 @@
 #include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/validator.h"
-#include "engine/validators/builtin_validators.h"
+#include "engine/validators/builtin.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/sandbox/command_runner.h"
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "engine/validators/builtin_validators.h"
+#include "engine/validators/builtin.h"
 #include "engine/validators/command_validator.h"
 
 namespace galley {

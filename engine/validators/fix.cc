@@ -8,7 +8,7 @@
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/validator.h"
 #include "engine/validators/command_run.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/restaged.h"
 
 namespace galley {
 namespace {
@@ -58,8 +58,6 @@ Result<FixRun> run_fixer(const ValidatorConfig& config, Overlay& overlay,
   return run;
 }
 
-}  // namespace
-
 Result<std::vector<FixRun>> run_fixers(const Config& config, Overlay& overlay,
                                        const FixRequest& request) {
   std::vector<FixRun> runs;
@@ -70,6 +68,18 @@ Result<std::vector<FixRun>> run_fixers(const Config& config, Overlay& overlay,
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+}  // namespace
+
+Result<FixReport> fix_staged(const Config& config, Overlay& overlay, const FixRequest& request) {
+  const Overlay::Entries before = overlay.entries();
+  auto runs = run_fixers(config, overlay, request);
+  if (!runs) {
+    overlay.restore(before);
+    return fail(runs.error());
+  }
+  return FixReport{*std::move(runs), staged_since(before, overlay)};
 }
 
 }  // namespace galley

@@ -9,6 +9,7 @@
 #include "engine/policy/config.h"
 #include "engine/policy/principals.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/proposal.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
@@ -30,11 +31,17 @@ struct FixRequest {
   std::stop_token stop;
 };
 
+/// What the fixers made of what was staged.
+struct FixReport {
+  std::vector<FixRun> runs;
+  Proposal change;  ///< from what was staged before to what is now: the fixers' own change
+};
+
 /// Runs every validator with `fix = true`, in order, on what the overlay proposes, and stages what
 /// each makes of the files it selects. Other files stay as they are.
 ///
-/// Errors: as the runner's; the fixes of the validators before the one that failed stay staged.
-[[nodiscard]] Result<std::vector<FixRun>> run_fixers(const Config& config, Overlay& overlay,
-                                                     const FixRequest& request);
+/// Errors: as the runner's; the overlay is then as it was.
+[[nodiscard]] Result<FixReport> fix_staged(const Config& config, Overlay& overlay,
+                                           const FixRequest& request);
 
 }  // namespace galley

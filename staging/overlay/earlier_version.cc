@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/git_oid.h"
-#include "staging/text/git_diff.h"
+#include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 #include "staging/text/merge.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/rel_path.h"
+#include "staging/formats/edit_set.h"
 #include "staging/overlay/content_store.h"
-#include "staging/text/edit.h"
-#include "staging/text/match.h"
+#include "staging/placing/place.h"
 
 namespace galley {
 

@@ -4,7 +4,7 @@
 
 #include "base/pathspec.h"
 #include "base/rel_path.h"
-#include "staging/text/match.h"
+#include "staging/placing/place.h"
 
 namespace galley {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/content_id.h"
 #include "base/limits.h"
+#include "staging/formats/binary_patch.h"
 #include "staging/overlay/git_header.h"
-#include "staging/text/binary_patch.h"
 #include "staging/text/lines.h"
 
 namespace galley {

@@ -6,7 +6,7 @@
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/overlay/stage_edits.h"
-#include "staging/text/search_help.h"
+#include "staging/placing/search_help.h"
 
 namespace galley {
 

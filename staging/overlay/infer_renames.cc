@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "staging/text/git_diff.h"
-#include "staging/text/rename.h"
+#include "staging/printing/git_diff.h"
+#include "staging/printing/rename.h"
 
 namespace galley {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "staging/text/diff_moved.h"
+#include "staging/printing/diff_moved.h"
 
 namespace galley {
 

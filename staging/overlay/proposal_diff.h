@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "staging/overlay/proposal.h"
-#include "staging/text/git_diff.h"
-#include "staging/text/rename.h"
+#include "staging/printing/git_diff.h"
+#include "staging/printing/rename.h"
 
 namespace galley {
 

@@ -4,8 +4,8 @@
 
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "staging/formats/edit_set.h"
 #include "staging/overlay/file_plan.h"
-#include "staging/text/edit.h"
 
 namespace galley {
 

@@ -12,7 +12,7 @@
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
 #include "staging/overlay/stage_checks.h"
-#include "staging/text/search_help.h"
+#include "staging/placing/search_help.h"
 
 namespace galley {
 namespace {

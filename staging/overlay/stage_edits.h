@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "staging/formats/edit_set.h"
 #include "staging/overlay/earlier_version.h"
 #include "staging/overlay/overlay.h"
-#include "staging/text/edit.h"
-#include "staging/text/match.h"
-#include "staging/text/white_space.h"
+#include "staging/placing/place.h"
+#include "staging/placing/white_space.h"
 
 namespace galley {
 

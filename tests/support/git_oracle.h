@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/text/git_diff.h"
+#include "staging/printing/git_diff.h"
 #include "tests/support/scratch_directory.h"
 
 /// What the tests need to ask the real git: trees on disk, and a shell without anyone's

@@ -8,8 +8,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "engine/pipeline/refine.h"
 #include "engine/pipeline/workspace.h"
+#include "engine/validators/bisect_proposal.h"
 #include "staging/sandbox/sandbox.h"
 #include "support/missing_walls.h"
 #include "support/temp_directory.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "staging/formats/read_edits.h"
 #include "staging/overlay/stage_edits.h"
-#include "staging/text/read_edits.h"
 #include "support/temp_directory.h"
 #include "support/tree_state.h"
 #include "tools/edit_formats.h"

@@ -1,5 +1,7 @@
 #include "engine/history/history.h"
 
+#include "engine/history/time_expression.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/engine/history/history_workspace.h"
@@ -137,17 +139,18 @@ TEST_F(HistoryTest, DamagedJournalIsListedWithItsProblemAndHidesNoOther) {
 
 TEST(Moment, ReadsSpansDatesAndTimes) {
   constexpr int64_t kSecond = 1'000'000'000;
-  EXPECT_EQ(parse_moment("90s", 100 * kSecond), 10 * kSecond);
-  EXPECT_EQ(parse_moment("2h", 7200 * kSecond), 0);
-  EXPECT_EQ(parse_moment("2026-11-21", 0), int64_t{1795219200} * kSecond);
-  EXPECT_EQ(parse_moment("2026-11-21T01:00:00Z", 0), int64_t{1795222800} * kSecond);
-  EXPECT_EQ(parse_moment("2026-11-21T01:00:00.250+01:00", 0), int64_t{1795219200} * kSecond);
+  EXPECT_EQ(parse_time_expression("90s", 100 * kSecond), 10 * kSecond);
+  EXPECT_EQ(parse_time_expression("2h", 7200 * kSecond), 0);
+  EXPECT_EQ(parse_time_expression("2026-11-21", 0), int64_t{1795219200} * kSecond);
+  EXPECT_EQ(parse_time_expression("2026-11-21T01:00:00Z", 0), int64_t{1795222800} * kSecond);
+  EXPECT_EQ(parse_time_expression("2026-11-21T01:00:00.250+01:00", 0),
+            int64_t{1795219200} * kSecond);
 }
 
 TEST(Moment, RefusesWhatIsNoTime) {
   for (const char* text : {"", "x", "2h3", "-2h", "2026-13-01", "2026-02-30", "2026-11-21T25:00:00",
                            "2026-11-21T01:00", "2026-11-21Tx", "99999999999d"}) {
-    const auto moment = parse_moment(text, 0);
+    const auto moment = parse_time_expression(text, 0);
     ASSERT_FALSE(moment.has_value()) << text;
     EXPECT_EQ(moment.error().reason, "history.bad_time") << text;
   }

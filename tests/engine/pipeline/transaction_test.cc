@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <functional>
 
+#include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
-#include "engine/pipeline/audit.h"
 #include "engine/pipeline/workspace.h"
 #include "support/temp_directory.h"
 

@@ -397,7 +397,7 @@ TEST_F(Fixers, FormattedFileHasNoFinding) {
 }
 
 TEST_F(Fixers, ChangesToSelectedFilesAreStagedAndOthersLeftOut) {
-  const auto runs = run_fixers(config_, overlay_, {fake_, clock_, "", {}, {}});
+  const auto runs = fix_staged(config_, overlay_, {fake_, clock_, "", {}, {}});
   ASSERT_TRUE(runs) << runs.error().message;
   ASSERT_EQ(runs->size(), 1U);
   EXPECT_THAT(runs->front().changed, ElementsAre(rel("src/a.c")));
@@ -412,7 +412,7 @@ TEST_F(Fixers, BrokenFixerStagesNothing) {
     GALLEY_TRY(overlay.write(rel("src/a.c"), "half"));
     return ended(127);
   });
-  EXPECT_FALSE(run_fixers(config_, overlay_, {fake_, clock_, "", {}, {}}));
+  EXPECT_FALSE(fix_staged(config_, overlay_, {fake_, clock_, "", {}, {}}));
   EXPECT_EQ(**overlay_.read(rel("src/a.c")), "int   x;\n");
 }
 

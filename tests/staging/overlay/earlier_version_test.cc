@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "staging/formats/read_edits.h"
 #include "staging/overlay/stage_edits.h"
-#include "staging/text/read_edits.h"
 #include "support/temp_directory.h"
 
 namespace galley {

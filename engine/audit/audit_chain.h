@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/content_id.h"
+#include "base/result.h"
+#include "engine/audit/audit.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// What ties one line of the log to its neighbours.
+struct AuditLink {
+  uint64_t seq = 0;
+  ContentId prev;
+  ContentId stated;     ///< the `hash` it carries
+  ContentId computed;   ///< SHA-256 of the canonical record without `hash`
+  bool is_gap = false;  ///< an `audit.gap` record
+};
+
+/// Reads one line (without its newline). Errors: kInvalid, reason `audit.malformed`, also when the
+/// line is not in canonical form.
+Result<AuditLink> read_audit_link(std::string_view line);
+
+/// The anchor that `audit.head` keeps: where the log ended when it was last written. Not flushed,
+/// so after a power loss it may be behind or ahead of the log.
+///
+/// Format: one line of fixed length, `galley-audit-head 1 <seq, 20 digits> <log bytes, 20 digits>
+/// <hash, 64 hexadecimal digits>\n`.
+struct AuditHead {
+  AuditPosition position;
+  uint64_t log_bytes = 0;
+};
+/// Nothing when the file is empty or not of that form.
+Result<std::optional<AuditHead>> read_audit_head(File& file);
+Result<void> write_audit_head(File& file, const AuditHead& head);
+
+/// When a record was made, as it has it; empty when it is none.
+[[nodiscard]] std::string audit_timestamp(std::string_view record);
+
+/// Calls `take(line, is_whole)` for every line of the log that begins behind `from`, or at the very
+/// start; only the last can be not whole (no newline). A missing log has no lines.
+Result<void> for_each_audit_line(const Directory& directory, const RelPath& path,
+                                 const std::function<void(std::string_view, bool)>& take,
+                                 uint64_t from = 0);
+
+/// Judges the lines of a log one after the other, against each other and the anchor.
+class AuditChainCheck {
+ public:
+  explicit AuditChainCheck(std::optional<AuditHead> head) : head_(head) {}
+  void take(std::string_view line, bool is_whole);
+  [[nodiscard]] AuditVerification finish();
+
+ private:
+  void check_place(const AuditLink& link);
+  void report(uint64_t line, uint64_t seq, std::string reason, std::string message);
+  bool take_from_absent(uint64_t seq);
+
+  /// Records skipped so far: they may still turn up in another place.
+  struct Absence {
+    uint64_t last = 0;
+    uint64_t line = 0;  ///< where the gap showed
+  };
+
+  std::optional<AuditHead> head_;
+  bool agrees_with_head_ = false;
+  AuditVerification result_;
+  uint64_t line_ = 0;
+  uint64_t expected_ = 1;
+  ContentId previous_;
+  bool previous_is_sound_ = true;       ///< false after a line whose own hash was wrong
+  std::map<uint64_t, Absence> absent_;  ///< by first seq
+};
+
+}  // namespace galley

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/audit/audit.h"
+#include "tools/json_input.h"
+#include "tools/redactor.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxTextBytes = 1024;  // longer texts are named by their hash
+constexpr size_t kMaxKeyBytes = 256;
+constexpr size_t kMaxFieldBytes = 2048;  // reason, message, ids
+constexpr double kMaxExactInteger = 9007199254740992.0;
+constexpr size_t kExecutionIdDigits = 16;
+
+json named_by_hash(std::string_view text) {
+  return json{{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}};
+}
+
+std::string valid_utf8(const std::string& text) {
+  const std::string quoted = json_text(json(text));
+  return json::parse(quoted).get<std::string>();
+}
+
+json shortened(const ordered_json& value, bool is_secret) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (is_secret && !text.empty()) return "[REDACTED:key]";
+    if (text.size() > kMaxTextBytes) return named_by_hash(text);
+    return redact_patterns(valid_utf8(text));
+  }
+  if (value.is_array()) {
+    json out = json::array();
+    for (const auto& item : value) out.push_back(shortened(item, is_secret));
+    return out;
+  }
+  if (value.is_object()) {
+    json out = json::object();
+    for (const auto& [key, item] : value.items()) {
+      out[valid_utf8(key.substr(0, kMaxKeyBytes))] = shortened(item, is_secret_key(key));
+    }
+    return out;
+  }
+  if (value.is_number_float()) {
+    // One spelling a number, the one that reading it again gives.
+    const double number = value.get<double>();
+    if (std::trunc(number) == number && std::abs(number) <= kMaxExactInteger) {
+      return static_cast<int64_t>(number);
+    }
+    return number;
+  }
+  return value;
+}
+
+json document_of(const JsonDocument& document) {
+  json out = shortened(*document, false);
+  const std::string text = json_text(out);
+  // Two documents, the error and the fields together stay below the limit of a record.
+  constexpr size_t kMaxDocumentBytes = kMaxAuditRecordBytes / 4;
+  return text.size() <= kMaxDocumentBytes ? out : named_by_hash(text);
+}
+
+void put_text(json& record, const char* key, const std::string& value) {
+  if (value.empty()) return;
+  record[key] = redact_patterns(valid_utf8(value.substr(0, kMaxFieldBytes)));
+}
+
+json error_of(const ToolError& error) {
+  json out = json::object();
+  out["code"] = to_string(error.code);
+  put_text(out, "reason", error.reason);
+  put_text(out, "message", error.message);
+  return out;
+}
+
+}  // namespace
+
+std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
+  json record = json::object();
+  record["schema"] = "galley.audit-record/1";
+  record["timestamp"] = rfc3339_utc(wall_ns);
+  put_text(record, "kind", event.kind);
+  put_text(record, "execution_id", event.execution_id);
+  put_text(record, "call_id", event.call_id);
+  put_text(record, "tool", event.tool);
+  put_text(record, "agent", event.agent);
+  // A person's is told by an empty name: absent means that it was the caller's own.
+  if (event.owner)
+    record["owner"] = redact_patterns(valid_utf8(event.owner->substr(0, kMaxFieldBytes)));
+  put_text(record, "task_id", event.task_id);
+  put_text(record, "goal_id", event.goal_id);
+  put_text(record, "reason", event.reason);
+  put_text(record, "risk_level", event.risk_level);
+  put_text(record, "tx", event.tx);
+  put_text(record, "proposal", event.proposal);
+  if (event.input) record["input"] = document_of(event.input);
+  if (event.output) record["output"] = document_of(event.output);
+  if (event.error) record["error"] = error_of(*event.error);
+  record["duration_ms"] = event.duration_ms;
+  if (!event.capabilities_used.empty()) {
+    json& used = record["capabilities_used"] = json::array();
+    constexpr size_t kMaxListed = 16;
+    for (size_t i = 0; i < std::min(kMaxListed, event.capabilities_used.size()); ++i) {
+      used.push_back(valid_utf8(event.capabilities_used[i].substr(0, kMaxKeyBytes)));
+    }
+  }
+  if (event.execution_id.empty()) {
+    record["execution_id"] =
+        "exec-" + ContentId::of(json_text(record)).hex().substr(0, kExecutionIdDigits);
+  }
+  return json_text(record);
+}
+
+}  // namespace galley

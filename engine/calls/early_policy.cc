@@ -1,0 +1,110 @@
+#include "engine/calls/early_policy.h"
+#include "staging/overlay/restaged.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace galley {
+namespace {
+
+ToolError error_of(const Judgement& judgement) {
+  std::string message = judgement.message;
+  if (!judgement.remedy.empty()) message += ". To go on: " + judgement.remedy;
+  return {ToolErrorCode::kPermission, judgement.id, std::move(message), nullptr};
+}
+
+}  // namespace
+
+/// The answer is a no only when there is no operation on this path that could pass.
+Judgement EarlyPolicy::judge_write(const RelPath& path) const {
+  const auto node = overlay_->node_without_content(path);
+  const bool is_new = node && node->kind == FileKind::kAbsent;
+  if (is_new) return policy_.judge_path(path, Operation::kCreate, who_);
+  // What lies in a directory is what counts, and that the gate will see.
+  if (node && node->kind == FileKind::kDirectory) return {};
+  Judgement modify = policy_.judge_path(path, Operation::kModify, who_);
+  if (modify.decision != Decision::kDeny) return modify;
+  const Judgement remove = policy_.judge_path(path, Operation::kDelete, who_);
+  return remove.decision == Decision::kDeny ? modify : remove;
+}
+
+/// A directory that is only looked through shows what may be read; one that is copied or moved
+/// must be readable to its last file.
+Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const {
+  if (!policy_.limits_reading(who_)) return {};
+  const auto node = overlay_->node_without_content(path);
+  if (!node || node->kind != FileKind::kDirectory) return policy_.judge_read(path, who_);
+  if (only_looks) return {};
+  std::vector<RelPath> todo = {path};
+  while (!todo.empty()) {
+    const RelPath directory = todo.back();
+    todo.pop_back();
+    const auto entries = overlay_->list(directory);
+    if (!entries) break;  // the tool will say why
+    for (const DirectoryEntry& entry : *entries) {
+      const auto name = RelPath::parse(entry.name);
+      const auto child = name ? directory.join(*name) : name;
+      if (!child) continue;
+      if (entry.kind == FileKind::kDirectory) {
+        todo.push_back(*child);
+        continue;
+      }
+      Judgement read = policy_.judge_read(*child, who_);
+      if (read.decision == Decision::kDeny) return read;
+    }
+  }
+  return {};
+}
+
+std::optional<ToolError> EarlyPolicy::refusal(const ToolInfo& info, const Intent& intent) const {
+  const Judgement tool = policy_.judge_tool(info.name, who_);
+  if (tool.decision == Decision::kDeny) return error_of(tool);
+  for (const RelPath& path : intent.reads) {
+    const Judgement read = judge_source(path, info.annotations.read_only);
+    if (read.decision == Decision::kDeny) return error_of(read);
+  }
+  for (const RelPath& path : intent.writes) {
+    const Judgement write = judge_write(path);
+    if (write.decision == Decision::kDeny) return error_of(write);
+  }
+  return {};
+}
+
+std::function<bool(const RelPath&)> EarlyPolicy::reading_rule() const {
+  if (!policy_.limits_reading(who_)) return {};
+  return [policy = policy_, who = who_](const RelPath& path) {
+    return policy.judge_read(path, who).decision != Decision::kDeny;
+  };
+}
+
+std::vector<std::string> EarlyPolicy::capabilities() const {
+  std::vector<std::string> all = {"fs:read", "fs:write", "exec:*"};
+  const bool is_granted = policy_.grants_network(who_);
+  if (config_->sandbox.allows_network && is_granted) all.emplace_back("net:host");
+  return all;
+}
+
+Operation staged_operation(const Overlay::Entry& entry) {
+  if (entry.before.kind == FileKind::kAbsent) return Operation::kCreate;
+  return entry.now.kind == FileKind::kAbsent ? Operation::kDelete : Operation::kModify;
+}
+
+std::vector<Judgement> denied_changes(const Config& config, const Principals& who,
+                                      const Overlay::Entries& before, const Overlay::Entries& now) {
+  const auto is_directory = [](const Overlay::Entry& entry) {
+    return entry.now.kind == FileKind::kDirectory ||
+           (entry.before.kind == FileKind::kDirectory && entry.now.kind == FileKind::kAbsent);
+  };
+  const Policy policy(config);
+  std::vector<Judgement> denials;
+  for (const RelPath& path : restaged_paths(before, now)) {
+    const auto at = now.find(path);
+    const Overlay::Entry& entry = at != now.end() ? at->second : before.at(path);
+    if (is_directory(entry)) continue;
+    Judgement judgement = policy.judge_path(path, staged_operation(entry), who);
+    if (judgement.decision == Decision::kDeny) denials.push_back(std::move(judgement));
+  }
+  return denials;
+}
+
+}  // namespace galley

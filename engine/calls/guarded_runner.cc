@@ -1,0 +1,251 @@
+#include "engine/calls/guarded_runner.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "engine/calls/early_policy.h"
+#include "engine/calls/program_rules.h"
+#include "engine/policy/policy.h"
+#include "engine/policy/readable_folders.h"
+#include "staging/git/ignore_files.h"
+#include "staging/sandbox/host_folders.h"
+#include "staging/sandbox/resolve_program.h"
+#include "staging/sandbox/sandbox.h"
+
+namespace galley {
+namespace {
+
+tl::unexpected<Error> refuse(std::string reason, const std::string& message) {
+  return fail(ErrorKind::kRefused, std::move(reason), message);
+}
+
+/// The smaller of two limits where 0 means none.
+template <class Number>
+Number tighter(Number asked, Number allowed) {
+  if (allowed == Number{}) return asked;
+  return asked == Number{} ? allowed : std::min(asked, allowed);
+}
+
+/// Whether git ignores a path; its files are read when a command first left something.
+class GitIgnore {
+ public:
+  GitIgnore(std::string workspace, const Clock& clock)
+      : workspace_(std::move(workspace)), clock_(&clock) {}
+
+  Result<bool> operator()(const RelPath& path, bool is_directory, const Deadline& deadline) {
+    const std::lock_guard lock(mutex_);
+    if (!files_) {
+      GALLEY_ASSIGN(IgnoreFiles opened, IgnoreFiles::open(workspace_));
+      files_.emplace(std::move(opened));
+    }
+    return files_->is_ignored(path, is_directory, deadline, *clock_);
+  }
+
+  /// The files may have changed since.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    files_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string workspace_;
+  const Clock* clock_;
+  std::optional<IgnoreFiles> files_;
+};
+
+/// The folders of `sandbox.readable` that are there.
+/// Errors: kInvalid `config.value` for one that holds secrets, also where a link leads to it.
+Result<std::vector<std::string>> readable_folders(const SandboxConfig& config) {
+  const std::string home = home_folder();
+  std::vector<std::string> folders;
+  for (const std::string& text : config.readable) {
+    const std::string folder = placed_folder(text, home);
+    if (folder.empty()) continue;  // `~/` without a home
+    for (const std::string& one : {folder, real_program_path(folder)}) {
+      const std::string no = objection_to_readable(one, home);
+      if (no.empty()) continue;
+      const std::string which = one == folder ? "" : " (which leads to " + one + ")";
+      return fail(ErrorKind::kInvalid, "config.value",
+                  "sandbox.readable of galley.toml cannot hold '" + text + "'" + which + ": " + no);
+    }
+    folders.push_back(folder);
+  }
+  return existing_folders(folders);
+}
+
+class GuardedRunner final : public CommandRunner {
+ public:
+  GuardedRunner(const Config& config, GuardedRunnerOptions options, const Clock& clock)
+      : config_(&config),
+        options_(std::move(options)),
+        clock_(&clock),
+        ignore_(std::make_shared<GitIgnore>(options_.workspace, clock)) {}
+
+  Result<CommandResult> run(const Command& command, Overlay& overlay) override {
+    GALLEY_TRY(need_readable());
+    GALLEY_TRY(check(command));
+    GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
+    Command bounded_command = command;
+    bounded_command.programs = rules_for(command);
+    bounded_command.limits = bounded(command.limits, config_->sandbox);
+    bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
+    bounded_command.propose_ignored |= config_->sandbox.propose_ignored;
+    ignore_->forget();
+    if (options_.who.is_alone()) return sandbox->run(bounded_command, overlay);
+    const Overlay::Entries before = overlay.entries();
+    GALLEY_ASSIGN(CommandResult result, sandbox->run(bounded_command, overlay));
+    refuse_denied(before, overlay, result);
+    return result;
+  }
+
+ private:
+  Result<void> need_readable() {
+    const std::lock_guard lock(mutex_);
+    if (readable_) return {};
+    GALLEY_ASSIGN(readable_, readable_folders(config_->sandbox));
+    return {};
+  }
+
+  [[nodiscard]] std::string search_path_of(const Command& command) const {
+    const auto path = command.environment.find("PATH");
+    return path == command.environment.end() ? program_search_path(*readable_) : path->second;
+  }
+
+  /// `exec:python3` grants python3.11 too where that is what it is a link to.
+  bool is_granted_by_another_name(const Command& command, const ResolvedProgram& program) {
+    const ProgramRules rules = rules_for(command);
+    return !program.is_in_workspace && rules.is_restricted &&
+           std::binary_search(rules.allowed.begin(), rules.allowed.end(), program.real);
+  }
+
+  Result<void> check(const Command& command) {
+    if (command.argv.empty()) {
+      return fail(ErrorKind::kInvalid, "sandbox.bad_command", "no program was named");
+    }
+    GALLEY_ASSIGN(const ResolvedProgram program,
+                  resolve_program(command.argv[0], search_path_of(command), options_.workspace,
+                                  command.working_directory));
+    GALLEY_TRY(check_lists(command, program));
+    const Policy policy(*config_);
+    // One name of a program that is many in one says nothing about what the file can do.
+    const std::string& called = is_multi_call(program.real) ? program.real : program.path;
+    Judgement exec = policy.judge_exec(called, program.real, options_.who);
+    if (exec.decision != Decision::kAllow && is_granted_by_another_name(command, program))
+      exec = {};
+    if (exec.decision != Decision::kAllow) return refuse("command.no_capability", exec.message);
+    if (command.network != NetworkAccess::kHost) return {};
+    if (!config_->sandbox.allows_network) {
+      return refuse("command.network_denied",
+                    "the network is denied: set sandbox.network = true in galley.toml, or run the "
+                    "command without it");
+    }
+    const Judgement network = policy.judge_network(options_.who);
+    if (network.decision != Decision::kAllow) {
+      return refuse("command.network_denied", network.message);
+    }
+    return {};
+  }
+
+  Result<void> check_lists(const Command& command, const ResolvedProgram& program) const {
+    const auto matches = [&](const std::string& rule) {
+      return command_matches(rule, program, command.argv) ||
+             command_matches(placed_rule(rule, options_.workspace), program, command.argv);
+    };
+    const auto& deny = config_->sandbox.deny;
+    const auto denied = std::find_if(deny.begin(), deny.end(), matches);
+    if (denied != deny.end()) {
+      return refuse("command.denied", "'" + command.argv[0] + "' is denied by '" + *denied +
+                                          "' in sandbox.deny of galley.toml");
+    }
+    const auto& allow = config_->sandbox.allow;
+    if (allow.empty() || std::any_of(allow.begin(), allow.end(), matches)) return {};
+    return refuse("command.not_allowed", "'" + command.argv[0] + "' (" + program.real +
+                                             ") is not in sandbox.allow of galley.toml; use a "
+                                             "program that is, or add it");
+  }
+
+  void refuse_denied(const Overlay::Entries& before, Overlay& overlay,
+                     CommandResult& result) const {
+    if (!result.effects_staged) return;
+    for (const Judgement& no : denied_changes(*config_, options_.who, before, overlay.entries())) {
+      result.refused.push_back({no.path, "may not be changed: " + no.message});
+    }
+    if (result.refused.empty()) return;
+    overlay.restore(before);
+    result.effects_staged = false;
+    result.staged_paths = 0;
+  }
+
+  /// Names of programs are looked up once: that is a look into every directory of PATH.
+  ProgramRules rules_for(const Command& command) {
+    const std::string path = search_path_of(command);
+    const std::lock_guard lock(mutex_);
+    const auto known = rules_.find(path);
+    if (known != rules_.end()) return known->second;
+    const ProgramScope scope{options_.who, options_.workspace, path};
+    return rules_.emplace(path, program_rules(*config_, scope)).first->second;
+  }
+
+  Result<CommandRunner*> need_sandbox() {
+    const std::lock_guard lock(mutex_);
+    if (sandbox_ != nullptr) return sandbox_.get();
+    SandboxOptions options;
+    options.workspace = options_.workspace;
+    options.layer_home = options_.layer_home;
+    options.keep_home = options_.keep_home;
+    if (options_.scratch_home) {
+      GALLEY_ASSIGN(options.scratch_home, options_.scratch_home());
+    }
+    options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
+    options.pass_environment = config_->sandbox.environment;
+    options.readable = *readable_;
+    options.is_ignored = [ignore = ignore_](const RelPath& path, bool is_directory,
+                                            const Deadline& deadline) {
+      return (*ignore)(path, is_directory, deadline);
+    };
+    GALLEY_ASSIGN(sandbox_, make_sandbox(std::move(options), *clock_));
+    return sandbox_.get();
+  }
+
+  const Config* config_;
+  GuardedRunnerOptions options_;
+  const Clock* clock_;
+  std::shared_ptr<GitIgnore> ignore_;
+  std::mutex mutex_;
+  std::optional<std::vector<std::string>> readable_;  ///< set before anything is run
+  std::map<std::string, ProgramRules> rules_;         ///< by search path
+  std::unique_ptr<CommandRunner> sandbox_;
+};
+
+}  // namespace
+
+AskedLimits bounded(AskedLimits limits, const SandboxConfig& config) {
+  const auto bound = [](auto& limit, const auto& most) {
+    limit = limit ? tighter(*limit, most) : most;
+  };
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  bound(limits.wall, milliseconds(config.timeout_ms));
+  bound(limits.grace, milliseconds(config.grace_ms));
+  bound(limits.cpu, seconds(config.max_cpu_seconds));
+  bound(limits.max_memory_bytes, config.max_memory_bytes);
+  bound(limits.max_processes, config.max_processes);
+  bound(limits.max_file_bytes, config.max_file_bytes);
+  bound(limits.max_written_bytes, config.max_written_bytes);
+  bound(limits.max_open_files, config.max_open_files);
+  bound(limits.max_stdout_bytes, config.max_output_bytes);
+  bound(limits.max_stderr_bytes, config.max_output_bytes);
+  return limits;
+}
+
+std::unique_ptr<CommandRunner> make_guarded_runner(const Config& config,
+                                                   GuardedRunnerOptions options,
+                                                   const Clock& clock) {
+  return std::make_unique<GuardedRunner>(config, std::move(options), clock);
+}
+
+}  // namespace galley

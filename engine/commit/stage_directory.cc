@@ -1,0 +1,256 @@
+#include "engine/commit/stage_directory.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "base/check.h"
+#include "base/hex.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateDirectory = 0700;
+constexpr uint32_t kPrivateFile = 0600;
+constexpr size_t kIdDigits = 12;
+constexpr int kMaxTries = 16;
+
+RelPath known(std::string_view text) {
+  auto path = RelPath::parse(text);
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
+}
+
+bool is_stage_id(std::string_view text) {
+  return text.size() == kIdDigits && text.find_first_not_of(kHexDigits) == std::string_view::npos;
+}
+
+Error not_found(const std::string& id) {
+  return Error{ErrorKind::kNotFound, "stage.not_found",
+               "there is no open transaction '" + id + "'; `galley status --all` lists them", "",
+               0};
+}
+
+constexpr std::string_view kPoolFile = "pool";
+constexpr std::string_view kPools = "contents";
+constexpr uint64_t kMaxPoolFileBytes = 64;
+constexpr int kMaxLooks = 8;
+
+/// The pool that a stage refers to.
+Result<std::string> pool_of(const Directory& stage, const std::string& id) {
+  auto text = read_file(stage, known(kPoolFile), kMaxPoolFileBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return id;
+  if (!text) return text.error();
+  if (text->ends_with('\n')) text->pop_back();
+  if (is_stage_id(*text)) return text;
+  return fail(ErrorKind::kInvalid, "stage.damaged",
+              "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
+}
+
+using PoolCounts = std::map<std::string, int>;
+
+Result<std::vector<std::string>> stage_names(const Directory& stages) {
+  GALLEY_ASSIGN(const auto entries, stages.list());
+  std::vector<std::string> names;
+  for (const auto& entry : entries) {
+    if (entry.kind == FileKind::kDirectory && is_stage_id(entry.name)) names.push_back(entry.name);
+  }
+  return names;
+}
+
+/// How many of these stages refer to each pool; nothing where one is damaged, for what that one
+/// refers to is not known, and any pool may be its.
+Result<std::optional<PoolCounts>> count_pools(const Directory& stages,
+                                              const std::vector<std::string>& ids) {
+  PoolCounts counts;
+  for (const std::string& id : ids) {
+    const auto stage = stages.open_directory(known(id));
+    if (!stage && stage.error().kind == ErrorKind::kNotFound) continue;
+    if (!stage) return stage.error();
+    auto pool = pool_of(**stage, id);
+    if (!pool && pool.error().reason == "stage.damaged") return std::optional<PoolCounts>();
+    if (!pool) return pool.error();
+    ++counts[*pool];
+  }
+  return std::optional<PoolCounts>(std::move(counts));
+}
+
+/// How many stages refer to each pool; nothing when stages come and go faster than they are read.
+Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
+  const auto stages = state.root().open_directory(known("stage"));
+  if (!stages && stages.error().kind == ErrorKind::kNotFound)
+    return std::optional<PoolCounts>(PoolCounts());
+  if (!stages) return stages.error();
+  GALLEY_ASSIGN(auto before, stage_names(**stages));
+  for (int look = 0; look < kMaxLooks; ++look) {
+    GALLEY_ASSIGN(auto counts, count_pools(**stages, before));
+    if (!counts) return counts;
+    // A fork made while its parent went away could have been missed, but not without a trace here.
+    GALLEY_ASSIGN(auto after, stage_names(**stages));
+    if (after == before) return counts;
+    before = std::move(after);
+  }
+  return std::optional<PoolCounts>();
+}
+
+RelPath pool_path(const std::string& pool) { return known(std::string(kPools) + "/" + pool); }
+
+}  // namespace
+
+Result<std::unique_ptr<Directory>> StageDirectory::open_contents(
+    const StateDirectory& state) const {
+  GALLEY_ASSIGN(const std::string pool, pool_of(*directory_, id_));
+  auto opened = state.root().open_directory(pool_path(pool));
+  if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
+  GALLEY_TRY(make_directories(state.root(), pool_path(pool), kPrivateDirectory));
+  return state.root().open_directory(pool_path(pool));
+}
+
+Result<void> StageDirectory::share_contents(const StageDirectory& parent) const {
+  GALLEY_ASSIGN(const std::string pool, pool_of(*parent.directory_, parent.id_));
+  const RelPath fresh = known(std::string(kPoolFile) + ".new");
+  {
+    GALLEY_ASSIGN(const auto file,
+                  directory_->open_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+    GALLEY_TRY(file->write_at(0, pool + "\n"));
+  }
+  return directory_->rename(fresh, *directory_, known(kPoolFile), RenameMode::kReplace);
+}
+
+Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
+  std::vector<std::string> unused;
+  const auto pools = state.root().open_directory(known(kPools));
+  if (!pools && pools.error().kind == ErrorKind::kNotFound) return unused;
+  if (!pools) return pools.error();
+  // First the pools, then who refers to them: a stage is there before its pool is.
+  GALLEY_ASSIGN(const auto entries, (*pools)->list());
+  if (entries.empty()) return unused;
+  GALLEY_ASSIGN(const auto counts, references(state));
+  if (!counts) return unused;
+  for (const auto& entry : entries) {
+    if (is_stage_id(entry.name) && !counts->contains(entry.name)) unused.push_back(entry.name);
+  }
+  return unused;
+}
+
+Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const std::string& id) {
+  auto directory = state.root().open_directory(known("stage/" + id));
+  if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(id);
+  if (!directory) return directory.error();
+  GALLEY_ASSIGN(auto owner,
+                (*directory)->open_file(known("owner"), OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_ASSIGN(const bool is_ours, owner->try_lock(LockMode::kExclusive));
+  if (!is_ours) {
+    return fail(ErrorKind::kTimeout, "stage.busy",
+                "another process works on transaction '" + id + "'; wait for it to end");
+  }
+  return StageDirectory(id, std::move(*directory), std::move(owner));
+}
+
+Result<StageDirectory> StageDirectory::create(const StateDirectory& state) {
+  GALLEY_TRY(make_directories(state.root(), known("stage"), kPrivateDirectory));
+  for (int attempt = 0; attempt < kMaxTries; ++attempt) {
+    const std::string id = random_hex(kIdDigits);
+    auto made = state.root().make_directory(known("stage/" + id), kPrivateDirectory);
+    if (made) return hold(state, id);
+    if (made.error().os_error != EEXIST) return made.error();
+  }
+  return os_error(EEXIST, "cannot make a stage", ".galley/stage");
+}
+
+Result<StageDirectory> StageDirectory::adopt(const StateDirectory& state, const std::string& id) {
+  if (!is_stage_id(id)) return not_found(id);
+  return hold(state, id);
+}
+
+Result<void> StageDirectory::remove(const StateDirectory& state, StageDirectory stage) {
+  auto pool = pool_of(*stage.directory_, stage.id_);
+  GALLEY_TRY(remove_tree(state.root(), known("stage/" + stage.id_)));
+  // The transaction is over: what cannot be cleared now, or whose users cannot be told, is no
+  // failure of its and left to `galley gc`.
+  if (!pool) return {};
+  const auto counts = references(state);
+  if (!counts || !*counts || (*counts)->contains(*pool)) return {};
+  static_cast<void>(remove_tree(state.root(), pool_path(*pool)));
+  return {};
+}
+
+uint64_t tree_bytes(const Directory& directory) {
+  uint64_t bytes = 0;
+  std::vector<RelPath> waiting = {RelPath::root()};
+  while (!waiting.empty()) {
+    const RelPath folder = std::move(waiting.back());
+    waiting.pop_back();
+    std::unique_ptr<Directory> owned;
+    if (!folder.is_root()) {
+      auto opened = directory.open_directory(folder);
+      if (!opened) continue;  // went away, or not ours to read
+      owned = std::move(*opened);
+    }
+    const Directory& at = owned ? *owned : directory;
+    const auto entries = at.list();
+    if (!entries) continue;
+    for (const auto& entry : *entries) {
+      const auto name = RelPath::parse(entry.name);
+      const auto path = name ? folder.join(*name) : name;
+      if (!path) continue;  // deeper than any path that Galley made
+      if (entry.kind == FileKind::kDirectory) {
+        waiting.push_back(*path);
+      } else if (const auto stat = at.stat(*name)) {
+        bytes += stat->size;
+      }
+    }
+  }
+  return bytes;
+}
+
+Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
+                                           std::string_view beginning) {
+  std::vector<std::string> ids;
+  const auto parent = state.root().open_directory(known("stage"));
+  if (!parent && parent.error().kind == ErrorKind::kNotFound) return ids;
+  if (!parent) return parent.error();
+  GALLEY_ASSIGN(const auto entries, (*parent)->list());
+  for (const auto& entry : entries) {
+    const bool is_meant = entry.kind == FileKind::kDirectory && is_stage_id(entry.name) &&
+                          entry.name.starts_with(beginning);
+    if (is_meant) ids.push_back(entry.name);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
+  std::vector<StageInfo> stages;
+  const auto parent = state.root().open_directory(known("stage"));
+  if (!parent && parent.error().kind == ErrorKind::kNotFound) return stages;
+  if (!parent) return parent.error();
+  GALLEY_ASSIGN(const auto counts, references(state));
+  GALLEY_ASSIGN(const auto entries, (*parent)->list());
+  for (const auto& entry : entries) {
+    if (entry.kind != FileKind::kDirectory || !is_stage_id(entry.name)) continue;
+    const auto directory = (*parent)->open_directory(known(entry.name));
+    if (!directory) continue;
+    StageInfo info;
+    info.id = entry.name;
+    GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
+    info.mtime_ns = stat.mtime_ns;
+    info.bytes = tree_bytes(**directory);
+    const auto pool = pool_of(**directory, entry.name);
+    if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {
+      const auto contents = state.root().open_directory(pool_path(*pool));
+      info.bytes += contents ? tree_bytes(**contents) : 0;
+    }
+    const auto owner = (*directory)->open_file(known("owner"), OpenMode::kReadWrite);
+    if (owner) {
+      GALLEY_ASSIGN(const bool is_free, (*owner)->try_lock(LockMode::kShared));
+      info.is_held = !is_free;
+    }
+    stages.push_back(std::move(info));
+  }
+  std::sort(stages.begin(), stages.end(),
+            [](const auto& a, const auto& b) { return a.mtime_ns > b.mtime_ns; });
+  return stages;
+}
+
+}  // namespace galley

@@ -1,0 +1,309 @@
+#include "engine/pipeline/maintenance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "engine/audit/audit.h"
+#include "engine/commit/leftovers.h"
+#include "engine/commit/recovery.h"
+#include "engine/commit/writer_lock.h"
+#include "engine/history/retention.h"
+#include "engine/pipeline/adoption.h"
+#include "engine/pipeline/recovery_text.h"
+#include "engine/stages/scratch_home.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
+#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/sandbox.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxRescued = 100'000;
+/// A stage that did not change for so long and that nobody holds was forgotten.
+constexpr std::chrono::hours kMaxStageAge{24 * 14};
+
+std::chrono::milliseconds lock_timeout(const Workspace& workspace) {
+  return std::chrono::milliseconds(workspace.config().commit.lock_timeout_ms);
+}
+
+// --- clearing -------------------------------------------------------------------------------
+
+Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<ClearedItem>& cleared) {
+  GALLEY_ASSIGN(
+      const PruneReport report,
+      prune_history(*workspace.state(), workspace.config().history, workspace.clock(), dry_run));
+  for (const PruneReport::Pruned& pruned : report.transactions) {
+    cleared.push_back(
+        {fmt::format("transaction {} ({})", pruned.id.str(), pruned.why), pruned.bytes});
+  }
+  if (report.blobs > 0) {
+    cleared.push_back({fmt::format("{} contents that no transaction names", report.blobs), 0});
+  }
+  return {};
+}
+
+// --- checks ---------------------------------------------------------------------------------
+
+Check ok(std::string name, std::string message) {
+  return {std::move(name), CheckStatus::kOk, std::move(message), ""};
+}
+
+Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
+  const StateDirectory& state = *workspace.state();
+  std::vector<Check> checks;
+  size_t count = 0;
+  for (const Directory* directory : {&state.journals(), &state.undo()}) {
+    GALLEY_ASSIGN(const auto ids, journal_ids(*directory));
+    for (const TxId id : ids) {
+      ++count;
+      GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, *directory, id));
+      if (verdict.state != JournalState::kDamaged) continue;
+      checks.push_back(
+          {"journals", CheckStatus::kError,
+           fmt::format("the journal of transaction {} is damaged: {}", id.str(), verdict.problem),
+           "galley doctor --repair moves it to .galley/quarantine; nothing is lost "
+           "but the means to undo it"});
+    }
+  }
+  if (checks.empty()) checks.push_back(ok("journals", fmt::format("{} journals are whole", count)));
+  return checks;
+}
+
+/// Whether `.galley` is believed, and stays what it is.
+void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
+  if (const Error* doubt = workspace.state_doubt()) {
+    checks.push_back({"state", CheckStatus::kError, doubt->message,
+                      "galley recover --adopt --dry-run shows what taking it over would do"});
+  }
+  if (workspace.state() == nullptr && workspace.state_doubt() == nullptr) return;
+  const auto tracked = is_state_tracked(workspace);
+  if (tracked && *tracked) {
+    checks.push_back({"state and git", CheckStatus::kError,
+                      "git tracks files in '.galley': every checkout can change it",
+                      "git rm -r --cached .galley"});
+  }
+}
+
+Result<Check> examine_recovery(const Workspace& workspace) {
+  RecoveryOptions options;
+  options.dry_run = true;
+  options.boot_id = current_boot_id();
+  auto report = recover_if_needed(workspace.root(), *workspace.state(), workspace.clock(), options);
+  if (!report) {
+    return Check{"recovery", CheckStatus::kError, report.error().message,
+                 "galley recover --dry-run tells more"};
+  }
+  if (report->is_clean()) return ok("recovery", "nothing is unfinished");
+  return Check{"recovery", CheckStatus::kWarning,
+               fmt::format("{} steps of a transaction are unfinished", report->actions.size()),
+               "the next command finishes them; galley recover --dry-run tells which"};
+}
+
+Result<Check> examine_audit(const Workspace& workspace) {
+  GALLEY_ASSIGN(const AuditVerification found, workspace.verify_audit());
+  if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
+  const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
+                                  [](const auto& each) { return each.reason != "audit.lost"; });
+  if (worst == found.defects.end()) {
+    return Check{
+        "audit", CheckStatus::kWarning,
+        fmt::format("{} records, chain whole; {}", found.records, found.defects.front().message),
+        "what was lost cannot be had back; the log says where"};
+  }
+  const bool is_mended = worst->reason == "audit.truncated" || worst->reason == "audit.unrecorded";
+  if (is_mended) {
+    return Check{"audit", CheckStatus::kError, worst->message, "galley doctor --repair mends it"};
+  }
+  return Check{"audit", CheckStatus::kError, worst->message,
+               "galley audit verify lists every defect"};
+}
+
+Result<Check> examine_disk(const Workspace& workspace) {
+  GALLEY_ASSIGN(const DiskUse use, disk_use(*workspace.state()));
+  std::string text = fmt::format("{} bytes in {} transactions", use.bytes, use.transactions);
+  for (const DiskUse::Part& part : use.parts) {
+    if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
+  }
+  return ok("disk use", text);
+}
+
+std::vector<Check> examine_machine(const Workspace& workspace) {
+  std::vector<Check> checks;
+  SandboxOptions options;
+  options.workspace = workspace.root_path();
+  options.allow_copy = workspace.config().sandbox.fallback == SandboxFallback::kCopy;
+  const SandboxProbe probe = probe_sandbox(options, workspace.clock());
+  for (const SandboxProbe::Item& item : probe.items) {
+    checks.push_back(
+        {item.name, item.present ? CheckStatus::kOk : CheckStatus::kWarning, item.detail, ""});
+  }
+  const bool runs = probe.level != SandboxLevel::kNone;
+  checks.push_back({"sandbox", runs ? CheckStatus::kOk : CheckStatus::kWarning, probe.summary, ""});
+  return checks;
+}
+
+}  // namespace
+
+Result<void> write_config(const Directory& root, const std::string& text, bool force) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
+  GALLEY_ASSIGN(const FileStat stat, root.stat(name));
+  if (stat.kind != FileKind::kAbsent && !force) {
+    return fail(ErrorKind::kRefused, "init.exists",
+                "galley.toml exists already; replace it with --force, or see what init would "
+                "write with --dry-run");
+  }
+  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse("galley.toml.new"));
+  GALLEY_ASSIGN(const auto file, root.open_file(scratch, OpenMode::kOpenOrCreate, 0644));
+  GALLEY_TRY(file->truncate(0));
+  GALLEY_TRY(file->write_at(0, text));
+  GALLEY_TRY(file->sync());
+  return root.rename(scratch, root, name, RenameMode::kReplace);
+}
+
+Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run) {
+  std::vector<std::string> lines;
+  if (workspace.state() == nullptr) return lines;
+  RecoveryOptions options;
+  options.dry_run = dry_run;
+  options.boot_id = current_boot_id();
+  AuditLog log(workspace.state()->root(), workspace.clock());
+  options.audit = &log;
+  GALLEY_ASSIGN(const RecoveryReport report, recover_if_needed(workspace.root(), *workspace.state(),
+                                                               workspace.clock(), options));
+  lines = repairs_of(report, dry_run);
+  for (const RecoveryAction& action : report.actions) {
+    const bool is_told = action.path.empty() && !lines.empty();
+    if (is_told) continue;
+    lines.push_back(
+        (action.path.empty() ? "transaction " + action.transaction.str() : action.path) + ": " +
+        action.text);
+  }
+  if (dry_run) return lines;
+  const auto restored = workspace.restore_audit();
+  if (!restored) {
+    lines.push_back("no audit record could be put back: " + restored.error().message);
+  } else if (*restored > 0) {
+    lines.push_back(fmt::format("put back {} audit records", *restored));
+  }
+  return lines;
+}
+
+Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run) {
+  std::vector<ClearedItem> cleared;
+  if (workspace.state() == nullptr) return cleared;
+  const StateDirectory& state = *workspace.state();
+  GALLEY_ASSIGN(WriterLock lock,
+                WriterLock::take(state, workspace.clock(), lock_timeout(workspace)));
+  AuditLog log(state.root(), workspace.clock());
+  GALLEY_ASSIGN(const auto homes, scratch_homes(state));
+  GALLEY_ASSIGN(const LeftoverReport leftovers,
+                clear_leftovers(workspace.root(), state, lock, workspace.clock(),
+                                {kMaxStageAge, dry_run, &log}));
+  for (const std::string& id : leftovers.stages) {
+    cleared.push_back({"open transaction " + id, 0});
+    const auto home = homes.find(id);
+    if (home != homes.end() && !dry_run) GALLEY_TRY(remove_layer_home(home->second));
+  }
+  for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
+  if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
+  GALLEY_TRY(clear_history(workspace, dry_run, cleared));
+  return cleared;
+}
+
+Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
+  std::vector<Check> checks = {ok("root", workspace.root_path())};
+  if (const Error* flaw = workspace.configuration_flaw()) {
+    checks.push_back({"configuration", CheckStatus::kError, flaw->message,
+                      "mend galley.toml, or take its last change back: galley log, galley undo"});
+  } else {
+    checks.push_back(workspace.config().file.empty()
+                         ? ok("configuration", "no galley.toml: the promises hold, nothing else")
+                         : ok("configuration", workspace.config().file + " is well formed"));
+  }
+  examine_belief(workspace, checks);
+  if (workspace.state() != nullptr) {
+    if (repair) {
+      GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(*workspace.state(), workspace.clock(),
+                                                            lock_timeout(workspace)));
+      GALLEY_TRY(quarantine_damaged(workspace.root(), *workspace.state(), lock));
+    }
+    if (repair) {
+      GALLEY_TRY(recover_now(workspace, false));
+    }
+    GALLEY_ASSIGN(const auto journals, examine_journals(workspace));
+    checks.insert(checks.end(), journals.begin(), journals.end());
+    for (const auto examine_part : {examine_recovery, examine_audit, examine_disk}) {
+      GALLEY_ASSIGN(const Check check, examine_part(workspace));
+      checks.push_back(check);
+    }
+    GALLEY_ASSIGN(const auto rescued, list_rescued(workspace));
+    if (!rescued.empty()) {
+      checks.push_back({"rescue", CheckStatus::kWarning,
+                        fmt::format("{} files of others were moved aside", rescued.size()),
+                        "galley rescue list shows them"});
+    }
+  }
+  const auto machine = examine_machine(workspace);
+  checks.insert(checks.end(), machine.begin(), machine.end());
+  return checks;
+}
+
+// --- rescued bytes --------------------------------------------------------------------------
+
+namespace {
+
+Result<void> collect_rescued(const Directory& directory, const std::string& prefix,
+                             std::vector<RescuedItem>& found) {
+  GALLEY_ASSIGN(const auto entries, directory.list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name || found.size() >= kMaxRescued) continue;
+    const std::string path = prefix.empty() ? entry.name : prefix + "/" + entry.name;
+    if (entry.kind == FileKind::kDirectory) {
+      GALLEY_ASSIGN(const auto below, directory.open_directory(*name));
+      GALLEY_TRY(collect_rescued(*below, path, found));
+    } else {
+      GALLEY_ASSIGN(const FileStat stat, directory.stat(*name));
+      found.push_back({path, stat.size});
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Directory>> open_rescue(const Workspace& workspace) {
+  if (workspace.state() == nullptr) {
+    return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
+  }
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse("rescue"));
+  return workspace.state()->root().open_directory(place);
+}
+
+}  // namespace
+
+Result<std::vector<RescuedItem>> list_rescued(const Workspace& workspace) {
+  std::vector<RescuedItem> found;
+  auto directory = open_rescue(workspace);
+  if (!directory) {
+    if (directory.error().kind == ErrorKind::kNotFound) return found;
+    return fail(directory.error());
+  }
+  GALLEY_TRY(collect_rescued(**directory, "", found));
+  return found;
+}
+
+Result<std::string> read_rescued(const Workspace& workspace, const std::string& name) {
+  GALLEY_ASSIGN(const auto directory, open_rescue(workspace));
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+  return read_file(*directory, path, limits::kMaxFileBytes);
+}
+
+Result<void> drop_rescued(const Workspace& workspace, const std::string& name) {
+  GALLEY_ASSIGN(const auto directory, open_rescue(workspace));
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+  return remove_tree(*directory, path);
+}
+
+}  // namespace galley

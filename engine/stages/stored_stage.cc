@@ -1,0 +1,196 @@
+#include "engine/stages/stored_stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "base/limits.h"
+#include "engine/stages/savepoints.h"
+#include "staging/fs/owner.h"
+#include "staging/overlay/overlay_file.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kAboutMagic = "galley stage 1\n";
+constexpr std::chrono::milliseconds kPollEvery{10};
+constexpr uint64_t kMaxAboutBytes = uint64_t{64} << 10U;
+constexpr uint64_t kMaxOverlayBytes = uint64_t{256} << 20U;
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+Result<void> replace_file(const Directory& directory, std::string_view name,
+                          const std::string& content) {
+  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
+  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(std::string(name) + ".new"));
+  GALLEY_ASSIGN(const auto file, directory.open_file(scratch, OpenMode::kOpenOrCreate, 0600));
+  GALLEY_TRY(file->truncate(0));
+  GALLEY_TRY(file->write_at(0, content));
+  return directory.rename(scratch, directory, target, RenameMode::kReplace);
+}
+
+tl::unexpected<Error> damaged(const std::string& id) {
+  return fail(ErrorKind::kInvalid, "stage.damaged",
+              "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
+}
+
+Result<std::vector<std::string>> read_contributors(const Directory& directory) {
+  std::vector<std::string> names;
+  GALLEY_ASSIGN(const RelPath file, RelPath::parse("contributors"));
+  const auto text = read_file(directory, file, kMaxAboutBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return names;
+  if (!text) return fail(text.error());
+  for (size_t start = 0; start < text->size();) {
+    const size_t end = std::min(text->find('\n', start), text->size());
+    names.push_back(text->substr(start, end - start));
+    start = end + 1;
+  }
+  return names;
+}
+
+Result<void> write_contributors(const Directory& directory, const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += one_line(name) + "\n";
+  if (text.size() > kMaxAboutBytes) {
+    return fail(ErrorKind::kQuota, "limit.contributors",
+                "too many different callers staged in this transaction; begin another");
+  }
+  return replace_file(directory, "contributors", text);
+}
+
+Result<StageAbout> read_about(const Directory& directory, const std::string& id) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("about"));
+  GALLEY_ASSIGN(const std::string text, read_file(directory, name, kMaxAboutBytes));
+  std::string_view rest = text;
+  if (!rest.starts_with(kAboutMagic)) return damaged(id);
+  rest.remove_prefix(kAboutMagic.size());
+  StageAbout about;
+  const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), about.begun_ns);
+  if (code != std::errc() || end == rest.data() + rest.size() || *end != '\n') return damaged(id);
+  rest.remove_prefix(static_cast<size_t>(end - rest.data()) + 1);
+  const size_t line = rest.find('\n');
+  if (line == std::string_view::npos) return damaged(id);
+  about.agent = rest.substr(0, line);
+  about.message = rest.substr(line + 1);
+  GALLEY_ASSIGN(about.contributors, read_contributors(directory));
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(RelPath::root()));
+  about.uid = stat.uid;
+  return about;
+}
+
+}  // namespace
+
+namespace {
+
+Result<void> write_about(const Directory& directory, const StageAbout& about) {
+  return replace_file(directory, "about",
+                      fmt::format("{}{}\n{}\n{}", kAboutMagic, about.begun_ns,
+                                  one_line(about.agent), about.message));
+}
+
+}  // namespace
+
+bool is_own(const StageAbout& about, const std::string& agent) {
+  return about.agent == one_line(agent) && about.uid == effective_user();
+}
+
+Result<StoredStage> StoredStage::create(const StateDirectory& state, const StageAbout& about) {
+  GALLEY_ASSIGN(StageDirectory stage, StageDirectory::create(state));
+  GALLEY_TRY(replace_file(stage.directory(), "overlay", encode_entries({})));
+  GALLEY_TRY(write_about(stage.directory(), about));
+  return of(state, std::move(stage));
+}
+
+Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageAbout& about) const {
+  GALLEY_ASSIGN(StageDirectory child, StageDirectory::create(state));
+  GALLEY_TRY(child.share_contents(stage_));
+  // A second name will do: the file is never changed, only replaced.
+  GALLEY_ASSIGN(const RelPath overlay, RelPath::parse("overlay"));
+  if (!directory().make_hard_link(overlay, child.directory(), overlay)) {
+    GALLEY_ASSIGN(const std::string entries, read_file(directory(), overlay, kMaxOverlayBytes));
+    GALLEY_TRY(replace_file(child.directory(), "overlay", entries));
+  }
+  GALLEY_TRY(note_fork(child.directory(), id()));
+  if (about.has_markers) GALLEY_TRY(replace_file(child.directory(), "markers", ""));
+  if (!about_.contributors.empty()) {
+    GALLEY_TRY(write_contributors(child.directory(), about_.contributors));
+  }
+  GALLEY_TRY(write_about(child.directory(), about));
+  return of(state, std::move(child));
+}
+
+Result<StoredStage> StoredStage::open(const StateDirectory& state, const std::string& id,
+                                      std::chrono::milliseconds timeout) {
+  for (std::chrono::milliseconds waited{0};; waited += kPollEvery) {
+    auto stage = StageDirectory::adopt(state, id);
+    if (stage) return of(state, *std::move(stage));
+    if (stage.error().reason != "stage.busy" || waited >= timeout) return fail(stage.error());
+    std::this_thread::sleep_for(kPollEvery);
+  }
+}
+
+Result<StoredStage> StoredStage::of(const StateDirectory& state, StageDirectory stage) {
+  StoredStage stored(std::move(stage));
+  GALLEY_ASSIGN(stored.about_, read_about(stored.directory(), stored.id()));
+  GALLEY_ASSIGN(const RelPath markers, RelPath::parse("markers"));
+  GALLEY_ASSIGN(const FileStat note, stored.directory().stat(markers));
+  stored.about_.has_markers = note.kind != FileKind::kAbsent;
+  GALLEY_ASSIGN(auto directory, stored.stage_.open_contents(state));
+  stored.contents_ = make_disk_store(std::move(directory));
+  return stored;
+}
+
+Result<Overlay::Entries> StoredStage::load() const {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("overlay"));
+  GALLEY_ASSIGN(const std::string text, read_file(directory(), name, kMaxOverlayBytes));
+  auto entries = decode_entries(text);
+  if (!entries) return damaged(id());
+  return entries;
+}
+
+Result<void> StoredStage::save(const Overlay::Entries& entries) const {
+  return replace_file(directory(), "overlay", encode_entries(entries));
+}
+
+Result<void> StoredStage::note_markers() {
+  about_.has_markers = true;
+  return replace_file(directory(), "markers", "");
+}
+
+Result<StageAbout> StoredStage::look_at(const StateDirectory& state, const std::string& id) {
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse("stage/" + id));
+  GALLEY_ASSIGN(const auto directory, state.root().open_directory(place));
+  return read_about(*directory, id);
+}
+
+Result<void> StoredStage::note_contributor(const std::string& name) {
+  std::vector<std::string> names = about_.contributors;
+  const std::string line = one_line(name);
+  if (std::find(names.begin(), names.end(), line) != names.end()) return {};
+  names.push_back(line);
+  GALLEY_TRY(write_contributors(directory(), names));
+  about_.contributors = std::move(names);
+  return {};
+}
+
+Result<void> StoredStage::note_reason(const std::string& reason) {
+  if (reason.empty() || !about_.message.empty()) return {};
+  StageAbout about = about_;
+  about.message = reason;
+  GALLEY_TRY(write_about(directory(), about));
+  about_ = std::move(about);
+  return {};
+}
+
+Result<void> StoredStage::remove(const StateDirectory& state, StoredStage stage) {
+  return StageDirectory::remove(state, std::move(stage.stage_));
+}
+
+}  // namespace galley

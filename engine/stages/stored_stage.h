@@ -1,0 +1,82 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/commit/stage_directory.h"
+#include "staging/overlay/content_store.h"
+#include "staging/overlay/overlay.h"
+
+namespace galley {
+
+/// Who began a stored transaction, and why.
+struct StageAbout {
+  std::string agent;
+  std::string message;
+  int64_t begun_ns = 0;
+  bool has_markers = false;                    ///< conflict markers were put into what is staged
+  std::vector<std::string> contributors = {};  ///< others that staged something in it
+  uint32_t uid = 0;                            ///< the user of the system whose it is
+};
+
+/// Whether `agent`, as this user of the system, is who began it.
+[[nodiscard]] bool is_own(const StageAbout& about, const std::string& agent);
+
+/// What a transaction that outlives its process keeps in its stage.
+///
+///     about       "galley stage 1", when it began, agent, reason
+///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
+///     markers     there when conflict markers were put into what is staged
+///     contributors  names of others that staged something, one a line
+///     pool        of a fork: whose contents it shares (engine/commit/stage_directory.h)
+///
+/// `about` is written last: without it there is no transaction, and gc clears the rest.
+/// Nothing here is synced: a power cut may lose what was staged, never a committed byte.
+///
+/// Ownership: owns the stage and so its lock, which dies with the process.
+/// Threads:   confined to one thread.
+/// Errors:    StageDirectory's, and kInvalid `stage.damaged`.
+class StoredStage {
+ public:
+  /// Makes a new one and holds it.
+  static Result<StoredStage> create(const StateDirectory& state, const StageAbout& about);
+  /// Makes another one that has the same staged, as it was last saved: nothing is copied, so the
+  /// number of files does not matter.
+  Result<StoredStage> fork(const StateDirectory& state, const StageAbout& about) const;
+  /// Takes an existing one; waits at most `timeout` for another process to let go.
+  static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
+                                  std::chrono::milliseconds timeout);
+
+  /// Who began it and why, whoever has it open now.
+  static Result<StageAbout> look_at(const StateDirectory& state, const std::string& id);
+
+  [[nodiscard]] const std::string& id() const { return stage_.id(); }
+  [[nodiscard]] const StageAbout& about() const { return about_; }
+  [[nodiscard]] const Directory& directory() const { return stage_.directory(); }
+  [[nodiscard]] const std::shared_ptr<ContentStore>& contents() const { return contents_; }
+
+  /// What was staged when it was last saved; nothing for a new one.
+  Result<Overlay::Entries> load() const;
+  Result<void> save(const Overlay::Entries& entries) const;
+  /// Remembers that conflict markers are staged.
+  Result<void> note_markers();
+  /// Remembers that somebody else than its owner stages in it; once.
+  Result<void> note_contributor(const std::string& name);
+  /// Why, where it was begun without a reason; else, and for an empty one, nothing.
+  Result<void> note_reason(const std::string& reason);
+  /// Drops it with everything in it.
+  static Result<void> remove(const StateDirectory& state, StoredStage stage);
+
+ private:
+  explicit StoredStage(StageDirectory stage) : stage_(std::move(stage)) {}
+  static Result<StoredStage> of(const StateDirectory& state, StageDirectory stage);
+
+  StageDirectory stage_;
+  StageAbout about_;
+  std::shared_ptr<ContentStore> contents_;
+};
+
+}  // namespace galley

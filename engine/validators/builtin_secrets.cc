@@ -1,0 +1,141 @@
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/validators/added_lines.h"
+#include "engine/validators/builtin.h"
+#include "engine/validators/file_validator.h"
+#include "engine/validators/secret_rules.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kShownBytes = 4;
+constexpr std::string_view kBuiltInFingerprint = "built-in 1";
+constexpr std::string_view kGoodRules = "secret rules that compile 1\n";
+
+/// Reads its rules when it first has to judge: an answer from the cache needs none.
+class SecretsValidator final : public FileValidator {
+ public:
+  struct RuleText {
+    std::string file;  ///< empty: the built-in rules
+    std::string text;
+  };
+  SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
+      : FileValidator(config, cache, {.default_paths = {"*"}}), source_(std::move(source)) {}
+
+ protected:
+  [[nodiscard]] std::string fingerprint() const override {
+    return source_.file.empty() ? std::string(kBuiltInFingerprint) : source_.text;
+  }
+
+  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
+    if (!rules_) {
+      GALLEY_ASSIGN(rules_, source_.file.empty() ? SecretRules::built_in()
+                                                 : SecretRules::parse(source_.text, source_.file,
+                                                                      PatternCheck::kAtUse));
+    }
+    const Lines lines(file.text);
+    for (const LineBlock& block : added_lines(file.before, lines)) {
+      const std::string_view text = lines.span(block.begin, block.end);
+      GALLEY_ASSIGN(const auto matches, rules_->find(file.change.path.str(), text));
+      for (const SecretMatch& match : matches) report(match, text, block.begin, sink);
+    }
+    return {};
+  }
+
+ private:
+  /// A finding is printed, logged and sent to models: it must not carry the secret on.
+  static void report(const SecretMatch& match, std::string_view block, uint32_t first_line,
+                     FindingSink& sink) {
+    const auto [line, column] = FindingSink::place(block, match.begin);
+    const size_t length = match.end - match.begin;
+    const std::string shown = length <= 2 * kShownBytes
+                                  ? std::string("…")
+                                  : fmt::format("{}…", block.substr(match.begin, kShownBytes));
+    sink.add("secrets." + match.rule, first_line + line, column,
+             fmt::format("looks like {} ({} {} bytes)",
+                         match.description.empty() ? match.rule : match.description, shown, length),
+             "take it out and revoke it if it is real; a line with `galley:allow` is left out");
+  }
+
+  RuleText source_;
+  mutable std::optional<SecretRules> rules_;
+};
+
+class ForbiddenTextValidator final : public FileValidator {
+ public:
+  ForbiddenTextValidator(const ValidatorConfig& config, ValidatorCache* cache,
+                         std::vector<std::unique_ptr<re2::RE2>> patterns)
+      : FileValidator(config, cache, {.default_paths = {"*"}}), patterns_(std::move(patterns)) {}
+
+ protected:
+  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
+    const Lines lines(file.text);
+    for (const LineBlock& block : added_lines(file.before, lines)) {
+      for (uint32_t i = block.begin; i < block.end; ++i) check_line(lines[i], i + 1, sink);
+    }
+    return {};
+  }
+
+ private:
+  void check_line(std::string_view line, uint32_t number, FindingSink& sink) const {
+    line = without_terminator(line);
+    const re2::StringPiece text(line.data(), line.size());
+    for (const auto& pattern : patterns_) {
+      re2::StringPiece match;
+      if (!pattern->Match(text, 0, text.size(), re2::RE2::UNANCHORED, &match, 1)) continue;
+      sink.add("forbidden_text", number, static_cast<uint32_t>(match.data() - line.data() + 1),
+               fmt::format("`{}` matches the forbidden pattern `{}`",
+                           std::string_view(match.data(), match.size()), pattern->pattern()),
+               "take it out");
+    }
+  }
+
+  std::vector<std::unique_ptr<re2::RE2>> patterns_;
+};
+
+}  // namespace
+
+Result<ValidatorPtr> make_secrets_validator(const ValidatorConfig& config,
+                                            const Directory& workspace, ValidatorCache* cache) {
+  if (config.rules_file.empty()) {
+    return std::make_unique<SecretsValidator>(config, cache, SecretsValidator::RuleText());
+  }
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(config.rules_file));
+  GALLEY_ASSIGN(std::string text, read_file(workspace, path, limits::kMaxConfigBytes));
+  // That a rule file is good is an answer worth remembering: compiling it takes longer than most
+  // judgements.
+  const ContentId proof = ContentId::of(std::string(kGoodRules) + text);
+  if (cache == nullptr || !cache->get(proof)) {
+    GALLEY_TRY(SecretRules::parse(text, config.rules_file, PatternCheck::kNow));
+    if (cache != nullptr) cache->put(proof, {});
+  }
+  return std::make_unique<SecretsValidator>(
+      config, cache, SecretsValidator::RuleText{config.rules_file, std::move(text)});
+}
+
+Result<ValidatorPtr> make_forbidden_text_validator(const ValidatorConfig& config,
+                                                   ValidatorCache* cache) {
+  std::vector<std::unique_ptr<re2::RE2>> patterns;
+  for (const auto& text : config.patterns) {
+    re2::RE2::Options options(re2::RE2::Quiet);
+    options.set_max_mem(kMaxPatternMemory);
+    options.set_encoding(re2::RE2::Options::EncodingLatin1);
+    auto pattern = std::make_unique<re2::RE2>(text, options);
+    if (!pattern->ok()) {
+      return fail(ErrorKind::kInvalid, "config.value",
+                  fmt::format("pattern `{}` does not compile: {}", text, pattern->error()));
+    }
+    patterns.push_back(std::move(pattern));
+  }
+  if (patterns.empty()) {
+    return fail(ErrorKind::kInvalid, "config.value", "it has no `patterns`");
+  }
+  return std::make_unique<ForbiddenTextValidator>(config, cache, std::move(patterns));
+}
+
+}  // namespace galley

@@ -1,0 +1,219 @@
+#include "staging/formats/answer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "staging/formats/dialect_marks.h"
+#include "staging/formats/json_extent.h"
+#include "staging/formats/read_hunk.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+namespace {
+
+/// Lines before a SEARCH/REPLACE block that may hold its file name and fence.
+constexpr size_t kNameLines = 3;
+/// "From ", the 40 digits of a commit, a blank.
+constexpr size_t kMailStartBytes = 46;
+constexpr size_t kMaxUnread = 100000;
+
+bool is_mail_start(std::string_view line) {
+  return line.size() > kMailStartBytes && line.starts_with("From ") &&
+         line.substr(5, 40).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// A line that a hunk can go on with.
+bool is_body_line(std::string_view line) {
+  const std::string_view text = without_terminator(line);
+  return text.empty() || text.front() == '+' || text.front() == '-' || text.front() == ' ' ||
+         text.front() == '\\';
+}
+
+class AnswerDivider {
+ public:
+  explicit AnswerDivider(std::string_view text) : document_(text) {}
+
+  Answer run() {
+    while (at_ < document_.size()) take();
+    close_fence();
+    for (size_t i = 0; i < out_.parts.size(); ++i) {
+      if (out_.parts[i].end != 0) continue;
+      out_.parts[i].end =
+          i + 1 < out_.parts.size() ? out_.parts[i + 1].begin : document_.text().size();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] std::string_view text_at(size_t at) const {
+    return without_terminator(document_[at]);
+  }
+
+  void take() {
+    const std::string_view line = text_at(at_);
+    if (is_mail_start(line)) in_message_ = true;
+    if (in_message_) {
+      in_message_ = line != "---" && !line.starts_with("diff --git ");
+      in_hunk_ = false;
+      if (in_message_ || line == "---") {
+        ++at_;
+        return;
+      }
+    }
+    if (in_hunk_ && is_body_line(line)) {
+      ++at_;
+      return;
+    }
+    in_hunk_ = false;
+    if (take_fence() || take_unified() || take_patch() || take_block() || take_json()) return;
+    const bool is_change = line.starts_with('+') || line.starts_with('-');
+    if (is_change && first_change_ == 0) first_change_ = at_ + 1;
+    if (is_nearly_mark(line)) add_unread(at_);
+    ++at_;
+  }
+
+  void add_unread(size_t line) {
+    if (out_.unread.size() < kMaxUnread) {
+      out_.unread.push_back({line, std::string(trimmed(document_[line]))});
+    }
+  }
+
+  void add_part(EditFormat format, size_t line) {
+    ++taken_;
+    const bool goes_on =
+        !out_.parts.empty() && out_.parts.back().format == format && out_.parts.back().end == 0;
+    if (!goes_on) out_.parts.push_back({format, document_.offset(line), 0, line});
+  }
+
+  /// A fence that says it holds a diff and holds changed lines of which nothing was read.
+  void close_fence() {
+    if (is_diff_fence_ && taken_ == taken_before_fence_ && first_change_ > 0) {
+      add_unread(first_change_ - 1);
+    }
+    is_diff_fence_ = false;
+  }
+
+  bool take_fence() {
+    if (!is_fence(document_[at_])) return false;
+    const std::string_view line = trimmed(document_[at_]);
+    const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
+    const std::string_view info = trimmed(line.substr(marks));
+    close_fence();
+    is_diff_fence_ = info == "diff" || info == "patch" || info == "udiff";
+    taken_before_fence_ = taken_;
+    first_change_ = 0;
+    ++at_;
+    return true;
+  }
+
+  [[nodiscard]] bool is_unified() const {
+    const std::string_view line = text_at(at_);
+    const std::string_view next = at_ + 1 < document_.size() ? text_at(at_ + 1) : "";
+    if (line.starts_with("@@")) {
+      const auto header = read_hunk_header(line);
+      return header && (header->has_numbers || line == "@@" || line.starts_with("@@ ..."));
+    }
+    if (line.starts_with("--- ")) return next.starts_with("+++ ") || next.starts_with("@@");
+    if (line.starts_with("+++ ")) return next.starts_with("@@");
+    return line.starts_with("diff --git ") || line.starts_with("diff --cc ") ||
+           line.starts_with("diff --combined ") || line.starts_with("***************") ||
+           (line.starts_with("Binary files ") && line.ends_with(" differ"));
+  }
+
+  bool take_unified() {
+    if (!is_unified()) return false;
+    add_part(EditFormat::kUnified, at_);
+    in_hunk_ = text_at(at_).starts_with("@@");
+    if (!in_hunk_ && at_ + 1 < document_.size() && text_at(at_ + 1).starts_with("+++ ")) ++at_;
+    ++at_;
+    return true;
+  }
+
+  bool take_patch() {
+    const bool is_begin = is_patch_begin(document_[at_]);
+    if (!is_begin && !patch_operation_of(document_[at_])) return false;
+    const size_t begin = at_;
+    add_part(EditFormat::kApplyPatch, begin);
+    for (++at_; at_ < document_.size(); ++at_) {
+      if (is_patch_end(document_, begin, at_)) {
+        ++at_;
+        break;
+      }
+      const std::string_view line = text_at(at_);
+      const bool is_of_patch = is_body_line(line) || line.starts_with("@@") || line.front() == '*';
+      // What is no line of a patch is refused by the reader, but where something else begins.
+      const bool is_else = line.starts_with("```") || line.starts_with("~~~") ||
+                           line.starts_with("diff --git ") || is_block_head(line);
+      if (is_begin ? is_else : !is_of_patch) break;
+    }
+    floor_ = at_;
+    return true;
+  }
+
+  bool take_block() {
+    if (!is_block_head(document_[at_])) return false;
+    size_t begin = at_;
+    for (size_t back = 1; back <= kNameLines && at_ >= floor_ + back; ++back) {
+      const std::string_view line = trimmed(document_[at_ - back]);
+      if (line.empty() || is_fence(line)) continue;
+      if (!block_name_of(line).empty()) begin = at_ - back;
+      break;
+    }
+    add_part(EditFormat::kSearchReplace, begin);
+    const BlockMarks marks = find_block(document_, at_);
+    at_ = marks.reason.empty() ? marks.end + 1 : document_.size();  // the reader says why
+    floor_ = at_;
+    return true;
+  }
+
+  bool take_json() {
+    const std::string_view text = document_.text();
+    const size_t begin = document_.offset(at_) + document_[at_].find_first_not_of(" \t");
+    const auto extent = json_edit_at(text, std::min(begin, text.size()));
+    if (!extent) return false;
+    if (extent->format == EditFormat::kAuto) {  // another document: nothing in it is an edit
+      at_ = document_.line_at(extent->end - 1) + 1;
+      return true;
+    }
+    if (extent->is_cut_off) {
+      add_unread(at_);
+      at_ = document_.size();
+      return true;
+    }
+    ++taken_;
+    out_.parts.push_back({extent->format, begin, extent->end, at_});
+    at_ = document_.line_at(extent->end - 1) + 1;
+    floor_ = at_;
+    const size_t line_end = at_ < document_.size() ? document_.offset(at_) : text.size();
+    const std::string_view rest = trimmed(text.substr(extent->end, line_end - extent->end));
+    if (!rest.empty() && std::string_view("{}[],").find(rest.front()) != std::string_view::npos) {
+      add_unread(at_ - 1);
+    }
+    return true;
+  }
+
+  Lines document_;
+  Answer out_;
+  size_t at_ = 0;
+  size_t floor_ = 0;  // the line after the last edit that says where it ends
+  bool in_hunk_ = false;
+  bool in_message_ = false;
+  bool is_diff_fence_ = false;
+  size_t taken_ = 0;  // edits seen
+  size_t taken_before_fence_ = 0;
+  size_t first_change_ = 0;  // 1-based line in the fence that begins with + or -; 0: none
+};
+
+}  // namespace
+
+EditFormat Answer::format() const {
+  if (parts.empty()) return EditFormat::kAuto;
+  const EditFormat first = parts.front().format;
+  const bool are_same = std::all_of(parts.begin(), parts.end(),
+                                    [&](const AnswerPart& part) { return part.format == first; });
+  return are_same ? first : EditFormat::kAuto;
+}
+
+Answer divide_answer(std::string_view text) { return AnswerDivider(text).run(); }
+
+}  // namespace galley

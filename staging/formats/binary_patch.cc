@@ -1,0 +1,214 @@
+#include "staging/formats/binary_patch.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kAlphabet =
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+constexpr size_t kGroup = 5;
+constexpr uint64_t kMaxDeflateRatio = 1032;  // zlib's own bound: no byte stands for more
+constexpr uint64_t kDeflateSlack = 64;
+constexpr size_t kDeltaHeaderBytes = 20;  // two numbers of at most ten bytes
+
+tl::unexpected<Error> corrupt(std::string what) {
+  return fail(
+      ErrorKind::kInvalid, "edit.corrupt_binary",
+      "the binary patch is damaged: " + std::move(what) + "; make it again with git diff --binary");
+}
+
+std::array<int, 256> decode_table() {
+  std::array<int, 256> table{};
+  table.fill(-1);
+  for (size_t i = 0; i < kAlphabet.size(); ++i) {
+    table[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int>(i);
+  }
+  return table;
+}
+
+Result<void> check_size(uint64_t size) {
+  if (size <= kMaxBinaryPatchBytes) return {};
+  return fail(ErrorKind::kQuota, "limit.binary_patch",
+              "the binary patch states that it makes " + std::to_string(size) +
+                  " bytes, more than the " + std::to_string(kMaxBinaryPatchBytes) +
+                  " that binary patches may");
+}
+
+Result<std::string> inflate_all(std::string_view deflated, uint64_t size) {
+  GALLEY_TRY(check_size(size));
+  // Nothing is allocated for a size that the bytes cannot have.
+  if (size > deflated.size() * kMaxDeflateRatio + kDeflateSlack) {
+    return corrupt("it does not inflate to the size it states");
+  }
+  std::string out(size, '\0');
+  uLongf length = size;
+  uLong used = deflated.size();
+  const int code = uncompress2(reinterpret_cast<Bytef*>(out.data()), &length,
+                               reinterpret_cast<const Bytef*>(deflated.data()), &used);
+  // zlib reports an empty result in an empty buffer as Z_BUF_ERROR.
+  if (size == 0) return out;
+  if (code != Z_OK || length != size) return corrupt("it does not inflate to the size it states");
+  return out;
+}
+
+/// The first bytes of what `deflated` inflates to; fewer when it is shorter or damaged.
+std::string inflate_head(std::string_view deflated, size_t count) {
+  std::string out(count, '\0');
+  z_stream stream{};
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(deflated.data()));
+  stream.avail_in = static_cast<uInt>(std::min<size_t>(deflated.size(), 4096));
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(count);
+  if (inflateInit(&stream) != Z_OK) return {};
+  inflate(&stream, Z_SYNC_FLUSH);
+  out.resize(count - stream.avail_out);
+  inflateEnd(&stream);
+  return out;
+}
+
+/// Reads git's pack delta (git's Documentation/gitformat-pack, "Deltified representation").
+class DeltaReader {
+ public:
+  DeltaReader(std::string_view delta, std::string_view base) : delta_(delta), base_(base) {}
+
+  struct Sizes {
+    uint64_t base = 0;
+    uint64_t result = 0;
+  };
+  Result<Sizes> sizes() {
+    Sizes stated;
+    GALLEY_ASSIGN(stated.base, varint());
+    GALLEY_ASSIGN(stated.result, varint());
+    return stated;
+  }
+
+  Result<std::string> run() {
+    GALLEY_ASSIGN(const auto stated, sizes());
+    const auto [base_size, result_size] = stated;
+    if (base_size != base_.size()) {
+      return fail(ErrorKind::kInvalid, "edit.binary_base",
+                  "the binary delta was made for a file of " + std::to_string(base_size) +
+                      " bytes, this one has " + std::to_string(base_.size()));
+    }
+    GALLEY_TRY(check_size(result_size));
+    // Twice over the instructions: the first pass proves what is then allocated.
+    const size_t begin = at_;
+    uint64_t made = 0;
+    while (at_ < delta_.size()) {
+      GALLEY_ASSIGN(const std::string_view piece, next());
+      made += piece.size();
+      if (made > result_size) return corrupt("it overruns");
+    }
+    if (made != result_size) return corrupt("the delta makes another size than it states");
+    std::string out;
+    out.reserve(result_size);
+    for (at_ = begin; at_ < delta_.size();) {
+      GALLEY_ASSIGN(const std::string_view piece, next());
+      out.append(piece);
+    }
+    return out;
+  }
+
+ private:
+  Result<uint8_t> byte() {
+    if (at_ >= delta_.size()) return corrupt("the delta ends early");
+    return static_cast<uint8_t>(delta_[at_++]);
+  }
+
+  Result<uint64_t> varint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63; shift += 7) {
+      GALLEY_ASSIGN(const uint8_t part, byte());
+      value |= uint64_t{part & 0x7fU} << shift;
+      if ((part & 0x80U) == 0) return value;
+    }
+    return corrupt("a number in the delta is too long");
+  }
+
+  /// The bytes of a little-endian number that `flags` says are there.
+  Result<uint64_t> sparse(unsigned flags, unsigned count) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      if ((flags >> i & 1U) == 0) continue;
+      GALLEY_ASSIGN(const uint8_t part, byte());
+      value |= uint64_t{part} << (8 * i);
+    }
+    return value;
+  }
+
+  /// The bytes that the next instruction adds.
+  Result<std::string_view> next() {
+    GALLEY_ASSIGN(const uint8_t op, byte());
+    if (op == 0) return corrupt("the delta holds a reserved instruction");
+    if ((op & 0x80U) == 0) {
+      if (delta_.size() - at_ < op) return corrupt("it overruns");
+      at_ += op;
+      return delta_.substr(at_ - op, op);
+    }
+    GALLEY_ASSIGN(const uint64_t offset, sparse(op, 4));
+    GALLEY_ASSIGN(uint64_t size, sparse(op >> 4U & 7U, 3));
+    if (size == 0) size = 0x10000;
+    if (offset > base_.size() || size > base_.size() - offset) {
+      return corrupt("the delta reaches past its base");
+    }
+    return base_.substr(offset, size);
+  }
+
+  std::string_view delta_;
+  std::string_view base_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> decode_base85_line(std::string_view line) {
+  static const std::array<int, 256> kTable = decode_table();
+  if (line.empty()) return corrupt("an empty line");
+  size_t length = 0;
+  if (line[0] >= 'A' && line[0] <= 'Z') length = static_cast<size_t>(line[0] - 'A') + 1;
+  if (line[0] >= 'a' && line[0] <= 'z') length = static_cast<size_t>(line[0] - 'a') + 27;
+  line.remove_prefix(1);
+  if (length == 0 || line.size() != (length + 3) / 4 * kGroup) {
+    return corrupt("a line has the wrong length");
+  }
+  std::string out;
+  for (size_t at = 0; at < line.size(); at += kGroup) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < kGroup; ++i) {
+      const int digit = kTable[static_cast<unsigned char>(line[at + i])];
+      if (digit < 0) return corrupt("a line has a letter that is not base85");
+      value = value * 85 + static_cast<unsigned>(digit);
+    }
+    if (value > UINT32_MAX) return corrupt("a group is out of range");
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      if (out.size() < length) out.push_back(static_cast<char>(value >> shift & 0xffU));
+    }
+  }
+  return out;
+}
+
+Result<uint64_t> stated_bytes(const BinaryPatch& patch) {
+  GALLEY_TRY(check_size(patch.inflated_size));
+  if (patch.kind == BinaryPatch::Kind::kLiteral) return patch.inflated_size;
+  const std::string head = inflate_head(patch.deflated, kDeltaHeaderBytes);
+  const auto stated = DeltaReader(head, {}).sizes();
+  if (!stated) return patch.inflated_size;  // damaged: whoever applies it will say so
+  GALLEY_TRY(check_size(stated->result));
+  return patch.inflated_size + stated->result;
+}
+
+bool is_whole(const BinaryPatch& patch) {
+  return !patch.deflated.empty() && inflate_all(patch.deflated, patch.inflated_size).has_value();
+}
+
+Result<std::string> apply_binary(const BinaryPatch& patch, std::string_view base) {
+  GALLEY_ASSIGN(std::string bytes, inflate_all(patch.deflated, patch.inflated_size));
+  if (patch.kind == BinaryPatch::Kind::kLiteral) return bytes;
+  return DeltaReader(bytes, base).run();
+}
+
+}  // namespace galley

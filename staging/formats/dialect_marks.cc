@@ -1,0 +1,220 @@
+#include "staging/formats/dialect_marks.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace galley {
+namespace {
+
+constexpr size_t kMinSigns = 5;
+constexpr size_t kMaxSigns = 9;
+/// Deeper in, a line is no marker: so few columns bound how often a text is looked through.
+constexpr size_t kMaxIndent = 16;
+
+bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+size_t indent_width(std::string_view line) {
+  return std::min(line.find_first_not_of(" \t"), line.size());
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return out;
+}
+
+/// A line of five to nine equal signs and a word.
+struct Mark {
+  char sign = 0;
+  size_t count = 0;
+  std::string_view word;
+};
+
+std::optional<Mark> mark_of(std::string_view line) {
+  if (indent_width(line) > kMaxIndent) return std::nullopt;
+  const std::string_view text = trimmed(line);
+  if (text.empty()) return std::nullopt;
+  const char sign = text.front();
+  if (sign != '<' && sign != '>' && sign != '=' && sign != '-' && sign != '+') return std::nullopt;
+  const size_t count = std::min(text.find_first_not_of(sign), text.size());
+  if (count < kMinSigns || count > kMaxSigns) return std::nullopt;
+  return Mark{sign, count, trimmed(text.substr(count))};
+}
+
+bool is_head(const Mark& mark) {
+  return (mark.sign == '<' || mark.sign == '-') && mark.word == "SEARCH";
+}
+
+bool is_end(const Mark& mark) {
+  return (mark.sign == '>' || mark.sign == '+') && mark.word == "REPLACE";
+}
+
+bool is_divider(const Mark& mark) { return mark.sign == '=' && mark.word.empty(); }
+
+/// The lines between the head of a block and its end, and what stands there.
+struct BlockLines {
+  std::vector<size_t> dividers;  ///< with as many signs as the head
+  std::vector<size_t> others;    ///< with another number of signs
+  size_t end = 0;                ///< 0: none
+  size_t next_head = 0;          ///< 0: none before the end
+};
+
+BlockLines block_lines(const Lines& document, size_t head, bool same_signs) {
+  const size_t signs = mark_of(document[head])->count;
+  const size_t indent = indent_width(document[head]);
+  BlockLines out;
+  for (size_t at = head + 1; at < document.size(); ++at) {
+    const auto mark = mark_of(document[at]);
+    if (!mark || indent_width(document[at]) > indent) continue;
+    const bool is_same = mark->count == signs;
+    if (is_divider(*mark)) (is_same ? out.dividers : out.others).push_back(at);
+    if (same_signs && !is_same) continue;
+    if (is_head(*mark)) {
+      out.next_head = at;
+      return out;
+    }
+    if (is_end(*mark)) {
+      out.end = at;
+      return out;
+    }
+  }
+  return out;
+}
+
+BlockMarks problem(BlockMarks marks, const char* reason, size_t line, std::string what) {
+  marks.reason = reason;
+  marks.problem = std::move(what);
+  marks.problem_line = line;
+  return marks;
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view line) {
+  while (!line.empty() && is_blank_char(line.back())) line.remove_suffix(1);
+  while (!line.empty() && is_blank_char(line.front())) line.remove_prefix(1);
+  return line;
+}
+
+std::string without_crlf(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    out.push_back(text[i]);
+  }
+  return out;
+}
+
+bool is_fence(std::string_view line) {
+  const std::string_view text = trimmed(line);
+  return text.starts_with("```") || text.starts_with("~~~");
+}
+
+std::optional<PatchOperation> patch_operation_of(std::string_view line) {
+  struct Form {
+    std::string_view prefix;
+    PatchOperation::Kind kind;
+  };
+  static constexpr std::array<Form, 3> kForms = {{
+      {"*** Add File:", PatchOperation::Kind::kAdd},
+      {"*** Delete File:", PatchOperation::Kind::kDelete},
+      {"*** Update File:", PatchOperation::Kind::kUpdate},
+  }};
+  const std::string_view text = trimmed(line);
+  for (const Form& form : kForms) {
+    if (text.starts_with(form.prefix)) {
+      return PatchOperation{form.kind, trimmed(text.substr(form.prefix.size()))};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_patch_begin(std::string_view line) { return trimmed(line) == "*** Begin Patch"; }
+
+bool is_patch_end(const Lines& document, size_t begin, size_t at) {
+  if (trimmed(document[at]) != "*** End Patch") return false;
+  if (indent_width(document[at]) == 0 || indent_width(document[begin]) > 0) return true;
+  for (size_t next = at + 1; next < document.size(); ++next) {
+    if (is_fence(document[next])) return true;
+    if (!trimmed(document[next]).empty()) return false;
+  }
+  return true;
+}
+
+bool is_block_head(std::string_view line) {
+  const auto mark = mark_of(line);
+  return mark && is_head(*mark);
+}
+
+BlockMarks find_block(const Lines& document, size_t head) {
+  BlockMarks marks;
+  marks.head = head;
+  BlockLines lines = block_lines(document, head, true);
+  if (lines.end == 0) lines = block_lines(document, head, false);
+  const std::vector<size_t>& dividers = lines.dividers.empty() ? lines.others : lines.dividers;
+  if (dividers.empty()) {
+    return problem(marks, "edit.truncated", head, "a SEARCH block without '=======' after it");
+  }
+  if (lines.next_head > 0) {
+    return problem(marks, "edit.corrupt_hunk", lines.next_head,
+                   "a SEARCH inside a block; '>>>>>>> REPLACE' missing");
+  }
+  if (lines.end == 0) {
+    return problem(marks, "edit.truncated", head,
+                   "a SEARCH block without '>>>>>>> REPLACE' after it");
+  }
+  if (dividers.size() > 1) {
+    return problem(marks, "edit.corrupt_hunk", dividers[1],
+                   "a second divider in a SEARCH block (the first is line " +
+                       std::to_string(dividers[0] + 1) +
+                       "); write the block's three markers with another number of signs, five to "
+                       "nine, than the text has");
+  }
+  marks.divider = dividers.front();
+  marks.end = lines.end;
+  return marks;
+}
+
+std::string block_name_of(std::string_view line) {
+  std::string_view name = trimmed(line);
+  while (!name.empty() && (name.front() == '#' || name.front() == '*' || name.front() == '`' ||
+                           name.front() == ' ')) {
+    name.remove_prefix(1);
+  }
+  while (!name.empty() && (name.back() == ':' || name.back() == '*' || name.back() == '`')) {
+    name.remove_suffix(1);
+  }
+  if (name.find(' ') != std::string_view::npos) return {};
+  return std::string(name);
+}
+
+bool is_nearly_mark(std::string_view line) {
+  static constexpr std::array<std::string_view, 5> kOld = {"search", "original", "old", "find",
+                                                           "before"};
+  static constexpr std::array<std::string_view, 5> kNew = {"replace", "updated", "new",
+                                                           "replacement", "after"};
+  static constexpr std::array<std::string_view, 9> kVerbs = {
+      "begin ", "add ", "update ", "delete ", "modify ", "create ", "move ", "rename ", "remove "};
+  const auto is_one_of = [](std::string_view word, const std::array<std::string_view, 5>& words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  if (const auto mark = mark_of(line)) {
+    std::string word = lower_case(mark->word);
+    while (!word.empty() && (word.back() == ':' || word.back() == '>')) word.pop_back();
+    return (mark->sign == '<' && is_one_of(word, kOld)) ||
+           (mark->sign == '>' && is_one_of(word, kNew));
+  }
+  const std::string text = lower_case(trimmed(line));
+  if (!text.starts_with("*** ")) return false;
+  const std::string_view rest = trimmed(std::string_view(text).substr(4));
+  const bool is_verb = std::any_of(kVerbs.begin(), kVerbs.end(),
+                                   [&](std::string_view verb) { return rest.starts_with(verb); });
+  return is_verb && (rest.find(" file:") != std::string_view::npos || rest == "begin patch" ||
+                     rest.starts_with("move to:"));
+}
+
+}  // namespace galley

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "staging/formats/edit_set.h"
+#include "staging/formats/patch_path.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+
+/// A name that a header line gives, and where.
+struct NameLine {
+  HeaderName name;
+  size_t line = 0;  ///< 1-based; 0 when no line gives one
+};
+
+/// What git's extended header lines of one file say beyond what FileEdit holds (gitdiff
+/// documentation, "Generating patch text with -p").
+struct ExtendedHeader {
+  std::optional<NamePair> git_names;  ///< of the `diff --git` line
+  size_t git_line = 0;                ///< 1-based
+  NameLine from;                      ///< of rename and copy lines, unstripped
+  NameLine to;
+  NameLine old_name;   ///< of the `---` line
+  NameLine new_name;   ///< of the `+++` line
+  size_t op_line = 0;  ///< 1-based, the first that says create, delete, rename or copy; 0: none
+  bool is_dissimilar = false;  ///< a similarity below 100 %
+};
+
+/// Reads the lines from `at` on into `edit` and `header`; returns the line after them.
+/// Errors: kInvalid, reason `edit.bad_header`, also where two lines contradict each other.
+Result<size_t> read_extended_header(const Lines& document, size_t at, FileEdit& edit,
+                                    ExtendedHeader& header);
+
+/// Holds the `---` and `+++` lines against the others, as git does.
+/// Errors: kInvalid, reason `edit.bad_header`, naming both lines.
+Result<void> check_header_names(const ExtendedHeader& header, const FileEdit& edit);
+
+/// True when the header says that the file's content changes, so that a body has to follow.
+[[nodiscard]] bool announces_body(const ExtendedHeader& header, const FileEdit& edit);
+
+/// True when the header alone asks for something: a mode, a name, a file made or deleted.
+[[nodiscard]] bool changes_metadata(const FileEdit& edit);
+
+}  // namespace galley

@@ -1,0 +1,272 @@
+#include "staging/formats/patch_path.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kNull = "/dev/null";
+
+std::optional<char> simple_escape(char c) {
+  static constexpr std::string_view kFrom = "abtnvfr\"\\";
+  static constexpr std::string_view kTo = "\a\b\t\n\v\f\r\"\\";
+  const size_t at = kFrom.find(c);
+  if (at == std::string_view::npos) return std::nullopt;
+  return kTo[at];
+}
+
+bool is_octal(char c) { return c >= '0' && c <= '7'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+int number(std::string_view digits) { return std::atoi(std::string(digits).c_str()); }
+
+/// True when `text` reads like `pattern`, where '9' stands for any digit.
+bool looks_like(std::string_view text, std::string_view pattern) {
+  if (text.size() < pattern.size()) return false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '9' ? !is_digit(text[i]) : text[i] != pattern[i]) return false;
+  }
+  return true;
+}
+
+constexpr int kMinute = 60;
+constexpr int kHour = 60 * kMinute;
+constexpr int kDay = 24 * kHour;
+constexpr int kFarthestZone = 14 * kHour;
+constexpr int kZoneStep = 15 * kMinute;
+
+/// A time stamp of the two days that are 1970-01-01 00:00:00 UTC somewhere: as GNU diff writes it,
+/// as C's ctime and as mails do.
+bool read_epoch_days(std::string_view stamp, int& seconds, std::string& zone) {
+  static const RE2 kForms[] = {
+      RE2(R"((1969-12-31|1970-01-01)[ T](\d\d):(\d\d)(?::(\d\d)(?:\.0*)?)? ?([-+]\d\d:?\d\d|))"),
+      RE2(R"([A-Z][a-z]{2} (Dec 31|Jan  ?0?1) (\d\d):(\d\d):(\d\d) (?:1969|1970) ?([-+]\d\d:?\d\d|))"),
+      RE2(R"((?:[A-Z][a-z]{2}, )?(31 Dec 1969|0?1 Jan 1970) (\d\d):(\d\d):(\d\d) ?([-+]\d\d:?\d\d|))")};
+  std::string day;
+  int hours = 0;
+  int minutes = 0;
+  int rest = 0;
+  std::string second;
+  for (const RE2& form : kForms) {
+    if (!RE2::FullMatch(stamp, form, &day, &hours, &minutes, &second, &zone)) continue;
+    if (!second.empty()) rest = number(second);
+    const bool is_day_before = day.find("31") != std::string::npos;
+    seconds = hours * kHour + minutes * kMinute + rest - (is_day_before ? kDay : 0);
+    return true;
+  }
+  return false;
+}
+
+/// True for 1970-01-01 00:00:00 UTC in any zone: how GNU diff -N says "absent". A stamp without its
+/// zone is taken where some zone makes it that.
+bool is_epoch(std::string_view stamp) {
+  while (!stamp.empty() && (stamp.back() == ' ' || stamp.back() == '\r')) stamp.remove_suffix(1);
+  if (stamp.find("1969") == std::string_view::npos && stamp.find("1970") == std::string_view::npos)
+    return false;
+  int seconds = 0;
+  std::string zone;
+  if (!read_epoch_days(stamp, seconds, zone)) return false;
+  if (zone.empty()) {
+    return std::abs(seconds) <= kFarthestZone && seconds % kZoneStep == 0;
+  }
+  const int offset =
+      number(zone.substr(1, 2)) * kHour + number(zone.substr(zone.size() - 2)) * kMinute;
+  return seconds == (zone.front() == '-' ? -offset : offset);
+}
+
+/// True when `text`, which follows a tab, is a time stamp: then the name before it may hold tabs.
+bool is_stamp(std::string_view text) {
+  static const RE2 kStamp(
+      R"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|[A-Z][a-z]{2},? +[A-Z0-9].*\d\d:\d\d.*)");
+  return RE2::FullMatch(text, kStamp);
+}
+
+/// Where a time stamp that follows the name after blanks begins, or npos.
+size_t find_stamp(std::string_view text) {
+  for (size_t i = 1; i + 10 <= text.size(); ++i) {
+    if (text[i - 1] == ' ' && looks_like(text.substr(i), "9999-99-99 99:99")) return i;
+  }
+  return std::string_view::npos;
+}
+
+std::string_view trim_blanks(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+/// The name without its first component, or empty.
+std::string_view rest_of(std::string_view name) {
+  const size_t slash = name.find('/');
+  return slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
+}
+
+void note(EditSet& set, const FileEdit& edit, std::string rule, std::string message) {
+  set.leniencies.push_back({std::move(rule), std::move(message), edit.path, edit.document_line});
+}
+
+/// One side is /dev/null: the other names the file.
+void resolve_single(const std::string& name, std::string_view prefix, EditSet& set,
+                    FileEdit& edit) {
+  if (name.starts_with(prefix)) {
+    edit.path = name.substr(prefix.size());
+    return;
+  }
+  edit.path = name;
+  note(set, edit, "no_prefix", "the file name has no a/ or b/ before it and was taken as it is");
+}
+
+/// Both sides are named; without -p the prefix is recognised.
+void resolve_pair(const std::string& old_name, const std::string& new_name, EditSet& set,
+                  FileEdit& edit) {
+  const std::string_view old_rest = rest_of(old_name);
+  const std::string_view new_rest = rest_of(new_name);
+  if (old_name != new_name && !old_rest.empty() && old_rest == new_rest) {
+    edit.path = old_rest;
+    return;
+  }
+  if (old_name == new_name) {
+    edit.path = old_name;
+    edit.other_path = old_rest;
+    note(set, edit, "no_prefix", "the file name has no a/ or b/ before it and was taken as it is");
+    return;
+  }
+  // foo.c.orig and foo.c: the one that exists is meant, the new name if both do.
+  const bool old_is_prefixed = old_name.starts_with("a/");
+  const bool new_is_prefixed = new_name.starts_with("b/");
+  edit.path = new_is_prefixed ? new_rest : std::string_view(new_name);
+  edit.other_path = old_is_prefixed ? old_rest : std::string_view(old_name);
+  if (edit.path == edit.other_path) edit.other_path.clear();
+  note(set, edit, "names_differ",
+       "the --- and +++ lines name different files; '" + edit.path + "' was taken");
+}
+
+}  // namespace
+
+std::optional<QuotedName> read_quoted_name(std::string_view text) {
+  if (!text.starts_with('"')) return std::nullopt;
+  QuotedName out;
+  for (size_t i = 1; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      out.length = i + 1;
+      return out;
+    }
+    if (c != '\\') {
+      out.name.push_back(c);
+      continue;
+    }
+    if (++i >= text.size()) return std::nullopt;
+    if (const auto plain = simple_escape(text[i])) {
+      out.name.push_back(*plain);
+      continue;
+    }
+    if (i + 2 >= text.size() || text[i] > '3' || !is_octal(text[i]) || !is_octal(text[i + 1]) ||
+        !is_octal(text[i + 2])) {
+      return std::nullopt;
+    }
+    out.name.push_back(
+        static_cast<char>((text[i] - '0') * 64 + (text[i + 1] - '0') * 8 + (text[i + 2] - '0')));
+    i += 2;
+  }
+  return std::nullopt;
+}
+
+HeaderName read_header_name(std::string_view text) {
+  HeaderName out;
+  out.is_given = true;
+  std::string_view stamp;
+  if (const auto quoted = read_quoted_name(text)) {
+    out.text = quoted->name;
+    stamp = text.substr(quoted->length);
+  } else {
+    // git and diff end a name with blanks in it by a tab: what stands before it is the name.
+    size_t tab = text.find('\t');
+    if (const size_t last = text.rfind('\t'); last != tab && is_stamp(text.substr(last + 1))) {
+      tab = last;
+    }
+    const bool is_exact = tab != std::string_view::npos;
+    const size_t end = is_exact ? tab : find_stamp(text);
+    out.text = is_exact ? text.substr(0, end) : trim_blanks(text.substr(0, end));
+    if (end != std::string_view::npos) stamp = text.substr(end);
+  }
+  while (!stamp.empty() && (stamp.front() == '\t' || stamp.front() == ' ')) stamp.remove_prefix(1);
+  out.is_epoch = out.text != kNull && is_epoch(stamp);
+  out.is_null = out.text == kNull || out.is_epoch;
+  return out;
+}
+
+std::optional<NamePair> split_git_names(std::string_view text) {
+  if (text.starts_with('"')) {
+    const auto first = read_quoted_name(text);
+    if (!first || first->length >= text.size() || text[first->length] != ' ') return std::nullopt;
+    std::string_view rest = text.substr(first->length + 1);
+    if (const auto second = read_quoted_name(rest)) return NamePair{first->name, second->name};
+    return NamePair{first->name, std::string(rest)};
+  }
+  if (const size_t quote = text.find(" \""); quote != std::string_view::npos) {
+    const auto second = read_quoted_name(text.substr(quote + 1));
+    if (second && quote + 1 + second->length == text.size()) {
+      return NamePair{std::string(text.substr(0, quote)), second->name};
+    }
+  }
+  // Unquoted names may hold blanks: the split where both are the same but for one prefix is meant.
+  std::optional<NamePair> any;
+  for (size_t at = text.find(' '); at != std::string_view::npos; at = text.find(' ', at + 1)) {
+    const std::string_view first = text.substr(0, at);
+    const std::string_view second = text.substr(at + 1);
+    if (first.empty() || second.empty()) continue;
+    NamePair pair{std::string(first), std::string(second)};
+    if (first == second || (!rest_of(first).empty() && rest_of(first) == rest_of(second))) {
+      return pair;
+    }
+    if (!any && first.starts_with("a/") && second.starts_with("b/")) any = pair;
+    if (!any && text.find(' ', at + 1) == std::string_view::npos && text.find(' ') == at) {
+      any = pair;
+    }
+  }
+  return any;
+}
+
+std::string strip_components(std::string_view name, uint32_t count) {
+  for (; count > 0; --count) {
+    const size_t slash = name.find('/');
+    if (slash == std::string_view::npos) return {};
+    name.remove_prefix(slash + 1);
+    while (name.starts_with('/')) name.remove_prefix(1);
+  }
+  return std::string(name);
+}
+
+bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
+                   const ReadOptions& options, EditSet& set, FileEdit& edit) {
+  const bool has_old = old_name.is_given && !old_name.is_null;
+  const bool has_new = new_name.is_given && !new_name.is_null;
+  if (!has_old && !has_new) return false;
+  if (options.strip) {
+    const std::string old_path = has_old ? strip_components(old_name.text, *options.strip) : "";
+    const std::string new_path = has_new ? strip_components(new_name.text, *options.strip) : "";
+    edit.path = old_path.empty() ? new_path : old_path;
+    if (!old_path.empty() && !new_path.empty() && old_path != new_path) {
+      // git takes the shorter of two traditional names; a git header has said what it means.
+      edit.path = new_path.size() <= old_path.size() ? new_path : old_path;
+      edit.other_path = new_path.size() <= old_path.size() ? old_path : new_path;
+    }
+    return !edit.path.empty();
+  }
+  const bool is_stamped = old_name.is_epoch || new_name.is_epoch;
+  if (is_stamped && old_name.text != new_name.text && !rest_of(old_name.text).empty() &&
+      rest_of(old_name.text) == rest_of(new_name.text)) {
+    edit.path = rest_of(new_name.text);  // the absent side is named, too: old/f and new/f
+  } else if (has_old && has_new) {
+    resolve_pair(old_name.text, new_name.text, set, edit);
+  } else if (has_old) {
+    resolve_single(old_name.text, "a/", set, edit);
+  } else {
+    resolve_single(new_name.text, "b/", set, edit);
+  }
+  return !edit.path.empty();
+}
+
+}  // namespace galley

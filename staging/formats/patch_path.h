@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "staging/formats/edit_set.h"
+
+namespace galley {
+
+/// A file name as a diff header has it, before any prefix is taken off.
+struct HeaderName {
+  std::string text;
+  bool is_null = false;  ///< /dev/null, or a time stamp of the epoch (GNU diff -N)
+  bool is_given = false;
+  bool is_epoch = false;  ///< it is the time stamp that says so
+};
+
+/// Reads git's C-style quoted name at the start of `text` ("a/\303\244.txt", with the quotes).
+/// Returns the name and how many bytes it took; nothing when the quoting is broken.
+struct QuotedName {
+  std::string name;
+  size_t length = 0;
+};
+[[nodiscard]] std::optional<QuotedName> read_quoted_name(std::string_view text);
+
+/// Reads the name of a `---` or `+++` line, quoted or not, up to a tab or a time stamp.
+[[nodiscard]] HeaderName read_header_name(std::string_view text);
+
+/// Splits the rest of a `diff --git` line into its two names.
+struct NamePair {
+  std::string old_name;
+  std::string new_name;
+};
+[[nodiscard]] std::optional<NamePair> split_git_names(std::string_view text);
+
+/// `name` without its first `count` components, as -p takes them off; empty when it has too few.
+[[nodiscard]] std::string strip_components(std::string_view name, uint32_t count);
+
+/// Puts the paths of `edit` from what its headers said.
+/// Returns false when neither name says which file is meant.
+bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
+                   const ReadOptions& options, EditSet& set, FileEdit& edit);
+
+}  // namespace galley

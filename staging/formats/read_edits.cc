@@ -1,0 +1,176 @@
+#include "staging/formats/read_edits.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/printable.h"
+#include "staging/formats/answer.h"
+#include "staging/formats/dialect_marks.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kListedLines = 5;
+constexpr size_t kShownBytes = 60;
+
+std::string_view name_of(EditFormat format) {
+  switch (format) {
+    case EditFormat::kUnified:
+      return "unified";
+    case EditFormat::kApplyPatch:
+      return "apply_patch";
+    case EditFormat::kSearchReplace:
+      return "search_replace";
+    case EditFormat::kEdits:
+      return "edits";
+    case EditFormat::kCalls:
+      return "calls";
+    case EditFormat::kAuto:
+      break;
+  }
+  return "auto";
+}
+
+tl::unexpected<Error> unread(const std::vector<UnreadLine>& lines, const std::string& what) {
+  std::string list;
+  for (size_t i = 0; i < lines.size() && i < kListedLines; ++i) {
+    list += (i == 0 ? "line " : ", line ") + std::to_string(lines[i].line + 1) + " ('" +
+            printable_line(lines[i].text, kShownBytes) + "')";
+  }
+  if (lines.size() > kListedLines) {
+    list += ", … " + std::to_string(lines.size() - kListedLines) + " more";
+  }
+  return fail(ErrorKind::kInvalid, "edit.unread", list + " of the edit: " + what);
+}
+
+bool is_json(EditFormat format) {
+  return format == EditFormat::kEdits || format == EditFormat::kCalls;
+}
+
+/// Reads text of one dialect.
+Result<EditSet> read_one(std::string text, EditFormat format, const ReadOptions& options,
+                         JsonReader read_json) {
+  switch (format) {
+    case EditFormat::kApplyPatch:
+      return read_apply_patch(std::move(text), options);
+    case EditFormat::kSearchReplace:
+      return read_search_replace(std::move(text), options);
+    case EditFormat::kEdits:
+      if (read_json != nullptr) return read_json(text, options);
+      [[fallthrough]];
+    case EditFormat::kCalls:
+      return fail(ErrorKind::kInvalid, "edit.not_a_patch",
+                  "these are tool calls, which stand in a document of their own (--format calls)");
+    default:
+      return read_unified(std::move(text), options);
+  }
+}
+
+/// The parts that the format asked for does not read.
+std::vector<UnreadLine> parts_of_others(std::string_view text, const Answer& answer,
+                                        EditFormat format) {
+  std::vector<UnreadLine> out;
+  for (const AnswerPart& part : answer.parts) {
+    if (part.format == format) continue;
+    const size_t end = std::min(text.find('\n', part.begin), text.size());
+    out.push_back({part.line, std::string(trimmed(text.substr(part.begin, end - part.begin)))});
+  }
+  return out;
+}
+
+void move_down(EditSet& set, size_t lines, uint32_t part) {
+  const auto by = static_cast<uint32_t>(lines);
+  for (FileEdit& file : set.files) {
+    file.part = part;
+    file.document_line = file.document_line > 0 ? file.document_line + by : by + 1;
+    for (Hunk& hunk : file.hunks) hunk.document_line += by;
+    for (TextEdit& edit : file.text_edits) edit.document_line += edit.document_line > 0 ? by : 0;
+  }
+  for (Leniency& leniency : set.leniencies) leniency.line += leniency.line > 0 ? by : 0;
+}
+
+template <typename T>
+void append(std::vector<T>&& from, std::vector<T>& to) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+/// Reads each part for itself; the paths and the direction are left to the whole.
+Result<EditSet> read_parts(const std::string& text, const Answer& answer,
+                           const ReadOptions& options, JsonReader read_json) {
+  if (answer.parts.size() > kMaxAnswerParts) {
+    return fail(ErrorKind::kQuota, "limit.answer_parts",
+                "the document changes its dialect more than " + std::to_string(kMaxAnswerParts) +
+                    " times; split it");
+  }
+  ReadOptions of_part;
+  of_part.strip = options.strip;
+  of_part.recount = options.recount;
+  of_part.unidiff_zero = options.unidiff_zero;
+  EditSet all;
+  all.format = answer.parts.front().format;
+  for (size_t i = 0; i < answer.parts.size(); ++i) {
+    const AnswerPart& part = answer.parts[i];
+    const std::string own = text.substr(part.begin, part.end - part.begin);
+    of_part.is_delimited = options.is_delimited || i + 1 < answer.parts.size();
+    auto set = read_one(own, part.format, of_part, read_json);
+    if (!set) {
+      // Once more with as many lines before it as the whole has, so that the error names the line.
+      auto again = read_one(std::string(part.line, '\n') + own, part.format, of_part, read_json);
+      return fail(again ? std::move(set.error()) : std::move(again.error()));
+    }
+    move_down(*set, part.line, static_cast<uint32_t>(i));
+    append(std::move(set->files), all.files);
+    append(std::move(set->leniencies), all.leniencies);
+    append(std::move(set->texts), all.texts);
+  }
+  if (answer.parts.size() > 1) {
+    all.leniencies.push_back({"several_parts",
+                              "the document has edits in " + std::to_string(answer.parts.size()) +
+                                  " parts; they were made one after the other",
+                              "", 0});
+  }
+  if (options.reverse) {
+    GALLEY_ASSIGN(all, reversed(std::move(all)));
+  }
+  return narrowed(std::move(all), options);
+}
+
+}  // namespace
+
+Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
+                           JsonReader read_json) {
+  if (text.size() > limits::kMaxPatchBytes) {
+    return fail(ErrorKind::kQuota, "limit.patch_size", "the patch is larger than 512 MiB");
+  }
+  const Answer answer = divide_answer(text);
+  const EditFormat asked = format == EditFormat::kAuto ? answer.format() : format;
+  if (format != EditFormat::kAuto) {
+    const auto others = parts_of_others(text, answer, format);
+    if (!others.empty()) {
+      return unread(others, "this is not " + std::string(name_of(format)) +
+                                ", the format asked for, and would not be read; take it out, or "
+                                "ask for the format 'auto', which reads all of them");
+    }
+  }
+  // A document that is JSON from its first byte on is JSON to its last.
+  const std::string_view body = trimmed(text);
+  const bool is_bare_json = (asked == EditFormat::kAuto || asked == EditFormat::kEdits) &&
+                            answer.parts.size() < 2 &&
+                            (body.starts_with('{') || body.starts_with('['));
+  const bool is_of_one = answer.parts.empty() || (asked != EditFormat::kAuto && !is_json(asked));
+  if (answer.parts.empty() && !answer.unread.empty() && !is_bare_json) {
+    return unread(answer.unread, "this looks like an edit and cannot be read as one");
+  }
+  auto set = is_bare_json ? read_one(std::move(text), EditFormat::kEdits, options, read_json)
+             : is_of_one  ? read_one(std::move(text), asked, options, read_json)
+                          : read_parts(text, answer, options, read_json);
+  if (set && !answer.unread.empty()) {
+    return unread(
+        answer.unread,
+        "this looks like an edit and was not read, so nothing was; write it in one of the "
+        "formats, or take it out");
+  }
+  return set;
+}
+
+}  // namespace galley

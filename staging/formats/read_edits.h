@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "staging/formats/edit_set.h"
+
+namespace galley {
+
+/// Reads a unified diff with or without git's extended headers (gitdiff documentation, "Generating
+/// patch text with -p"; POSIX diff -u), among prose, mail headers and markdown fences.
+///
+/// Errors: kInvalid with reason `edit.not_a_patch`, `edit.corrupt_hunk`, `edit.truncated`,
+///         `edit.no_file_name`, `edit.bad_header`, `edit.unsupported_diff`, `edit.corrupt_binary`;
+///         kQuota `limit.patch_size`. The message names the line of the document.
+Result<EditSet> read_unified(std::string text, const ReadOptions& options);
+
+/// Reads V4A, the format of OpenAI's apply_patch tool.
+/// Errors: kInvalid with reason `edit.not_a_patch`, `edit.bad_header`, `edit.corrupt_hunk`.
+Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options);
+
+/// Reads Aider's SEARCH/REPLACE blocks.
+/// Errors: as read_apply_patch, and `edit.no_file_name`, `edit.truncated`.
+Result<EditSet> read_search_replace(std::string text, const ReadOptions& options);
+
+/// Reads the JSON documents of an answer (`--format edits`); lives in tools/.
+using JsonReader = Result<EditSet> (*)(std::string_view text, const ReadOptions& options);
+
+/// Reads an answer: edits of any of these dialects, several of them in any order, among prose. All
+/// of it is read, or it is refused: what looks like an edit and no reader takes is an error that
+/// names its lines, and so is another dialect than `format` unless that is kAuto.
+///
+/// Each part (FileEdit::part) is to be staged on the result of those before it.
+/// Errors: those of the readers; kInvalid `edit.unread`; kQuota `limit.answer_parts`. Without
+///         `read_json` JSON documents are `edit.not_a_patch`.
+Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
+                           JsonReader read_json = nullptr);
+
+/// Turns the set around (-R): what it would create is deleted, and so on, last file first.
+/// Errors: kInvalid, reason `edit.not_reversible`, where the pre-image is not in the document.
+Result<EditSet> reversed(EditSet set);
+
+/// Applies --directory, --include and --exclude to the paths of a set.
+[[nodiscard]] EditSet narrowed(EditSet set, const ReadOptions& options);
+
+}  // namespace galley

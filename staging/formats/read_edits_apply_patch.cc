@@ -1,0 +1,339 @@
+#include <algorithm>
+
+#include "base/limits.h"
+#include "staging/formats/dialect_marks.h"
+#include "staging/formats/read_edits.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+namespace {
+
+/// Bytes of a line that an error quotes.
+constexpr size_t kShownBytes = 60;
+constexpr std::string_view kMove = "*** Move to:";
+constexpr std::string_view kEndOfFile = "*** End of File";
+
+/// Reads the grammar of OpenAI's apply_patch tool (its `apply_patch.lark`), leniently.
+class ApplyPatchReader {
+ public:
+  ApplyPatchReader(std::string_view text, const ReadOptions& options, EditSet& set)
+      : document_(text), options_(options), set_(set) {}
+
+  Result<void> run() {
+    while (at_ < document_.size()) {
+      const std::string_view line = trimmed(document_[at_]);
+      if (const auto operation = patch_operation_of(line)) {
+        GALLEY_TRY(read_operation(*operation));
+      } else if (is_patch_begin(line)) {
+        if (state_ == State::kBegun) lacks_end_ = true;
+        state_ = State::kBegun;
+        has_begin_ = true;
+        begin_ = at_++;
+      } else if (is_patch_end(document_, begin_, at_)) {
+        state_ = State::kOutside;
+        has_end_ = true;
+        ++at_;
+      } else if (state_ == State::kOutside) {
+        ++at_;  // a heredoc wrapper, a fence, prose
+      } else {
+        GALLEY_TRY(read_between(line));
+      }
+    }
+    if (state_ == State::kBegun && !options_.recount) {
+      return fail(ErrorKind::kInvalid, "edit.truncated",
+                  "the patch of line " + std::to_string(begin_ + 1) +
+                      " ends without '*** End Patch' and may have been cut off; send all of it, "
+                      "with that line at its end");
+    }
+    if (!has_begin_) note("no_begin", "'*** Begin Patch' is missing");
+    if (!has_end_ || lacks_end_) note("no_end", "'*** End Patch' is missing");
+    return {};
+  }
+
+ private:
+  enum class State : uint8_t {
+    kOutside,
+    kBegun,    ///< after "*** Begin Patch"
+    kAssumed,  ///< after an operation without one: ends at a blank line
+  };
+
+  [[nodiscard]] std::string_view text_at(size_t at) const {
+    return without_terminator(document_[at]);
+  }
+
+  tl::unexpected<Error> bad(const std::string& what) const {
+    return fail(ErrorKind::kInvalid, "edit.corrupt_hunk",
+                "line " + std::to_string(at_ + 1) + " of the patch: " + what);
+  }
+
+  Result<void> read_operation(const PatchOperation& operation) {
+    if (state_ == State::kOutside) {
+      state_ = State::kAssumed;
+      begin_ = at_;
+    }
+    switch (operation.kind) {
+      case PatchOperation::Kind::kAdd:
+        return read_add(operation.path);
+      case PatchOperation::Kind::kDelete: {
+        FileEdit edit = begin(FileOp::kDelete, operation.path);
+        ++at_;
+        return add(std::move(edit));
+      }
+      case PatchOperation::Kind::kUpdate:
+        break;
+    }
+    return read_update(operation.path);
+  }
+
+  /// A line inside a patch that belongs to no operation.
+  Result<void> read_between(std::string_view line) {
+    if (line.starts_with("*** ")) {
+      return bad("'" + std::string(line.substr(0, kShownBytes)) +
+                 "' is no operation of this format");
+    }
+    const bool is_closing = is_fence(line) || is_heredoc_end();
+    if (is_closing || (line.empty() && state_ == State::kAssumed)) {
+      if (state_ == State::kBegun) lacks_end_ = true;
+      state_ = State::kOutside;
+    } else if (!line.empty()) {
+      return bad("'" + std::string(line.substr(0, kShownBytes)) +
+                 "' belongs to no operation; lines of a new file begin with '+', changed ones with "
+                 "'+', '-' or a blank");
+    }
+    ++at_;
+    return {};
+  }
+
+  /// The word that ends a heredoc: in capital letters, and nothing but blank lines after it.
+  [[nodiscard]] bool is_heredoc_end() const {
+    const std::string_view word = text_at(at_);
+    const bool is_word = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      return (c >= 'A' && c <= 'Z') || c == '_';
+    });
+    if (!is_word) return false;
+    for (size_t next = at_ + 1; next < document_.size(); ++next) {
+      const std::string_view line = trimmed(document_[next]);
+      if (!line.empty() && !is_fence(line)) return false;
+    }
+    return true;
+  }
+
+  void note(const char* rule, std::string message) {
+    set_.leniencies.push_back({rule, std::move(message), "", 0});
+  }
+
+  FileEdit begin(FileOp op, std::string_view path) const {
+    FileEdit edit;
+    edit.op = op;
+    edit.path = path;
+    edit.document_line = static_cast<uint32_t>(at_ + 1);
+    return edit;
+  }
+
+  Result<void> add(FileEdit edit) {
+    if (edit.path.empty()) return bad("an operation without a file name");
+    if (set_.files.size() >= limits::kMaxFilesInPatch) {
+      return fail(ErrorKind::kQuota, "limit.patch_files", "the patch names over 100,000 files");
+    }
+    set_.files.push_back(std::move(edit));
+    return {};
+  }
+
+  Result<void> read_add(std::string_view path) {
+    FileEdit edit = begin(FileOp::kCreate, path);
+    std::string content;
+    for (++at_; at_ < document_.size(); ++at_) {
+      const std::string_view line = document_[at_];
+      if (line.starts_with('+')) {
+        content += line.substr(1);
+      } else if (without_terminator(line).empty() && at_ + 1 < document_.size() &&
+                 document_[at_ + 1].starts_with('+')) {
+        content += line;
+      } else {
+        break;
+      }
+    }
+    edit.whole = set_.keep(std::move(content));
+    edit.new_mode = 0100644;
+    return add(std::move(edit));
+  }
+
+  Result<void> read_update(std::string_view path) {
+    FileEdit edit = begin(FileOp::kModify, path);
+    ++at_;
+    if (at_ < document_.size() && trimmed(document_[at_]).starts_with(kMove)) {
+      edit.new_path = trimmed(trimmed(document_[at_]).substr(kMove.size()));
+      if (edit.new_path != edit.path) {
+        edit.op = FileOp::kRename;
+      } else {
+        edit.new_path.clear();
+      }
+      ++at_;
+    }
+    while (at_ < document_.size() && !ends_update()) {
+      if (text_at(at_).empty() && !is_body_after_blank()) {
+        ++at_;
+        continue;
+      }
+      GALLEY_TRY(read_change(edit));
+    }
+    if (edit.hunks.empty() && edit.op != FileOp::kRename) {
+      return bad("an update of '" + edit.path + "' without a change");
+    }
+    return add(std::move(edit));
+  }
+
+  /// A fence ends a patch whose last line is missing. An indented marker may be a context line.
+  [[nodiscard]] bool ends_update() const {
+    const std::string_view line = text_at(at_);
+    return (line.starts_with("***") && trimmed(line) != kEndOfFile) || line.starts_with("```") ||
+           line.starts_with("~~~") || is_patch_end(document_, begin_, at_) || is_heredoc_end();
+  }
+
+  [[nodiscard]] static bool is_body(std::string_view line) {
+    return line.starts_with('+') || line.starts_with('-') || line.starts_with(' ');
+  }
+
+  /// An empty line stands for an empty context line when the body goes on after it.
+  [[nodiscard]] bool is_body_after_blank() {
+    if (blank_end_ <= at_) blank_end_ = at_;
+    while (blank_end_ < document_.size() && text_at(blank_end_).empty()) ++blank_end_;
+    return blank_end_ < document_.size() && is_body(document_[blank_end_]);
+  }
+
+  void read_anchors(Hunk& hunk) {
+    for (; at_ < document_.size() && text_at(at_).starts_with("@@"); ++at_) {
+      std::string_view anchor = trimmed(text_at(at_).substr(2));
+      if (anchor.ends_with("@@")) anchor = trimmed(anchor.substr(0, anchor.size() - 2));
+      if (!anchor.empty() && !is_number_range(anchor)) hunk.anchors.push_back(anchor);
+    }
+  }
+
+  static HunkLine body_line(std::string_view line) {
+    const LineRole role = line.front() == '+'   ? LineRole::kAdded
+                          : line.front() == '-' ? LineRole::kRemoved
+                                                : LineRole::kContext;
+    return {role, line.substr(1)};
+  }
+
+  Result<void> read_body(Hunk& hunk) {
+    for (; at_ < document_.size(); ++at_) {
+      const std::string_view line = document_[at_];
+      const std::string_view text = text_at(at_);
+      if (text.starts_with('*') && trimmed(text) == kEndOfFile) {
+        hunk.at_end = true;
+        ++at_;
+        return {};
+      }
+      if (text.starts_with("@@") || ends_update()) return {};
+      if (text.empty()) {
+        if (!is_body_after_blank()) return {};
+        hunk.lines.push_back({LineRole::kContext, line});
+      } else if (is_body(line)) {
+        hunk.lines.push_back(body_line(line));
+      } else {
+        return bad("a changed line begins with '+', '-' or a blank");
+      }
+    }
+    return {};
+  }
+
+  Result<void> read_change(FileEdit& edit) {
+    Hunk hunk;
+    hunk.document_line = static_cast<uint32_t>(at_ + 1);
+    read_anchors(hunk);
+    GALLEY_TRY(read_body(hunk));
+    if (hunk.lines.empty()) return bad("an @@ without lines");
+    const bool only_adds = std::all_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
+      return line.role == LineRole::kAdded;
+    });
+    // The format's own rule: lines without context go to the end of the file.
+    if (only_adds && hunk.anchors.empty()) hunk.at_end = true;
+    edit.hunks.push_back(std::move(hunk));
+    return {};
+  }
+
+  /// "-1,3 +1,4": a unified header inside; its numbers say nothing in this format.
+  [[nodiscard]] static bool is_number_range(std::string_view anchor) {
+    return anchor.starts_with('-') && anchor.size() > 1 && anchor[1] >= '0' && anchor[1] <= '9' &&
+           anchor.find('+') != std::string_view::npos;
+  }
+
+  Lines document_;
+  const ReadOptions& options_;
+  EditSet& set_;
+  size_t at_ = 0;
+  size_t begin_ = 0;      // the first line of the patch
+  size_t blank_end_ = 0;  // the line that is not empty after at_, once it was looked for
+  State state_ = State::kOutside;
+  bool has_begin_ = false;
+  bool has_end_ = false;
+  bool lacks_end_ = false;  // one of the patches
+};
+
+/// The line ends of the first marker are those of a document that a transport changed.
+bool has_crlf_marks(std::string_view text) {
+  const size_t mark = text.find("*** ");
+  const size_t end = mark == std::string_view::npos ? mark : text.find('\n', mark);
+  return end != std::string_view::npos && text[end - 1] == '\r';
+}
+
+/// `text` without the indentation that its first marker and every other line have in common.
+std::string without_indent(std::string_view text) {
+  const size_t mark = text.find("*** ");
+  const size_t begin = mark == std::string_view::npos ? 0 : text.rfind('\n', mark) + 1;
+  const std::string indent(text.substr(begin, mark - begin));
+  if (indent.empty() || indent.find_first_not_of(" \t") != std::string::npos) return {};
+  const Lines lines(text);
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string_view line = lines[i];
+    const bool is_inside = lines.offset(i) >= begin;
+    if (is_inside && line.starts_with(indent)) {
+      line.remove_prefix(indent.size());
+    } else if (is_inside && !trimmed(line).empty()) {
+      if (!is_fence(line)) return {};
+    }
+    out += line;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options) {
+  if (text.size() > limits::kMaxPatchBytes) {
+    return fail(ErrorKind::kQuota, "limit.patch_size", "the patch is larger than 512 MiB");
+  }
+  EditSet set;
+  set.format = EditFormat::kApplyPatch;
+  if (has_crlf_marks(text)) {
+    text = without_crlf(text);
+    set.leniencies.push_back(
+        {"crlf_patch", "the patch has CR LF line ends; they were read as LF", "", 0});
+  }
+  if (std::string outdented = without_indent(text); !outdented.empty()) {
+    text = std::move(outdented);
+    set.leniencies.push_back(
+        {"indented_patch", "the whole patch was indented; it was read without that", "", 0});
+  }
+  if (!text.empty() && text.back() != '\n') text.push_back('\n');
+  GALLEY_TRY(ApplyPatchReader(set.keep(std::move(text)), options, set).run());
+  if (set.files.empty() && !options.allow_empty) {
+    return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the patch names no file");
+  }
+  if (options.reverse) {
+    for (const FileEdit& edit : set.files) {
+      if (edit.op != FileOp::kDelete) continue;
+      return fail(
+          ErrorKind::kInvalid, "edit.not_reversible",
+          "'" + edit.path + "' cannot be reversed: '*** Delete File' does not say what was in it",
+          edit.path);
+    }
+    GALLEY_ASSIGN(set, reversed(std::move(set)));
+  }
+  return narrowed(std::move(set), options);
+}
+
+}  // namespace galley

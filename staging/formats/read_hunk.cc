@@ -1,0 +1,327 @@
+#include "staging/formats/read_hunk.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace galley {
+namespace {
+
+/// How many lines a cut-off last hunk may lack before we call the document truncated.
+constexpr uint64_t kMaxMissingLines = 3;
+constexpr uint64_t kMaxLineNumber = uint64_t{1} << 31U;
+constexpr size_t kHugeDigits = 10;
+
+std::optional<uint64_t> take_number(std::string_view& text) {
+  uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end == text.data()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return value;
+}
+
+bool take(std::string_view& text, char c) {
+  if (text.empty() || text.front() != c) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// "12" or "12,3".
+bool take_range(std::string_view& text, uint64_t& start, uint64_t& count, bool& has_count) {
+  const auto first = take_number(text);
+  if (!first || *first > kMaxLineNumber) return false;
+  start = *first;
+  count = 1;
+  has_count = true;
+  if (!take(text, ',')) return true;
+  const auto second = take_number(text);
+  if (!second || *second > kMaxLineNumber) return false;
+  count = *second;
+  return true;
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// "-1234567890123 ...": numbers where numbers belong, but beyond any file.
+bool has_huge_number(std::string_view text) {
+  if (!text.starts_with('-')) return false;
+  size_t digits = 0;
+  for (const char c : text) {
+    if (c == '@') return false;
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    if (digits >= kHugeDigits) return true;
+  }
+  return false;
+}
+
+struct Tally {
+  uint64_t old_count = 0;
+  uint64_t new_count = 0;
+};
+
+/// Reads the lines of one hunk's body.
+class BodyReader {
+ public:
+  BodyReader(const Lines& document, size_t at) : document_(&document), at_(at) {}
+
+  /// Takes lines until the counts are used up. False when the body is not what they say.
+  bool by_counts(uint64_t old_count, uint64_t new_count) {
+    while (tally_.old_count < old_count || tally_.new_count < new_count) {
+      if (at_ >= document_->size() || !take_line(false)) return false;
+      if (tally_.old_count > old_count || tally_.new_count > new_count) return false;
+    }
+    take_no_newline_mark();
+    return true;
+  }
+
+  /// Takes lines as long as they look like a body.
+  void by_shape() {
+    size_t bare_blank = 0;  // blank lines at the end are the prose's, not the hunk's
+    while (at_ < document_->size() && !starts_section(*document_, at_)) {
+      const std::string_view text = without_terminator((*document_)[at_]);
+      if (text.starts_with("@@")) break;
+      const bool is_blank = text.empty();
+      if (!take_line(true)) break;
+      bare_blank = is_blank ? bare_blank + 1 : 0;
+    }
+    for (; bare_blank > 0; --bare_blank) {
+      lines_.pop_back();
+      --at_;
+    }
+    recount();
+  }
+
+  /// True when the next line would still look like a part of the body.
+  [[nodiscard]] bool goes_on() const {
+    if (at_ >= document_->size() || starts_section(*document_, at_)) return false;
+    const char first = (*document_)[at_].front();
+    // The last line of a document that was cut off behind it may be the next file's first.
+    if (at_ + 1 == document_->size() && (*document_)[at_].starts_with("--- ")) return false;
+    return first == '+' || first == '-' || first == ' ';
+  }
+
+  [[nodiscard]] size_t at() const { return at_; }
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] bool used_bare_lines() const { return used_bare_; }
+  [[nodiscard]] const std::vector<HunkLine>& lines() const { return lines_; }
+  std::vector<HunkLine> take_lines() { return std::move(lines_); }
+
+ private:
+  bool take_line(bool is_lenient) {
+    const std::string_view line = (*document_)[at_];
+    const std::string_view text = without_terminator(line);
+    if (text.empty()) {
+      add(LineRole::kContext, line);  // git and patch take an empty line for an empty context line
+    } else if (line.front() == ' ') {
+      add(LineRole::kContext, line.substr(1));
+    } else if (line.front() == '-') {
+      add(LineRole::kRemoved, line.substr(1));
+    } else if (line.front() == '+') {
+      add(LineRole::kAdded, line.substr(1));
+    } else if (line.front() == '\\') {
+      mark_no_newline();
+    } else if (is_lenient && is_bare_context()) {
+      used_bare_ = true;
+      add(LineRole::kContext, line);
+    } else {
+      return false;
+    }
+    ++at_;
+    return true;
+  }
+
+  /// A context line whose leading blank got lost: it stands between two lines of the body.
+  [[nodiscard]] bool is_bare_context() const {
+    if (lines_.empty() || at_ + 1 >= document_->size()) return false;
+    for (size_t next = at_ + 1; next < document_->size() && next < at_ + 4; ++next) {
+      if (starts_section(*document_, next)) return false;
+      const std::string_view text = without_terminator((*document_)[next]);
+      if (text.empty() || text.starts_with("@@")) return false;
+      if (text.front() == '+' || text.front() == '-' || text.front() == ' ') return true;
+    }
+    return false;
+  }
+
+  void add(LineRole role, std::string_view text) {
+    lines_.push_back({role, text});
+    if (role != LineRole::kAdded) ++tally_.old_count;
+    if (role != LineRole::kRemoved) ++tally_.new_count;
+  }
+
+  void mark_no_newline() {
+    if (lines_.empty()) return;
+    std::string_view& text = lines_.back().text;
+    if (text.ends_with('\n')) text.remove_suffix(1);
+  }
+
+  void take_no_newline_mark() {
+    if (at_ < document_->size() && (*document_)[at_].front() == '\\') {
+      mark_no_newline();
+      ++at_;
+    }
+  }
+
+  void recount() {
+    tally_ = {};
+    for (const HunkLine& line : lines_) {
+      if (line.role != LineRole::kAdded) ++tally_.old_count;
+      if (line.role != LineRole::kRemoved) ++tally_.new_count;
+    }
+  }
+
+  const Lines* document_;
+  size_t at_;
+  Tally tally_;
+  bool used_bare_ = false;
+  std::vector<HunkLine> lines_;
+};
+
+tl::unexpected<Error> corrupt(size_t line, std::string_view path, std::string what) {
+  return fail(ErrorKind::kInvalid, "edit.corrupt_hunk",
+              "line " + std::to_string(line + 1) + " of the patch: " + std::move(what),
+              std::string(path));
+}
+
+/// True when the document seems to have been cut off inside this hunk, which is its last.
+///
+/// A count that is too large looks the same. Where a transport delimits the document it is the
+/// likelier reading of a few lines that are missing behind context.
+bool looks_truncated(const HunkHeader& header, const BodyReader& body, bool is_delimited) {
+  const Tally& have = body.tally();
+  if (have.old_count > header.old_count || have.new_count > header.new_count) return false;
+  if (have.old_count == header.old_count && have.new_count == header.new_count) return false;
+  if (!is_delimited || body.lines().empty()) return true;
+  if (have.old_count == header.old_count || have.new_count == header.new_count) return false;
+  const uint64_t missing =
+      std::max(header.old_count - have.old_count, header.new_count - have.new_count);
+  return missing > kMaxMissingLines || body.lines().back().role != LineRole::kContext;
+}
+
+bool is_end(const Lines& document, size_t at) {
+  while (at < document.size() && without_terminator(document[at]).empty()) ++at;
+  return at >= document.size();
+}
+
+std::string counts_text(uint64_t old_count, uint64_t new_count) {
+  return "-" + std::to_string(old_count) + " +" + std::to_string(new_count);
+}
+
+}  // namespace
+
+std::optional<HunkHeader> read_hunk_header(std::string_view line) {
+  if (!line.starts_with("@@") || line.starts_with("@@@")) return std::nullopt;
+  HunkHeader header;
+  std::string_view rest = line.substr(2);
+  std::string_view numbers = trim(rest);
+  bool has_old = false;
+  bool has_new = false;
+  if (take(numbers, '-') && take_range(numbers, header.old_start, header.old_count, has_old) &&
+      take(numbers, ' ') && take(numbers, '+') &&
+      take_range(numbers, header.new_start, header.new_count, has_new)) {
+    header.has_numbers = true;
+    header.has_counts = has_old && has_new;
+    numbers = trim(numbers);
+    if (numbers.starts_with("@@")) numbers.remove_prefix(2);
+    header.section = trim(numbers);
+    return header;
+  }
+  header.is_absurd = has_huge_number(trim(rest));
+  const size_t close = rest.find("@@");
+  if (close == std::string_view::npos) {
+    header.section = trim(rest);
+    if (header.section == "...") header.section = {};
+  } else {
+    header.section = trim(rest.substr(close + 2));
+  }
+  return header;
+}
+
+bool starts_section(const Lines& document, size_t at) {
+  const std::string_view line = without_terminator(document[at]);
+  if (line.empty()) return false;
+  switch (line.front()) {
+    case 'd':
+      return line.starts_with("diff --git ") || line.starts_with("diff -");
+    case '-':
+      if (line == "-- " || line == "--") {
+        return at + 1 >= document.size() || without_terminator(document[at + 1]).empty() ||
+               (document[at + 1].front() >= '0' && document[at + 1].front() <= '9');
+      }
+      return line.starts_with("--- ") && at + 1 < document.size() &&
+             document[at + 1].starts_with("+++ ");
+    case '*':
+      return line.starts_with("*** ");
+    case '`':
+      return line.starts_with("```");
+    case '~':
+      return line.starts_with("~~~");
+    case 'I':
+      return line.starts_with("Index: ");
+    case 'F':
+      return line.starts_with("From ") && line.size() > 45;
+    case 'O':
+      return line.starts_with("Only in ");
+    case 'B':
+      return line.starts_with("Binary files ");
+    default:
+      return false;
+  }
+}
+
+Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
+                         std::string_view path, EditSet& set, Hunk& hunk) {
+  const auto header = read_hunk_header(without_terminator(document[at]));
+  if (!header) return corrupt(at, path, "no hunk header");
+  if (header->is_absurd) return corrupt(at, path, "the hunk states line numbers no file can have");
+  const auto line = static_cast<uint32_t>(at + 1);
+  const auto note = [&](const char* rule, std::string message) {
+    set.leniencies.push_back({rule, std::move(message), std::string(path), line});
+  };
+  hunk.document_line = line;
+  hunk.section = header->section;
+  hunk.has_numbers = header->has_numbers;
+  hunk.old_start = static_cast<uint32_t>(header->old_start);
+  hunk.new_start = static_cast<uint32_t>(header->new_start);
+  hunk.minimal_context = options.unidiff_zero;
+
+  BodyReader body(document, at + 1);
+  const bool fits = header->has_counts && !options.recount &&
+                    body.by_counts(header->old_count, header->new_count) && !body.goes_on();
+  if (!fits) {
+    body = BodyReader(document, at + 1);
+    body.by_shape();
+    const Tally& have = body.tally();
+    hunk.counts_agree = header->has_counts && have.old_count == header->old_count &&
+                        have.new_count == header->new_count;
+    const std::string stated = counts_text(header->old_count, header->new_count);
+    const std::string found = counts_text(have.old_count, have.new_count);
+    if (header->has_counts && !options.recount && is_end(document, body.at()) &&
+        looks_truncated(*header, body, options.is_delimited)) {
+      return fail(ErrorKind::kInvalid, "edit.truncated",
+                  "line " + std::to_string(document.size()) +
+                      " of the patch: the patch ends before the hunk of line " +
+                      std::to_string(line) + " does, which states " + stated + " lines and has " +
+                      found + "; send it whole, or --recount takes it as it is",
+                  std::string(path));
+    }
+    if (header->has_counts && !hunk.counts_agree && !options.recount) {
+      note("count_mismatch", "the hunk states " + stated + " lines and has " + found);
+    }
+  }
+  if (!header->has_numbers) {
+    note("no_line_numbers", "the hunk has no line numbers: its lines alone say where it belongs");
+    if (!header->section.empty()) hunk.anchors.push_back(header->section);
+  }
+  if (body.used_bare_lines()) {
+    note("bare_context", "context lines without their leading blank were taken as they are");
+  }
+  hunk.lines = body.take_lines();
+  if (hunk.lines.empty()) return corrupt(at, path, "the hunk has no lines");
+  return body.at();
+}
+
+}  // namespace galley

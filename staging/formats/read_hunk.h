@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "staging/formats/edit_set.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+
+/// What an `@@` line states.
+struct HunkHeader {
+  bool has_numbers = false;
+  bool has_counts = false;
+  bool is_absurd = false;  ///< a number no file can have
+  uint64_t old_start = 0;
+  uint64_t old_count = 0;
+  uint64_t new_start = 0;
+  uint64_t new_count = 0;
+  std::string_view section;
+};
+
+/// Reads an `@@` line (without its terminator); nothing when it is none. Numbers that are missing
+/// or not readable leave has_numbers false.
+[[nodiscard]] std::optional<HunkHeader> read_hunk_header(std::string_view line);
+
+/// Reads the hunk whose header is line `at` of the document, and returns the line after it.
+///
+/// The stated counts delimit the body when the body agrees with them; otherwise the body does.
+/// Errors: kInvalid, reasons `edit.corrupt_hunk` and `edit.truncated`.
+Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
+                         std::string_view path, EditSet& set, Hunk& hunk);
+
+/// True when line `at` begins something other than a hunk's body: a file header, a fence, a mail.
+[[nodiscard]] bool starts_section(const Lines& document, size_t at);
+
+}  // namespace galley

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "base/printable.h"
+#include "staging/overlay/stage_edits.h"
+#include "staging/printing/word_diff.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxShown = 40;
+constexpr size_t kMaxWordDiff = size_t{64} << 10U;
+
+std::string with_newline(std::string text) {
+  if (!text.ends_with('\n')) text.push_back('\n');
+  return text;
+}
+
+void describe_lines(std::string_view mark, const std::vector<std::string>& lines,
+                    std::string& out) {
+  for (size_t i = 0; i < lines.size() && i < kMaxShown; ++i) {
+    out += "      " + std::string(mark) + " " + with_newline(lines[i]);
+  }
+  if (lines.size() > kMaxShown) {
+    out += "      … " + std::to_string(lines.size() - kMaxShown) + " more lines\n";
+  }
+}
+
+void describe_indented(std::string_view text, std::string& out) {
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    out += "      " + std::string(text.substr(from, end - from)) + "\n";
+    from = end + 1;
+  }
+}
+
+void describe_earlier(const EarlierMatch& earlier, std::string& out) {
+  out += std::string("  the edits fit this file as it was ") +
+         (earlier.is_before ? "before" : "after") + " transaction " + earlier.transaction +
+         "; since then these lines changed:\n";
+  describe_indented(earlier.changes, out);
+  if (earlier.rebased.empty()) return;
+  out += "  the same edit on the file of now, ready to send:\n";
+  describe_indented(earlier.rebased, out);
+}
+
+void describe_more(size_t count, std::string& out) {
+  if (count > 0) out += "    … " + std::to_string(count) + " more\n";
+}
+
+void describe_failure(const EditFailure& failure, std::string& out) {
+  out +=
+      "  " + printable_line(failure.message) + " [" + failure.reason + ", id " + failure.id + "]\n";
+  for (const Candidate& candidate : failure.candidates) {
+    out += "    candidate " + candidate.id + " at line " + std::to_string(candidate.line) + ":\n";
+    describe_indented(candidate.excerpt, out);
+  }
+  describe_more(failure.more_candidates, out);
+  if (!failure.expected.empty() && !failure.found.empty()) {
+    const std::string words = word_diff_of(failure);
+    if (!words.empty()) out += "    expected, and what is there instead, word by word:\n";
+    describe_indented(words, out);
+    out += "    found at line " + std::to_string(failure.nearest_line) + ":\n";
+    describe_lines("|", failure.found, out);
+  }
+  if (!failure.similar.empty()) out += "    also like it:\n";
+  for (const SimilarLine& line : failure.similar) {
+    out += "      line " + std::to_string(line.line) + ": " + printable_line(line.text) + "\n";
+  }
+  describe_more(failure.more_similar, out);
+  if (!failure.rebased.empty()) out += "    rebased hunk:\n" + with_newline(failure.rebased);
+}
+
+void describe_placement(const FileOutcome& file, const Placement& placement, std::string& out) {
+  if (placement.step == MatchStep::kExact) return;
+  out += "  edit " + std::to_string(placement.edit + 1) + " of '" + printable_line(file.path) +
+         "': step " + std::string(match_step_name(placement.step)) + " at line " +
+         std::to_string(placement.line);
+  if (placement.offset != 0) out += ", offset " + std::to_string(placement.offset);
+  if (placement.fuzz != 0) out += ", fuzz " + std::to_string(placement.fuzz);
+  if (!placement.indent.empty()) out += ", indentation shifted by '" + placement.indent + "'";
+  out += "\n";
+}
+
+}  // namespace
+
+std::string word_diff_of(const EditFailure& failure) {
+  std::string expected;
+  std::string found;
+  for (const std::string& line : failure.expected) expected += line;
+  for (const std::string& line : failure.found) found += line;
+  std::string out;
+  if (expected.empty() || found.empty() || expected.size() + found.size() > kMaxWordDiff)
+    return out;
+  append_word_diff(expected, found, {}, out);
+  return out;
+}
+
+void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read) {
+  for (FileOutcome& file : outcome.files) {
+    const auto path = RelPath::parse(file.path);
+    if (path && may_read(*path)) continue;
+    file.earlier.reset();
+    for (EditFailure& failure : file.failures) {
+      failure.found.clear();
+      failure.rebased.clear();
+      failure.similar.clear();
+      failure.more_similar = 0;
+      for (Candidate& candidate : failure.candidates) candidate.excerpt.clear();
+    }
+    if (file.refusal && file.refusal->reason == "path.is_symlink") {
+      file.refusal->message = "'" + file.path + "' is a symbolic link and the edit is for a file";
+    }
+  }
+}
+
+std::string describe(const EditOutcome& outcome) {
+  std::string out;
+  for (const FileOutcome& file : outcome.files) {
+    const std::string path = printable_line(file.path);
+    if (file.refusal) {
+      out +=
+          path + ": " + printable_line(file.refusal->message) + " [" + file.refusal->reason + "]\n";
+    }
+    if (!file.failures.empty()) {
+      out += path + ": " + std::to_string(file.failures.size()) + " of " +
+             std::to_string(file.failures.size() + file.placements.size()) + " edits do not fit\n";
+    }
+    for (const EditFailure& failure : file.failures) describe_failure(failure, out);
+    if (file.earlier) describe_earlier(*file.earlier, out);
+    for (const Placement& placement : file.placements) describe_placement(file, placement, out);
+  }
+  for (const Leniency& leniency : outcome.leniencies) {
+    out += "note: ";
+    if (!leniency.path.empty()) out += printable_line(leniency.path) + ": ";
+    if (leniency.line > 0) out += "line " + std::to_string(leniency.line) + " of the edit: ";
+    out += printable_line(leniency.message) + " [" + leniency.rule + "]\n";
+  }
+  return out;
+}
+
+}  // namespace galley

@@ -1,0 +1,127 @@
+#include "staging/placing/explain.h"
+
+#include <algorithm>
+
+#include "staging/placing/hunk_text.h"
+#include "staging/placing/rebase_hunk.h"
+
+namespace galley {
+namespace {
+
+constexpr int64_t kExcerptLines = 4;
+constexpr size_t kMaxShownLines = 200;
+
+EditFailure base_of(const FailedHunk& failed) {
+  EditFailure out;
+  out.edit = failed.edit;
+  out.id = failed.id;
+  out.document_line = failed.hunk.document_line;
+  return out;
+}
+
+std::string hunk_name(const FailedHunk& failed) {
+  std::string name = "hunk " + std::to_string(failed.edit + 1);
+  if (failed.hunk.document_line > 0) {
+    name += " (line " + std::to_string(failed.hunk.document_line) + " of the patch)";
+  }
+  return name;
+}
+
+bool changes_something(const Hunk& hunk) {
+  return std::any_of(hunk.lines.begin(), hunk.lines.end(),
+                     [](const HunkLine& line) { return line.role != LineRole::kContext; });
+}
+
+/// Where the post-image of the hunk already stands, or -1.
+int64_t already_there(FileIndex& index, const FailedHunk& failed) {
+  const std::vector<std::string_view> after = post_image(failed.hunk);
+  const bool is_telling = std::any_of(after.begin(), after.end(), bears_identity);
+  if (after.empty() || !is_telling || !changes_something(failed.hunk)) return -1;
+  if (failed.stated >= 0 && index.stands_at(after, failed.stated, Fold::kLineEnds)) {
+    return failed.stated;
+  }
+  const std::vector<uint32_t> starts = index.find(after, Fold::kLineEnds, 1);
+  return starts.empty() ? -1 : static_cast<int64_t>(starts.front());
+}
+
+}  // namespace
+
+EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::string_view path) {
+  EditFailure out = base_of(failed);
+  if (failed.pattern.empty()) {
+    out.reason = "patch.no_context";
+    out.message = hunk_name(failed) +
+                  " has no context and no removed line to say where it belongs; give at least one "
+                  "line that stands beside the new ones";
+    return out;
+  }
+  if (const int64_t line = already_there(index, failed); line >= 0) {
+    out.reason = "patch.already_applied";
+    out.message = hunk_name(failed) + ": this change is already there, at line " +
+                  std::to_string(line + 1) + "; leave it out";
+    out.nearest_line = static_cast<uint32_t>(line + 1);
+    out.nearest_count = static_cast<uint32_t>(post_image(failed.hunk).size());
+    return out;
+  }
+  out.reason = "patch.context_not_found";
+  out.message =
+      hunk_name(failed) + " does not fit '" + std::string(path) + "': its lines are not there";
+  for (size_t i = 0; i < failed.pattern.size() && i < kMaxShownLines; ++i) {
+    out.expected.emplace_back(failed.pattern[i]);
+  }
+  const auto nearest =
+      index.nearest(failed.pattern, Fold::kBlanks, std::max<int64_t>(failed.stated, 0));
+  if (nearest.votes == 0) return out;  // SearchHelp goes on
+  const NearPlace near = align_near(index.lines(), failed.pattern, nearest.start);
+  out.nearest_line = static_cast<uint32_t>(near.begin + 1);
+  out.nearest_count = static_cast<uint32_t>(near.end - near.begin);
+  for (size_t i = near.begin; i < near.end && i - near.begin < kMaxShownLines; ++i) {
+    out.found.emplace_back(index.lines()[i]);
+  }
+  out.rebased = rebase_hunk(index.lines(), failed.hunk, near);
+  out.message += "; the nearest place is line " + std::to_string(out.nearest_line);
+  if (!out.rebased.empty()) out.message += ", and the hunk rebased on it is in the report";
+  return out;
+}
+
+EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful) {
+  EditFailure out = base_of(failed);
+  out.reason = is_doubtful ? "patch.doubtful_place" : "patch.ambiguous";
+  out.message = is_doubtful
+                    ? hunk_name(failed) + " fits only at a place that may not be the one meant; " +
+                          std::string(kHowToChoose) + " to take it, or give more context"
+                    : hunk_name(failed) + " fits more than one place; " +
+                          std::string(kHowToChoose) + ", or give more context";
+  return out;
+}
+
+EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found) {
+  EditFailure out = base_of(failed);
+  out.reason = "patch.out_of_order";
+  out.message = hunk_name(failed) + " is found only at line " + std::to_string(found + 1) +
+                ", which lies before or inside another hunk's place; order the hunks as the file";
+  out.nearest_line = static_cast<uint32_t>(found + 1);
+  return out;
+}
+
+EditFailure explain_step(const FailedHunk& failed, MatchStep step) {
+  EditFailure out = base_of(failed);
+  out.reason = "patch.step_not_allowed";
+  out.message = hunk_name(failed) + " fits only by the step '" +
+                std::string(match_step_name(step)) + "', which is not allowed here";
+  return out;
+}
+
+Candidate candidate_at(const std::string& edit_id, const Lines& lines, int64_t start,
+                       int64_t count) {
+  Candidate out;
+  out.id = candidate_id(edit_id, lines, start, count);
+  out.line = static_cast<uint32_t>(start + 1);
+  out.count = static_cast<uint32_t>(count);
+  for (int64_t i = std::max<int64_t>(start, 0); i < start + std::min(count, kExcerptLines); ++i) {
+    if (static_cast<size_t>(i) < lines.size()) out.excerpt += lines[static_cast<size_t>(i)];
+  }
+  return out;
+}
+
+}  // namespace galley

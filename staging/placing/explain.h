@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "staging/formats/edit_set.h"
+#include "staging/placing/file_index.h"
+#include "staging/placing/place.h"
+
+namespace galley {
+
+/// A hunk that could not be placed, with what is known of it.
+struct FailedHunk {
+  const Hunk& hunk;
+  size_t edit = 0;
+  std::string id;
+  const std::vector<std::string_view>& pattern;
+  int64_t stated = -1;  ///< 0-based line, -1 when none was stated
+};
+
+/// How to send a candidate back, on the command line and in a tool call.
+inline constexpr std::string_view kHowToChoose =
+    "send a candidate's id (--choose ID, or \"choices\": [ID] in a tool call)";
+
+/// Nothing at any step: already applied, or the nearest place, the difference and the hunk rebased.
+[[nodiscard]] EditFailure explain_missing(FileIndex& index, const FailedHunk& failed,
+                                          std::string_view path);
+[[nodiscard]] EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful);
+[[nodiscard]] EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found);
+/// A place was found, at a step that is not allowed.
+[[nodiscard]] EditFailure explain_step(const FailedHunk& failed, MatchStep step);
+
+/// As place_hunks of match.h, on a file whose index is kept for more than one call.
+[[nodiscard]] PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit,
+                                      const MatchOptions& options);
+
+/// The id that chooses one place of one edit, stable while the lines there stay.
+[[nodiscard]] std::string candidate_id(const std::string& edit_id, const Lines& lines,
+                                       int64_t start, int64_t count);
+[[nodiscard]] Candidate candidate_at(const std::string& edit_id, const Lines& lines, int64_t start,
+                                     int64_t count);
+
+}  // namespace galley

@@ -1,0 +1,234 @@
+#include "staging/placing/file_index.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace galley {
+namespace {
+
+/// Comparisons by the plain way after which the suffix array pays.
+constexpr uint64_t kPlainWork = uint64_t{1} << 24U;
+/// Patterns of so many lines are few in any document: each may cost a walk through the file.
+constexpr size_t kLongPattern = 1024;
+/// Lines that stand more often than this say nothing about a place.
+constexpr uint32_t kCommonLine = 64;
+/// How far apart the parts of a torn place may have moved, in lines.
+constexpr int64_t kTorn = 4;
+
+}  // namespace
+
+FileIndex::Index& FileIndex::index(Fold fold) {
+  auto& slot = indexes_[static_cast<size_t>(fold)];
+  if (slot) return *slot;
+  slot = std::make_unique<Index>(lines_.size());
+  slot->ids.reserve(lines_.size());
+  std::string storage;
+  for (size_t i = 0; i < lines_.size(); ++i) {
+    std::string_view key = folded(lines_[i], fold, storage);
+    if (key.data() == storage.data() && slot->table.find(key) == LineTable::kNone) {
+      key = slot->storage.emplace_back(key);
+    }
+    slot->ids.push_back(slot->table.intern(key));
+  }
+  slot->first.assign(slot->table.size() + 1, 0);
+  for (const uint32_t id : slot->ids) ++slot->first[id + 1];
+  std::partial_sum(slot->first.begin(), slot->first.end(), slot->first.begin());
+  slot->places.resize(slot->ids.size());
+  std::vector<uint32_t> next(slot->first.begin(), slot->first.end() - 1);
+  for (uint32_t i = 0; i < slot->ids.size(); ++i) slot->places[next[slot->ids[i]]++] = i;
+  return *slot;
+}
+
+bool FileIndex::stands_at(const std::vector<std::string_view>& pattern, int64_t start,
+                          Fold fold) const {
+  if (start < 0 || static_cast<size_t>(start) + pattern.size() > lines_.size()) return false;
+  std::string a;
+  std::string b;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const std::string_view line = lines_[static_cast<size_t>(start) + i];
+    if (fold == Fold::kBytes ? line != pattern[i]
+                             : folded(line, fold, a) != folded(pattern[i], fold, b)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& pattern, Fold fold,
+                                      size_t limit) {
+  if (pattern.empty() || pattern.size() > lines_.size()) return {};
+  Index& index = this->index(fold);
+  std::vector<uint32_t> ids;
+  ids.reserve(pattern.size());
+  std::string storage;
+  size_t rarest = 0;
+  uint32_t fewest = UINT32_MAX;
+  for (const std::string_view line : pattern) {
+    const LineId id = index.table.find(folded(line, fold, storage));
+    if (id == LineTable::kNone) return {};
+    const uint32_t count = index.first[id + 1] - index.first[id];
+    if (count < fewest) {
+      fewest = count;
+      rarest = ids.size();
+    }
+    ids.push_back(id);
+  }
+  if (ids.size() >= kLongPattern) return find_long(index, ids, limit);
+  if (index.work > kPlainWork) {
+    if (index.suffixes.empty()) build_suffixes(index);
+    return find_by_suffixes(index, ids, limit);
+  }
+  std::vector<uint32_t> starts;
+  for (uint32_t at = index.first[ids[rarest]]; at < index.first[ids[rarest] + 1]; ++at) {
+    const uint32_t line = index.places[at];
+    ++index.work;
+    if (line < rarest || line - rarest + ids.size() > index.ids.size()) continue;
+    const auto begin = index.ids.begin() + static_cast<int64_t>(line - rarest);
+    const auto mismatch = std::mismatch(ids.begin(), ids.end(), begin).first;
+    index.work += static_cast<uint64_t>(mismatch - ids.begin());
+    if (mismatch == ids.end()) starts.push_back(static_cast<uint32_t>(line - rarest));
+    if (starts.size() >= limit) break;
+    if (index.work > kPlainWork) return find(pattern, fold, limit);
+  }
+  return starts;
+}
+
+int64_t FileIndex::next_line(std::string_view line, Fold fold, int64_t from) {
+  Index& index = this->index(fold);
+  std::string storage;
+  const LineId id = index.table.find(folded(line, fold, storage));
+  if (id == LineTable::kNone) return -1;
+  const auto begin = index.places.begin() + index.first[id];
+  const auto end = index.places.begin() + index.first[id + 1];
+  const auto found = std::lower_bound(begin, end, from, [](uint32_t place, int64_t least) {
+    return static_cast<int64_t>(place) < least;
+  });
+  return found == end ? -1 : static_cast<int64_t>(*found);
+}
+
+/// Knuth, Morris and Pratt (1977): linear whatever the lines are.
+std::vector<uint32_t> FileIndex::find_long(const Index& index, const std::vector<uint32_t>& ids,
+                                           size_t limit) {
+  std::vector<uint32_t> border(ids.size(), 0);
+  for (size_t i = 1; i < ids.size(); ++i) {
+    uint32_t length = border[i - 1];
+    while (length > 0 && ids[i] != ids[length]) length = border[length - 1];
+    border[i] = ids[i] == ids[length] ? length + 1 : 0;
+  }
+  std::vector<uint32_t> starts;
+  uint32_t matched = 0;
+  for (size_t i = 0; i < index.ids.size() && starts.size() < limit; ++i) {
+    while (matched > 0 && index.ids[i] != ids[matched]) matched = border[matched - 1];
+    if (index.ids[i] == ids[matched]) ++matched;
+    if (matched < ids.size()) continue;
+    starts.push_back(static_cast<uint32_t>(i + 1 - ids.size()));
+    matched = border[matched - 1];
+  }
+  return starts;
+}
+
+/// Prefix doubling with counting sort (Manber and Myers, 1990), as deep as short patterns need:
+/// n log n whatever the lines are.
+void FileIndex::build_suffixes(Index& index) {
+  const size_t n = index.ids.size();
+  std::vector<uint32_t>& order = index.suffixes;
+  order.resize(n);
+  std::vector<uint32_t> rank = index.ids;
+  std::vector<uint32_t> by_second(n);
+  std::vector<uint32_t> next_rank(n);
+  std::vector<uint32_t> count;
+  size_t classes = index.table.size();
+  const auto sort_by_rank = [&] {
+    count.assign(classes + 1, 0);
+    for (const uint32_t suffix : by_second) ++count[rank[suffix] + 1];
+    std::partial_sum(count.begin(), count.end(), count.begin());
+    for (const uint32_t suffix : by_second) order[count[rank[suffix]]++] = suffix;
+  };
+  std::iota(by_second.begin(), by_second.end(), 0U);
+  sort_by_rank();
+  // `rank` orders suffixes by their first `width` lines; ids are the ranks of width 1.
+  for (size_t width = 1; width < kLongPattern && width < n && classes < n; width *= 2) {
+    size_t filled = 0;
+    for (size_t i = n - width; i < n; ++i) by_second[filled++] = static_cast<uint32_t>(i);
+    for (const uint32_t suffix : order) {
+      if (suffix >= width) by_second[filled++] = static_cast<uint32_t>(suffix - width);
+    }
+    sort_by_rank();
+    const auto second = [&](uint32_t suffix) {
+      return suffix + width < n ? rank[suffix + width] + 1 : 0U;
+    };
+    next_rank[order[0]] = 0;
+    for (size_t i = 1; i < n; ++i) {
+      const bool differs =
+          rank[order[i]] != rank[order[i - 1]] || second(order[i]) != second(order[i - 1]);
+      next_rank[order[i]] = next_rank[order[i - 1]] + (differs ? 1 : 0);
+    }
+    rank.swap(next_rank);
+    classes = rank[order[n - 1]] + 1;
+  }
+}
+
+std::vector<uint32_t> FileIndex::find_by_suffixes(const Index& index,
+                                                  const std::vector<uint32_t>& ids, size_t limit) {
+  // The suffix array is sorted by rank, and first ranks are ids: ids compare as the array does.
+  const auto compare = [&](uint32_t suffix) {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (suffix + i >= index.ids.size()) return -1;
+      if (index.ids[suffix + i] != ids[i]) return index.ids[suffix + i] < ids[i] ? -1 : 1;
+    }
+    return 0;
+  };
+  const auto low = std::partition_point(index.suffixes.begin(), index.suffixes.end(),
+                                        [&](uint32_t s) { return compare(s) < 0; });
+  const auto high =
+      std::partition_point(low, index.suffixes.end(), [&](uint32_t s) { return compare(s) == 0; });
+  std::vector<uint32_t> starts(low,
+                               low + std::min<int64_t>(high - low, static_cast<int64_t>(limit)));
+  std::sort(starts.begin(), starts.end());
+  return starts;
+}
+
+FileIndex::Nearest FileIndex::nearest(const std::vector<std::string_view>& pattern, Fold fold,
+                                      int64_t expected) {
+  Index& index = this->index(fold);
+  std::unordered_map<int64_t, uint32_t> votes;
+  std::string storage;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (!bears_identity(pattern[i])) continue;
+    const LineId id = index.table.find(folded(pattern[i], fold, storage));
+    if (id == LineTable::kNone || index.first[id + 1] - index.first[id] > kCommonLine) continue;
+    for (uint32_t at = index.first[id]; at < index.first[id + 1]; ++at) {
+      ++votes[static_cast<int64_t>(index.places[at]) - static_cast<int64_t>(i)];
+    }
+  }
+  Nearest best;
+  for (const auto& [start, count] : votes) {
+    const bool is_better =
+        count > best.votes ||
+        (count == best.votes && std::abs(start - expected) < std::abs(best.start - expected));
+    if (is_better) {
+      best.rival_votes = std::max(best.rival_votes, best.votes);
+      best.start = start;
+      best.votes = count;
+    } else {
+      best.rival_votes = std::max(best.rival_votes, count);
+    }
+  }
+  std::vector<std::pair<int64_t, uint32_t>> sorted(votes.begin(), votes.end());
+  std::sort(sorted.begin(), sorted.end());
+  uint32_t sum = 0;
+  size_t low = 0;
+  for (const auto& [start, count] : sorted) {
+    if (std::abs(start - best.start) <= kTorn) continue;
+    sum += count;
+    while (start - sorted[low].first > kTorn || std::abs(sorted[low].first - best.start) <= kTorn) {
+      if (std::abs(sorted[low].first - best.start) > kTorn) sum -= sorted[low].second;
+      ++low;
+    }
+    best.torn_rival_votes = std::max(best.torn_rival_votes, sum);
+  }
+  return best;
+}
+
+}  // namespace galley

@@ -1,0 +1,341 @@
+#include "staging/placing/hunk_search.h"
+
+#include <algorithm>
+#include <set>
+
+namespace galley {
+namespace {
+
+constexpr size_t kDefaultFuzz = 2;
+/// How far from its place a left-out context line may have been pushed by lines put between.
+constexpr int64_t kPushed = 4;
+
+bool holds_all(const std::vector<std::string_view>& words,
+               const std::vector<std::string_view>& wanted) {
+  size_t at = 0;
+  for (const std::string_view word : wanted) {
+    while (at < words.size() && words[at] != word) ++at;
+    if (at++ >= words.size()) return false;
+  }
+  return true;
+}
+
+/// How many lines of the post-image lead through added lines to the first context line behind the
+/// outer context, that line with them; 0 when no added line stands beside the outer context.
+template <typename Iterator>
+size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
+  size_t count = outer_context;
+  auto at = begin + static_cast<std::ptrdiff_t>(outer_context);
+  for (; at != end && at->role == LineRole::kAdded; ++at) ++count;
+  if (count == outer_context || at == end || at->role != LineRole::kContext) return 0;
+  return count + 1;
+}
+
+}  // namespace
+
+IndentMap indent_at(const Lines& file, const std::vector<std::string_view>& pattern,
+                    int64_t start) {
+  IndentMap map;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const int64_t line = start + static_cast<int64_t>(i);
+    if (line < 0 || static_cast<size_t>(line) >= file.size()) continue;
+    map.add(pattern[i], file[static_cast<size_t>(line)]);
+  }
+  return map;
+}
+
+HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& options)
+    : index_(index),
+      hunk_(hunk),
+      options_(options),
+      pattern_(pre_image(hunk)),
+      context_(context_counts(hunk)),
+      changes_line_ends_(changes_line_ends(hunk)) {
+  const auto lacks_newline = [](std::string_view line) { return !line.ends_with('\n'); };
+  const std::vector<std::string_view> after = post_image(hunk);
+  must_end_file_ = hunk.at_end || (!pattern_.empty() && lacks_newline(pattern_.back())) ||
+                   (!after.empty() && lacks_newline(after.back()));
+}
+
+int64_t HunkSearch::stated() const {
+  if (!hunk_.has_numbers) return -1;
+  // A pre-image of no lines stands after the line that the header states.
+  if (pattern_.empty()) return hunk_.old_start;
+  return hunk_.old_start == 0 ? 0 : static_cast<int64_t>(hunk_.old_start) - 1;
+}
+
+bool HunkSearch::fits_ends(int64_t start) const {
+  const int64_t end = start + static_cast<int64_t>(pattern_.size());
+  if (must_end_file_ && end != static_cast<int64_t>(index_.lines().size())) return false;
+  return true;
+}
+
+bool HunkSearch::stands_at_stated() const {
+  const int64_t start = stated();
+  if (start < 0 || !hunk_.anchors.empty()) return false;
+  if (pattern_.empty()) return false;
+  return fits_ends(start) && index_.stands_at(pattern_, start, Fold::kBytes) &&
+         !is_done_at(start, Fold::kBytes);
+}
+
+bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
+  for (size_t i = begin; i < end; ++i) {
+    if (bears_identity(pattern_[i])) return true;
+  }
+  return false;
+}
+
+/// Keeps the places after the anchors, where those are found.
+void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) {
+  int64_t from = 0;
+  for (const std::string_view anchor : hunk_.anchors) {
+    const int64_t found = index_.next_line(anchor, Fold::kBlanks, from);
+    if (found < 0) return;
+    from = found + 1;
+  }
+  std::vector<uint32_t> after;
+  for (const uint32_t start : starts) {
+    // The anchor may be the first context line itself.
+    if (start + 1 >= from) after.push_back(start);
+  }
+  if (!after.empty()) starts = std::move(after);
+}
+
+void HunkSearch::narrow(std::vector<uint32_t>& starts) {
+  if (starts.size() > 1 && !hunk_.anchors.empty()) narrow_by_anchors(starts);
+}
+
+bool HunkSearch::accepts_indent(int64_t start) const {
+  if (!options_.indentation_is_meaning || options_.ignore_white_space) return true;
+  return indent_at(index_.lines(), pattern_, start).is_uniform();
+}
+
+/// A hunk without context on one side that adds there fits again where it was applied before.
+bool HunkSearch::is_done_at(int64_t start, Fold fold) const {
+  const bool adds_last = context_.trailing == 0 && context_.leading > 0;
+  const bool adds_first = context_.leading == 0 && context_.trailing > 0;
+  if (hunk_.minimal_context || !(adds_last || adds_first)) return false;
+  if (context_.leading + context_.trailing != pattern_.size()) return false;
+  const std::vector<std::string_view> after = post_image(hunk_);
+  const auto added = static_cast<int64_t>(after.size() - pattern_.size());
+  return added > 0 && index_.stands_at(after, adds_last ? start : start - added, fold);
+}
+
+/// A hunk that itself is about line ends fits only where the lines end as it says.
+bool HunkSearch::accepts_line_ends(int64_t start, size_t drop_leading, size_t drop_trailing) const {
+  if (!changes_line_ends_) return true;
+  const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(drop_leading),
+                                           pattern_.end() - static_cast<int64_t>(drop_trailing));
+  return ends_alike(index_.lines(), core, start + static_cast<int64_t>(drop_leading));
+}
+
+HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
+  HunkPlaces places;
+  places.fold = fold;
+  places.step = step;
+  std::vector<uint32_t> starts;
+  if (must_end_file_) {
+    const auto last = static_cast<int64_t>(index_.lines().size() - pattern_.size());
+    if (pattern_.size() <= index_.lines().size() && index_.stands_at(pattern_, last, fold)) {
+      starts.push_back(static_cast<uint32_t>(last));
+    }
+  } else {
+    starts = index_.find(pattern_, fold, kMaxPlaces);
+  }
+  if (fold != Fold::kBytes) {
+    std::erase_if(starts, [&](uint32_t start) { return !accepts_line_ends(start, 0, 0); });
+  }
+  if (fold == Fold::kBlanks || fold == Fold::kTypography) {
+    if (!has_tellable_line(0, pattern_.size())) starts.clear();
+    std::erase_if(starts, [&](uint32_t start) { return !accepts_indent(start); });
+  }
+  places.is_cut = starts.size() >= kMaxPlaces;
+  std::erase_if(starts, [&](uint32_t start) { return is_done_at(start, fold); });
+  narrow(starts);
+  places.starts.assign(starts.begin(), starts.end());
+  return places;
+}
+
+/// A left-out context line is accounted for when it tells nothing, was pushed away by lines put
+/// between, or is still there with something added or taken away. Anything else may be another
+/// place that looks alike, unless the line number vouches for it.
+bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
+  const Lines& lines = index_.lines();
+  const std::string_view wanted = without_terminator(pattern_[pattern_line]);
+  if (!bears_identity(wanted)) return true;
+  const auto size = static_cast<int64_t>(lines.size());
+  for (int64_t line = std::max<int64_t>(file_line - kPushed, 0);
+       line < std::min(file_line + kPushed + 1, size); ++line) {
+    if (without_terminator(lines[static_cast<size_t>(line)]) == wanted) return true;
+  }
+  if (file_line < 0 || file_line >= size) return false;
+  const auto words = words_of(wanted);
+  const auto found = words_of(lines[static_cast<size_t>(file_line)]);
+  if (found.empty()) return false;
+  return holds_all(found, words) || holds_all(words, found);
+}
+
+/// Context lines that may go at one side.
+size_t HunkSearch::max_fuzz() const {
+  const size_t widest = std::max(context_.leading, context_.trailing);
+  if (!options_.min_context) return std::min(kDefaultFuzz, widest);
+  return widest > *options_.min_context ? widest - *options_.min_context : 0;
+}
+
+/// Adds the places of the hunk without `lead` and `trail` context lines to `places` and `starts`.
+void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
+                              std::set<int64_t>& starts) {
+  const size_t end = pattern_.size() - trail;
+  if (lead >= end || !has_tellable_line(lead, end)) return;
+  const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(lead),
+                                           pattern_.begin() + static_cast<int64_t>(end));
+  const std::vector<uint32_t> found_at = index_.find(core, Fold::kLineEnds, kMaxPlaces);
+  places.is_cut = places.is_cut || found_at.size() >= kMaxPlaces;
+  for (const uint32_t found : found_at) {
+    const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
+    if (trail == 0 && !fits_ends(start)) continue;
+    if (!accepts_line_ends(start, lead, trail)) continue;
+    if (!starts.insert(start).second) continue;
+    places.drop_leading = lead;
+    places.drop_trailing = trail;
+  }
+}
+
+HunkPlaces HunkSearch::fuzzy() {
+  HunkPlaces places;
+  places.step = MatchStep::kFuzz;
+  places.fold = Fold::kLineEnds;
+  const bool is_all_context = context_.leading == hunk_.lines.size();
+  if (is_all_context) return places;
+  for (size_t fuzz = 1; fuzz <= max_fuzz() && places.starts.empty(); ++fuzz) {
+    std::set<int64_t> starts;
+    for (size_t lead = 0; lead <= std::min(fuzz, context_.leading); ++lead) {
+      for (size_t trail = 0; trail <= std::min(fuzz, context_.trailing); ++trail) {
+        if (std::max(lead, trail) == fuzz) find_reduced(lead, trail, places, starts);
+      }
+    }
+    places.fuzz = starts.empty() ? 0 : static_cast<uint32_t>(fuzz);
+    places.starts.assign(starts.begin(), starts.end());
+  }
+  // -C says that the caller does without: then only another place counts against it.
+  if (places.starts.size() == 1 && !options_.min_context) weigh_fuzz(places);
+  return places;
+}
+
+/// Whether what is left of the hunk singles out the one place that it was found at.
+void HunkSearch::weigh_fuzz(HunkPlaces& places) {
+  const int64_t start = places.starts.front();
+  // Lines put in beside context that is gone could belong on either side of what came there.
+  const bool only_adds = context_.leading + context_.trailing == pattern_.size();
+  const bool lost_a_side = (places.drop_leading > 0 && places.drop_leading == context_.leading) ||
+                           (places.drop_trailing > 0 && places.drop_trailing == context_.trailing);
+  for (size_t i = 0; i < pattern_.size(); ++i) {
+    const bool is_left_out = i < places.drop_leading || i >= pattern_.size() - places.drop_trailing;
+    if (is_left_out && !is_explained(i, start + static_cast<int64_t>(i))) {
+      places.is_unexplained = true;
+    }
+  }
+  const auto nearest = index_.nearest(pattern_, Fold::kLineEnds, start);
+  const bool is_best =
+      nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
+  const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
+  const bool is_far_best = nearest.start == start && rival + 1 < nearest.votes;
+  places.is_doubtful = (only_adds && lost_a_side) || !is_best || adds_what_is_there(places) ||
+                       (places.is_unexplained && !is_far_best);
+}
+
+/// True when a part of the change stands at the place already, which is why context is missing: a
+/// telling line that the hunk adds, or the added lines between what was found and what was left
+/// out.
+bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
+  const Lines& lines = index_.lines();
+  const int64_t start = places.starts.front();
+  const int64_t begin = std::max<int64_t>(start - kPushed, 0);
+  const int64_t end = std::min(start + static_cast<int64_t>(pattern_.size()) + kPushed,
+                               static_cast<int64_t>(lines.size()));
+  for (const HunkLine& line : hunk_.lines) {
+    if (line.role != LineRole::kAdded || !bears_identity(line.text)) continue;
+    const std::string_view added = without_terminator(line.text);
+    const auto is_it = [&](std::string_view other) { return without_terminator(other) == added; };
+    if (std::any_of(pattern_.begin(), pattern_.end(), is_it)) continue;
+    for (int64_t at = begin; at < end; ++at) {
+      if (is_it(lines[static_cast<size_t>(at)])) return true;
+    }
+  }
+  const auto stands_near = [&](const std::vector<std::string_view>& run) {
+    for (int64_t at = begin; at < end; ++at) {
+      if (index_.stands_at(run, at, Fold::kLineEnds)) return true;
+    }
+    return false;
+  };
+  const std::vector<std::string_view> after = post_image(hunk_);
+  const auto head = static_cast<int64_t>(
+      first_kept_context(hunk_.lines.begin(), hunk_.lines.end(), context_.leading));
+  const auto tail = static_cast<int64_t>(
+      first_kept_context(hunk_.lines.rbegin(), hunk_.lines.rend(), context_.trailing));
+  return (places.drop_leading > 0 && places.drop_leading == context_.leading && head > 0 &&
+          stands_near({after.begin(), after.begin() + head})) ||
+         (places.drop_trailing > 0 && places.drop_trailing == context_.trailing && tail > 0 &&
+          stands_near({after.end() - tail, after.end()}));
+}
+
+/// A hunk that looks for nothing: into an empty file, at the end, or where -U0 numbers say.
+HunkPlaces HunkSearch::without_pattern() const {
+  HunkPlaces places;
+  const auto size = static_cast<int64_t>(index_.lines().size());
+  if (size == 0) {
+    places.starts = {0};
+  } else if (hunk_.at_end) {
+    places.starts = {size};
+  } else if (hunk_.has_numbers && hunk_.minimal_context && stated() <= size) {
+    places.starts = {stated()};
+  }
+  return places;
+}
+
+HunkPlaces HunkSearch::find() {
+  if (pattern_.empty()) return without_pattern();
+  HunkPlaces places = full(Fold::kBytes, MatchStep::kOffset);
+  const int64_t at = stated();
+  const bool is_at_stated = places.starts.size() == 1 && (at < 0 || places.starts.front() == at);
+  if (is_at_stated || (places.starts.size() > 1 && at < 0)) places.step = MatchStep::kExact;
+  if (!places.starts.empty()) return places;
+  if (options_.last_step >= MatchStep::kLineEnds) {
+    places = full(Fold::kLineEnds, MatchStep::kLineEnds);
+    if (!places.starts.empty()) return places;
+  }
+  if (options_.last_step >= MatchStep::kFuzz) {
+    // Less context must not put in a second time what is there already.
+    if (is_already_there()) return {};
+    places = fuzzy();
+    if (places.starts.size() == 1 && !places.is_doubtful) return places;
+  }
+  HunkPlaces later = folded_steps();
+  // All lines but for white space are better evidence than some lines; they must not disagree.
+  const bool agrees =
+      places.starts.empty() ||
+      (later.starts.size() == 1 &&
+       std::binary_search(places.starts.begin(), places.starts.end(), later.starts.front()));
+  return agrees ? later : places;
+}
+
+HunkPlaces HunkSearch::folded_steps() {
+  HunkPlaces places;
+  if (options_.last_step >= MatchStep::kWhiteSpace) {
+    places = full(Fold::kBlanks, MatchStep::kWhiteSpace);
+    if (!places.starts.empty()) return places;
+  }
+  if (options_.last_step >= MatchStep::kUnicode) {
+    places = full(Fold::kTypography, MatchStep::kUnicode);
+  }
+  return places;
+}
+
+bool HunkSearch::is_already_there() {
+  const std::vector<std::string_view> after = post_image(hunk_);
+  const bool is_telling = std::any_of(after.begin(), after.end(), bears_identity);
+  const bool changes = context_.leading < hunk_.lines.size();
+  return is_telling && changes && !index_.find(after, Fold::kLineEnds, 1).empty();
+}
+
+}  // namespace galley

@@ -1,0 +1,167 @@
+#include "staging/placing/hunk_text.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace galley {
+namespace {
+
+/// Writes the splices of one hunk, a run of changed lines at a time.
+class HunkSplicer {
+ public:
+  HunkSplicer(const Lines& file, const Hunk& hunk, size_t start, Fold fold)
+      : file_(file),
+        hunk_(hunk),
+        start_(start),
+        line_(start),
+        fold_(fold),
+        ends_alike_(ends_alike(file, pre_image(hunk), static_cast<int64_t>(start))) {}
+
+  void run(const IndentMap& indent, std::vector<Splice>& out) {
+    for (size_t i = 0; i < hunk_.lines.size();) {
+      if (hunk_.lines[i].role == LineRole::kContext) {
+        ++line_;
+        ++i;
+        continue;
+      }
+      i = splice_run(i, indent, out);
+    }
+  }
+
+ private:
+  size_t splice_run(size_t i, const IndentMap& indent, std::vector<Splice>& out) {
+    const size_t first = line_;
+    std::vector<std::string_view> added;
+    for (; i < hunk_.lines.size() && hunk_.lines[i].role != LineRole::kContext; ++i) {
+      if (hunk_.lines[i].role == LineRole::kRemoved) {
+        ++line_;
+      } else {
+        added.push_back(hunk_.lines[i].text);
+      }
+    }
+    const size_t offset = file_.offset(first);
+    Splice splice{offset, file_.offset(line_) - offset, {}};
+    // New lines end as those that they replace, one by one, or as the line that they follow.
+    const size_t like = line_ > first || first == 0 ? first : first - 1;
+    const bool is_last = line_ == file_.size();
+    // The line before stays; when it lacks a terminator, what is put after it must bring one.
+    const bool glues = first > 0 && terminator_of(file_[first - 1]).empty();
+    if (glues && !added.empty()) splice.text += neighbour_terminator(like);
+    for (size_t k = 0; k < added.size(); ++k) {
+      const size_t at = line_ > first ? std::min(first + k, line_ - 1) : like;
+      splice.text += new_line(added[k], at, indent, is_last && k + 1 == added.size(), glues);
+    }
+    out.push_back(std::move(splice));
+    return i;
+  }
+
+  std::string new_line(std::string_view text, size_t at, const IndentMap& indent, bool is_very_last,
+                       bool glues) const {
+    if (fold_ == Fold::kBytes) {
+      if (!is_very_last && terminator_of(text).empty()) {
+        return std::string(text) + neighbour_terminator(at);
+      }
+      return std::string(text);
+    }
+    std::string out = indent.carry(without_terminator(text));
+    if (is_very_last && !ends_with_terminator(text, glues)) return out;
+    const std::string_view given = terminator_of(text);
+    out += ends_alike_ && !given.empty() ? std::string(given) : neighbour_terminator(at);
+    return out;
+  }
+
+  /// Whether the new last line of the file gets a terminator: as the patch says when it changes
+  /// that, as the file has it otherwise.
+  bool ends_with_terminator(std::string_view text, bool glues) const {
+    const std::vector<std::string_view> before = pre_image(hunk_);
+    const bool was = before.empty() || !terminator_of(before.back()).empty();
+    const bool becomes = !terminator_of(text).empty();
+    if (was != becomes) return becomes;
+    return !glues && (file_.empty() || file_.ends_with_newline());
+  }
+
+  std::string neighbour_terminator(size_t at) const {
+    for (size_t line = std::min(at + 1, file_.size()); line-- > 0;) {
+      const std::string_view found = terminator_of(file_[line]);
+      if (!found.empty()) return std::string(found);
+      if (line + 2 < at) break;
+    }
+    const std::string_view first = file_.empty() ? std::string_view() : terminator_of(file_[0]);
+    return first.empty() ? "\n" : std::string(first);
+  }
+
+  const Lines& file_;
+  const Hunk& hunk_;
+  size_t start_;
+  size_t line_;
+  Fold fold_;
+  bool ends_alike_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> pre_image(const Hunk& hunk) {
+  std::vector<std::string_view> out;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.role != LineRole::kAdded) out.push_back(line.text);
+  }
+  return out;
+}
+
+std::vector<std::string_view> post_image(const Hunk& hunk) {
+  std::vector<std::string_view> out;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.role != LineRole::kRemoved) out.push_back(line.text);
+  }
+  return out;
+}
+
+bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern, int64_t start) {
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const int64_t line = start + static_cast<int64_t>(i);
+    if (line < 0 || static_cast<size_t>(line) >= file.size()) continue;
+    if (terminator_of(file[static_cast<size_t>(line)]) != terminator_of(pattern[i])) return false;
+  }
+  return true;
+}
+
+bool changes_line_ends(const Hunk& hunk) {
+  for (size_t begin = 0; begin < hunk.lines.size();) {
+    if (hunk.lines[begin].role == LineRole::kContext) {
+      ++begin;
+      continue;
+    }
+    std::unordered_map<std::string_view, std::string_view> removed;  // text to terminator
+    size_t end = begin;
+    for (; end < hunk.lines.size() && hunk.lines[end].role != LineRole::kContext; ++end) {
+      const std::string_view line = hunk.lines[end].text;
+      if (hunk.lines[end].role == LineRole::kRemoved) {
+        removed.emplace(without_terminator(line), terminator_of(line));
+      }
+    }
+    for (; begin < end; ++begin) {
+      const std::string_view line = hunk.lines[begin].text;
+      if (hunk.lines[begin].role != LineRole::kAdded || terminator_of(line).empty()) continue;
+      const auto was = removed.find(without_terminator(line));
+      if (was != removed.end() && !was->second.empty() && was->second != terminator_of(line)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+ContextCounts context_counts(const Hunk& hunk) {
+  const auto is_change = [](const HunkLine& line) { return line.role != LineRole::kContext; };
+  const auto first = std::find_if(hunk.lines.begin(), hunk.lines.end(), is_change);
+  const auto last = std::find_if(hunk.lines.rbegin(), hunk.lines.rend(), is_change);
+  return {static_cast<size_t>(first - hunk.lines.begin()),
+          static_cast<size_t>(last - hunk.lines.rbegin())};
+}
+
+void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, Fold fold,
+                 const IndentMap& indent, std::vector<Splice>& out) {
+  HunkSplicer(file, hunk, start, fold).run(indent, out);
+}
+
+}  // namespace galley

@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "staging/placing/place.h"
+#include "staging/placing/text_view.h"
+
+namespace galley {
+namespace {
+
+PlacedEdits place_in(std::string_view content, const FileEdit& edit, const MatchOptions& options) {
+  return edit.text_edits.empty() ? place_hunks(content, edit, options)
+                                 : place_text_edits(content, edit, options);
+}
+
+/// True when the edit speaks of the raw bytes of a UTF-16 file.
+bool holds_nul(const FileEdit& edit) {
+  const auto has = [](std::string_view text) { return text.find('\0') != std::string_view::npos; };
+  return std::any_of(edit.hunks.begin(), edit.hunks.end(),
+                     [&](const Hunk& hunk) {
+                       return std::any_of(hunk.lines.begin(), hunk.lines.end(),
+                                          [&](const HunkLine& line) { return has(line.text); });
+                     }) ||
+         std::any_of(edit.text_edits.begin(), edit.text_edits.end(),
+                     [&](const TextEdit& text) { return has(text.old_text); });
+}
+
+Leniency leniency_of(const TextView& view, const FileEdit& edit) {
+  switch (view.form()) {
+    case TextView::Form::kUtf16LittleEndian:
+    case TextView::Form::kUtf16BigEndian:
+      return {"utf16", "the file is UTF-16; it was edited as text and stays UTF-16", edit.path, 0};
+    case TextView::Form::kUtf8WithMark:
+      return {"byte_order_mark", "the file begins with a byte order mark, which stays", edit.path,
+              0};
+    case TextView::Form::kCrLines:
+      break;
+  }
+  return {"cr_lines", "the file's lines end in CR; so do the new ones", edit.path, 0};
+}
+
+}  // namespace
+
+PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
+                        const MatchOptions& options) {
+  const std::optional<TextView> view = TextView::of(content);
+  const bool view_first = view && view->is_utf16() && !holds_nul(edit);
+  PlacedEdits raw;
+  if (!view_first) {
+    raw = place_in(content, edit, options);
+    if (raw.failures.empty() || !view || options.last_step < MatchStep::kLineEnds) return raw;
+  }
+  PlacedEdits viewed = place_in(view->text(), edit, options);
+  if (!view_first && viewed.failures.size() >= raw.failures.size()) return raw;
+  auto splices = view->to_raw(viewed.splices);
+  if (!splices) return view_first ? place_in(content, edit, options) : std::move(raw);
+  viewed.splices = std::move(*splices);
+  viewed.leniencies.push_back(leniency_of(*view, edit));
+  return viewed;
+}
+
+bool indentation_is_meaning(std::string_view path) {
+  static constexpr std::array<std::string_view, 24> kSuffixes = {
+      ".py",   ".pyi", ".pyx",  ".pxd",  ".yaml", ".yml",    ".mk",  ".mak",
+      ".haml", ".pug", ".jade", ".sass", ".styl", ".coffee", ".nim", ".hs",
+      ".fs",   ".fsx", ".elm",  ".slim", ".rst",  ".gd",     ".bzl", ".star"};
+  const size_t slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  if (name == "Makefile" || name == "makefile" || name == "GNUmakefile" || name == "BUILD" ||
+      name == "SConstruct" || name == "Snakefile" || name == "wscript") {
+    return true;
+  }
+  return std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+}  // namespace galley

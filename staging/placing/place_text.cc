@@ -1,0 +1,406 @@
+#include <algorithm>
+#include <memory>
+
+#include "base/check.h"
+#include "base/content_id.h"
+#include "staging/placing/edited_text.h"
+#include "staging/placing/explain.h"
+#include "staging/placing/file_index.h"
+#include "staging/placing/hunk_search.h"
+#include "staging/placing/hunk_text.h"
+#include "staging/placing/place.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kListedCandidates = 10;
+constexpr size_t kMinHashDigits = 8;
+/// Lines of a place that a failure shows.
+constexpr size_t kShownLines = 200;
+/// Places of an edit that means one of them; more are not counted.
+constexpr size_t kCountedPlaces = 1000;
+/// Places that the edits of one file may replace in all.
+constexpr size_t kMaxReplacements = size_t{2} << 20U;
+/// What the searches in one file may cost (EditedText::work), whatever its size or by its size.
+constexpr uint64_t kMaxSearchWork = uint64_t{512} << 20U;
+constexpr uint64_t kMaxSearchWorkByByte = 64;
+/// Bytes whose lines are indexed for edits that do not fit as written, each time the text changed.
+constexpr uint64_t kMaxIndexedBytes = uint64_t{64} << 20U;
+constexpr uint64_t kMaxIndexings = 8;
+
+/// Places the text edits of one file, each on the result of those before.
+class TextPlacer {
+ public:
+  TextPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options)
+      : edit_(edit),
+        options_(options),
+        ids_(edit_ids(edit)),
+        base_(content),
+        current_(content, edit.text_edits.size()) {}
+
+  PlacedEdits run() {
+    for (size_t i = 0; i < edit_.text_edits.size(); ++i) place(i, edit_.text_edits[i]);
+    out_.splices = composed(0, steps_.size());
+    GALLEY_CHECK(out_.splices.apply(base_) == current_.text());
+    return std::move(out_);
+  }
+
+ private:
+  EditFailure failure(size_t i, std::string reason, const std::string& message) const {
+    EditFailure out;
+    out.edit = i;
+    out.id = ids_[edit_.hunks.size() + i];
+    out.document_line = edit_.text_edits[i].document_line;
+    out.reason = std::move(reason);
+    out.message = "edit " + std::to_string(i + 1) + message;
+    return out;
+  }
+
+  void place(size_t i, const TextEdit& edit) {
+    if (edit.kind != TextEdit::Kind::kReplace) {
+      place_by_line(i, edit);
+      return;
+    }
+    if (edit.old_text.empty()) {
+      out_.failures.push_back(failure(i, "patch.empty_search",
+                                      ": the text to look for is empty; give the lines beside "
+                                      "which the new ones belong"));
+      return;
+    }
+    if (edit.old_text == edit.new_text) {
+      out_.failures.push_back(failure(i, "patch.no_change", ": old and new text are the same"));
+      return;
+    }
+    if (is_over_work()) {
+      fail_over_work(i);
+      return;
+    }
+    const std::vector<size_t> places = places_of(edit.old_text, edit);
+    if (places.empty()) {
+      if (!place_with_crlf(i, edit)) place_by_lines_of_text(i, edit);
+    } else if (places.size() > 1 && !edit.replace_all) {
+      take_choice_or_fail(i, edit, places);
+    } else {
+      take(i, edit, places);
+    }
+  }
+
+  [[nodiscard]] std::vector<size_t> places_of(std::string_view wanted, const TextEdit& edit) const {
+    const size_t limit = edit.replace_all ? kMaxReplacements + 1 : kCountedPlaces + 1;
+    return current_.find(wanted, edit.whole_lines, limit);
+  }
+
+  [[nodiscard]] bool is_over_work() const {
+    return current_.work() > std::max(kMaxSearchWork, kMaxSearchWorkByByte * base_.size());
+  }
+
+  void fail_over_work(size_t i) {
+    out_.failures.push_back(failure(i, "limit.edit_work",
+                                    ": the edits of this file take too much work; send them in "
+                                    "smaller portions"));
+  }
+
+  /// Text of several lines in a file with CR LF: the same with the file's line ends.
+  bool place_with_crlf(size_t i, const TextEdit& edit) {
+    const bool is_lf = edit.old_text.find('\n') != std::string_view::npos &&
+                       edit.old_text.find('\r') == std::string_view::npos;
+    if (!is_lf || options_.last_step < MatchStep::kLineEnds) return false;
+    const std::string old_text = with_crlf(edit.old_text);
+    const std::vector<size_t> places = places_of(old_text, edit);
+    if (places.empty() || (places.size() > 1 && !edit.replace_all)) return false;
+    const std::string new_text = with_crlf(edit.new_text);
+    TextEdit meant = edit;
+    meant.old_text = old_text;
+    meant.new_text = new_text;
+    if (!take(i, meant, places)) return true;  // refused, which has been said
+    out_.placements.back().step = MatchStep::kLineEnds;
+    out_.leniencies.push_back({"line_ends",
+                               "the edit's line ends are not the file's; new lines got the file's",
+                               edit_.path, edit.document_line});
+    return true;
+  }
+
+  static std::string with_crlf(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '\n' && !out.ends_with('\r')) out.push_back('\r');
+      out.push_back(c);
+    }
+    return out;
+  }
+
+  /// The splices of steps [begin, end) as one, in n log n instead of one after the other.
+  [[nodiscard]] Splices composed(size_t begin, size_t end) const {
+    if (begin == end) return Splices(base_.size());
+    if (end - begin == 1) return steps_[begin];
+    const size_t middle = begin + (end - begin) / 2;
+    return composed(begin, middle).then(composed(middle, end));
+  }
+
+  [[nodiscard]] static uint32_t count_of(std::string_view text) {
+    const auto newlines = static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n'));
+    return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
+  }
+
+  /// False when the limit on replacements refuses it.
+  bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    replacements_ += places.size();
+    if (replacements_ > kMaxReplacements) {
+      fail_over_work(i);
+      return false;
+    }
+    std::vector<Splice> splices;
+    splices.reserve(places.size());
+    for (const size_t at : places) {
+      splices.push_back({at, edit.old_text.size(), std::string(edit.new_text)});
+    }
+    Placement placement;
+    placement.edit = i;
+    placement.id = ids_[edit_.hunks.size() + i];
+    placement.line = static_cast<uint32_t>(current_.line_at(places.front()) + 1);
+    placement.count = count_of(edit.old_text);
+    compose(std::move(splices), std::move(placement));
+    return true;
+  }
+
+  void compose(std::vector<Splice> splices, Placement placement) {
+    auto next = Splices::from(current_.text().size(), std::move(splices));
+    GALLEY_CHECK(next.has_value());
+    current_.apply(*next);
+    steps_.push_back(std::move(*next));
+    index_.reset();
+    out_.placements.push_back(std::move(placement));
+  }
+
+  [[nodiscard]] bool is_chosen(const std::string& id) const {
+    return std::find(options_.choices.begin(), options_.choices.end(), id) !=
+           options_.choices.end();
+  }
+
+  void take_choice_or_fail(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    const bool is_counted = places.size() <= kCountedPlaces;
+    EditFailure out =
+        failure(i, "patch.ambiguous",
+                ": the text stands at " +
+                    (is_counted ? std::to_string(places.size())
+                                : "more than " + std::to_string(kCountedPlaces)) +
+                    " places; " + std::string(kHowToChoose) +
+                    (edit.whole_lines ? ", or give more context"
+                                      : ", give more context, or replace all of them"));
+    for (const size_t at : places) {
+      const bool is_listed = out.candidates.size() < kListedCandidates;
+      if (!is_listed && options_.choices.empty()) break;
+      Candidate candidate = text_candidate(i, edit, at);
+      if (is_chosen(candidate.id)) {
+        take(i, edit, {at});
+        return;
+      }
+      if (is_listed) out.candidates.push_back(std::move(candidate));
+    }
+    out.more_candidates = places.size() - out.candidates.size();
+    out_.failures.push_back(std::move(out));
+  }
+
+  [[nodiscard]] Candidate text_candidate(size_t i, const TextEdit& edit, size_t at) const {
+    const size_t first = current_.line_at(at);
+    const size_t begin = current_.line_offset(first);
+    const uint32_t count = count_of(edit.old_text);
+    const size_t end = current_.line_offset(first + count);
+    const Lines lines(std::string_view(current_.text()).substr(begin, end - begin));
+    // Two places in one line differ by their byte.
+    const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
+    Candidate out = candidate_at(key, lines, 0, count);
+    out.line = static_cast<uint32_t>(first + 1);
+    return out;
+  }
+
+  /// Not there byte for byte: the lines are looked for by the later steps of the matcher.
+  void place_by_lines_of_text(size_t i, const TextEdit& edit) {
+    std::string old_text(edit.old_text);
+    std::string new_text(edit.new_text);
+    if (!old_text.ends_with('\n')) {
+      old_text.push_back('\n');
+      new_text.push_back('\n');
+    } else if (!new_text.empty() && !new_text.ends_with('\n')) {
+      new_text.push_back('\n');
+    }
+    const Lines before(old_text);
+    const Lines after(new_text);
+    FileEdit by_lines;
+    by_lines.path = edit_.path;
+    const bool is_elided = edit.whole_lines && add_elided(before, after, edit, by_lines);
+    if (!is_elided)
+      by_lines.hunks.push_back(hunk_of({before, 0, before.size()}, {after, 0, after.size()}, edit));
+    MatchOptions options = options_;
+    options.min_context = UINT32_MAX;  // every line of a search text must be there
+    if (!index_) {
+      indexed_bytes_ += current_.text().size();
+      if (indexed_bytes_ > std::max(kMaxIndexedBytes, kMaxIndexings * base_.size())) {
+        fail_over_work(i);
+        return;
+      }
+      index_ = std::make_unique<FileIndex>(current_.text());
+    }
+    PlacedEdits placed = place_hunks(*index_, by_lines, options);
+    if (!placed.failures.empty()) {
+      fail_by_lines(i, std::move(placed.failures.front()));
+      return;
+    }
+    Placement placement = std::move(placed.placements.front());
+    placement.edit = i;
+    placement.id = ids_[edit_.hunks.size() + i];
+    if (placement.step <= MatchStep::kOffset) placement.step = MatchStep::kLineEnds;
+    for (Leniency& leniency : placed.leniencies) out_.leniencies.push_back(std::move(leniency));
+    std::vector<Splice> splices = placed.splices.all();
+    compose(std::move(splices), std::move(placement));
+  }
+
+  void fail_by_lines(size_t i, EditFailure out) {
+    out.edit = i;
+    out.id = ids_[edit_.hunks.size() + i];
+    if (out.message.starts_with("hunk 1")) {
+      const size_t rest = out.message.find(out.message.find("(line") == 7 ? ")" : "1");
+      out.message = "edit " + std::to_string(i + 1) + out.message.substr(rest + 1);
+    }
+    out_.failures.push_back(std::move(out));
+  }
+
+  /// SEARCH text with "..." lines: the stretches between them stand in order, each to be placed;
+  /// what the dots stand for stays. False when old and new have not as many of them.
+  static bool add_elided(const Lines& before, const Lines& after, const TextEdit& edit,
+                         FileEdit& out) {
+    const auto dots_in = [](const Lines& lines) {
+      std::vector<size_t> dots;
+      for (size_t i = 0; i < lines.size(); ++i) {
+        std::string storage;
+        if (folded(lines[i], Fold::kBlanks, storage) == "...") dots.push_back(i);
+      }
+      dots.push_back(lines.size());
+      return dots;
+    };
+    const std::vector<size_t> old_dots = dots_in(before);
+    const std::vector<size_t> new_dots = dots_in(after);
+    if (old_dots.size() != new_dots.size() || old_dots.size() == 1) return false;
+    size_t old_at = 0;
+    size_t new_at = 0;
+    for (size_t i = 0; i < old_dots.size(); ++i) {
+      if (old_dots[i] > old_at) {
+        out.hunks.push_back(
+            hunk_of({before, old_at, old_dots[i]}, {after, new_at, new_dots[i]}, edit));
+      } else if (new_dots[i] > new_at) {
+        return false;  // new lines with nothing to stand beside
+      }
+      old_at = old_dots[i] + 1;
+      new_at = new_dots[i] + 1;
+    }
+    return !out.hunks.empty();
+  }
+
+  struct Stretch {
+    const Lines& lines;
+    size_t begin = 0;
+    size_t end = 0;
+
+    [[nodiscard]] bool is_empty() const { return begin == end; }
+    [[nodiscard]] std::string_view front() const { return lines[begin]; }
+    /// Counted from the end, 0 the last.
+    [[nodiscard]] std::string_view back(size_t k) const { return lines[end - 1 - k]; }
+  };
+
+  /// Old against new lines, what they share at both ends as context.
+  static Hunk hunk_of(Stretch before, Stretch after, const TextEdit& edit) {
+    Hunk hunk;
+    hunk.document_line = edit.document_line;
+    while (!before.is_empty() && !after.is_empty() && before.front() == after.front()) {
+      hunk.lines.push_back({LineRole::kContext, before.front()});
+      ++before.begin;
+      ++after.begin;
+    }
+    size_t trail = 0;
+    while (trail + before.begin < before.end && trail + after.begin < after.end &&
+           before.back(trail) == after.back(trail)) {
+      ++trail;
+    }
+    for (size_t k = before.begin; k + trail < before.end; ++k) {
+      hunk.lines.push_back({LineRole::kRemoved, before.lines[k]});
+    }
+    for (size_t k = after.begin; k + trail < after.end; ++k) {
+      hunk.lines.push_back({LineRole::kAdded, after.lines[k]});
+    }
+    for (size_t k = before.end - trail; k < before.end; ++k) {
+      hunk.lines.push_back({LineRole::kContext, before.lines[k]});
+    }
+    return hunk;
+  }
+
+  void place_by_line(size_t i, const TextEdit& edit) {
+    const size_t count = current_.line_count();
+    const bool is_insert = edit.kind == TextEdit::Kind::kInsert;
+    const size_t first = is_insert ? edit.first_line : std::max<uint32_t>(edit.first_line, 1) - 1;
+    const size_t last = is_insert ? first : edit.last_line;
+    if (first > count || last > count || first > last || (!is_insert && edit.first_line == 0)) {
+      out_.failures.push_back(failure(
+          i, "patch.line_outside",
+          ": the file has " + std::to_string(count) + " lines; line numbers must lie inside"));
+      return;
+    }
+    const size_t begin = current_.line_offset(first);
+    const size_t end = current_.line_offset(last);
+    if (!check_hash(i, edit, first, std::string_view(current_.text()).substr(begin, end - begin))) {
+      return;
+    }
+    Splice splice{begin, end - begin, std::string(edit.new_text)};
+    const bool lacks_newline = !current_.text().empty() && current_.text().back() != '\n';
+    if (is_insert && first > 0 && first == count && lacks_newline) {
+      splice.text = "\n" + splice.text;
+      if (splice.text.ends_with('\n')) splice.text.pop_back();
+    } else if (last != count && !splice.text.empty() && !splice.text.ends_with('\n')) {
+      splice.text.push_back('\n');
+    }
+    Placement placement;
+    placement.edit = i;
+    placement.id = ids_[edit_.hunks.size() + i];
+    placement.line = static_cast<uint32_t>(first + 1);
+    placement.count = static_cast<uint32_t>(last - first);
+    compose({std::move(splice)}, std::move(placement));
+  }
+
+  /// `stretch`: the lines from `first` on that the edit replaces.
+  bool check_hash(size_t i, const TextEdit& edit, size_t first, std::string_view stretch) {
+    if (edit.anchor_hash.empty()) return true;
+    const std::string found = ContentId::of(stretch).hex();
+    if (edit.anchor_hash.size() >= kMinHashDigits && found.starts_with(edit.anchor_hash)) {
+      return true;
+    }
+    EditFailure out = failure(i, "patch.anchor_mismatch",
+                              ": these lines are not what they were when they were read; they now "
+                              "have the hash " +
+                                  found.substr(0, 16));
+    const Lines lines(stretch);
+    out.nearest_line = static_cast<uint32_t>(first + 1);
+    out.nearest_count = static_cast<uint32_t>(lines.size());
+    for (size_t k = 0; k < lines.size() && k < kShownLines; ++k) out.found.emplace_back(lines[k]);
+    out_.failures.push_back(std::move(out));
+    return false;
+  }
+
+  const FileEdit& edit_;
+  const MatchOptions& options_;
+  std::vector<std::string> ids_;
+  std::string_view base_;
+  EditedText current_;
+  std::vector<Splices> steps_;
+  std::unique_ptr<FileIndex> index_;  // of current_; gone when that changes
+  uint64_t indexed_bytes_ = 0;
+  size_t replacements_ = 0;
+  PlacedEdits out_;
+};
+
+}  // namespace
+
+PlacedEdits place_text_edits(std::string_view content, const FileEdit& edit,
+                             const MatchOptions& options) {
+  return TextPlacer(content, edit, options).run();
+}
+
+}  // namespace galley

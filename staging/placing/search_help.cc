@@ -1,0 +1,226 @@
+#include "staging/placing/search_help.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "staging/formats/dialect_marks.h"
+#include "staging/placing/file_index.h"
+#include "staging/placing/similarity.h"
+#include "staging/placing/text_view.h"
+#include "staging/text/fold.h"
+
+namespace galley {
+namespace {
+
+/// Lines listed besides the nearest one.
+constexpr size_t kListedLines = 5;
+constexpr size_t kMaxShownLines = 200;
+/// Shorter texts are like too many.
+constexpr size_t kMinComparedBytes = 3;
+
+/// What was pasted with the text, and the text without it.
+struct Pasted {
+  std::string what;  ///< "line numbers ('80\t')"
+  std::vector<std::string_view> lines;
+  bool is_sure = false;  ///< nothing else looks like it
+  uint64_t number = 0;   ///< of the first line, where numbers were pasted
+};
+
+/// The length of a line number and what separates it from the line: `  80\t`, `80|`, `80: `, `80→`;
+/// 0 when there is none. A line without text may end after its number.
+size_t number_length(std::string_view line, uint64_t& number) {
+  constexpr size_t kMaxDigits = 9;
+  const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+  const size_t end = std::min(line.find_first_not_of("0123456789", first), line.size());
+  if (end == first || end - first > kMaxDigits) return 0;
+  number = 0;
+  for (size_t i = first; i < end; ++i) number = number * 10 + static_cast<uint64_t>(line[i] - '0');
+  const std::string_view rest = line.substr(end);
+  if (trimmed(rest).empty()) return end;
+  for (const std::string_view separator : {"\t", " | ", " |", "|", ":", "→", " "}) {
+    if (rest.starts_with(separator)) return end + separator.size();
+  }
+  return 0;
+}
+
+/// The lines without numbers that count up by one. One line alone may begin with a number of its
+/// own: then only the file can tell.
+std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
+  Pasted out;
+  uint64_t last = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    uint64_t number = 0;
+    const size_t length = number_length(lines[i], number);
+    if (length == 0 && trimmed(lines[i]).empty() && i > 0) {
+      out.lines.emplace_back(lines[i]);
+      ++last;
+      continue;
+    }
+    if (length == 0 || (i > 0 && number != last + 1)) return std::nullopt;
+    last = number;
+    if (i == 0) {
+      out.number = number;
+      std::string shown(trimmed(lines[i].substr(0, length)));
+      if (lines[i].substr(0, length).ends_with('\t')) shown += "\\t";
+      out.what = "line numbers ('" + shown + "'), as a listing shows them";
+    }
+    out.lines.push_back(std::string_view(lines[i]).substr(length));
+  }
+  out.is_sure = lines.size() > 1;
+  return out;
+}
+
+std::optional<Pasted> without_prompt(const std::vector<std::string>& lines,
+                                     std::string_view prompt) {
+  Pasted out;
+  for (const std::string& line : lines) {
+    std::string_view rest = line;
+    if (rest.starts_with(prompt)) {
+      rest.remove_prefix(prompt.size());
+    } else if (trimmed(line) == trimmed(prompt)) {
+      rest = "\n";
+    } else {
+      return std::nullopt;
+    }
+    out.lines.push_back(rest);
+  }
+  out.what = "'" + std::string(prompt) + "'";
+  return out;
+}
+
+/// The file as it is looked through for one failure after the other.
+class Explainer {
+ public:
+  Explainer(std::string_view content, uint64_t& work) : index_(content), work_(work) {}
+
+  void explain(EditFailure& failure) {
+    if (name_pasted(failure)) return;
+    if (failure.nearest_line == 0) name_similar(failure);
+  }
+
+ private:
+  bool spend(uint64_t cost) {
+    if (work_ + cost > kMaxSimilarityWork) return false;
+    work_ += cost;
+    return true;
+  }
+
+  bool name_pasted(EditFailure& failure) {
+    static constexpr std::array<std::string_view, 8> kPrompts = {"> ",   "$ ",   "+ ", "- ",
+                                                                 ">>> ", "... ", "+",  "-"};
+    if (failure.expected.empty() || failure.expected.size() >= kMaxShownLines) return false;
+    if (auto pasted = without_numbers(failure.expected)) {
+      if (name_pasted(failure, *pasted)) return true;
+    }
+    return std::any_of(kPrompts.begin(), kPrompts.end(), [&](std::string_view prompt) {
+      const auto pasted = without_prompt(failure.expected, prompt);
+      return pasted && name_pasted(failure, *pasted);
+    });
+  }
+
+  bool name_pasted(EditFailure& failure, const Pasted& pasted) {
+    const bool is_telling = std::any_of(pasted.lines.begin(), pasted.lines.end(), bears_identity);
+    if (!is_telling) return false;
+    const int64_t line = line_of(pasted.lines);
+    if (line < 0 && !pasted.is_sure && !is_like_its_line(pasted)) return false;
+    failure.message +=
+        "; they begin with " + pasted.what +
+        (line < 0 ? ", which are no part of the file"
+                  : "; without that they stand at line " + std::to_string(line + 1)) +
+        ": leave that out of the text that is looked for, and of the new one";
+    failure.rebased.clear();
+    if (line >= 0) {
+      show_place(failure, static_cast<size_t>(line));
+    } else if (failure.nearest_line == 0) {
+      std::vector<std::string> bare(pasted.lines.begin(), pasted.lines.end());
+      failure.expected.swap(bare);
+      name_similar(failure);
+      failure.expected.swap(bare);
+    }
+    return true;
+  }
+
+  /// One line that is like the one its number names.
+  bool is_like_its_line(const Pasted& pasted) {
+    if (pasted.number == 0) return false;
+    const auto alike = similar_lines(index_.lines(), trimmed(pasted.lines.front()), work_);
+    return std::any_of(alike.begin(), alike.end(), [&](const Likeness& likeness) {
+      return likeness.line + 1 == pasted.number;
+    });
+  }
+
+  /// The only or first place of the lines, blanks aside, or where the one line is a part; -1: none.
+  int64_t line_of(const std::vector<std::string_view>& wanted) {
+    if (!spend(index_.lines().text().size())) return -1;
+    const auto places = index_.find(wanted, Fold::kBlanks, 1);
+    if (!places.empty()) return places.front();
+    if (wanted.size() != 1 || wanted.front().size() > kMaxComparedBytes) return -1;
+    const size_t at = index_.lines().text().find(trimmed(wanted.front()));
+    if (at == std::string_view::npos) return -1;
+    return static_cast<int64_t>(index_.lines().line_at(at));
+  }
+
+  void show_place(EditFailure& failure, size_t line) {
+    const Lines& lines = index_.lines();
+    const size_t end = std::min(line + failure.expected.size(), lines.size());
+    failure.nearest_line = static_cast<uint32_t>(line + 1);
+    failure.nearest_count = static_cast<uint32_t>(end - line);
+    failure.found.clear();
+    for (size_t i = line; i < end && i - line < kMaxShownLines; ++i) {
+      failure.found.emplace_back(lines[i]);
+    }
+  }
+
+  void name_similar(EditFailure& failure) {
+    const auto& expected = failure.expected;
+    // Of several lines the longest says most.
+    const auto key = std::max_element(expected.begin(), expected.end(),
+                                      [](const std::string& a, const std::string& b) {
+                                        return trimmed(a).size() < trimmed(b).size();
+                                      });
+    std::vector<Likeness> alike;
+    if (key != expected.end() && trimmed(*key).size() >= kMinComparedBytes) {
+      alike = similar_lines(index_.lines(), trimmed(*key), work_);
+    }
+    if (alike.empty()) {
+      failure.message += ", and nothing like them; read the file again and make the edit anew";
+      return;
+    }
+    const auto above = static_cast<size_t>(key - expected.begin());
+    const size_t line = alike.front().line;
+    show_place(failure, line < above ? 0 : line - above);
+    failure.message += "; the nearest " + std::string(expected.size() == 1 ? "line" : "place") +
+                       " is line " + std::to_string(failure.nearest_line) +
+                       ": write the lines as the file has them";
+    for (size_t i = 1; i < alike.size(); ++i) {
+      if (failure.similar.size() == kListedLines) {
+        failure.more_similar = alike.size() - i;
+        break;
+      }
+      const size_t other = alike[i].line;
+      failure.similar.push_back(
+          {static_cast<uint32_t>(other + 1),
+           std::string(without_terminator(index_.lines()[other]).substr(0, kMaxComparedBytes))});
+    }
+  }
+
+  FileIndex index_;
+  uint64_t& work_;
+};
+
+}  // namespace
+
+void SearchHelp::explain(std::string_view content, std::vector<EditFailure>& failures) {
+  const auto needs_help = [](const EditFailure& failure) {
+    return failure.reason == "patch.context_not_found";
+  };
+  if (std::none_of(failures.begin(), failures.end(), needs_help)) return;
+  const std::optional<TextView> view = TextView::of(content);
+  Explainer explainer(view ? std::string_view(view->text()) : content, work_);
+  for (EditFailure& failure : failures) {
+    if (needs_help(failure)) explainer.explain(failure);
+  }
+}
+
+}  // namespace galley

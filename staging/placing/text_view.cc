@@ -1,0 +1,164 @@
+#include "staging/placing/text_view.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
+constexpr size_t kStride = 4096;
+
+uint32_t unit_at(std::string_view raw, size_t at, bool is_big) {
+  const auto first = static_cast<unsigned char>(raw[at]);
+  const auto second = static_cast<unsigned char>(raw[at + 1]);
+  return is_big ? first << 8U | second : second << 8U | first;
+}
+
+void append_unit(uint32_t unit, bool is_big, std::string& out) {
+  const auto high = static_cast<char>(unit >> 8U);
+  const auto low = static_cast<char>(unit & 0xffU);
+  out.push_back(is_big ? high : low);
+  out.push_back(is_big ? low : high);
+}
+
+void append_utf8(uint32_t code, std::string& out) {
+  const auto push = [&out](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    push(code);
+  } else if (code < 0x800) {
+    push(0xC0U | code >> 6U);
+    push(0x80U | (code & 0x3FU));
+  } else if (code < 0x10000) {
+    push(0xE0U | code >> 12U);
+    push(0x80U | (code >> 6U & 0x3FU));
+    push(0x80U | (code & 0x3FU));
+  } else {
+    push(0xF0U | code >> 18U);
+    push(0x80U | (code >> 12U & 0x3FU));
+    push(0x80U | (code >> 6U & 0x3FU));
+    push(0x80U | (code & 0x3FU));
+  }
+}
+
+struct Decoded {
+  uint32_t code = 0;
+  size_t length = 0;  ///< bytes taken; 0 for a malformed sequence
+};
+
+Decoded decode_utf8(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+  if (length == 0 || lead > 0xF4 || text.size() < length) return {};
+  uint32_t code = lead & (0xFFU >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  const uint32_t least = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000;
+  if (code < least || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return {};
+  return {code, length};
+}
+
+std::optional<std::string> to_utf16(std::string_view text, bool is_big) {
+  std::string out;
+  while (!text.empty()) {
+    const Decoded next = decode_utf8(text);
+    if (next.length == 0) return std::nullopt;
+    if (next.code < 0x10000) {
+      append_unit(next.code, is_big, out);
+    } else {
+      append_unit(0xD800 + ((next.code - 0x10000) >> 10U), is_big, out);
+      append_unit(0xDC00 + ((next.code - 0x10000) & 0x3FFU), is_big, out);
+    }
+    text.remove_prefix(next.length);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<TextView> TextView::of_utf16(std::string_view content, Form form) {
+  const bool is_big = form == Form::kUtf16BigEndian;
+  if (content.size() % 2 != 0) return std::nullopt;
+  TextView view;
+  view.form_ = form;
+  view.raw_size_ = content.size();
+  size_t count = 0;
+  for (size_t at = 2; at < content.size(); ++count) {
+    if (count % kStride == 0) view.milestones_.push_back({view.text_.size(), at});
+    const uint32_t unit = unit_at(content, at, is_big);
+    at += 2;
+    if (unit < 0xD800 || unit >= 0xE000) {
+      append_utf8(unit, view.text_);
+      continue;
+    }
+    if (unit >= 0xDC00 || at >= content.size()) return std::nullopt;
+    const uint32_t low = unit_at(content, at, is_big);
+    if (low < 0xDC00 || low >= 0xE000) return std::nullopt;
+    append_utf8(0x10000 + ((unit - 0xD800) << 10U) + (low - 0xDC00), view.text_);
+    at += 2;
+  }
+  return view;
+}
+
+std::optional<TextView> TextView::of(std::string_view content) {
+  if (content.starts_with("\xFF\xFE")) return of_utf16(content, Form::kUtf16LittleEndian);
+  if (content.starts_with("\xFE\xFF")) return of_utf16(content, Form::kUtf16BigEndian);
+  TextView view;
+  view.raw_size_ = content.size();
+  if (content.starts_with(kUtf8Mark)) {
+    view.form_ = Form::kUtf8WithMark;
+    view.text_ = content.substr(kUtf8Mark.size());
+    return view;
+  }
+  const bool has_cr_lines =
+      content.find('\n') == std::string_view::npos && content.find('\r') != std::string_view::npos;
+  if (!has_cr_lines) return std::nullopt;
+  view.form_ = Form::kCrLines;
+  view.text_ = content;
+  std::replace(view.text_.begin(), view.text_.end(), '\r', '\n');
+  return view;
+}
+
+size_t TextView::raw_offset(size_t text_offset) const {
+  if (form_ == Form::kUtf8WithMark) return text_offset + kUtf8Mark.size();
+  if (form_ == Form::kCrLines) return text_offset;
+  if (text_offset == text_.size()) return raw_size_;
+  auto mark = std::upper_bound(milestones_.begin(), milestones_.end(), text_offset,
+                               [](size_t at, const Milestone& m) { return at < m.text; });
+  GALLEY_CHECK(mark != milestones_.begin());
+  --mark;
+  size_t raw = mark->raw;
+  for (size_t at = mark->text; at < text_offset;) {
+    const Decoded next = decode_utf8(std::string_view(text_).substr(at));
+    at += next.length;
+    raw += next.code < 0x10000 ? 2 : 4;
+  }
+  return raw;
+}
+
+std::optional<Splices> TextView::to_raw(const Splices& splices) const {
+  std::vector<Splice> out;
+  for (const Splice& splice : splices.all()) {
+    const size_t begin = raw_offset(splice.offset);
+    const size_t end = raw_offset(splice.end());
+    std::string text = splice.text;
+    if (is_utf16()) {
+      auto encoded = to_utf16(text, form_ == Form::kUtf16BigEndian);
+      if (!encoded) return std::nullopt;
+      text = std::move(*encoded);
+    } else if (form_ == Form::kCrLines) {
+      std::replace(text.begin(), text.end(), '\n', '\r');
+    }
+    out.push_back({begin, end - begin, std::move(text)});
+  }
+  auto raw = Splices::from(raw_size_, std::move(out));
+  GALLEY_CHECK(raw.has_value());
+  return std::move(*raw);
+}
+
+}  // namespace galley

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "staging/printing/git_diff.h"
+
+namespace galley {
+
+/// `git diff --name-status`: a letter (with the similarity of a rename or copy) and the paths.
+[[nodiscard]] std::string name_status(const std::vector<FileDiff>& diffs);
+
+/// `git diff --numstat`: lines added and removed, "-" for binary files.
+[[nodiscard]] std::string numstat(const std::vector<FileDiff>& diffs);
+
+struct DiffStatOptions {
+  int width = 80;  ///< columns of a line, as far as names and counts leave room
+  bool color = false;
+};
+
+/// `git diff --stat`: a bar for each file and the line of totals. Empty for no file.
+[[nodiscard]] std::string diffstat(const std::vector<FileDiff>& diffs,
+                                   const DiffStatOptions& options = {});
+
+/// `git diff --shortstat`: only the line of totals, with its newline.
+[[nodiscard]] std::string shortstat(const std::vector<FileDiff>& diffs);
+
+/// How git writes a rename in a summary: `src/{old => new}/file.c`.
+[[nodiscard]] std::string rename_notation(std::string_view old_path, std::string_view new_path);
+
+}  // namespace galley

@@ -1,0 +1,286 @@
+#include "staging/printing/git_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/git_oid.h"
+#include "staging/printing/git_diff_binary.h"
+#include "staging/printing/git_diff_print.h"
+#include "staging/printing/userdiff.h"
+
+namespace galley {
+
+namespace {
+
+constexpr size_t kBinarySampleBytes = 8000;           // git's FIRST_FEW_BYTES
+constexpr size_t kMaxTextBytes = size_t{512} << 20U;  // git's core.bigFileThreshold
+constexpr size_t kMaxHeadingBytes = 80;
+constexpr size_t kMaxHunkHeaderBytes = 127;
+constexpr std::string_view kNowhere = "/dev/null";
+
+char status_of(const FilePair& pair) {
+  if (pair.is_create()) return 'A';
+  if (pair.is_delete()) return 'D';
+  if (pair.kind == PairKind::kRename) return 'R';
+  if (pair.kind == PairKind::kCopy) return 'C';
+  return pair.is_type_change() ? 'T' : 'M';
+}
+
+size_t length_of_utf8(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  size_t length = 1;
+  if (lead >= 0x80) length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+  if (length > text.size() || lead > 0xf4) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) return 0;
+  }
+  return length;
+}
+
+// git cuts a heading where its bytes stop being UTF-8, so that no character is torn.
+std::string_view whole_characters(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t length = length_of_utf8(text.substr(at));
+    if (length == 0) break;
+    at += length;
+  }
+  return text.substr(0, at);
+}
+
+size_t decimal_digits(uint32_t value) {
+  size_t digits = 1;
+  while (value >= 10) value /= 10, ++digits;
+  return digits;
+}
+
+size_t range_bytes(uint32_t begin, uint32_t end) {
+  const uint32_t count = end - begin;
+  return decimal_digits(count == 0 ? begin : begin + 1) +
+         (count == 1 ? 0 : 1 + decimal_digits(count));
+}
+
+// Names the function around each hunk: the nearest line above that the driver takes, else the name
+// that the hunk before had (git searches no line twice).
+void name_functions(FileDiff& diff, const Lines& before, const UserDiff& driver) {
+  std::string_view current;
+  size_t searched = 0;  // lines below this were looked at for an earlier hunk
+  for (auto& hunk : diff.hunks) {
+    for (size_t i = hunk.span.old_begin; i > searched; --i) {
+      auto line = before[i - 1];
+      if (line.back() == '\n') line.remove_suffix(1);
+      if (const auto heading = driver.heading(line, kMaxHeadingBytes)) {
+        current = *heading;
+        break;
+      }
+    }
+    searched = std::max<size_t>(searched, hunk.span.old_begin);
+    const size_t used = std::string_view("@@ - + @@ ").size() +
+                        range_bytes(hunk.span.old_begin, hunk.span.old_end) +
+                        range_bytes(hunk.span.new_begin, hunk.span.new_end);
+    hunk.heading = whole_characters(current.substr(0, kMaxHunkHeaderBytes - used));
+  }
+}
+
+FileDiff described(const FilePair& pair) {
+  FileDiff diff;
+  diff.status = status_of(pair);
+  diff.old_path = pair.old_path;
+  diff.new_path = pair.new_path;
+  diff.old_mode = pair.old_mode;
+  diff.new_mode = pair.new_mode;
+  diff.similarity = pair.similarity;
+  diff.old_bytes = pair.old_content.size();
+  diff.new_bytes = pair.new_content.size();
+  diff.is_binary = looks_binary(pair.old_content) || looks_binary(pair.new_content);
+  return diff;
+}
+
+void compare(const FilePair& pair, const DiffOptions& options, FileDiff& diff, const Lines& before,
+             const Lines& after) {
+  diff.script = diff_lines(before, after, options.lines);
+  diff.counts = count_lines(diff.script);
+  for (const auto& span : group_hunks(diff.script, before.size(), after.size(), options.context,
+                                      options.between_hunks)) {
+    diff.hunks.push_back({span, {}});
+  }
+  const auto& path = diff.new_mode == git_mode::kAbsent ? pair.old_path : pair.new_path;
+  name_functions(diff, before,
+                 options.functions_by_language ? UserDiff::for_path(path) : UserDiff::plain());
+}
+
+class PatchWriter {
+ public:
+  PatchWriter(const FilePair& pair, const DiffOptions& options, std::string& out)
+      : pair_(pair),
+        options_(options),
+        out_(out),
+        print_(options, out),
+        old_name_(quote_path(options.old_prefix + pair.old_path)),
+        new_name_(quote_path(options.new_prefix + pair.new_path)) {}
+
+  void write(const FileDiff& diff, const Lines& before, const Lines& after) {
+    const bool same_content =
+        pair_.old_content == pair_.new_content && !pair_.is_create() && !pair_.is_delete();
+    if (same_content && pair_.old_mode == pair_.new_mode && pair_.kind == PairKind::kSamePath) {
+      return;
+    }
+    // With white space ignored a pair may have nothing to show.
+    const bool no_lines = diff.script.empty() && !diff.is_binary;
+    if (options_.lines.white_space != WhiteSpace::kExact && no_lines && !same_content &&
+        !pair_.is_create() && !pair_.is_delete() && pair_.old_mode == pair_.new_mode &&
+        pair_.kind == PairKind::kSamePath) {
+      return;
+    }
+    headers(diff, same_content);
+    if (same_content) return;
+    if (diff.is_binary) return binary();
+    if (diff.hunks.empty()) return;
+    names();
+    print_.hunks(diff, before, after);
+  }
+
+ private:
+  void headers(const FileDiff& diff, bool same_content) {
+    print_.header("diff --git " + old_name_ + " " + new_name_);
+    if (pair_.is_create()) {
+      print_.header(fmt::format("new file mode {:06o}", pair_.new_mode));
+    } else if (pair_.is_delete()) {
+      print_.header(fmt::format("deleted file mode {:06o}", pair_.old_mode));
+    } else if (pair_.old_mode != pair_.new_mode) {
+      print_.header(fmt::format("old mode {:06o}", pair_.old_mode));
+      print_.header(fmt::format("new mode {:06o}", pair_.new_mode));
+    }
+    if (pair_.kind != PairKind::kSamePath) {
+      const auto* verb = pair_.kind == PairKind::kRename ? "rename" : "copy";
+      print_.header(fmt::format("similarity index {}%", pair_.similarity));
+      print_.header(fmt::format("{} from {}", verb, quote_path(pair_.old_path)));
+      print_.header(fmt::format("{} to {}", verb, quote_path(pair_.new_path)));
+    }
+    if (!same_content) index(diff.is_binary && options_.binary);
+  }
+
+  void index(bool full) {
+    const auto id = [&](uint32_t mode, std::string_view content) {
+      const auto oid = mode == git_mode::kAbsent ? GitOid() : GitOid::of_blob(content);
+      return full || options_.full_index ? oid.hex() : oid.abbreviated();
+    };
+    std::string line = "index " + id(pair_.old_mode, pair_.old_content) + ".." +
+                       id(pair_.new_mode, pair_.new_content);
+    if (pair_.old_mode == pair_.new_mode) line += fmt::format(" {:06o}", pair_.new_mode);
+    print_.header(line);
+  }
+
+  [[nodiscard]] std::string old_label() const {
+    return pair_.is_create() ? std::string(kNowhere) : old_name_;
+  }
+  [[nodiscard]] std::string new_label() const {
+    return pair_.is_delete() ? std::string(kNowhere) : new_name_;
+  }
+
+  void names() {
+    // The tab tells GNU patch that a name with a space ends here.
+    const auto ended = [](std::string label) {
+      if (label.find(' ') != std::string::npos) label.push_back('\t');
+      return label;
+    };
+    print_.header("--- " + ended(old_label()));
+    print_.header("+++ " + ended(new_label()));
+  }
+
+  void binary() {
+    if (options_.binary) return append_binary_patch(pair_.old_content, pair_.new_content, out_);
+    out_ += "Binary files " + old_label() + " and " + new_label() + " differ\n";
+  }
+
+  const FilePair& pair_;
+  const DiffOptions& options_;
+  std::string& out_;
+  DiffPrinter print_;
+  std::string old_name_;
+  std::string new_name_;
+};
+
+void append_type_change(const FilePair& pair, const DiffOptions& options, std::string& out) {
+  const auto [gone, made] = split_type_change(pair);
+  append_git_diff(gone, options, out);
+  append_git_diff(made, options, out);
+}
+
+}  // namespace
+
+std::pair<FilePair, FilePair> split_type_change(const FilePair& pair) {
+  FilePair gone = pair;
+  gone.new_path = pair.old_path;
+  gone.new_mode = git_mode::kAbsent;
+  gone.new_content = {};
+  FilePair made = pair;
+  made.old_path = pair.new_path;
+  made.old_mode = git_mode::kAbsent;
+  made.old_content = {};
+  gone.kind = made.kind = PairKind::kSamePath;
+  return {gone, made};
+}
+
+bool looks_binary(std::string_view content) {
+  return content.size() > kMaxTextBytes ||
+         content.substr(0, kBinarySampleBytes).find('\0') != std::string_view::npos;
+}
+
+FileDiff diff_file(const FilePair& pair, const DiffOptions& options) {
+  FileDiff diff = described(pair);
+  if (diff.is_binary || pair.is_type_change() || pair.old_content == pair.new_content) return diff;
+  compare(pair, options, diff, Lines(pair.old_content), Lines(pair.new_content));
+  return diff;
+}
+
+void append_git_diff(const FilePair& pair, const DiffOptions& options, std::string& out) {
+  if (pair.is_type_change()) return append_type_change(pair, options, out);
+  FileDiff diff = described(pair);
+  Lines before;
+  Lines after;
+  if (!diff.is_binary && pair.old_content != pair.new_content) {
+    before = Lines(pair.old_content);
+    after = Lines(pair.new_content);
+    compare(pair, options, diff, before, after);
+  }
+  PatchWriter(pair, options, out).write(diff, before, after);
+}
+
+void append_git_diff(const FilePair& pair, const FileDiff& diff, const DiffOptions& options,
+                     std::string& out) {
+  if (pair.is_type_change()) return append_type_change(pair, options, out);
+  PatchWriter writer(pair, options, out);
+  if (diff.script.empty()) return writer.write(diff, Lines(), Lines());
+  writer.write(diff, Lines(pair.old_content), Lines(pair.new_content));
+}
+
+std::string git_diff(const FilePair& pair, const DiffOptions& options) {
+  std::string out;
+  append_git_diff(pair, options, out);
+  return out;
+}
+
+std::string quote_path(std::string_view path) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  if (std::all_of(path.begin(), path.end(), is_plain)) return std::string(path);
+  static constexpr std::string_view kEscaped = "\a\b\t\n\v\f\r\"\\";
+  static constexpr std::string_view kLetters = "abtnvfr\"\\";
+  std::string out = "\"";
+  for (const char c : path) {
+    if (is_plain(c)) {
+      out.push_back(c);
+    } else if (const size_t at = kEscaped.find(c); at != std::string_view::npos) {
+      out.push_back('\\');
+      out.push_back(kLetters[at]);
+    } else {
+      fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(c));
+    }
+  }
+  out.push_back('"');
+  return out;
+}
+
+}  // namespace galley

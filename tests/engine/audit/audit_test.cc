@@ -1,0 +1,418 @@
+#include "engine/audit/audit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "staging/fs/fault_directory.h"
+#include "staging/fs/memory_directory.h"
+#include "tools/schema.h"
+
+namespace galley {
+namespace {
+
+constexpr int64_t kNow = 1'795'000'000'123'000'000;
+
+class FixedClock final : public Clock {
+ public:
+  [[nodiscard]] int64_t wall_ns() const override { return kNow; }
+  [[nodiscard]] std::chrono::steady_clock::time_point steady() const override {
+    return std::chrono::steady_clock::time_point() + std::chrono::seconds(steps_++);
+  }
+
+ private:
+  mutable int64_t steps_ = 0;
+};
+
+AuditEvent event(const std::string& id) {
+  AuditEvent out;
+  out.kind = "call";
+  out.execution_id = id;
+  out.tool = "Write";
+  out.agent = "bot";
+  return out;
+}
+
+class AuditTest : public ::testing::Test {
+ protected:
+  std::string text(const char* name = "audit.jsonl") {
+    return *read_file(*directory_, *RelPath::parse(name), limits::kMaxFileBytes);
+  }
+  void put(const std::string& bytes, const char* name = "audit.jsonl") {
+    auto file = directory_->open_file(*RelPath::parse(name), OpenMode::kOpenOrCreate);
+    ASSERT_TRUE((*file)->truncate(0));
+    ASSERT_TRUE((*file)->write_at(0, bytes));
+  }
+  std::vector<std::string> lines() {
+    std::vector<std::string> out;
+    const std::string all = text();
+    for (size_t start = 0; start < all.size();) {
+      const size_t end = all.find('\n', start);
+      out.push_back(all.substr(start, end - start + 1));
+      start = end + 1;
+    }
+    return out;
+  }
+  void put_lines(const std::vector<std::string>& all) {
+    std::string joined;
+    for (const std::string& line : all) joined += line;
+    put(joined);
+  }
+  void append(int count) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_TRUE(log_.append(event("exec-" + std::to_string(++appended_))));
+    }
+  }
+  /// "reason@line/seq …" of every defect.
+  std::string defects() {
+    const auto verification = log_.verify();
+    if (!verification) return verification.error().reason;
+    std::string out;
+    for (const AuditDefect& defect : verification->defects) {
+      out += (out.empty() ? "" : " ") + defect.reason + "@" + std::to_string(defect.line) + "/" +
+             std::to_string(defect.seq);
+    }
+    return out;
+  }
+
+  FixedClock clock_;
+  std::unique_ptr<Directory> directory_ = make_memory_directory();
+  AuditLog log_{*directory_, clock_};
+  int appended_ = 0;
+};
+
+TEST_F(AuditTest, EachRecordNamesTheOneBefore) {
+  append(3);
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 3U);
+  const auto first = nlohmann::json::parse(all[0]);
+  const auto second = nlohmann::json::parse(all[1]);
+  EXPECT_EQ(first["schema"], "galley.audit-record/1");
+  EXPECT_EQ(first["seq"], 1);
+  EXPECT_EQ(first["prev"], std::string(64, '0'));
+  EXPECT_EQ(first["timestamp"], "2026-11-18T11:06:40.123Z");
+  EXPECT_EQ(second["prev"], first["hash"]);
+  auto without_hash = second;
+  without_hash.erase("hash");
+  EXPECT_EQ(second["hash"], ContentId::of(without_hash.dump()).hex());
+  EXPECT_EQ(defects(), "");
+}
+
+TEST_F(AuditTest, AnEmptyLogIsIntact) {
+  EXPECT_EQ(defects(), "");
+  EXPECT_TRUE(directory_->list()->empty());  // verify writes nothing
+}
+
+TEST_F(AuditTest, AChangedRecordIsNamed) {
+  append(5);
+  auto all = lines();
+  const size_t at = all[2].find("bot");
+  all[2].replace(at, 3, "bob");
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.changed@3/3");
+}
+
+TEST_F(AuditTest, AChangedRecordWithItsHashMadeToFitIsNamed) {
+  append(5);
+  auto all = lines();
+  auto record = nlohmann::json::parse(all[2]);
+  record["agent"] = "bob";
+  record.erase("hash");
+  record["hash"] = ContentId::of(record.dump()).hex();
+  all[2] = record.dump() + "\n";
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.changed@3/3");
+}
+
+TEST_F(AuditTest, AMissingRecordIsNamed) {
+  append(5);
+  auto all = lines();
+  all.erase(all.begin() + 1, all.begin() + 3);
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.missing@2/2");
+}
+
+TEST_F(AuditTest, TheFirstRecordMissingIsNamed) {
+  append(3);
+  auto all = lines();
+  all.erase(all.begin());
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.missing@1/1");
+}
+
+TEST_F(AuditTest, ReorderedRecordsAreNamed) {
+  append(5);
+  auto all = lines();
+  std::swap(all[1], all[2]);
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.reordered@3/2");
+}
+
+TEST_F(AuditTest, ARecordThatStandsTwiceIsNamed) {
+  append(3);
+  auto all = lines();
+  all.insert(all.begin() + 2, all[0]);
+  put_lines(all);
+  EXPECT_EQ(defects().substr(0, 19), "audit.reordered@3/1");
+}
+
+TEST_F(AuditTest, ACutRecordIsNamed) {
+  append(3);
+  const std::string all = text();
+  put(all.substr(0, all.size() - 10));
+  EXPECT_EQ(defects(), "audit.truncated@3/3 audit.truncated@4/3");
+}
+
+TEST_F(AuditTest, WholeRecordsCutOffTheEndAreNamed) {
+  append(4);
+  auto all = lines();
+  all.resize(2);
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.truncated@3/3");
+}
+
+TEST_F(AuditTest, ALineThatIsNoRecordIsNamed) {
+  append(3);
+  auto all = lines();
+  all[1] = "hello\n";
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.malformed@2/2");
+}
+
+TEST_F(AuditTest, WhiteSpaceInARecordIsAChange) {
+  append(2);
+  auto all = lines();
+  all[0].insert(1, " ");
+  put_lines(all);
+  EXPECT_EQ(defects(), "audit.malformed@1/1");
+}
+
+TEST_F(AuditTest, AppendingAfterACutRecordKeepsTheChainAndSaysWhatWasLost) {
+  append(3);
+  const std::string all = text();
+  put(all.substr(0, all.size() - 10));
+  append(1);
+  const auto now = lines();
+  ASSERT_EQ(now.size(), 4U);
+  const auto gap = nlohmann::json::parse(now[2]);
+  EXPECT_EQ(gap["kind"], "audit.gap");
+  EXPECT_EQ(gap["output"]["lost_records"], 1);
+  EXPECT_GT(gap["output"]["cut_bytes"], 0);
+  EXPECT_EQ(defects(), "audit.lost@3/3");
+}
+
+TEST_F(AuditTest, AppendingOntoACutLogSaysHowManyRecordsAreGone) {
+  append(4);
+  auto all = lines();
+  all.resize(1);
+  put_lines(all);
+  append(1);
+  EXPECT_EQ(nlohmann::json::parse(lines()[1])["output"]["lost_records"], 3);
+  EXPECT_EQ(defects(), "audit.lost@2/2");
+}
+
+TEST_F(AuditTest, ALogWithoutItsHeadGoesOnFromItsTail) {
+  append(3);
+  put("", "audit.head");
+  append(1);
+  EXPECT_EQ(lines().size(), 4U);
+  EXPECT_EQ(defects(), "");
+}
+
+TEST_F(AuditTest, AHeadThatWasLeftBehindByACrashDoesNoHarm) {
+  append(2);
+  const std::string old_head = text("audit.head");
+  append(1);
+  put(old_head, "audit.head");
+  EXPECT_EQ(defects(), "");
+  append(1);
+  EXPECT_EQ(defects(), "");
+  EXPECT_EQ(lines().size(), 4U);
+}
+
+TEST_F(AuditTest, ADamagedLastRecordStopsTheLogWithARemedy) {
+  append(2);
+  auto all = lines();
+  all[1].replace(all[1].find("bot"), 3, "bo");
+  put_lines(all);
+  const auto position = log_.append(event("x"));
+  ASSERT_FALSE(position);
+  EXPECT_EQ(position.error().reason, "audit.damaged");
+  EXPECT_NE(position.error().message.find("galley audit verify"), std::string::npos);
+}
+
+TEST_F(AuditTest, AppendMissingAddsARecordOnce) {
+  append(1);
+  const std::string commit = audit_record(event("commit-1"), kNow);
+  const std::string other = audit_record(event("commit-2"), kNow);
+  EXPECT_EQ(*log_.append_missing({commit, other}), 2U);
+  EXPECT_EQ(*log_.append_missing({commit, other}), 0U);
+  EXPECT_EQ(*log_.append_missing({}), 0U);
+  EXPECT_EQ(lines().size(), 3U);
+  EXPECT_EQ(defects(), "");
+}
+
+TEST_F(AuditTest, ARecordFarFromTheEndIsNotMissing) {
+  const std::string commit = audit_record(event("commit-1"), kNow);
+  ASSERT_TRUE(log_.add({commit}));
+  AuditEvent large = event("");
+  large.reason = std::string(2000, 'r');
+  for (int i = 0; i < 700; ++i) {
+    large.execution_id = "large-" + std::to_string(i);
+    ASSERT_TRUE(log_.append(large));
+  }
+  ASSERT_GT(text().size(), 8 * 2 * kMaxAuditRecordBytes);
+  const std::string newest = audit_record(large, kNow);
+  const std::string lost = audit_record(event("lost"), kNow);
+  EXPECT_EQ(*log_.missing({commit, lost, newest}), std::vector<size_t>{1});
+  EXPECT_EQ(*log_.append_missing({commit, lost}), 1U);
+  EXPECT_EQ(defects(), "");
+}
+
+TEST_F(AuditTest, ARecordIsNotHiddenByWordsInAnother) {
+  AuditEvent call = event("call-1");
+  call.reason = "\"execution_id\":\"commit-1\"";
+  call.input = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"execution_id", "commit-1"}, {"a", "\"execution_id\":\"commit-1\""}});
+  ASSERT_TRUE(log_.append(call));
+  EXPECT_EQ(log_.missing({audit_record(event("commit-1"), kNow)})->size(), 1U);
+  EXPECT_EQ(log_.missing({audit_record(call, kNow)})->size(), 0U);
+}
+
+TEST_F(AuditTest, ALogThatWasCutIsClosedOnce) {
+  append(3);
+  auto all = lines();
+  all.resize(2);
+  put_lines(all);
+  ASSERT_TRUE(log_.close_gap());
+  EXPECT_EQ(defects(), "audit.lost@3/3");
+  ASSERT_TRUE(log_.close_gap());
+  EXPECT_EQ(defects(), "audit.lost@3/3");
+  append(1);
+  EXPECT_EQ(lines().size(), 4U);
+}
+
+TEST_F(AuditTest, NothingIsMadeOfALogThatWasNeverBegun) {
+  ASSERT_TRUE(log_.close_gap());
+  EXPECT_TRUE(directory_->list()->empty());
+}
+
+TEST_F(AuditTest, SettlingAddsWhatIsMissingAndFlushesIt) {
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto directory = make_fault_directory(make_memory_directory(), plan);
+  AuditLog log(*directory, clock_);
+  const std::string commit = audit_record(event("commit-1"), kNow);
+  ASSERT_TRUE(log.settle({commit}));
+  ASSERT_TRUE(log.settle({commit}));
+  EXPECT_EQ(log.verify()->records, 1U);
+  const auto flushes = [&](std::string_view name, std::string_view path) {
+    return std::count_if(plan->calls.begin(), plan->calls.end(), [&](const FaultCall& call) {
+      return call.name == name && call.path == path;
+    });
+  };
+  EXPECT_EQ(flushes("sync_data", "audit.jsonl"), 2);
+  EXPECT_EQ(flushes("sync", ""), 1) << "its name, when it is made";
+}
+
+TEST_F(AuditTest, TwoLogsOfOneDirectoryMakeOneChain) {
+  AuditLog other(*directory_, clock_);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(log_.append(event("a" + std::to_string(i))));
+    ASSERT_TRUE(other.append(event("b" + std::to_string(i))));
+  }
+  EXPECT_EQ(defects(), "");
+  EXPECT_EQ(log_.verify()->records, 20U);
+}
+
+TEST_F(AuditTest, ALogHeldByAnotherIsATimeoutNotAWaitForEver) {
+  auto holder = directory_->open_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
+  ASSERT_TRUE(*(*holder)->try_lock(LockMode::kExclusive));
+  const auto position = log_.append(event("x"));
+  ASSERT_FALSE(position);
+  EXPECT_EQ(position.error().kind, ErrorKind::kTimeout);
+  EXPECT_EQ(position.error().reason, "audit.locked");
+}
+
+TEST(AuditRecord, LongTextsAreNamedByTheirHash) {
+  AuditEvent call = event("x");
+  const std::string content(5000, 'x');
+  call.input = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"file", "a.txt"}, {"content", content}});
+  const auto record = nlohmann::json::parse(audit_record(call, kNow));
+  EXPECT_EQ(record["input"]["file"], "a.txt");
+  EXPECT_EQ(record["input"]["content"]["bytes"], 5000);
+  EXPECT_EQ(record["input"]["content"]["sha256"], ContentId::of(content).hex());
+}
+
+TEST(AuditRecord, SecretsAreRedacted) {
+  AuditEvent call = event("x");
+  call.reason = "use ghp_0123456789abcdefghijABCDEFGHIJ012345 please";
+  call.input = std::make_shared<const nlohmann::ordered_json>(nlohmann::ordered_json{
+      {"command", "curl -H 'Authorization: Bearer abcdefghijklmnop' https://u:hunter2@x.org"},
+      {"env", {{"API_KEY", "whatever"}, {"HOME", "/root"}}}});
+  const std::string text = audit_record(call, kNow);
+  for (const char* secret : {"ghp_", "abcdefghijklmnop", "hunter2", "whatever"}) {
+    EXPECT_EQ(text.find(secret), std::string::npos) << text;
+  }
+  EXPECT_NE(text.find("[REDACTED:github-token]"), std::string::npos);
+  EXPECT_NE(text.find("/root"), std::string::npos);
+}
+
+TEST(AuditRecord, IsBoundedAndCanonicalWhateverGoesIn) {
+  AuditEvent call = event(std::string(100'000, 'i'));
+  call.agent = "bytes \xff\xfe and \n newline";
+  nlohmann::ordered_json edits = nlohmann::ordered_json::array();
+  for (int i = 0; i < 10'000; ++i) edits.push_back({{"old", "aaaa"}, {"n", 1.0}, {"x", 1e300}});
+  call.input = std::make_shared<const nlohmann::ordered_json>(edits);
+  call.output = call.input;
+  const std::string text = audit_record(call, kNow);
+  EXPECT_LT(text.size(), kMaxAuditRecordBytes);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(text).dump(), text);
+}
+
+TEST(AuditRecord, WithoutAnIdItGetsOneFromItsContent) {
+  AuditEvent call = event("");
+  const auto first = nlohmann::json::parse(audit_record(call, kNow));
+  const auto again = nlohmann::json::parse(audit_record(call, kNow));
+  EXPECT_EQ(first["execution_id"], again["execution_id"]);
+  EXPECT_EQ(first["execution_id"].get<std::string>().size(), 21U);
+}
+
+TEST_F(AuditTest, RecordsConformToTheirSchema) {
+  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/json/audit-record.schema.json");
+  std::ostringstream text_of_schema;
+  text_of_schema << file.rdbuf();
+  const auto schema = JsonSchema::compile(text_of_schema.str());
+  ASSERT_TRUE(schema) << schema.error().message;
+  AuditEvent failed = event("x");
+  failed.error = ToolError{ToolErrorCode::kPermission, "path.protected", "no", nullptr};
+  failed.risk_level = "high";
+  failed.input = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"content", std::string(5000, 'x')}});
+  append(1);
+  ASSERT_TRUE(log_.append(failed));
+  put(text().substr(0, text().size() - 3));
+  append(1);
+  for (const std::string& line : lines()) {
+    const auto violations = schema->check(nlohmann::json::parse(line));
+    EXPECT_TRUE(violations.empty()) << describe(violations) << line;
+  }
+}
+
+TEST_F(AuditTest, FloatsSurviveTheChain) {
+  AuditEvent call = event("f");
+  call.output = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"a", 1.0}, {"b", 0.1}, {"c", 1e300}, {"d", -2.5e-7}});
+  ASSERT_TRUE(log_.append(call));
+  EXPECT_EQ(defects(), "");
+}
+
+}  // namespace
+}  // namespace galley

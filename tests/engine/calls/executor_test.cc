@@ -1,0 +1,321 @@
+#include "engine/calls/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "staging/fs/memory_directory.h"
+#include "tools/json_input.h"
+#include "tools/standard_tools.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+/// Steps a second each time somebody looks.
+class SteppingClock final : public Clock {
+ public:
+  [[nodiscard]] int64_t wall_ns() const override { return 1'795'000'000'000'000'000; }
+  [[nodiscard]] std::chrono::steady_clock::time_point steady() const override {
+    return std::chrono::steady_clock::time_point() + std::chrono::seconds(++steps_);
+  }
+
+ private:
+  mutable int64_t steps_ = 0;
+};
+
+/// A tool whose run is a function, for what the standard ones never do.
+class FunctionTool final : public Tool {
+ public:
+  using Run = std::function<ToolResult(const json&, ToolContext&)>;
+  FunctionTool(std::string name, Run run, std::string output = R"({"type":"object"})")
+      : run_(std::move(run)) {
+    info_.name = std::move(name);
+    info_.input_schema = R"({"type":"object"})";
+    info_.output_schema = std::move(output);
+  }
+  [[nodiscard]] const ToolInfo& info() const override { return info_; }
+  Result<Intent> intent(const json&, const std::string&) const override { return Intent(); }
+  ToolResult run(const json& args, ToolContext& context) const override {
+    return run_(args, context);
+  }
+
+ private:
+  ToolInfo info_;
+  Run run_;
+};
+
+class ExecutorTest : public ::testing::Test {
+ protected:
+  ExecutorTest() {
+    EXPECT_TRUE(add_standard_tools(registry_));
+    options_.root = "/ws";
+    options_.agent = "bot";
+    options_.make_execution_id = [this] { return "exec-" + std::to_string(++ids_); };
+  }
+
+  ToolResult call(const std::string& tool, const json& args) {
+    Executor executor(registry_, audit_, clock_, options_);
+    return executor.call(overlay_, make(tool, args));
+  }
+  static ToolCall make(const std::string& tool, const json& args) {
+    ToolCall out;
+    out.tool = tool;
+    out.args = std::make_shared<const json>(args);
+    out.reason = "a test";
+    out.tx = "t1";
+    return out;
+  }
+  /// "ok", or "CODE reason".
+  std::string said(const ToolResult& result) {
+    if (result.ok) return "ok";
+    return std::string(to_string(result.error->code)) + " " + result.error->reason;
+  }
+  std::vector<json> records() {
+    std::vector<json> out;
+    const auto text = read_file(*galley_, *RelPath::parse("audit.jsonl"), limits::kMaxFileBytes);
+    if (!text) return out;
+    for (size_t start = 0; start < text->size();) {
+      const size_t end = text->find('\n', start);
+      out.push_back(json::parse(text->substr(start, end - start)));
+      start = end + 1;
+    }
+    return out;
+  }
+
+  SteppingClock clock_;
+  std::unique_ptr<Directory> workspace_ = make_memory_directory();
+  std::unique_ptr<Directory> galley_ = make_memory_directory();
+  Overlay overlay_{*workspace_, make_memory_store(), clock_};
+  AuditLog log_{*galley_, clock_};
+  AuditLog* audit_ = &log_;
+  ToolRegistry registry_;
+  ExecutorOptions options_;
+  int ids_ = 0;
+};
+
+TEST_F(ExecutorTest, ACallIsDoneAndRecorded) {
+  const ToolResult result = call("Write", {{"file", "a.txt"}, {"content", "hello\n"}});
+  ASSERT_TRUE(result.ok);
+  EXPECT_FALSE(result.meta.started_at.empty());
+  EXPECT_GT(result.meta.duration_ms, 0);
+  EXPECT_EQ(overlay_.changes().size(), 1U);
+  const auto all = records();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["kind"], "call");
+  EXPECT_EQ(all[0]["tool"], "Write");
+  EXPECT_EQ(all[0]["agent"], "bot");
+  EXPECT_EQ(all[0]["reason"], "a test");
+  EXPECT_EQ(all[0]["tx"], "t1");
+  EXPECT_EQ(all[0]["risk_level"], "high");
+  EXPECT_EQ(all[0]["execution_id"], "exec-1");
+  EXPECT_EQ(all[0]["input"]["file"], "a.txt");
+  EXPECT_EQ(all[0]["output"]["written"], true);
+  EXPECT_EQ(all[0]["capabilities_used"], json{"fs:write"});
+}
+
+TEST_F(ExecutorTest, BadArgumentsNeverReachTheTool) {
+  const ToolResult result = call("Write", {{"file", "a.txt"}});
+  EXPECT_EQ(said(result), "EVALIDATION args.schema");
+  EXPECT_EQ((*result.error->details)["violations"][0]["message"],
+            "the property 'content' is missing");
+  EXPECT_EQ(records()[0]["error"]["code"], "EVALIDATION");
+}
+
+TEST_F(ExecutorTest, AnUnknownToolIsRefusedWithASuggestionAndRecorded) {
+  const ToolResult result = call("Wriet", json::object());
+  EXPECT_EQ(said(result), "EVALIDATION tool.unknown");
+  EXPECT_NE(result.error->message.find("did you mean 'Write'?"), std::string::npos);
+  EXPECT_EQ(records().size(), 1U);
+}
+
+TEST_F(ExecutorTest, CapabilitiesDecideByPath) {
+  options_.capabilities = {"fs:read", "fs:write:src/**"};
+  EXPECT_EQ(said(call("Write", {{"file", "src/a.txt"}, {"content", ""}})), "ok");
+  EXPECT_EQ(said(call("Write", {{"file", "b.txt"}, {"content", ""}})),
+            "EPERMISSION capability.missing");
+  EXPECT_EQ(said(call("Bash", {{"command", "true"}})), "EPERMISSION capability.missing");
+  options_.capabilities = {"fs:read"};
+  EXPECT_EQ(said(call("Write", {{"file", "src/b.txt"}, {"content", ""}})),
+            "EPERMISSION capability.missing");
+  options_.capabilities = {"fs:read", "fs:write", "!fs:write:secret/**"};
+  EXPECT_EQ(said(call("Move", {{"source", "src/a.txt"}, {"destination", "secret/a"}})),
+            "EPERMISSION capability.missing");
+  EXPECT_EQ(overlay_.changes().size(), 2U) << "src and src/a.txt";
+}
+
+TEST_F(ExecutorTest, AMalformedCapabilityIsAnErrorNotAYes) {
+  options_.capabilities = {"fs:write:["};
+  EXPECT_EQ(said(call("Write", {{"file", "a"}, {"content", ""}})),
+            "EVALIDATION capability.invalid");
+}
+
+TEST_F(ExecutorTest, ProgramsAreGrantedByName) {
+  options_.capabilities = {"exec:git"};
+  EXPECT_EQ(said(call("Bash", {{"command", "git"}, {"args", {"status"}}})),
+            "EPERMISSION sandbox.unavailable");
+  EXPECT_EQ(said(call("Bash", {{"command", "make"}, {"args", json::array()}})),
+            "EPERMISSION capability.missing");
+  EXPECT_EQ(said(call("Bash", {{"command", "./git"}, {"args", json::array()}})),
+            "EPERMISSION capability.missing");
+  EXPECT_EQ(said(call("Bash", {{"command", "git status"}})), "EPERMISSION capability.missing")
+      << "a shell line is run by the shell, not by git";
+}
+
+TEST_F(ExecutorTest, TheEarlyPolicySeesTheIntent) {
+  std::vector<std::string> seen;
+  options_.early_policy = [&](const ToolInfo& info, const Intent& intent) {
+    for (const RelPath& path : intent.writes) seen.push_back(info.name + " " + path.str());
+    return std::optional<ToolError>(
+        ToolError{ToolErrorCode::kPermission, "policy.path", "not here", nullptr});
+  };
+  EXPECT_EQ(said(call("Move", {{"source", "a"}, {"destination", "/ws/b"}})),
+            "EPERMISSION policy.path");
+  EXPECT_EQ(seen, (std::vector<std::string>{"Move a", "Move b"}));
+}
+
+TEST_F(ExecutorTest, ADryRunTellsAndKeepsNothing) {
+  options_.dry_run = true;
+  const ToolResult result = call("Write", {{"file", "a.txt"}, {"content", "x\n"}});
+  ASSERT_TRUE(result.ok);
+  EXPECT_TRUE(result.meta.dry_run);
+  EXPECT_EQ((*result.data)["staged"], false);
+  EXPECT_NE((*result.data)["diff"].get<std::string>().find("+x"), std::string::npos);
+  EXPECT_TRUE(overlay_.changes().empty());
+  EXPECT_EQ(records()[0]["kind"], "call.dry_run");
+}
+
+TEST_F(ExecutorTest, WhatAFailingToolStagedIsTakenBack) {
+  ASSERT_TRUE(
+      registry_.add(std::make_unique<FunctionTool>("Half", [](const json&, ToolContext& context) {
+        EXPECT_TRUE(context.overlay.write(*RelPath::parse("half.txt"), "x"));
+        return ToolResult::failure({ToolErrorCode::kRuntime, "half.done", "sorry", nullptr});
+      })));
+  EXPECT_EQ(said(call("Half", json::object())), "ERUNTIME half.done");
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(ExecutorTest, AToolThatThrowsIsAnErrorAndLeavesNothing) {
+  ASSERT_TRUE(registry_.add(
+      std::make_unique<FunctionTool>("Throw", [](const json&, ToolContext& context) -> ToolResult {
+        EXPECT_TRUE(context.overlay.write(*RelPath::parse("half.txt"), "x"));
+        throw std::runtime_error("boom");
+      })));
+  EXPECT_EQ(said(call("Throw", json::object())), "ERUNTIME tool.threw");
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(ExecutorTest, AnAnswerOutsideItsSchemaIsAnErrorAndLeavesNothing) {
+  ASSERT_TRUE(registry_.add(std::make_unique<FunctionTool>(
+      "Wrong",
+      [](const json&, ToolContext& context) {
+        EXPECT_TRUE(context.overlay.write(*RelPath::parse("x.txt"), "x"));
+        return ToolResult::success({{"n", "text"}});
+      },
+      R"({"type":"object","properties":{"n":{"type":"integer"}}})")));
+  EXPECT_EQ(said(call("Wrong", json::object())), "ERUNTIME tool.output");
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(ExecutorTest, AToolThatOverrunsItsDeadlineLeavesNothing) {
+  options_.timeout = std::chrono::milliseconds(500);  // the clock steps a second a look
+  EXPECT_EQ(said(call("Write", {{"file", "a.txt"}, {"content", "x"}})), "ETIMEOUT tool.timeout");
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(ExecutorTest, ACallThatCannotBeRecordedIsNotDone) {
+  auto head = galley_->open_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
+  ASSERT_TRUE(*(*head)->try_lock(LockMode::kExclusive));
+  EXPECT_EQ(said(call("Write", {{"file", "a.txt"}, {"content", "x"}})), "ETIMEOUT audit.locked");
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST_F(ExecutorTest, WithoutALogCallsStillWork) {
+  audit_ = nullptr;
+  EXPECT_TRUE(call("Write", {{"file", "a.txt"}, {"content", "x"}}).ok);
+  EXPECT_TRUE(records().empty());
+}
+
+TEST_F(ExecutorTest, SecretsHandedOutNeverComeBack) {
+  options_.secrets = [](const std::string&) {
+    return std::optional<std::string>("hunter2-secret");
+  };
+  std::string logged;
+  options_.logger = [&](const ToolLog& log) { logged += log.text; };
+  ASSERT_TRUE(
+      registry_.add(std::make_unique<FunctionTool>("Leak", [](const json&, ToolContext& context) {
+        const std::string value = *context.secrets("TOKEN");
+        context.logger({ToolLog::Stream::kStdout, "log hunter2"});
+        context.logger({ToolLog::Stream::kStdout, "-secret end"});
+        return ToolResult::success({{"out", "got " + value}});
+      })));
+  const ToolResult result = call("Leak", json::object());
+  EXPECT_EQ((*result.data)["out"], "got [REDACTED:env.TOKEN]");
+  EXPECT_EQ(logged, "log [REDACTED:env.TOKEN] end");
+  EXPECT_EQ(records()[0]["output"]["out"], "got [REDACTED:env.TOKEN]");
+}
+
+TEST_F(ExecutorTest, StagedCallsAreOneOrNone) {
+  Executor executor(registry_, audit_, clock_, options_);
+  const auto good = executor.stage_calls(
+      overlay_, {make("Write", {{"file", "a.txt"}, {"content", "1\n"}}),
+                 make("Edit", {{"file_path", "a.txt"}, {"old_string", "1"}, {"new_string", "2"}})});
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ(good.results.size(), 2U);
+  EXPECT_EQ(**overlay_.read(*RelPath::parse("a.txt")), "2\n");
+  const ChangeSet before = overlay_.changes();
+  const auto bad =
+      executor.stage_calls(overlay_, {make("Write", {{"file", "b.txt"}, {"content", ""}}),
+                                      make("Delete", {{"path", "missing"}}),
+                                      make("Write", {{"file", "c.txt"}, {"content", ""}})});
+  EXPECT_FALSE(bad.ok());
+  EXPECT_EQ(bad.results.size(), 2U);
+  EXPECT_EQ(overlay_.changes(), before);
+  EXPECT_EQ(records().back()["kind"], "calls.dropped");
+}
+
+TEST_F(ExecutorTest, ADryRunOfManyCallsBuildsOnEachOther) {
+  options_.dry_run = true;
+  Executor executor(registry_, audit_, clock_, options_);
+  const auto staged = executor.stage_calls(
+      overlay_,
+      {make("Write", {{"file", "a.txt"}, {"content", "1\n"}}), make("Read", {{"file", "a.txt"}})});
+  ASSERT_TRUE(staged.ok());
+  EXPECT_EQ((*staged.results[1].data)["content"], "1\n");
+  EXPECT_TRUE(overlay_.changes().empty());
+}
+
+TEST(ParseCalls, ReadsAnArrayOfCalls) {
+  const auto calls = parse_calls(
+      R"([{"tool":"Write","args":{"file":"a","content":""},"call_id":"7"},{"tool":"List"}])");
+  ASSERT_TRUE(calls) << calls.error().message;
+  ASSERT_EQ(calls->size(), 2U);
+  EXPECT_EQ((*calls)[0].tool, "Write");
+  EXPECT_EQ((*calls)[0].call_id, "7");
+  EXPECT_EQ((*calls)[0].args->at("file"), "a");
+  EXPECT_EQ((*calls)[1].args, nullptr);
+}
+
+TEST(ParseCalls, NamesThePlaceOfWhatIsWrong) {
+  for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"{}", "calls.malformed"},
+           {"[1]", "calls.malformed"},
+           {R"([{"args":{}}])", "calls.malformed"},
+           {R"([{"tool":"a","args":[]}])", "calls.malformed"},
+           {R"([{"tool":"a","arguments":{}}])", "calls.malformed"},
+           {R"([{"tool":"a","tool":"b"}])", "json.duplicate_key"},
+           {"[", "json.syntax"}}) {
+    const auto calls = parse_calls(text);
+    ASSERT_FALSE(calls) << text;
+    EXPECT_EQ(calls.error().reason, reason) << text;
+  }
+  const auto calls = parse_calls(R"([{"tool":"a"},{"tool":7}])");
+  EXPECT_NE(calls.error().message.find("/1/tool"), std::string::npos) << calls.error().message;
+}
+
+}  // namespace
+}  // namespace galley

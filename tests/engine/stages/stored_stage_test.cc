@@ -1,0 +1,251 @@
+#include "engine/stages/stored_stage.h"
+
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "engine/commit/leftovers.h"
+#include "engine/stages/savepoints.h"
+#include "staging/fs/fault_directory.h"
+#include "staging/fs/memory_tree.h"
+#include "support/commit_fixture.h"
+
+namespace galley {
+namespace {
+
+constexpr std::chrono::milliseconds kAtOnce{0};
+const StageAbout kAbout{"tester", "to see what stays", 1};
+
+/// A workspace in memory with one stored transaction that has a file staged.
+class StoredStageTest : public testing::Test {
+ protected:
+  StoredStageTest() : tree_(std::make_shared<MemoryTree>()), root_(open_memory_tree(tree_)) {
+    put_file(*root_, "a.txt", "old\n");
+    const auto state = open_state(*root_);
+    auto stage = StoredStage::create(state, kAbout);
+    GALLEY_CHECK(stage.has_value());
+    parent_ = stage->id();
+    Overlay overlay(*root_, stage->contents(), clock_);
+    GALLEY_CHECK(overlay.write(rel("a.txt"), "new\n").has_value());
+    GALLEY_CHECK(stage->save(overlay.entries()).has_value());
+  }
+
+  static StateDirectory open_state(const Directory& root) {
+    auto state = StateDirectory::open_or_create(root);
+    GALLEY_CHECK(state.has_value());
+    return *std::move(state);
+  }
+  StateDirectory state() const { return open_state(*root_); }
+
+  /// What a stored transaction proposes for a.txt; empty when it cannot be taken up.
+  std::string staged_in(const std::string& id) {
+    const auto stage = StoredStage::open(state(), id, kAtOnce);
+    const auto entries = stage ? stage->load() : Result<Overlay::Entries>(stage.error());
+    if (!entries) return "";
+    Overlay overlay(*root_, stage->contents(), clock_);
+    overlay.restore(*entries);
+    const auto content = overlay.read(rel("a.txt"));
+    return content ? **content : content.error().message;
+  }
+  std::string fork_of(const std::string& id) {
+    const auto stage = StoredStage::open(state(), id, kAtOnce);
+    GALLEY_CHECK(stage.has_value());
+    const auto child = stage->fork(state(), kAbout);
+    GALLEY_CHECK(child.has_value());
+    return child->id();
+  }
+  Result<void> drop(const Directory& root, const std::string& id) {
+    const StateDirectory there = open_state(root);
+    GALLEY_ASSIGN(StoredStage stage, StoredStage::open(there, id, kAtOnce));
+    return StoredStage::remove(there, std::move(stage));
+  }
+  LeftoverReport collect(std::chrono::hours max_age) {
+    const StateDirectory there = state();
+    auto lock = WriterLock::take(there, clock_, kAtOnce);
+    GALLEY_CHECK(lock.has_value());
+    auto report = clear_leftovers(*root_, there, *lock, clock_, {max_age});
+    GALLEY_CHECK(report.has_value());
+    return *std::move(report);
+  }
+  std::vector<std::string> names_below(const std::string& path) {
+    const auto directory = state().root().open_directory(rel(path));
+    std::vector<std::string> names;
+    if (!directory) return names;
+    const auto entries = (*directory)->list();
+    GALLEY_CHECK(entries.has_value());
+    for (const auto& entry : *entries) names.push_back(entry.name);
+    return names;
+  }
+
+  static constexpr std::chrono::hours kLong{24 * 365 * 100};
+  static constexpr std::chrono::hours kEverything{1};  // a memory tree's clock stands in 2001
+  SystemClock clock_;
+  std::shared_ptr<MemoryTree> tree_;
+  std::unique_ptr<Directory> root_;
+  std::string parent_;
+};
+
+TEST_F(StoredStageTest, AForkNeedsItsParentNoMore) {
+  const std::string child = fork_of(parent_);
+  const std::string grandchild = fork_of(child);
+  ASSERT_TRUE(drop(*root_, parent_));
+  EXPECT_EQ(staged_in(child), "new\n");
+  ASSERT_TRUE(drop(*root_, child));
+  EXPECT_TRUE(collect(kLong).files.empty());
+  EXPECT_EQ(staged_in(grandchild), "new\n");
+  ASSERT_TRUE(drop(*root_, grandchild));
+  EXPECT_TRUE(names_below("contents").empty()) << "the last one takes the contents along";
+}
+
+TEST_F(StoredStageTest, AParentIsNotHarmedByItsFork) {
+  const std::string child = fork_of(parent_);
+  {
+    const auto stage = StoredStage::open(state(), child, kAtOnce);
+    ASSERT_TRUE(stage);
+    Overlay overlay(*root_, stage->contents(), clock_);
+    ASSERT_TRUE(overlay.write(rel("a.txt"), "another\n"));
+    ASSERT_TRUE(stage->save(overlay.entries()));
+  }
+  EXPECT_EQ(staged_in(parent_), "new\n");
+  EXPECT_EQ(staged_in(child), "another\n");
+  ASSERT_TRUE(drop(*root_, child));
+  EXPECT_EQ(staged_in(parent_), "new\n");
+}
+
+TEST_F(StoredStageTest, AForkCopiesAndLinksNoContent) {
+  const auto before = names_below("contents");
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto counted = make_fault_directory(open_memory_tree(tree_), plan);
+  const StateDirectory there = open_state(*counted);
+  const auto calls_of_a_fork = [&] {
+    const auto stage = StoredStage::open(there, parent_, kAtOnce);
+    plan->calls.clear();
+    EXPECT_TRUE(stage->fork(there, kAbout));
+    return plan->calls.size();
+  };
+  const size_t with_one = calls_of_a_fork();
+  {
+    const auto stage = StoredStage::open(there, parent_, kAtOnce);
+    Overlay overlay(*root_, stage->contents(), clock_);
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(overlay.write(rel("f" + std::to_string(i)), std::to_string(i)));
+    }
+    ASSERT_TRUE(stage->save(overlay.entries()));
+  }
+  EXPECT_EQ(calls_of_a_fork(), with_one);
+  EXPECT_EQ(names_below("contents"), before);
+}
+
+TEST_F(StoredStageTest, KilledAtAnyCallOfAForkTheParentStandsAndTheChildIsWholeOrNothing) {
+  size_t whole = 0;
+  for (size_t at = 1;; ++at) {
+    const auto plan = std::make_shared<FaultPlan>();
+    const auto spoiled = make_fault_directory(open_memory_tree(tree_), plan);
+    {
+      const StateDirectory there = open_state(*spoiled);
+      const auto stage = StoredStage::open(there, parent_, kAtOnce);
+      ASSERT_TRUE(stage);
+      plan->calls.clear();
+      plan->at = at;
+      plan->kills = true;
+      static_cast<void>(stage->fork(there, kAbout));
+    }
+    const std::string where = "killed before call " + std::to_string(at);
+    ASSERT_EQ(staged_in(parent_), "new\n") << where;
+    const auto stages = list_stages(state());
+    ASSERT_TRUE(stages) << where;
+    for (const StageInfo& info : *stages) {
+      if (info.id == parent_) continue;
+      const std::string staged = staged_in(info.id);
+      ASSERT_TRUE(staged.empty() || staged == "new\n") << where << ": " << staged;
+      if (!staged.empty()) ++whole;
+      const auto stage = StageDirectory::adopt(state(), info.id);
+      ASSERT_TRUE(stage) << where;
+    }
+    // What is left over is old: the parent, which somebody holds, stays with its contents.
+    {
+      const auto held = StoredStage::open(state(), parent_, kAtOnce);
+      ASSERT_TRUE(held);
+      collect(kEverything);
+    }
+    ASSERT_EQ(names_below("stage"), std::vector<std::string>{parent_}) << where;
+    ASSERT_EQ(names_below("contents"), std::vector<std::string>{parent_}) << where;
+    ASSERT_EQ(staged_in(parent_), "new\n") << where;
+    if (!plan->is_dead) break;
+  }
+  EXPECT_GE(whole, 1U);
+}
+
+TEST_F(StoredStageTest, KilledAtAnyCallOfItsParentsEndAForkIsWhole) {
+  for (size_t at = 1;; ++at) {
+    const std::string doomed = fork_of(parent_);
+    const std::string child = fork_of(doomed);
+    const auto plan = std::make_shared<FaultPlan>();
+    const auto spoiled = make_fault_directory(open_memory_tree(tree_), plan);
+    plan->at = at;
+    plan->kills = true;
+    {
+      auto there = StateDirectory::open_or_create(*spoiled);
+      auto stage =
+          there ? StoredStage::open(*there, doomed, kAtOnce) : Result<StoredStage>(there.error());
+      if (stage) static_cast<void>(StoredStage::remove(*there, *std::move(stage)));
+    }
+    const std::string where = "killed before call " + std::to_string(at);
+    ASSERT_EQ(staged_in(child), "new\n") << where;
+    ASSERT_EQ(staged_in(parent_), "new\n") << where;
+    if (!plan->is_dead) break;
+    {
+      const auto held = StoredStage::open(state(), child, kAtOnce);
+      const auto parent = StoredStage::open(state(), parent_, kAtOnce);
+      ASSERT_TRUE(held && parent) << where;
+      collect(kEverything);
+    }
+    ASSERT_EQ(names_below("stage").size(), 2U) << where;
+    ASSERT_EQ(staged_in(child), "new\n") << where;
+    ASSERT_TRUE(drop(*root_, child)) << where;
+  }
+}
+
+TEST_F(StoredStageTest, KilledAtAnyCallOfTheLastOnesEndGcClearsTheContents) {
+  for (size_t at = 1;; ++at) {
+    const auto tree = std::make_shared<MemoryTree>();
+    const auto root = open_memory_tree(tree);
+    std::string id;
+    {
+      const auto there = open_state(*root);
+      const auto stage = StoredStage::create(there, kAbout);
+      ASSERT_TRUE(stage);
+      ASSERT_TRUE(stage->contents()->put("bytes"));
+      id = stage->id();
+    }
+    const auto plan = std::make_shared<FaultPlan>();
+    const auto spoiled = make_fault_directory(open_memory_tree(tree), plan);
+    plan->at = at;
+    plan->kills = true;
+    {
+      auto there = StateDirectory::open_or_create(*spoiled);
+      auto stage =
+          there ? StoredStage::open(*there, id, kAtOnce) : Result<StoredStage>(there.error());
+      if (stage) static_cast<void>(StoredStage::remove(*there, *std::move(stage)));
+    }
+    const StateDirectory there = open_state(*root);
+    auto lock = WriterLock::take(there, clock_, kAtOnce);
+    ASSERT_TRUE(lock);
+    ASSERT_TRUE(clear_leftovers(*root, there, *lock, clock_, {kEverything}));
+    for (const char* folder : {"stage", "contents"}) {
+      const auto left = there.root().open_directory(rel(folder));
+      ASSERT_TRUE(!left || (*left)->list()->empty()) << at << ": " << folder;
+    }
+    if (!plan->is_dead) break;
+  }
+}
+
+TEST_F(StoredStageTest, ADamagedReferenceIsSaidAndLosesNothing) {
+  const std::string child = fork_of(parent_);
+  put_file(state().root(), "stage/" + child + "/pool", "../../etc\n");
+  EXPECT_EQ(StoredStage::open(state(), child, kAtOnce).error().reason, "stage.damaged");
+  EXPECT_TRUE(collect(kLong).files.empty());
+  EXPECT_EQ(staged_in(parent_), "new\n");
+}
+
+}  // namespace
+}  // namespace galley

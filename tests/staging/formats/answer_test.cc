@@ -1,0 +1,132 @@
+#include "staging/formats/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "staging/formats/read_edits.h"
+#include "staging/placing/search_help.h"
+
+namespace galley {
+namespace {
+
+constexpr const char* kDiff = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
+constexpr const char* kBlock = "f\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+constexpr const char* kPatch = "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Patch\n";
+constexpr const char* kJson = "{\"path\": \"f\", \"content\": \"}\\\"\"}\n";
+
+/// The parts as letters (unified, patch, block, edits, calls) with their first lines, then the
+/// unread lines: "u1 b6 !12".
+std::string shape_of(const std::string& text) {
+  std::string out;
+  const Answer answer = divide_answer(text);
+  for (const AnswerPart& part : answer.parts) {
+    const char* letter = part.format == EditFormat::kUnified         ? "u"
+                         : part.format == EditFormat::kApplyPatch    ? "p"
+                         : part.format == EditFormat::kSearchReplace ? "b"
+                         : part.format == EditFormat::kEdits         ? "e"
+                                                                     : "c";
+    out += (out.empty() ? "" : " ") + (letter + std::to_string(part.line + 1));
+  }
+  for (const UnreadLine& line : answer.unread) {
+    out += (out.empty() ? "!" : " !") + std::to_string(line.line + 1);
+  }
+  return out;
+}
+
+TEST(Answers, AreDividedByDialect) {
+  const std::string diff = kDiff;
+  const std::string block = kBlock;
+  const std::string patch = kPatch;
+  const std::string json = kJson;
+  EXPECT_EQ(shape_of(""), "");
+  EXPECT_EQ(shape_of("Hello.\n- a list\n+ of two\n"), "");
+  EXPECT_EQ(shape_of(diff), "u1");
+  EXPECT_EQ(shape_of(diff + "And:\n" + diff), "u1");
+  EXPECT_EQ(shape_of(diff + block), "u1 b6");
+  EXPECT_EQ(shape_of(block + diff + block), "b1 u7 b12");
+  EXPECT_EQ(shape_of(diff + patch), "u1 p6");
+  EXPECT_EQ(shape_of(patch + json + block), "p1 e7 b8");
+  EXPECT_EQ(shape_of(json + json), "e1 e2");
+  EXPECT_EQ(shape_of("```json\n[\n" + json + "]\n```\n"), "e2");
+  EXPECT_EQ(shape_of("[{\"args\": {}, \"tool\": \"Write\"}]"), "c1");
+  EXPECT_EQ(shape_of("{\"path\": \"/usr/bin\", \"name\": \"no edit\"}\n"), "");
+}
+
+TEST(Answers, WhatAnEditHoldsIsItsOwn) {
+  EXPECT_EQ(shape_of("f\n<<<<<<< SEARCH\n" + std::string(kPatch) + "=======\n" + kDiff +
+                     ">>>>>>> REPLACE\n"),
+            "b1");
+  EXPECT_EQ(shape_of("*** Begin Patch\n*** Add File: f\n+*** Begin Patch\n+<<<<<<< SEARCH\n"
+                     "*** End Patch\n"),
+            "p1");
+  EXPECT_EQ(shape_of("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n *** Begin Patch\n-<<<<<<< SEARCH\n+b\n"),
+            "u1");
+  EXPECT_EQ(shape_of("{\"path\": \"f\", \"content\": \"x\n<<<<<<< SEARCH\n\"}\n"), "e1");
+}
+
+TEST(Answers, WhatLooksLikeAnEditIsNamed) {
+  const std::string diff = kDiff;
+  EXPECT_EQ(shape_of(diff + "```diff\n-a\n+b\n```\n"), "u1 !7");
+  EXPECT_EQ(shape_of(diff + "```\n-a\n+b\n```\n"), "u1");
+  EXPECT_EQ(shape_of(diff + "<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n"), "u1 !6 !10");
+  EXPECT_EQ(shape_of(diff + ">>>>>>> REPLACE\n"), "u1 !6");
+  EXPECT_EQ(shape_of(diff + "*** Modify File: f\n"), "u1 !6");
+  EXPECT_EQ(shape_of(diff + "*** an emphasis\n"), "u1");
+  EXPECT_EQ(shape_of(diff + "{\"path\": \"f\", \"content\": \"cut off\n"), "u1 !6");
+}
+
+TEST(Answers, AreAsLongAsTheyAreInTime) {
+  // Each of these once began a search for its end: together they are read once.
+  std::string open;
+  for (int i = 0; i < 20000; ++i) open += "[{\"path\": \"f\", \"content\": 1},\n";
+  EXPECT_EQ(divide_answer(open).parts.size(), 0U);
+  std::string heads;
+  for (int i = 0; i < 20000; ++i) heads += "f\n<<<<<<< SEARCH\n";
+  EXPECT_FALSE(read_edits(heads, EditFormat::kAuto, {}).has_value());
+  std::string parts;
+  for (size_t i = 0; i <= kMaxAnswerParts; ++i) parts += i % 2 == 0 ? kDiff : kBlock;
+  const auto many = read_edits(parts, EditFormat::kAuto, {});
+  ASSERT_FALSE(many.has_value());
+  EXPECT_EQ(many.error().reason, "limit.answer_parts");
+}
+
+EditFailure missing(const std::string& text) {
+  EditFailure failure;
+  failure.reason = "patch.context_not_found";
+  failure.message = "its lines are not there";
+  failure.expected = {text};
+  return failure;
+}
+
+TEST(SearchHelp, FindsWhatWasMisspelt) {
+  const std::string file = "def total(items):\n    return sum(items)\n\nclass Basket:\n    pass\n";
+  const auto line_for = [&](const std::string& text) {
+    std::vector<EditFailure> failures = {missing(text)};
+    SearchHelp().explain(file, failures);
+    return failures.front().nearest_line;
+  };
+  EXPECT_EQ(line_for("def totl(items):"), 1U);
+  EXPECT_EQ(line_for("retrun sum"), 2U);
+  EXPECT_EQ(line_for("RETURN SUM(ITEM)"), 2U);
+  EXPECT_EQ(line_for("clas Baskets:\n"), 4U);
+  EXPECT_EQ(line_for("17\tclass Basket:"), 4U);
+  EXPECT_EQ(line_for("4|class Baskte:"), 4U);
+  EXPECT_EQ(line_for("> class Basket:"), 4U);
+  EXPECT_EQ(line_for("something else altogether"), 0U);
+  EXPECT_EQ(line_for("x"), 0U);
+  EXPECT_EQ(line_for(""), 0U);
+}
+
+TEST(SearchHelp, StopsAtItsBudget) {
+  std::string file;
+  for (int i = 0; i < 100000; ++i) file += "value_" + std::to_string(i) + " = compute(value)\n";
+  std::vector<EditFailure> failures(1000, missing("valeu = copmute(value)"));
+  SearchHelp().explain(file, failures);
+  EXPECT_GT(failures.front().nearest_line, 0U);
+  EXPECT_EQ(failures.back().nearest_line, 0U);
+  EXPECT_NE(failures.back().message.find("read the file again"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace galley
