@@ -1,7 +1,7 @@
+#include "engine/history/time_expression.h"
+
 #include <charconv>
 #include <chrono>
-
-#include "engine/history/time_expression.h"
 
 namespace galley {
 namespace {

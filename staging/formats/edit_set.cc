@@ -1,3 +1,5 @@
+#include "staging/formats/edit_set.h"
+
 #include <fnmatch.h>
 
 #include <algorithm>
