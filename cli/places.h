@@ -16,7 +16,8 @@ Result<RelPath> current_place(const std::string& root);
 
 /// The path that a person at the command line means, who stands in `here`: relative to it as git
 /// has it, with `.` and `..`; `:/name` from the root; or absolute, inside `root`. The root itself
-/// is a path too. Errors: kRefused `path.outside`; what RelPath::parse says.
+/// is a path too.
+/// Errors: kRefused `path.outside`; what RelPath::parse says.
 Result<RelPath> named_path(std::string_view name, const RelPath& here, std::string_view root);
 
 /// The part of a proposal that lies at or below one of these paths; all of it for no path.

@@ -12,9 +12,9 @@
 namespace galley {
 
 /// What a call of a standard tool means: a pure function of name and arguments, for every dialect
-/// in docs/tools.md. `args` conforms to the tool's schema; `root` as in ToolContext. Errors:
-/// kUsage, reason `tool.unknown`; kInvalid, reason `args.*`, `path.invalid` or `edit.*`; kRefused,
-/// reason `path.outside`.
+/// in docs/tools.md. `args` conforms to the tool's schema; `root` as in ToolContext.
+/// Errors: kUsage, reason `tool.unknown`; kInvalid, reason `args.*`, `path.invalid` or `edit.*`;
+///         kRefused, reason `path.outside`.
 Result<Operation> adapt(std::string_view tool, const nlohmann::json& args, const std::string& root);
 
 /// What an operation will touch, as far as it says.

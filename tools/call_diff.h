@@ -16,7 +16,8 @@ namespace galley {
 /// Ownership: borrows the overlay; shares contents. Threads: confined to one thread.
 class CallDiff {
  public:
-  /// Remembers these paths before the call. Errors: the overlay's.
+  /// Remembers these paths before the call.
+  /// Errors: the overlay's.
   static Result<CallDiff> watch(Overlay& overlay, const std::vector<RelPath>& paths);
   /// Remembers everything touched so far, for calls whose paths show only afterwards.
   static CallDiff watch_all(Overlay& overlay);

@@ -18,7 +18,7 @@ namespace galley {
 /// is the SHA-256 (8 digits or more) of those lines as they were read. `path` may be `file_path`.
 ///
 /// Errors: those of parse_json; kInvalid, reason `edit.bad_edits`, with a JSON pointer to the
-/// place.
+///         place.
 Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& options = {});
 
 /// The JSON of a document of tool calls (`--format calls`), alone or in a markdown fence; nothing

@@ -20,9 +20,9 @@ struct JsonLimits {
 ///
 /// Refused: more than one document, bytes that are not UTF-8, a key twice in one object, nesting
 /// beyond max_depth, numbers that do not fit 64 bits or a double. A number such as 1.0 that is a
-/// whole number within ±2^53 becomes that integer. Errors: kInvalid, reason `json.syntax`,
-/// `json.duplicate_key`, `json.number`, `json.depth` with line and column; kQuota, reason
-/// `limit.json_bytes`.
+/// whole number within ±2^53 becomes that integer.
+/// Errors: kInvalid, reason `json.syntax`, `json.duplicate_key`, `json.number`, `json.depth` with
+///         line and column; kQuota, reason `limit.json_bytes`.
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
 /// The document as text in one line. Bytes that are not UTF-8 in its strings become U+FFFD.

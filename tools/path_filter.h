@@ -26,8 +26,8 @@ class PathFilter {
   bool takes_all_ = false;
 };
 
-/// `a{b,c{d,e}}` -> ab, acd, ace. Errors: kInvalid, reason `glob.invalid`, beyond 256 alternatives
-/// or without a closing brace.
+/// `a{b,c{d,e}}` -> ab, acd, ace.
+/// Errors: kInvalid, reason `glob.invalid`, beyond 256 alternatives or without a closing brace.
 Result<std::vector<std::string>> expand_braces(const std::string& pattern);
 
 }  // namespace galley

@@ -32,12 +32,14 @@ class ToolRegistry {
 
   [[nodiscard]] Mode mode() const { return mode_; }
 
-  /// Takes a tool. Errors: kInvalid, reason `tool.exists`, `tool.name`, `tool.schema` (a schema
-  /// that cannot be checked faithfully is refused here, not ignored later) or kRefused
-  /// `tool.not_read_only`.
+  /// Takes a tool.
+  /// Errors: kInvalid, reason `tool.exists`, `tool.name`, `tool.schema` (a schema that cannot be
+  ///         checked faithfully is refused here, not ignored later); kRefused
+  ///         `tool.not_read_only`.
   Result<void> add(std::unique_ptr<const Tool> tool);
 
-  /// The tool of that name. Errors: kUsage, reason `tool.unknown`, with the nearest name.
+  /// The tool of that name.
+  /// Errors: kUsage, reason `tool.unknown`, with the nearest name.
   Result<const Entry*> get(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const;
   /// False when there was none.

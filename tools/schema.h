@@ -20,15 +20,14 @@ struct SchemaViolation {
 /// A compiled JSON Schema (2020-12 or draft 7), and the only door to the schema library.
 ///
 /// Invariant: it judges every keyword that it accepted. Keywords of 2020-12 that the library does
-/// not
-///            know are lowered to draft 7; what cannot be lowered is refused by compile().
+///            not know are lowered to draft 7; what cannot be lowered is refused by compile().
 ///            Patterns run in linear time (RE2). `format`, `title`, `default` and the like are
 ///            annotations, as 2020-12 has it.
 /// Ownership: self-contained. Threads: immutable, safe to share.
 class JsonSchema {
  public:
   /// Errors: kInvalid, reason `schema.syntax`, `schema.unsupported` (names keyword and place),
-  /// `schema.reference` (missing, remote or circular), `schema.pattern`.
+  ///         `schema.reference` (missing, remote or circular), `schema.pattern`.
   static Result<JsonSchema> compile(std::string_view schema_text);
 
   JsonSchema(JsonSchema&&) noexcept;

@@ -22,7 +22,8 @@ using CompiledDefinitions = std::map<std::string, valijson::Schema>;
 void add_own_constraints(valijson::SchemaParser& parser, const CompiledDefinitions& definitions);
 
 /// The names under `definitions` that kMembers and kContains of this document use, and a check that
-/// every pattern compiles. Errors: kInvalid, reason `schema.pattern`.
+/// every pattern compiles.
+/// Errors: kInvalid, reason `schema.pattern`.
 Result<CompiledDefinitions> definitions_of_own_constraints(const nlohmann::json& lowered);
 
 }  // namespace galley

@@ -135,8 +135,7 @@ struct ToolContext {
 /// One verb an agent can say.
 ///
 /// Invariant: a tool changes nothing but the overlay of its context, and when it fails it leaves
-/// the
-///            overlay as it was or the executor restores it.
+///            the overlay as it was or the executor restores it.
 /// Threads:   immutable after construction; calls on distinct contexts may run side by side.
 /// Errors:    run() never throws; a failure is a ToolResult with an error.
 class Tool {

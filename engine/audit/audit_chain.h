@@ -23,8 +23,8 @@ struct AuditLink {
   bool is_gap = false;  ///< an `audit.gap` record
 };
 
-/// Reads one line (without its newline). Errors: kInvalid, reason `audit.malformed`, also when the
-/// line is not in canonical form.
+/// Reads one line (without its newline).
+/// Errors: kInvalid, reason `audit.malformed`, also when the line is not in canonical form.
 Result<AuditLink> read_audit_link(std::string_view line);
 
 /// The anchor that `audit.head` keeps: where the log ended when it was last written. Not flushed,

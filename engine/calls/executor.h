@@ -65,9 +65,8 @@ class SecretWatch;
 /// deadline on the overlay → output schema → audit.
 ///
 /// Invariant: a call is all or nothing: when it fails, is a dry run, or its record cannot be
-/// written,
-///            the overlay is what it was before. Its record is written before the caller hears of
-///            it.
+///            written, the overlay is what it was before. Its record is written before the caller
+///            hears of it.
 /// Ownership: borrows registry, log and clock. Threads: confined to one thread.
 /// Errors:    every failure is a ToolResult.
 class Executor {

@@ -31,8 +31,10 @@ struct GuardedRunnerOptions {
 /// is staged must not wait for the gate in somebody else's transaction.
 ///
 /// The sandbox itself is made at the first command, so that a transaction without any costs
-/// nothing. Ownership: borrows configuration and clock; owns the sandbox. Errors:    kRefused
-/// `command.denied`, `command.not_allowed`, `command.no_capability`,
+/// nothing.
+///
+/// Ownership: borrows configuration and clock; owns the sandbox.
+/// Errors:    kRefused `command.denied`, `command.not_allowed`, `command.no_capability`,
 ///            `command.network_denied`, and the sandbox's own.
 [[nodiscard]] std::unique_ptr<CommandRunner> make_guarded_runner(const Config& config,
                                                                  GuardedRunnerOptions options,

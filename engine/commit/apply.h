@@ -15,8 +15,7 @@ namespace galley {
 /// The apply step: swaps slots and paths one by one, and can put everything back.
 ///
 /// Invariant: exchange, then look. What a swap caught is compared with the base afterwards, so
-/// bytes
-///            that somebody saved in the last instant are caught too, never overwritten.
+///            bytes that somebody saved in the last instant are caught too, never overwritten.
 /// Ownership: borrows plan, bases, view and slots.
 /// Threads:   confined to one thread.
 class Applier {
@@ -29,7 +28,7 @@ class Applier {
   Result<std::optional<ConflictPath>> run();
   /// Puts back what was done, backwards. Foreign objects found in the way stay in the slots.
   /// Errors: the tree is between old and new; the journal's ABORT record lets recovery finish.
-  /// kIo `commit.state_lost` when what was caught is not in the slots any more.
+  ///         kIo `commit.state_lost` when what was caught is not in the slots any more.
   Result<void> undo();
   /// Directories of ours that undo() left in place, because others had put files into them.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }

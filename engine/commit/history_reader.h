@@ -24,9 +24,9 @@ Result<std::vector<TxId>> committed_ids(const StateDirectory& state);
 /// that is older than all that is kept, else `history.not_found`.
 [[nodiscard]] Error not_in_history(const StateDirectory& state, TxId id);
 
-/// Loads one transaction. Its store says `history.pruned` when a `gc` took it away meanwhile.
+/// Loads one transaction. Its store says `history.pruned` when a `gc` took it away meanwhile. With
+/// ImageUse::kSkip the store has only what is in blob/.
 /// Errors: as not_in_history; kIo `journal.damaged`.
-/// With ImageUse::kSkip the store has only what is in blob/.
 Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id,
                                             ImageUse use = ImageUse::kKeep);
 

@@ -12,7 +12,7 @@ namespace galley {
 /// Whether a journal of this description and these operations could be read back, told before
 /// anything is written: journal_format.h has the limits.
 /// Errors: kQuota `limit.journal_text`, `limit.attributes`, `limit.journal`; kRefused
-/// `path.protected` for a source.
+///         `path.protected` for a source.
 Result<void> check_journal_limits(const Journal& journal);
 
 /// Writes one journal, in pieces of a bounded buffer.

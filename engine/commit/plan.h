@@ -40,7 +40,7 @@ struct Plan {
 };
 
 /// Errors: kRefused `path.protected`; kUsage `commit.empty`; kInternal `commit.malformed` for a
-/// change set that contradicts itself (unsorted, no difference, special files).
+///         change set that contradicts itself (unsorted, no difference, special files).
 Result<Plan> make_plan(const ChangeSet& changes);
 
 }  // namespace galley

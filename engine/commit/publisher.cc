@@ -19,21 +19,21 @@
 #include "engine/commit/workspace_view.h"
 #include "engine/commit/writer_lock.h"
 
-// The state machine of one commit. An arrow is a function; what stands under a state is what a
-// crash there leaves, after recovery.
+// The state machine of one commit. An arrow is a function; below a state is what a crash leaves:
 //
 //   kIdle --lock, recover--> kLocked --check_bases--> kChecked --write_slots--> kPrepared
 //   old                      old        |             old                       old (slots swept)
 //                                       +--> Conflict
 //
 //   kPrepared --write_journal--> kCommitted --apply--> kApplied --finish--> Receipt
-//   old            |             new                   new
-//                  |                | \__ conflict or failure: abort --> kAborting --undo-->
-//                  Conflict
-//                  +--> Error       |                                    old                 or
-//                  Error
-//                       (old)       +--> any failure of abort or undo: kUndecided (75): the next
-//                                        open finishes, forward or backward
+//   old            |             new             |     new
+//                  +--> Error (old)              +--> conflict or failure: abort --> kAborting
+//
+//   kAborting --undo--> Conflict or Error (old)
+//   old once ABORT is durable, else new
+//       |
+//       +--> a failure of abort or undo: kUndecided (75); the next open finishes, in the direction
+//            that the journal says
 //
 // Invariants, each with a test in tests/crash that fails without it:
 //   I1  No path of the workspace changes before the journal and its directory are synced.

@@ -50,8 +50,8 @@ struct RecoveryOptions {
 ///
 /// What it does not recognise it leaves alone, or moves to rescue/ when it is in the way.
 /// Errors: kIo `journal.damaged`: a journal was committed and cannot be believed; nothing was
-/// touched. kRefused `journal.forbidden`: one says what no commit may do (journal_rules.h).
-///         Any other Error: run it again when the cause is gone.
+///         touched. kRefused `journal.forbidden`: one says what no commit may do
+///         (journal_rules.h). Any other Error: run it again when the cause is gone.
 Result<RecoveryReport> recover(const Directory& workspace, const StateDirectory& state,
                                WriterLock& lock, const RecoveryOptions& options);
 

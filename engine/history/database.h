@@ -20,8 +20,7 @@ namespace galley {
 ///
 /// Ownership: owns the connection. Threads: confined to one thread.
 /// Errors:    kInternal `index.damaged` when the file is no database or is damaged, `index.busy`
-/// when
-///            another process holds it, `index.sql` for everything else.
+///            when another process holds it, `index.sql` for everything else.
 class Database {
  public:
   /// An empty path is a database in memory.

@@ -75,7 +75,7 @@ using UndoOutcome = std::variant<UndoPlan, UndoConflict, NothingToUndo>;
 /// were renamed since are followed). What a later hand put into a directory that the transaction
 /// made is kept, with the directory.
 /// Errors: kNotFound `history.not_found`, `history.pruned`; kUsage `undo.unknown_path`,
-/// `undo.unknown_hunk`.
+///         `undo.unknown_hunk`.
 Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
 

@@ -25,7 +25,8 @@ struct GivenApproval {
 ///     <who>
 [[nodiscard]] Result<void> keep_approval(const Directory& state, const GivenApproval& approval);
 
-/// The yes that was given to this proposal. Errors: kInvalid `approval.damaged`.
+/// The yes that was given to this proposal.
+/// Errors: kInvalid `approval.damaged`.
 [[nodiscard]] Result<std::optional<GivenApproval>> find_approval(const Directory& state,
                                                                  const ContentId& proposal);
 

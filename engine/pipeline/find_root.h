@@ -22,8 +22,8 @@ struct FoundRoot {
 ///
 /// So a galley.toml, or a `.galley` that came with the files, below the root of a repository or of
 /// a workspace makes no new root. A directory above `start` in which another user has a galley.toml
-/// or `.galley` is passed by with a notice: it neither rules nor blocks what lies below it. Errors:
-/// kRefused `workspace.foreign_owner` when another user owns the configuration or the state
+/// or `.galley` is passed by with a notice: it neither rules nor blocks what lies below it.
+/// Errors: kRefused `workspace.foreign_owner` when another user owns the configuration or the state
 ///         of the root itself, or the root that has them, and no safe_directories names it.
 [[nodiscard]] Result<FoundRoot> find_root(const std::string& start, const UserConfig& user);
 

@@ -60,8 +60,8 @@ struct GateRequest {
 ///
 ///     policy -> deny: Refusal (validators are spared)
 ///            -> allow | ask -> validators in parallel -> a kError finding or an Error: Refusal
-///                                                     -> ask: approver -> yes: Approval, else
-///                                                     Refusal
+///                                                     -> ask: approver -> yes: Approval
+///                                                                      -> no: Refusal
 ///
 /// Invariant: an Approval names the proposal that was judged. What cannot be judged is refused.
 /// Ownership: borrows the Config and the Clock; owns the validators.

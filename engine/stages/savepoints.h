@@ -39,8 +39,8 @@ Result<std::vector<Savepoint>> list_savepoints(const Directory& stage);
 
 /// What was staged at the newest savepoint of this name: give it to Overlay::restore and
 /// StoredStage::save. The savepoint stays, those made after it are dropped by
-/// drop_savepoints_after, which is to be called when the entries are saved. Errors: kNotFound
-/// `savepoint.not_found`; kInvalid `stage.damaged`.
+/// drop_savepoints_after, which is to be called when the entries are saved.
+/// Errors: kNotFound `savepoint.not_found`; kInvalid `stage.damaged`.
 Result<Overlay::Entries> entries_at_savepoint(const Directory& stage, std::string_view name);
 Result<void> drop_savepoints_after(const Directory& stage, std::string_view name);
 

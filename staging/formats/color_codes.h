@@ -16,8 +16,7 @@ namespace galley {
 /// files that hold escape sequences themselves are never touched, in colored diffs or plain ones.
 ///
 /// Errors: kInvalid, reason `edit.color_codes`, where codes of the diff cannot be told from bytes
-/// of
-///         a file.
+///         of a file.
 Result<std::optional<std::string>> without_color_codes(std::string_view text);
 
 }  // namespace galley

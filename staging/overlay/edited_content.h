@@ -20,8 +20,8 @@ struct EditedContext {
 };
 
 /// What an edit makes of the content `base`; edits that do not fit are among the outcome's
-/// failures. Errors: why the file as a whole cannot be edited (kRefused, kConflict, kInvalid),
-/// kQuota.
+/// failures.
+/// Errors: why the file as a whole cannot be edited (kRefused, kConflict, kInvalid), kQuota.
 Result<std::string> edited_content(const FileEdit& edit, const RelPath& path,
                                    const std::string& base, const EditedContext& context);
 

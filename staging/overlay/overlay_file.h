@@ -11,8 +11,9 @@ namespace galley {
 /// The text form of an overlay's entries, for a transaction that outlives its process.
 ///
 ///     galley overlay 1
-///     <path> TAB <before> TAB <base> TAB <now> TAB <renamed_from> TAB <copied_from>     (one a
-///     path) end <SHA-256 of all lines above>
+///     <path> TAB <before> TAB <base> TAB <now> TAB <renamed_from> TAB <copied_from>
+///            [TAB <listing>]
+///     end <SHA-256 of all lines above>
 ///
 /// A node is `kind mode size content`, a base is `inode device mtime ctime seen`; numbers are
 /// decimal, the mode octal. No RelPath holds a tab or a newline, so nothing needs quoting.

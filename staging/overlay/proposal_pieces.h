@@ -29,7 +29,8 @@ struct ProposalPiece {
 /// A rename is one piece, and so is a file that became a directory with what lies in it. Made and
 /// removed directories are no pieces when changes lie in them: they come with those.
 /// Invariant: any set of pieces is a change set that can be committed; all of them are the whole.
-/// Threads:   immutable, safe to share. Ownership: shares the proposal's contents.
+/// Ownership: shares the proposal's contents.
+/// Threads:   immutable, safe to share.
 class ProposalPieces {
  public:
   static Result<ProposalPieces> split(const Proposal& proposal);

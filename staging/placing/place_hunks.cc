@@ -31,11 +31,11 @@ struct Search {
 
 /// Places the hunks of one file together.
 ///
-///   every hunk at its stated place ---------------------------------> done
-///   else places of each hunk (first step that has any)
-///     -> prune to those that keep the order -> one left: decided
-///     -> choice sent back, or the line number where nothing speaks against it -> prune again
-///     -> several left: ambiguous; none: out of order
+///     every hunk at its stated place ---------------------------------> done
+///     else places of each hunk (first step that has any)
+///       -> prune to those that keep the order -> one left: decided
+///       -> choice sent back, or the line number where nothing speaks against it -> prune again
+///       -> several left: ambiguous; none: out of order
 class HunkPlacer {
  public:
   HunkPlacer(FileIndex& index, const FileEdit& edit, const MatchOptions& options)

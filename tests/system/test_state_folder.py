@@ -1,0 +1,230 @@
+"""docs/formats.md against the program: what lies under `.galley`, who makes it, who removes it, what can be deleted."""
+
+import json
+import re
+import shutil
+import unittest
+import uuid
+
+from journal_forgery import FILE, FOLDER, Side, journal
+from support import PATCHES, ROOT, SystemCase
+
+FIRST = PATCHES / "good" / "01-discounts.patch"
+ROW = re.compile(r"^\| (`[^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.M)
+PLACEHOLDERS = {"<tx>": r"[0-9a-f]+", "<n>": r"\d+", "<hh>": r"[0-9a-f]{2}", "<hash>": r"[0-9a-f]{64}",
+                "<id>": r"[0-9a-f]{12}", "<uuid>": r"[0-9a-f]{8}-[0-9a-f-]{27}"}
+
+# What the words of the page's columns mean; a command in `code` means itself.
+COMMITS = {"apply", "commit", "pick", "undo", "redo"}
+STAGING = {"stage", "call", "exec", "edit", "validate", "commit"}
+RETIREMENT = COMMITS | {"recover", "doctor", "gc"}
+END = {"commit", "pick", "rollback", "gc"}
+WORDS = {"the first write": {"apply", "begin"}, "a commit": COMMITS, "a recovery": RETIREMENT,
+         "a retirement": RETIREMENT, "its end": END, "the end of the last that shares them": END,
+         "the commit that uses it": {"commit"}, "the other commands that stage": STAGING,
+         "commands that ask the gate": COMMITS | {"validate"}, "other commands that read history": {"log", "blame"}}
+
+CONFIGURATION = """
+[history]
+keep_transactions = 1
+
+[[policy.rule]]
+paths = ["asked.txt"]
+decision = "ask"
+
+[[validator]]
+name = "looks"
+command = ["true"]
+keep = ["build-tree"]
+
+[[validator]]
+name = "fixes"
+command = ["sed", "-i", "s/unmended/mended/", "{files}"]
+paths = ["staged.txt"]
+severity = "note"
+fix = true
+"""
+
+
+class Row:
+    """One path of the page's table."""
+
+    def __init__(self, path, what, made_by, removed_by):
+        self.path, self.is_derived = path, "*derived*" in what
+        text = "".join(PLACEHOLDERS.get(part, re.escape(part)) for part in re.split(r"(<\w+>)", path))
+        self.pattern = re.compile(text + (".*" if path.endswith("/") else ""))
+        self.makers, self.removers = self.commands(made_by), self.commands(removed_by)
+        self.named_makers, self.named_removers = self.named(made_by), self.named(removed_by)
+
+    @staticmethod
+    def named(cell):
+        return {words.split()[0] for words in re.findall(r"`([a-z][^`]*)`", cell)} - {"galley.toml"}
+
+    @staticmethod
+    def commands(cell):
+        known = {command for words, commands in WORDS.items() if words in cell for command in commands}
+        return known | Row.named(cell)
+
+
+def rows_of_page():
+    text = (ROOT / "docs" / "formats.md").read_text()
+    return [Row(path, *cells) for paths, *cells in ROW.findall(text) for path in re.findall(r"`([^`]+)`", paths)]
+
+
+class StateFolder(SystemCase):
+    def setUp(self):
+        super().setUp()
+        self.state = self.work / ".galley"
+        self.before, self.done, self.made, self.removed = set(), set(), set(), set()
+
+    def entries(self):
+        """Every file and folder under `.galley`; folders end in `/`."""
+        return {str(path.relative_to(self.state)) + ("/" if path.is_dir() else "")
+                for path in self.state.rglob("*")} if self.state.exists() else set()
+
+    def galley(self, *arguments, **options):
+        """Runs one command, and notes which entries came and went with it."""
+        words = [word for word in arguments if not str(word).startswith("-")]
+        result = super().galley(*arguments, **options)
+        now = self.entries()
+        if words:
+            self.done.add(words[0])
+            self.made |= {(entry, words[0]) for entry in now - self.before}
+            self.removed |= {(entry, words[0]) for entry in self.before - now}
+        self.before = now
+        return result
+
+    def run_all(self, *lines, **options):
+        for line in lines:
+            self.galley(*line.split(), **options)
+
+    def put(self, name, text, *arguments):
+        """Stages or applies a file with this text."""
+        document = json.dumps({"path": name, "content": text}).encode()
+        return self.galley(*arguments, "-", stdin=document, expect=0)
+
+    def begin(self, *arguments):
+        return self.galley(*(arguments or ("begin",)), expect=0).stdout.decode().strip()
+
+    def run_every_command(self):
+        self.run_all("completions bash", "help", "init -n", f"preview {FIRST}", "status", "log", "doctor",
+                     "tools list", "policy explain README.md", "trust --show")
+        self.assertEqual(self.entries(), set(), "a command that only reads made something")
+        (self.work / "galley.toml").write_text(CONFIGURATION)
+        self.galley("apply", FIRST, expect=0)
+        self.put("large.bin", "x" * (2 << 20), "apply")
+        self.put("README.md", "new\n", "apply")
+        self.stage_in_every_way()
+        self.commit_with_an_approval()
+        self.leave_a_conflict_with_markers()
+        self.galley("query", "SELECT 1", expect=0)
+        self.run_all("show 1", "blame README.md", "at 1 -- true", "undo 2", "redo", "audit verify", expect=0)
+        self.leave_a_crash()
+        self.run_all("recover", "rescue list", "rescue drop ff", "rescue drop 255")
+        self.leave_a_damaged_journal()
+        self.galley("doctor", "--repair")
+        (self.state / "stage" / ("0" * 12)).mkdir(mode=0o700)  # by a `begin` that was killed
+        self.before = self.entries()
+        # As after a restart, where all journals retire at once.
+        self.galley("doctor", "--repair", env={"GALLEY_BOOT_ID": "boot-2"})
+        self.galley("gc", expect=0, env={"GALLEY_BOOT_ID": "boot-2"})
+
+    def stage_in_every_way(self):
+        tx = self.begin()
+        self.put("staged.txt", "unmended\n", "stage")
+        self.galley("call", "Write", json.dumps({"file_path": "b.txt", "content": "b\n"}), expect=0)
+        self.galley("savepoint", "one", expect=0)
+        fork = self.begin("fork", "--tx", tx)
+        self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)
+        self.galley("edit", "--tx", tx, "b.txt", expect=0, env={"VISUAL": "true", "EDITOR": "true"})
+        self.galley("diff", "--tx", tx, expect=0)
+        self.run_all(f"validate --tx {tx}", f"validate --tx {tx} --fix", expect=0)
+        self.galley("call", "--agent=other", "--tx", tx, "Write",
+                    json.dumps({"file_path": "d.txt", "content": ""}), expect=0)
+        self.galley("rollback", "--tx", tx, "--to", "one", expect=0)
+        self.galley("pick", fork, expect=0)
+
+    def commit_with_an_approval(self):
+        tx = self.begin()
+        self.put("asked.txt", "a\n", "stage")
+        proposal = json.loads(self.galley("diff", "--tx", tx, "--json", expect=0).stdout)["proposal"]
+        self.galley("approve", proposal, expect=0)
+        self.galley("commit", "--tx", tx, expect=0)
+
+    def leave_a_conflict_with_markers(self):
+        tx = self.begin()
+        self.put("README.md", "proposed\n", "stage")
+        (self.work / "README.md").write_text("on disk\n")
+        self.galley("commit", "--tx", tx, "--conflict=markers", expect=1)
+        self.galley("rollback", "--tx", tx, expect=0)
+
+    def leave_journal(self, number, changes, spoil=lambda whole: whole):
+        workspace = uuid.UUID((self.state / "format").read_text().split()[2])
+        whole = bytearray(journal(workspace, changes, number=number))
+        (self.state / "j" / f"{number:x}.j").write_bytes(spoil(whole))
+        self.before = self.entries()
+
+    def leave_a_crash(self):
+        """A commit whose folder has to go where somebody else put a file meanwhile."""
+        (self.work / "taken").write_text("somebody else's\n")
+        self.leave_journal(255, {"taken": (Side(), Side(FOLDER, mode=0o755)),
+                                 "taken/file": (Side(), Side(FILE, b"ours\n"))})
+
+    def leave_a_damaged_journal(self):
+        def spoil(whole):
+            whole[80] ^= 1
+            return whole
+        self.leave_journal(256, {"never": (Side(), Side(FILE, b"made\n"))}, spoil)
+
+    def test_holds_what_the_page_lists_and_nothing_else(self):
+        self.run_every_command()
+        commands = set(re.findall(r"^  ([a-z]+)\b", self.galley("--help").stdout.decode(), re.M))
+        self.assertEqual(commands - self.done - {"galley"}, set(), "commands that this test does not run")
+        rows = rows_of_page()
+        seen = {entry for entry, _ in self.made}
+        folders = {"/".join(parts[:count]) + "/" for parts in (entry.rstrip("/").split("/") for entry in seen)
+                   for count in range(1, len(parts))}
+        self.assertEqual([entry for entry in sorted(seen - folders)
+                          if not any(row.pattern.fullmatch(entry) for row in rows)], [], "not listed")
+        for row in rows:
+            with self.subTest(row.path):
+                makers = {command for entry, command in self.made if row.pattern.fullmatch(entry)}
+                self.assertTrue(makers, "nothing made it")
+                self.assertLessEqual(makers, row.makers, "made by")
+                self.assertLessEqual(row.named_makers, makers, "made by")
+                removers = {command for entry, command in self.removed if row.pattern.fullmatch(entry)}
+                self.assertLessEqual(removers, row.removers, "removed by")
+                self.assertLessEqual(row.named_removers, removers, "removed by")
+
+        self.assertFalse((self.state / "stage" / ("0" * 12)).exists())
+
+    def test_is_private_and_named_by_its_own_inode(self):
+        self.put("other.txt", "new\n", "apply")
+        info = self.state.stat()
+        self.assertEqual(info.st_mode & 0o7777, 0o700)
+        self.assertEqual(info.st_dev, self.work.stat().st_dev)
+        self.assertEqual((self.state / ".gitignore").read_text(), "*\n")
+        self.assertRegex((self.state / "format").read_text(),
+                         rf"\Agalley 2 {PLACEHOLDERS['<uuid>']} {info.st_ino} \d+\n\Z")
+
+    def test_what_is_derived_can_be_deleted(self):
+        derived = sorted({row.path.split("/")[0] for row in rows_of_page() if row.is_derived})
+        (self.work / "galley.toml").write_text(CONFIGURATION)
+        self.put("other.txt", "new\n", "apply")
+        self.galley("query", "SELECT 1", expect=0)
+
+        def answers():
+            return [self.galley(*command, expect=0).stdout for command in
+                    (["log"], ["query", "SELECT * FROM log"], ["blame", "other.txt"], ["preview", FIRST])]
+
+        expected = answers()
+        for name in derived:
+            path = self.state / name
+            self.assertTrue(path.exists(), name)
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self.assertEqual(answers(), expected)
+        self.put("other.txt", "newer\n", "apply")
+
+
+if __name__ == "__main__":
+    unittest.main()
