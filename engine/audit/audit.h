@@ -81,7 +81,7 @@ inline constexpr size_t kMaxAuditDefects = 100;
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
 class AuditLog final : public AuditSink {
  public:
-  AuditLog(const Directory& galley_directory, const Clock& clock);
+  AuditLog(const WritableDirectory& galley_directory, const Clock& clock);
 
   /// Adds a record made by audit_record(); costs the same in a log of any length.
   Result<AuditPosition> append(std::string_view record);
@@ -106,11 +106,11 @@ class AuditLog final : public AuditSink {
   Result<AuditVerification> verify() const;
 
  private:
-  Result<std::unique_ptr<File>> lock(OpenMode mode) const;
-  Result<AuditPosition> append_locked(File& head_file,
+  Result<std::unique_ptr<WritableFile>> lock(OpenMode mode) const;
+  Result<AuditPosition> append_locked(WritableFile& head_file,
                                       const std::vector<std::string_view>& records);
 
-  const Directory* directory_;
+  const WritableDirectory* directory_;
   const Clock* clock_;
 };
 

@@ -12,6 +12,7 @@
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
@@ -94,8 +95,8 @@ ValidatorCache* WorkspaceState::need_cache() {
   if (state_directory) {
     const auto place = own_place(*state_directory, "cache");
     auto made = make_directories(state_directory->root(), *place, 0700);
-    auto opened = made ? state_directory->root().open_directory(*place)
-                       : Result<std::unique_ptr<Directory>>(made.error());
+    auto opened = made ? state_directory->root().open_writable_directory(*place)
+                       : Result<std::unique_ptr<WritableDirectory>>(made.error());
     // A cache that cannot be kept is only slower.
     if (opened) cache = std::make_unique<DiskValidatorCache>(*std::move(opened));
   }
@@ -206,7 +207,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     // Whoever edits in the workspace could have written it, its hooks on the host too.
     options.user.config = UserConfig();
   }
-  GALLEY_ASSIGN(state->root, open_disk_directory(state->root_path));
+  GALLEY_ASSIGN(state->root, open_writable_disk_directory(state->root_path));
   GALLEY_ASSIGN(state->config,
                 read_usable_config(*state->root, options, state->configuration_flaw));
   state->options = std::move(options);
@@ -272,6 +273,9 @@ Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry();
 
 const std::string& Workspace::root_path() const { return state_->root_path; }
 const Directory& Workspace::root() const { return *state_->root; }
+const WritableDirectory& writable_root(const Workspace& workspace) {
+  return *workspace.state_->root;
+}
 const Config& Workspace::config() const { return state_->config; }
 const Error* Workspace::configuration_flaw() const {
   return state_->configuration_flaw ? &*state_->configuration_flaw : nullptr;

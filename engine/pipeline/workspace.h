@@ -129,6 +129,7 @@ class Workspace {
   [[nodiscard]] const Clock& clock() const;
 
  private:
+  friend const WritableDirectory& writable_root(const Workspace& workspace);
   explicit Workspace(std::unique_ptr<WorkspaceState> state);
   std::unique_ptr<WorkspaceState> state_;
 };

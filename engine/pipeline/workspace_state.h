@@ -22,10 +22,14 @@ struct RecordedCommit {
   std::string record;
 };
 
+/// The root of a workspace, for recovery, adoption and the clearing of garbage: private to this
+/// room.
+[[nodiscard]] const WritableDirectory& writable_root(const Workspace& workspace);
+
 /// What a workspace holds; private to this room.
 struct WorkspaceState {
   std::string root_path;
-  std::unique_ptr<Directory> root;
+  std::unique_ptr<WritableDirectory> root;
   Config config;
   std::optional<Error> configuration_flaw;  ///< then `config` holds the strict defaults
   TrustPart trust_part;                     ///< of the configuration as it stands in the file

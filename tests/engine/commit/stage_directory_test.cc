@@ -165,7 +165,7 @@ class UnflushedCommit : public testing::Test {
   }
 
   std::shared_ptr<FaultPlan> plan_;
-  std::unique_ptr<Directory> workspace_;
+  std::unique_ptr<WritableDirectory> workspace_;
 };
 
 // The kernel tells a failed write-back once: flushing the same inode again would succeed falsely.
@@ -308,7 +308,7 @@ TEST(Recovery, NeverFlushesAJournalWhoseFlushMayHaveFailed) {
   const auto state = StateDirectory::open(*workspace);
   const auto ids = journal_ids((*state)->journals());
   ASSERT_EQ(ids->size(), 1U);
-  const auto inode = [&](const Directory& directory) {
+  const auto inode = [&](const WritableDirectory& directory) {
     return directory.stat(journal_name(ids->front()))->inode;
   };
   const uint64_t written = inode((*state)->journals());
