@@ -77,7 +77,7 @@ inline constexpr size_t kMaxAuditDefects = 100;
 ///            written before append() returns, but not flushed to the platter: what must be durable
 ///            travels in a commit's journal and is appended again from there after a crash.
 /// Ownership: borrows the `.galley` directory and the clock.
-/// Threads:   one log object per thread; any number of processes may append side by side.
+/// Threads:   safe to share; any number of threads and processes may append side by side.
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
 class AuditLog final : public AuditSink {
  public:

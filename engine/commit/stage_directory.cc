@@ -148,12 +148,25 @@ Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const s
   return StageDirectory(id, std::move(*directory), std::move(owner));
 }
 
+/// Whoever lists stages locks `owner` for a moment: a new one has that name when it is locked.
+Result<StageDirectory> StageDirectory::hold_new(const StateDirectory& state,
+                                                const std::string& id) {
+  GALLEY_ASSIGN(auto directory, state.root().open_writable_directory(known("stage/" + id)));
+  const RelPath fresh = known("owner.new");
+  GALLEY_ASSIGN(auto owner,
+                directory->open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+  GALLEY_ASSIGN(const bool is_ours, owner->try_lock(LockMode::kExclusive));
+  GALLEY_CHECK(is_ours);
+  GALLEY_TRY(directory->rename(fresh, *directory, known("owner"), RenameMode::kReplace));
+  return StageDirectory(id, std::move(directory), std::move(owner));
+}
+
 Result<StageDirectory> StageDirectory::create(const StateDirectory& state) {
   GALLEY_TRY(make_directories(state.root(), known("stage"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     const std::string id = random_hex(kIdDigits);
     auto made = state.root().make_directory(known("stage/" + id), kPrivateDirectory);
-    if (made) return hold(state, id);
+    if (made) return hold_new(state, id);
     if (made.error().os_error != EEXIST) return made.error();
   }
   return os_error(EEXIST, "cannot make a stage", ".galley/stage");

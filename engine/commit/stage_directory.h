@@ -42,6 +42,7 @@ class StageDirectory {
                  std::unique_ptr<WritableFile> owner)
       : id_(std::move(id)), directory_(std::move(directory)), owner_(std::move(owner)) {}
   static Result<StageDirectory> hold(const StateDirectory& state, const std::string& id);
+  static Result<StageDirectory> hold_new(const StateDirectory& state, const std::string& id);
 
   std::string id_;
   std::unique_ptr<WritableDirectory> directory_;

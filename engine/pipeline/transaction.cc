@@ -233,9 +233,6 @@ Result<FixReport> Transaction::fix() {
 
 Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
   WorkspaceState& workspace = *state_->workspace;
-  // Made here, so that the threads below only read.
-  (void)workspace.need_runner(state_->options.principals());
-  (void)workspace.need_cache();
   BisectOptions bounded = options;
   if (bounded.parallel == 0) bounded.parallel = workspace.config.sandbox.max_parallel;
   const PartJudge judge = [&](const Proposal& part, const GateRequest& bounds) {

@@ -74,23 +74,31 @@ Result<void> WorkspaceState::open_state() {
     return {};
   }
   if (!opened) return opened.error();
-  state_directory = std::move(*opened);
-  if (!state_directory) return {};
-  GALLEY_TRY(need_state());
+  if (!*opened) return {};
+  const std::lock_guard guard(mutex);
+  set_state(**std::move(opened));
   return options.recovers ? recover() : Result<void>();
+}
+
+/// The log first: whoever sees the directory may use both.
+void WorkspaceState::set_state(StateDirectory made) {
+  auto directory = std::make_unique<StateDirectory>(std::move(made));
+  audit.set(std::make_unique<AuditLog>(directory->root(), clock()));
+  state_directory.set(std::move(directory));
 }
 
 Result<void> WorkspaceState::need_state() {
   GALLEY_TRY(check_belief());
-  if (!state_directory) {
-    GALLEY_ASSIGN(state_directory, StateDirectory::open_or_create(*root));
-    runners.clear();  // from now on what they keep has a place to stay
-  }
-  if (audit == nullptr) audit = std::make_unique<AuditLog>(state_directory->root(), clock());
+  if (state_directory) return {};
+  const std::lock_guard guard(mutex);
+  if (state_directory) return {};  // another thread was first
+  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*root));
+  set_state(std::move(made));
   return {};
 }
 
 ValidatorCache* WorkspaceState::need_cache() {
+  const std::lock_guard guard(mutex);
   if (cache != nullptr || config.validators.empty()) return cache.get();
   if (state_directory) {
     const auto place = own_place(*state_directory, "cache");
@@ -106,7 +114,8 @@ ValidatorCache* WorkspaceState::need_cache() {
 
 CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   if (options.runner != nullptr) return options.runner;
-  std::unique_ptr<CommandRunner>& runner = runners[who];
+  const std::lock_guard guard(mutex);
+  std::unique_ptr<CommandRunner>& runner = runners[{who, bool(state_directory)}];
   if (runner != nullptr) return runner.get();
   GuardedRunnerOptions runner_options;
   runner_options.workspace = root_path;
@@ -181,6 +190,7 @@ Result<std::vector<RecordedCommit>> WorkspaceState::recorded_commits() const {
 }
 
 Result<const ToolRegistry*> WorkspaceState::need_registry() {
+  const std::lock_guard guard(mutex);
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
@@ -250,9 +260,7 @@ Result<size_t> Workspace::restore_audit() {
   return state_->restore_audit();
 }
 
-const StateDirectory* Workspace::state() const {
-  return state_->state_directory ? &*state_->state_directory : nullptr;
-}
+const StateDirectory* Workspace::state() const { return state_->state_directory.get(); }
 
 const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }
 
