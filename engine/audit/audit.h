@@ -77,11 +77,11 @@ inline constexpr size_t kMaxAuditDefects = 100;
 ///            written before append() returns, but not flushed to the platter: what must be durable
 ///            travels in a commit's journal and is appended again from there after a crash.
 /// Ownership: borrows the `.galley` directory and the clock.
-/// Threads:   one log object per thread; any number of processes may append side by side.
+/// Threads:   safe to share; any number of threads and processes may append side by side.
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
 class AuditLog final : public AuditSink {
  public:
-  AuditLog(const Directory& galley_directory, const Clock& clock);
+  AuditLog(const WritableDirectory& galley_directory, const Clock& clock);
 
   /// Adds a record made by audit_record(); costs the same in a log of any length.
   Result<AuditPosition> append(std::string_view record);
@@ -106,11 +106,11 @@ class AuditLog final : public AuditSink {
   Result<AuditVerification> verify() const;
 
  private:
-  Result<std::unique_ptr<File>> lock(OpenMode mode) const;
-  Result<AuditPosition> append_locked(File& head_file,
+  Result<std::unique_ptr<WritableFile>> lock(OpenMode mode) const;
+  Result<AuditPosition> append_locked(WritableFile& head_file,
                                       const std::vector<std::string_view>& records);
 
-  const Directory* directory_;
+  const WritableDirectory* directory_;
   const Clock* clock_;
 };
 

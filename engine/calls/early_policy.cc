@@ -19,12 +19,12 @@ ToolError error_of(const Judgement& judgement) {
 Judgement EarlyPolicy::judge_write(const RelPath& path) const {
   const auto node = overlay_->node_without_content(path);
   const bool is_new = node && node->kind == FileKind::kAbsent;
-  if (is_new) return policy_.judge_path(path, Operation::kCreate, who_);
+  if (is_new) return policy_.judge_path(path, PathOperation::kCreate, who_);
   // What lies in a directory is what counts, and that the gate will see.
   if (node && node->kind == FileKind::kDirectory) return {};
-  Judgement modify = policy_.judge_path(path, Operation::kModify, who_);
+  Judgement modify = policy_.judge_path(path, PathOperation::kModify, who_);
   if (modify.decision != Decision::kDeny) return modify;
-  const Judgement remove = policy_.judge_path(path, Operation::kDelete, who_);
+  const Judgement remove = policy_.judge_path(path, PathOperation::kDelete, who_);
   return remove.decision == Decision::kDeny ? modify : remove;
 }
 
@@ -84,9 +84,9 @@ std::vector<std::string> EarlyPolicy::capabilities() const {
   return all;
 }
 
-Operation staged_operation(const Overlay::Entry& entry) {
-  if (entry.before.kind == FileKind::kAbsent) return Operation::kCreate;
-  return entry.now.kind == FileKind::kAbsent ? Operation::kDelete : Operation::kModify;
+PathOperation staged_operation(const Overlay::Entry& entry) {
+  if (entry.before.kind == FileKind::kAbsent) return PathOperation::kCreate;
+  return entry.now.kind == FileKind::kAbsent ? PathOperation::kDelete : PathOperation::kModify;
 }
 
 std::vector<Judgement> denied_changes(const Config& config, const Principals& who,

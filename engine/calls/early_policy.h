@@ -48,6 +48,6 @@ class EarlyPolicy {
                                                     const Overlay::Entries& now);
 
 /// What the entry does to its path, as rules name it.
-[[nodiscard]] Operation staged_operation(const Overlay::Entry& entry);
+[[nodiscard]] PathOperation staged_operation(const Overlay::Entry& entry);
 
 }  // namespace galley

@@ -149,7 +149,7 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
 }
 
 Result<void> Applier::place(const RelPath& slot, const Location& at) const {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   auto placed = slots.rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
   if (placed || !is_unsupported(placed.error())) return placed;
   // A hard link never replaces either, and works for symbolic links; a directory can only be
@@ -165,7 +165,7 @@ Result<void> Applier::place(const RelPath& slot, const Location& at) const {
 }
 
 Result<void> Applier::take(const Location& at, const RelPath& slot) const {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   auto taken = at.directory->rename(at.name, slots, slot, RenameMode::kNoReplace);
   if (taken || !is_unsupported(taken.error()) || taken.error().os_error == EXDEV) return taken;
   // The slot directory is ours alone, so nothing can be in the way.
@@ -174,7 +174,7 @@ Result<void> Applier::take(const Location& at, const RelPath& slot) const {
 
 /// Undoes a placing that may not have come to its end.
 Result<void> Applier::take_if_there(const Location& at, const RelPath& slot) const {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   GALLEY_ASSIGN(const FileStat placed, at.directory->stat(at.name));
   if (placed.kind == FileKind::kAbsent) return {};
   GALLEY_ASSIGN(const FileStat ours, slots.stat(slot));
@@ -223,9 +223,9 @@ Result<void> Applier::undo_move(const Step& step, Way way) {
 }
 
 /// The view keeps parents only until its next call; a rename needs two at once.
-Result<std::unique_ptr<Directory>> Applier::parent_of(const RelPath& path) {
+Result<std::unique_ptr<WritableDirectory>> Applier::parent_of(const RelPath& path) {
   GALLEY_ASSIGN(const Location at, view_->locate(path));
-  return at.directory->open_directory(RelPath::root());
+  return at.directory->open_writable_directory(RelPath::root());
 }
 
 Result<void> Applier::rename(const RelPath& from, const RelPath& to) {
@@ -236,7 +236,7 @@ Result<void> Applier::rename(const RelPath& from, const RelPath& to) {
 }
 
 Result<void> Applier::exchange(const Step& step, const Location& at) {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   const RelPath slot = Slots::name(step.op);
   const JournalOp& here = op(step);
   auto swapped = slots.rename(slot, *at.directory, at.name, RenameMode::kExchange);
@@ -329,7 +329,7 @@ Result<void> Applier::undo() {
 Result<void> Applier::undo_one(const Done& done) {
   const Step& step = plan_->steps[done.step];
   const JournalOp& here = op(step);
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   auto located = view_->locate(here.path);
   // Somebody removed the directory: there is no place left to put anything back.
   if (!located && is_interference(located.error())) return {};
@@ -404,7 +404,7 @@ Result<void> Applier::undo_place(const Step& step, const Location& at) {
 }
 
 Result<void> Applier::undo_exchange(const Step& step, Way way) {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   const RelPath slot = Slots::name(step.op);
   const RelPath old = Slots::name(step.op, kOld);
   view_->forget();

@@ -55,7 +55,7 @@ class Applier {
   Result<void> take_if_there(const Location& at, const RelPath& slot) const;
   Result<void> move(const Step& step);
   Result<void> rename(const RelPath& from, const RelPath& to);
-  Result<std::unique_ptr<Directory>> parent_of(const RelPath& path);
+  Result<std::unique_ptr<WritableDirectory>> parent_of(const RelPath& path);
   Result<void> set_mode(const JournalOp& op, const Location& at) const;
   /// The conflict in what a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);

@@ -106,14 +106,15 @@ class Publisher::Attempt {
   CheckedBases bases_;
   std::optional<Slots> slots_;
   Journal journal_;
-  std::unique_ptr<File> journal_file_;
+  std::unique_ptr<WritableFile> journal_file_;
   std::optional<JournalTrailer> trailer_;
   std::optional<Applier> applier_;
   std::vector<std::string> warnings_;  ///< of the new inodes
   std::vector<std::string> met_;       ///< files of others, and where they are now
 };
 
-Publisher::Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options)
+Publisher::Publisher(const WritableDirectory& workspace, const Clock& clock,
+                     PublisherOptions options)
     : workspace_(&workspace), clock_(&clock), options_(std::move(options)) {}
 
 Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approval& approval,
@@ -162,7 +163,7 @@ Result<void> Publisher::Attempt::lock_and_recover() {
   RecoveryOptions recovery;
   recovery.boot_id = boot_;
   recovery.audit = options().audit;
-  const Directory& workspace = *publisher_.workspace_;
+  const WritableDirectory& workspace = *publisher_.workspace_;
   GALLEY_ASSIGN(const RecoveryReport report, recover(workspace, state_, *lock_, recovery));
   for (const auto& action : report.actions) {
     if (action.kind == RecoveryAction::Kind::kRescue) warn_of(action.path, action.text);
@@ -268,8 +269,9 @@ Result<void> Publisher::Attempt::write_journal() {
         GALLEY_TRY(write_blob(state_.root(), node->content, *content));
       }
     }
-    GALLEY_ASSIGN(journal_file_, state_.journals().open_file(journal_name(journal_.id),
-                                                             OpenMode::kCreateNew, kPrivateFile));
+    GALLEY_ASSIGN(journal_file_,
+                  state_.journals().open_writable_file(journal_name(journal_.id),
+                                                       OpenMode::kCreateNew, kPrivateFile));
     return {};
   };
   if (auto prepared = prepare(); !prepared) {

@@ -48,7 +48,7 @@ struct PublisherOptions {
 ///            `journal.damaged`, kUsage `commit.empty`, kQuota `limit.*`.
 class Publisher {
  public:
-  Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options = {});
+  Publisher(const WritableDirectory& workspace, const Clock& clock, PublisherOptions options = {});
 
   /// Publishes the proposal that `approval` names; makes `.galley` when it is the first.
   Result<PublishOutcome> publish(const Proposal& proposal, const Approval& approval,
@@ -57,7 +57,7 @@ class Publisher {
  private:
   class Attempt;
 
-  const Directory* workspace_;
+  const WritableDirectory* workspace_;
   const Clock* clock_;
   PublisherOptions options_;
 };

@@ -146,7 +146,7 @@ RelPath Slots::name(size_t op, std::string_view suffix) {
 Result<Slots> Slots::create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(state.slots().make_directory(path, kPrivateDirectory));
-  GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
+  GALLEY_ASSIGN(auto directory, state.slots().open_writable_directory(path));
   GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
   return Slots(std::move(directory), ours);
 }
@@ -154,7 +154,7 @@ Result<Slots> Slots::create(const StateDirectory& state, TxId id) {
 Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(make_directories(state.slots(), path, kPrivateDirectory));
-  GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
+  GALLEY_ASSIGN(auto directory, state.slots().open_writable_directory(path));
   GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
   return Slots(std::move(directory), ours);
 }
@@ -199,12 +199,12 @@ Result<std::optional<RelPath>> Slots::caught(size_t op, const JournalSide& side)
   return none;
 }
 
-Result<void> Slots::replace_by_copy(const Directory& directory, const RelPath& name) const {
+Result<void> Slots::replace_by_copy(const WritableDirectory& directory, const RelPath& name) const {
   GALLEY_ASSIGN(const RelPath writing, RelPath::parse(name.str() + std::string(kWritingSuffix)));
   GALLEY_TRY(remove_tree(*directory_, writing));
-  GALLEY_ASSIGN(const auto from, directory.open_file(name, OpenMode::kRead));
+  GALLEY_ASSIGN(const auto from, directory.open_file(name));
   GALLEY_ASSIGN(const auto copy,
-                directory_->open_file(writing, OpenMode::kCreateNew, kPrivateFile));
+                directory_->open_writable_file(writing, OpenMode::kCreateNew, kPrivateFile));
   for (uint64_t at = 0;;) {
     GALLEY_ASSIGN(const std::string bytes, from->read_at(at, kCopyBytes));
     if (bytes.empty()) break;
@@ -218,7 +218,8 @@ Result<void> Slots::replace_by_copy(const Directory& directory, const RelPath& n
 Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
                                        const JournalSide& side, const Content& content,
                                        bool is_synced, std::vector<std::string>& warnings) const {
-  GALLEY_ASSIGN(const auto file, directory_->open_file(name, OpenMode::kCreateNew, kPrivateFile));
+  GALLEY_ASSIGN(const auto file,
+                directory_->open_writable_file(name, OpenMode::kCreateNew, kPrivateFile));
   if (!content->empty()) GALLEY_TRY(file->write_at(0, *content));
   GALLEY_ASSIGN(const Given given,
                 give(Location{directory_.get(), name}, ours_, path, side, warnings));

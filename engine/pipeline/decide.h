@@ -11,8 +11,7 @@ struct JudgeOptions {
   Approver approver;  ///< empty: nobody is there
 };
 
-/// What the gate says of a proposal. May be called from several threads once need_runner and
-/// need_cache were.
+/// What the gate says of a proposal. May be called from several threads.
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options);
 

@@ -222,7 +222,7 @@ Result<FixReport> Transaction::fix() {
   AuditEvent event = own_event("call", state_->options);
   event.tool = "fix";
   GALLEY_TRY(settle(before, std::move(event)));
-  GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
   const auto kept = make_savepoint(*stage, kBeforeFix, before, state_->workspace->clock());
   if (!kept) {
     state_->overlay.restore(before);
@@ -233,9 +233,6 @@ Result<FixReport> Transaction::fix() {
 
 Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
   WorkspaceState& workspace = *state_->workspace;
-  // Made here, so that the threads below only read.
-  (void)workspace.need_runner(state_->options.principals());
-  (void)workspace.need_cache();
   BisectOptions bounded = options;
   if (bounded.parallel == 0) bounded.parallel = workspace.config.sandbox.max_parallel;
   const PartJudge judge = [&](const Proposal& part, const GateRequest& bounds) {
@@ -313,20 +310,20 @@ Result<void> Transaction::save() {
   return {};
 }
 
-Result<const Directory*> Transaction::stage_directory() const {
+Result<const WritableDirectory*> Transaction::stage_directory() const {
   if (state_->stage && !state_->is_over) return &state_->stage->directory();
   return fail(ErrorKind::kUsage, "transaction.not_stored",
               "only a transaction begun with `galley begin` has savepoints and forks");
 }
 
 Result<void> Transaction::savepoint(const std::string& name) {
-  GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
   GALLEY_TRY(check_may_change_staged());
   return make_savepoint(*stage, name, state_->overlay.entries(), state_->workspace->clock());
 }
 
 Result<void> Transaction::rollback_to(const std::string& name) {
-  GALLEY_ASSIGN(const Directory* stage, stage_directory());
+  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
   GALLEY_TRY(check_may_change_staged());
   GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, name));
   AuditEvent event = own_event("rollback", state_->options);

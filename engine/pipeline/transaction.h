@@ -179,7 +179,7 @@ class Transaction {
   Result<void> record(AuditEvent event) const;
   Result<void> settle(const Overlay::Entries& before, AuditEvent event);
   Result<void> drop_stage();
-  Result<const Directory*> stage_directory() const;
+  Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };
 

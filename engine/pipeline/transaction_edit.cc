@@ -36,7 +36,7 @@ Result<void> Transaction::check_may_edit(const RelPath& path) {
   GALLEY_ASSIGN(const Node node, state_->overlay.node_without_content(path));
   const bool is_new = node.kind == FileKind::kAbsent;
   for (const Judgement& judgement :
-       {policy.judge_path(path, is_new ? Operation::kCreate : Operation::kModify, who),
+       {policy.judge_path(path, is_new ? PathOperation::kCreate : PathOperation::kModify, who),
         policy.judge_read(path, who)}) {
     if (judgement.decision == Decision::kDeny) return refused_by(judgement);
   }

@@ -12,6 +12,7 @@
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
@@ -73,29 +74,37 @@ Result<void> WorkspaceState::open_state() {
     return {};
   }
   if (!opened) return opened.error();
-  state_directory = std::move(*opened);
-  if (!state_directory) return {};
-  GALLEY_TRY(need_state());
+  if (!*opened) return {};
+  const std::lock_guard guard(mutex);
+  set_state(**std::move(opened));
   return options.recovers ? recover() : Result<void>();
+}
+
+/// The log first: whoever sees the directory may use both.
+void WorkspaceState::set_state(StateDirectory made) {
+  auto directory = std::make_unique<StateDirectory>(std::move(made));
+  audit.set(std::make_unique<AuditLog>(directory->root(), clock()));
+  state_directory.set(std::move(directory));
 }
 
 Result<void> WorkspaceState::need_state() {
   GALLEY_TRY(check_belief());
-  if (!state_directory) {
-    GALLEY_ASSIGN(state_directory, StateDirectory::open_or_create(*root));
-    runners.clear();  // from now on what they keep has a place to stay
-  }
-  if (audit == nullptr) audit = std::make_unique<AuditLog>(state_directory->root(), clock());
+  if (state_directory) return {};
+  const std::lock_guard guard(mutex);
+  if (state_directory) return {};  // another thread was first
+  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*root));
+  set_state(std::move(made));
   return {};
 }
 
 ValidatorCache* WorkspaceState::need_cache() {
+  const std::lock_guard guard(mutex);
   if (cache != nullptr || config.validators.empty()) return cache.get();
   if (state_directory) {
     const auto place = own_place(*state_directory, "cache");
     auto made = make_directories(state_directory->root(), *place, 0700);
-    auto opened = made ? state_directory->root().open_directory(*place)
-                       : Result<std::unique_ptr<Directory>>(made.error());
+    auto opened = made ? state_directory->root().open_writable_directory(*place)
+                       : Result<std::unique_ptr<WritableDirectory>>(made.error());
     // A cache that cannot be kept is only slower.
     if (opened) cache = std::make_unique<DiskValidatorCache>(*std::move(opened));
   }
@@ -105,7 +114,8 @@ ValidatorCache* WorkspaceState::need_cache() {
 
 CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   if (options.runner != nullptr) return options.runner;
-  std::unique_ptr<CommandRunner>& runner = runners[who];
+  const std::lock_guard guard(mutex);
+  std::unique_ptr<CommandRunner>& runner = runners[{who, bool(state_directory)}];
   if (runner != nullptr) return runner.get();
   GuardedRunnerOptions runner_options;
   runner_options.workspace = root_path;
@@ -180,6 +190,7 @@ Result<std::vector<RecordedCommit>> WorkspaceState::recorded_commits() const {
 }
 
 Result<const ToolRegistry*> WorkspaceState::need_registry() {
+  const std::lock_guard guard(mutex);
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
@@ -206,7 +217,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     // Whoever edits in the workspace could have written it, its hooks on the host too.
     options.user.config = UserConfig();
   }
-  GALLEY_ASSIGN(state->root, open_disk_directory(state->root_path));
+  GALLEY_ASSIGN(state->root, open_writable_disk_directory(state->root_path));
   GALLEY_ASSIGN(state->config,
                 read_usable_config(*state->root, options, state->configuration_flaw));
   state->options = std::move(options);
@@ -249,9 +260,7 @@ Result<size_t> Workspace::restore_audit() {
   return state_->restore_audit();
 }
 
-const StateDirectory* Workspace::state() const {
-  return state_->state_directory ? &*state_->state_directory : nullptr;
-}
+const StateDirectory* Workspace::state() const { return state_->state_directory.get(); }
 
 const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }
 
@@ -272,6 +281,9 @@ Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry();
 
 const std::string& Workspace::root_path() const { return state_->root_path; }
 const Directory& Workspace::root() const { return *state_->root; }
+const WritableDirectory& writable_root(const Workspace& workspace) {
+  return *workspace.state_->root;
+}
 const Config& Workspace::config() const { return state_->config; }
 const Error* Workspace::configuration_flaw() const {
   return state_->configuration_flaw ? &*state_->configuration_flaw : nullptr;

@@ -58,7 +58,12 @@ struct StageStatus {
 /// Invariant: opening writes nothing. `.galley/` is made by the first stored transaction or commit;
 ///            a workspace that has one and believes it is recovered when it is opened.
 /// Ownership: owns the root's descriptor, the configuration and the standard tools.
-/// Threads:   one thread at a time; open it once more for another thread.
+/// Threads:   may be used from several threads, each with transactions of its own, which run side
+///            by side and meet at the writer lock only. Root, configuration, trust and notices do
+///            not change after open(); `.galley`, the audit log, the tools, and what validators
+///            remember and run in are made, behind a lock, by the first thread that needs them. An
+///            Approver, runner or clock of WorkspaceOptions is called from all of these threads.
+///            take_up_state() needs the workspace for itself.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, and everything
 ///            find_root, load_config and is_trusted say.
 class Workspace {
@@ -129,6 +134,7 @@ class Workspace {
   [[nodiscard]] const Clock& clock() const;
 
  private:
+  friend const WritableDirectory& writable_root(const Workspace& workspace);
   explicit Workspace(std::unique_ptr<WorkspaceState> state);
   std::unique_ptr<WorkspaceState> state_;
 };

@@ -33,7 +33,7 @@ int64_t to_ns(const struct statx_timestamp& time) {
   return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
-class DiskFile final : public File {
+class DiskFile final : public WritableFile {
  public:
   DiskFile(Descriptor descriptor, std::string name)
       : descriptor_(std::move(descriptor)), name_(std::move(name)) {}
@@ -170,7 +170,7 @@ void Descriptor::reset() {
   fd_ = -1;
 }
 
-std::unique_ptr<File> make_disk_file(Descriptor descriptor, std::string name) {
+std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string name) {
   return std::make_unique<DiskFile>(std::move(descriptor), std::move(name));
 }
 

@@ -37,7 +37,7 @@ class Descriptor {
 };
 
 /// The File of an open descriptor; `name` is for messages only.
-[[nodiscard]] std::unique_ptr<File> make_disk_file(Descriptor descriptor, std::string name);
+[[nodiscard]] std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string name);
 
 /// statx of `name` below `directory` without following; false with errno set when it fails. An
 /// empty name is the descriptor itself.

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/change_set.h"
-#include "staging/overlay/content_store.h"
 
 namespace galley {
 

@@ -29,7 +29,7 @@ constexpr uint32_t kOwnerOnly = 0600;
 /// One pass over an upper layer.
 class Absorption {
  public:
-  Absorption(const Directory& upper, const Directory& scratch, Overlay& overlay,
+  Absorption(const WritableDirectory& upper, const WritableDirectory& scratch, Overlay& overlay,
              const AbsorbRules& rules)
       : layer_(upper), scratch_(scratch), overlay_(overlay), rules_(rules) {}
 
@@ -51,7 +51,7 @@ class Absorption {
 
   /// An entry of the layer: its directory, open, and its name there.
   struct Place {
-    std::shared_ptr<const Directory> directory;
+    std::shared_ptr<const WritableDirectory> directory;
     RelPath name;
   };
   struct Hashed {
@@ -84,7 +84,7 @@ class Absorption {
   void refuse(const std::string& path, std::string why);
 
   OpenDirectories layer_;
-  const Directory& scratch_;
+  const WritableDirectory& scratch_;
   Overlay& overlay_;
   const AbsorbRules& rules_;
   AbsorbReport report_;
@@ -125,7 +125,7 @@ std::optional<RelPath> Absorption::child_of(const RelPath& path, const std::stri
 
 Result<Absorption::Hashed> Absorption::hash_file(const Directory& directory,
                                                  const RelPath& path) const {
-  GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
+  GALLEY_ASSIGN(const auto file, directory.open_file(path));
   ContentHasher hasher;
   uint64_t size = 0;
   for (;;) {
@@ -439,8 +439,9 @@ Result<void> Absorption::copy_output(const RelPath& path) {
     GALLEY_ASSIGN(const std::string target, at.directory->read_link(at.name));
     GALLEY_TRY(scratch_.make_symlink(path, target));
   } else if (look.kind == FileKind::kRegular) {
-    GALLEY_ASSIGN(const auto from, at.directory->open_file(at.name, OpenMode::kRead));
-    GALLEY_ASSIGN(const auto to, scratch_.open_file(path, OpenMode::kCreateNew, kOwnerOnly));
+    GALLEY_ASSIGN(const auto from, at.directory->open_file(at.name));
+    GALLEY_ASSIGN(const auto to,
+                  scratch_.open_writable_file(path, OpenMode::kCreateNew, kOwnerOnly));
     GALLEY_TRY(copy_bytes(*from, *to, look.size));
     GALLEY_TRY(to->set_mode(look.mode & kPermissionBits));
   } else if (is_whiteout(*at.directory, at.name)) {
@@ -470,7 +471,7 @@ void refuse_changed_meanwhile(const Overlay::Entries& before, const Overlay::Ent
 
 }  // namespace
 
-Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scratch,
+Result<AbsorbReport> absorb_layer(const WritableDirectory& upper, const WritableDirectory& scratch,
                                   Overlay& overlay, const AbsorbRules& rules) {
   Overlay::Entries saved = overlay.entries();
   auto report = Absorption(upper, scratch, overlay, rules).run();

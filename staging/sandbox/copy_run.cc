@@ -18,20 +18,20 @@ FileStat copy_owner(const FileStat& root) {
 
 }  // namespace
 
-Result<CopyRun> CopyRun::make(Overlay& overlay, const Directory& scratch,
+Result<CopyRun> CopyRun::make(Overlay& overlay, const WritableDirectory& scratch,
                               const std::string& workspace) {
   GALLEY_ASSIGN(auto home, LayerHome::open("", LayerUse::kCopy));
   GALLEY_ASSIGN(const FileStat root, overlay.workspace().stat(RelPath::root()));
   const FileStat owner = copy_owner(root);
-  const Directory& place = home.directory();
+  const WritableDirectory& place = home.directory();
   for (const char* name : {"tree", "tmp", "tmp/home", "upper"}) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
     GALLEY_TRY(place.make_directory(path, kPrivateMode));
     GALLEY_TRY(imitate_owner(place, path, owner));
   }
   GALLEY_TRY(imitate_owner(place, RelPath::root(), owner));
-  GALLEY_ASSIGN(auto tree, place.open_directory(*RelPath::parse("tree")));
-  GALLEY_ASSIGN(auto upper, place.open_directory(*RelPath::parse("upper")));
+  GALLEY_ASSIGN(auto tree, place.open_writable_directory(*RelPath::parse("tree")));
+  GALLEY_ASSIGN(auto upper, place.open_writable_directory(*RelPath::parse("upper")));
   GALLEY_ASSIGN(auto copy, TreeCopy::make(overlay, workspace, *tree, {scratch, owner}));
   return CopyRun(std::move(home), std::move(tree), std::move(upper), std::move(copy));
 }

@@ -273,7 +273,7 @@ bool WaitingProcess::has_expired(const Error& error) { return error.reason == kE
 Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command) && {
   const std::string body = encode(request);
   std::string framed;
-  WireWriter{&framed}(uint64_t{body.size()});
+  RequestWriter{&framed}(uint64_t{body.size()});
   framed += body;
   const auto sent = send_all(control_.get(), framed);
   Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));

@@ -15,7 +15,7 @@ constexpr uint32_t kLockMode = 0600;
 constexpr uint32_t kDirectoryMode = 0755;
 
 /// A build directory that two compilers write at once is broken: one run after the other.
-Result<void> wait_for(File& lock, const Command& command, const Clock& clock) {
+Result<void> wait_for(WritableFile& lock, const Command& command, const Clock& clock) {
   const auto wall = command.limits.or_usual().wall;
   const Deadline deadline = wall.count() == 0 ? Deadline() : Deadline::after(clock, wall);
   for (;;) {
@@ -53,11 +53,12 @@ Result<KeptSet> KeptSet::take(const std::string& home, const Command& command,
                               const FileStat& workspace_root, const Clock& clock) {
   KeptSet kept;
   if (command.keep.empty()) return kept;
-  GALLEY_ASSIGN(const auto directory, open_disk_directory(home));
+  GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(home));
   // Flat names of hashes, so that any name of a validator will do.
   const std::string set = ContentId::of(command.keep_name).hex();
   GALLEY_ASSIGN(const RelPath lock, RelPath::parse(set + ".lock"));
-  GALLEY_ASSIGN(kept.lock_, directory->open_file(lock, OpenMode::kOpenOrCreate, kLockMode));
+  GALLEY_ASSIGN(kept.lock_,
+                directory->open_writable_file(lock, OpenMode::kOpenOrCreate, kLockMode));
   GALLEY_TRY(wait_for(*kept.lock_, command, clock));
   for (const RelPath& path : command.keep) {
     const std::string key = ContentId::of(command.keep_name + "\n" + path.str()).hex();

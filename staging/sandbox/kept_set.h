@@ -32,7 +32,7 @@ class KeptSet {
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
 
  private:
-  std::unique_ptr<File> lock_;
+  std::unique_ptr<WritableFile> lock_;
   std::vector<std::string> paths_;
 };
 

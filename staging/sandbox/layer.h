@@ -9,9 +9,9 @@
 
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/change_set.h"
-#include "staging/overlay/content_store.h"
 #include "staging/overlay/overlay.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/sandbox.h"
@@ -28,7 +28,7 @@ namespace galley {
 class StagedLayer {
  public:
   /// `directory` is empty and ours alone.
-  StagedLayer(std::unique_ptr<Directory> directory, const Directory& workspace);
+  StagedLayer(std::unique_ptr<WritableDirectory> directory, const Directory& workspace);
 
   /// Makes the layer show these changes; only what differs from the last call is written.
   Result<void> show(const ChangeSet& changes, const ContentStore& store);
@@ -44,7 +44,7 @@ class StagedLayer {
   [[nodiscard]] bool is_below_reset(const RelPath& path) const;
   [[nodiscard]] bool is_hidden_above(const RelPath& path) const;
 
-  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<WritableDirectory> directory_;
   const Directory* workspace_;
   ChangeSet shown_;
   ContentId shown_id_;
@@ -83,23 +83,24 @@ struct AbsorbReport {
 /// refused: its base would be taken from what the command never saw. Contents are moved into the
 /// overlay's store. Linear in the upper layer; what has several names is hashed once.
 /// Errors: kTimeout when the deadline passes; after an Error the overlay is as before.
-[[nodiscard]] Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scratch,
-                                                Overlay& overlay, const AbsorbRules& rules);
+[[nodiscard]] Result<AbsorbReport> absorb_layer(const WritableDirectory& upper,
+                                                const WritableDirectory& scratch, Overlay& overlay,
+                                                const AbsorbRules& rules);
 
 /// Whether a name in a layer is a whiteout.
 [[nodiscard]] bool is_whiteout(const Directory& directory, const RelPath& name);
-[[nodiscard]] Result<void> make_whiteout(const Directory& directory, const RelPath& path);
+[[nodiscard]] Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& path);
 
 /// Gives the layer's root the look of the workspace's, which it covers.
-[[nodiscard]] Result<void> imitate_root(const Directory& layer, const Directory& workspace);
+[[nodiscard]] Result<void> imitate_root(const WritableDirectory& layer, const Directory& workspace);
 
 /// Removes a directory tree that a command may have made as hard to remove as it could: any depth,
 /// no permissions. Never follows a link. Absent is fine.
-[[nodiscard]] Result<void> erase_layer(const Directory& parent, const RelPath& name);
+[[nodiscard]] Result<void> erase_layer(const WritableDirectory& parent, const RelPath& name);
 
 /// The owner that Galley gives to what it makes for a command: of `like`, when we are root and may
 /// choose.
-[[nodiscard]] Result<void> imitate_owner(const Directory& directory, const RelPath& path,
+[[nodiscard]] Result<void> imitate_owner(const WritableDirectory& directory, const RelPath& path,
                                          const FileStat& like);
 
 }  // namespace galley

@@ -32,13 +32,13 @@ class LayerHome {
   /// Makes a fresh one that stays when we are gone; remove_layer_home() takes it away.
   static Result<std::string> make_lasting();
 
-  [[nodiscard]] const Directory& directory() const { return *directory_; }
+  [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  LayerHome(std::unique_ptr<Directory> directory, std::string path, bool is_ours)
+  LayerHome(std::unique_ptr<WritableDirectory> directory, std::string path, bool is_ours)
       : directory_(std::move(directory)), path_(std::move(path)), is_ours_(is_ours) {}
-  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<WritableDirectory> directory_;
   std::string path_;
   bool is_ours_;
 };
@@ -50,6 +50,6 @@ class LayerHome {
 [[nodiscard]] Result<void> remove_layer_home(const std::string& path);
 
 /// Empty when an upper layer can lie in this directory, else what is missing.
-[[nodiscard]] std::string why_no_upper_layer(const Directory& directory);
+[[nodiscard]] std::string why_no_upper_layer(const WritableDirectory& directory);
 
 }  // namespace galley

@@ -24,7 +24,7 @@ std::string first_line(const char* directory, const char* name) {
   const auto opened = open_disk_directory(directory);
   const auto path = RelPath::parse(name);
   if (!opened || !path) return {};
-  const auto file = (*opened)->open_file(*path, OpenMode::kRead);
+  const auto file = (*opened)->open_file(*path);
   if (!file) return {};
   constexpr size_t kMost = 256;
   const auto text = (*file)->read_at(0, kMost);
@@ -56,9 +56,8 @@ Item user_namespaces_item() {
 
 Item overlay_item() {
   const auto filesystems = open_disk_directory("/proc");
-  const auto file = filesystems
-                        ? (*filesystems)->open_file(*RelPath::parse("filesystems"), OpenMode::kRead)
-                        : Result<std::unique_ptr<File>>(filesystems.error());
+  const auto file = filesystems ? (*filesystems)->open_file(*RelPath::parse("filesystems"))
+                                : Result<std::unique_ptr<File>>(filesystems.error());
   constexpr size_t kMost = 16384;
   const auto text = file ? (*file)->read_at(0, kMost) : Result<std::string>(file.error());
   const bool present = text && text->find("overlay") != std::string::npos;

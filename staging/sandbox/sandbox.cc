@@ -94,16 +94,16 @@ class Sandbox final : public CommandRunner {
   void clear_afterwards(const RelPath& place, EndingProcess helper);
   Result<KeptSet> keep_between_runs(const Command& command, Overlay& overlay,
                                     SandboxRequest& request);
-  Result<void> collect(const Command& command, const Directory& upper, Overlay& overlay,
+  Result<void> collect(const Command& command, const WritableDirectory& upper, Overlay& overlay,
                        CommandResult& result);
-  Result<void> absorb(const Command& command, const Directory& upper, Overlay& overlay,
+  Result<void> absorb(const Command& command, const WritableDirectory& upper, Overlay& overlay,
                       CommandResult& result, int64_t began_ns, std::vector<RelPath> deleted = {});
   [[nodiscard]] Deadline read_back_deadline(const Command& command,
                                             const CommandResult& result) const;
   Result<int64_t> file_system_now() const;
   [[nodiscard]] const LayerHome& lower_home() const { return outside_ ? *outside_ : home_; }
-  [[nodiscard]] Result<std::unique_ptr<Directory>> scratch() const {
-    return lower_home().directory().open_directory(*RelPath::parse("scratch"));
+  [[nodiscard]] Result<std::unique_ptr<WritableDirectory>> scratch() const {
+    return lower_home().directory().open_writable_directory(*RelPath::parse("scratch"));
   }
   [[nodiscard]] std::string below_home(const RelPath& path) const {
     return home_.path() + "/" + path.str();
@@ -137,7 +137,7 @@ Result<void> Sandbox::prepare() {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
     GALLEY_TRY(make_directories(home.directory(), path, kPrivateMode));
     if (!is_fresh) return {};
-    GALLEY_ASSIGN(const auto directory, home.directory().open_directory(path));
+    GALLEY_ASSIGN(const auto directory, home.directory().open_writable_directory(path));
     GALLEY_ASSIGN(const auto entries, directory->list());
     for (const DirectoryEntry& entry : entries) {
       GALLEY_ASSIGN(const RelPath left, RelPath::parse(entry.name));
@@ -173,7 +173,7 @@ Result<std::shared_ptr<SharedLayer>> Sandbox::staged_layer(const Overlay& overla
   const RelPath place = numbered("staged", next_number_++);
   const LayerHome& home = lower_home();
   GALLEY_TRY(home.directory().make_directory(place, kPrivateMode));
-  GALLEY_ASSIGN(auto directory, home.directory().open_directory(place));
+  GALLEY_ASSIGN(auto directory, home.directory().open_writable_directory(place));
   auto fresh = std::make_shared<SharedLayer>(
       SharedLayer{StagedLayer(std::move(directory), *workspace_), home.path() + "/" + place.str()});
   GALLEY_TRY(fresh->layer.show(changes, *overlay.store()));
@@ -182,7 +182,7 @@ Result<std::shared_ptr<SharedLayer>> Sandbox::staged_layer(const Overlay& overla
 }
 
 Result<Sandbox::RunPlace> Sandbox::make_run_directory() {
-  const Directory& home = home_.directory();
+  const WritableDirectory& home = home_.directory();
   GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
   RunPlace place{numbered("run", next_number_++), root};
   GALLEY_TRY(home.make_directory(place.path, kPrivateMode));
@@ -193,7 +193,7 @@ Result<Sandbox::RunPlace> Sandbox::make_run_directory() {
     GALLEY_TRY(imitate_owner(home, path, root));
   }
   GALLEY_ASSIGN(const RelPath upper, place.path.join(*RelPath::parse("upper")));
-  GALLEY_ASSIGN(const auto opened, home.open_directory(upper));
+  GALLEY_ASSIGN(const auto opened, home.open_writable_directory(upper));
   GALLEY_TRY(imitate_root(*opened, *workspace_));
   return place;
 }
@@ -230,8 +230,8 @@ Result<KeptSet> Sandbox::keep_between_runs(const Command& command, Overlay& over
 }
 
 /// Files to hand back: what the run made of them, or what the proposed tree had.
-Result<void> Sandbox::collect(const Command& command, const Directory& upper, Overlay& overlay,
-                              CommandResult& result) {
+Result<void> Sandbox::collect(const Command& command, const WritableDirectory& upper,
+                              Overlay& overlay, CommandResult& result) {
   for (const RelPath& path : command.collect) {
     GALLEY_ASSIGN(const FileStat made, upper.stat(path));
     if (made.kind == FileKind::kRegular) {
@@ -260,8 +260,8 @@ Deadline Sandbox::read_back_deadline(const Command& command, const CommandResult
   return Deadline::after(*clock_, std::chrono::duration_cast<std::chrono::milliseconds>(left));
 }
 
-Result<void> Sandbox::absorb(const Command& command, const Directory& upper, Overlay& overlay,
-                             CommandResult& result, int64_t began_ns,
+Result<void> Sandbox::absorb(const Command& command, const WritableDirectory& upper,
+                             Overlay& overlay, CommandResult& result, int64_t began_ns,
                              std::vector<RelPath> deleted) {
   const bool wanted = command.effects == EffectsRule::kStageAlways ||
                       (command.effects == EffectsRule::kStageOnSuccess && result.succeeded());
@@ -364,7 +364,7 @@ Result<CommandResult> Sandbox::run_in_namespaces(const Command& command, Overlay
   const auto run_and_read_back = [&]() -> Result<CommandResult> {
     GALLEY_ASSIGN(CommandResult result, start(command, request, helper));
     GALLEY_ASSIGN(const RelPath upper_path, place.join(*RelPath::parse("upper")));
-    GALLEY_ASSIGN(const auto upper, home_.directory().open_directory(upper_path));
+    GALLEY_ASSIGN(const auto upper, home_.directory().open_writable_directory(upper_path));
     GALLEY_TRY(collect(command, *upper, overlay, result));
     GALLEY_TRY(absorb(command, *upper, overlay, result, began_ns));
     return result;

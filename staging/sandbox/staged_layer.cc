@@ -42,7 +42,7 @@ void side_by_side(const ChangeSet& left, const ChangeSet& right, Visit visit) {
 
 }  // namespace
 
-StagedLayer::StagedLayer(std::unique_ptr<Directory> directory, const Directory& workspace)
+StagedLayer::StagedLayer(std::unique_ptr<WritableDirectory> directory, const Directory& workspace)
     : directory_(std::move(directory)), workspace_(&workspace) {}
 
 bool StagedLayer::is_below_reset(const RelPath& path) const {
@@ -178,7 +178,8 @@ Result<void> StagedLayer::write_node(const RelPath& path, const Change& change,
     }
     case FileKind::kRegular: {
       GALLEY_ASSIGN(const Content content, store.get(change.after.content));
-      GALLEY_ASSIGN(const auto file, directory_->open_file(path, OpenMode::kCreateNew, 0600));
+      GALLEY_ASSIGN(const auto file,
+                    directory_->open_writable_file(path, OpenMode::kCreateNew, 0600));
       GALLEY_TRY(file->write_at(0, *content));
       return file->set_mode(change.after.mode);
     }

@@ -101,7 +101,7 @@ void for_each_field(Request& r, Field field) {
 }
 
 /// Appends values to a string.
-struct WireWriter {
+struct RequestWriter {
   std::string* out;
   void operator()(uint64_t value) const {
     out->append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -117,7 +117,7 @@ struct WireWriter {
 };
 
 /// Takes values from the front of some bytes; `ok` turns false for good when they run out.
-struct WireReader {
+struct RequestReader {
   std::string_view* rest;
   bool* ok;
   void operator()(uint64_t& value) const {
@@ -152,13 +152,13 @@ struct WireReader {
 
 [[nodiscard]] inline std::string encode(const SandboxRequest& request) {
   std::string out;
-  for_each_field(request, WireWriter{&out});
+  for_each_field(request, RequestWriter{&out});
   return out;
 }
 
 [[nodiscard]] inline bool decode(std::string_view bytes, SandboxRequest& request) {
   bool ok = true;
-  for_each_field(request, WireReader{&bytes, &ok});
+  for_each_field(request, RequestReader{&bytes, &ok});
   return ok && bytes.empty() && request.version == kWireVersion;
 }
 

@@ -26,7 +26,7 @@ class ExportTest : public testing::Test {
     journal.workspace = state_.workspace_id();
     journal.time_ns = 1'700'000'000'000'000'000;
     journal.meta = meta;
-    const auto file = *state_.undo().open_file(journal_name(id), OpenMode::kCreateNew);
+    const auto file = *state_.undo().open_writable_file(journal_name(id), OpenMode::kCreateNew);
     const Proposal proposal = Proposal::freeze(overlay);
     for (const Change& change : proposal.changes()) {
       JournalOp op;

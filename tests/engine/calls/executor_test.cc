@@ -88,8 +88,8 @@ class ExecutorTest : public ::testing::Test {
   }
 
   SteppingClock clock_;
-  std::unique_ptr<Directory> workspace_ = make_memory_directory();
-  std::unique_ptr<Directory> galley_ = make_memory_directory();
+  std::unique_ptr<WritableDirectory> workspace_ = make_memory_directory();
+  std::unique_ptr<WritableDirectory> galley_ = make_memory_directory();
   Overlay overlay_{*workspace_, make_memory_store(), clock_};
   AuditLog log_{*galley_, clock_};
   AuditLog* audit_ = &log_;
@@ -228,7 +228,7 @@ TEST_F(ExecutorTest, AToolThatOverrunsItsDeadlineLeavesNothing) {
 }
 
 TEST_F(ExecutorTest, ACallThatCannotBeRecordedIsNotDone) {
-  auto head = galley_->open_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
+  auto head = galley_->open_writable_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
   ASSERT_TRUE(*(*head)->try_lock(LockMode::kExclusive));
   EXPECT_EQ(said(call("Write", {{"file", "a.txt"}, {"content", "x"}})), "ETIMEOUT audit.locked");
   EXPECT_TRUE(overlay_.changes().empty());

@@ -260,7 +260,7 @@ TEST_F(OverlayTest, ADamagedTextFormIsRefused) {
 
 TEST(DiskStore, GivesBackWhatWasPutAndNoticesDamage) {
   TempDirectory tree;
-  auto opened = open_disk_directory(tree.path());
+  auto opened = open_writable_disk_directory(tree.path());
   ASSERT_TRUE(opened);
   const auto store = make_disk_store(*std::move(opened));
   const auto id = store->put("some bytes");

@@ -16,7 +16,7 @@ namespace {
 
 void put_file(const TempDirectory& directory, const std::string& path, const std::string& text) {
   ASSERT_TRUE(make_directories(directory.directory(), rel(path).parent(), 0755).has_value());
-  auto file = directory.directory().open_file(rel(path), OpenMode::kCreateNew, 0644);
+  auto file = directory.directory().open_writable_file(rel(path), OpenMode::kCreateNew, 0644);
   ASSERT_TRUE(file.has_value()) << file.error().message;
   ASSERT_TRUE((*file)->write_at(0, text).has_value());
 }
@@ -190,7 +190,7 @@ TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
 }
 
 TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
-  std::shared_ptr<Directory> stage = *open_disk_directory(stage_.path());
+  std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
   put_file(upper_, "big", std::string(100'000, 'x'));
   struct stat before {};
@@ -205,7 +205,7 @@ TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
 }
 
 TEST_F(AbsorbTest, WhatHasSeveralNamesIsHashedAndKeptOnce) {
-  std::shared_ptr<Directory> stage = *open_disk_directory(stage_.path());
+  std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
   put_file(upper_, "n0", "");
   // Hashed under each of its names this would take a minute.
@@ -242,11 +242,11 @@ TEST_F(AbsorbTest, ADeepTreeIsRefusedByNameWithFewDescriptors) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const struct rlimit few { 64, before.rlim_max };
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  auto at = upper_.directory().open_directory(RelPath::root());
+  auto at = upper_.directory().open_writable_directory(RelPath::root());
   for (int level = 0; level < 1000; ++level) {
     ASSERT_TRUE(at.has_value());
     ASSERT_TRUE((*at)->make_directory(rel("d"), 0755).has_value());
-    at = (*at)->open_directory(rel("d"));
+    at = (*at)->open_writable_directory(rel("d"));
   }
   const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, {});
   AbsorbRules ignored;

@@ -26,14 +26,14 @@ class StagedLayerTest : public testing::Test {
 
   void put_file(const std::string& path, const std::string& text) {
     ASSERT_TRUE(make_directories(workspace_.directory(), rel(path).parent(), 0755).has_value());
-    auto file = workspace_.directory().open_file(rel(path), OpenMode::kOpenOrCreate, 0644);
+    auto file = workspace_.directory().open_writable_file(rel(path), OpenMode::kOpenOrCreate, 0644);
     ASSERT_TRUE(file.has_value());
     ASSERT_TRUE((*file)->truncate(0).has_value());
     ASSERT_TRUE((*file)->write_at(0, text).has_value());
   }
 
-  static std::unique_ptr<Directory> open(const TempDirectory& temp) {
-    auto opened = open_disk_directory(temp.path());
+  static std::unique_ptr<WritableDirectory> open(const TempDirectory& temp) {
+    auto opened = open_writable_disk_directory(temp.path());
     GALLEY_CHECK(opened.has_value());
     return *std::move(opened);
   }

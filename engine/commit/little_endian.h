@@ -10,7 +10,7 @@
 namespace galley {
 
 /// Appends little-endian numbers and length-prefixed text to a buffer.
-class WireWriter {
+class LittleEndianWriter {
  public:
   void u8(uint8_t value) { out_.push_back(static_cast<char>(value)); }
   void u16(uint16_t value) { number(value); }
@@ -39,9 +39,9 @@ class WireWriter {
 
 /// Takes the same things off a buffer; after the first thing that is not there, failed() holds and
 /// everything reads as zero.
-class WireReader {
+class LittleEndianReader {
  public:
-  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
+  explicit LittleEndianReader(std::string_view bytes) : rest_(bytes) {}
 
   uint8_t u8() { return number<uint8_t>(); }
   uint16_t u16() { return number<uint16_t>(); }

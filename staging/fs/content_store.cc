@@ -1,4 +1,4 @@
-#include "staging/overlay/content_store.h"
+#include "staging/fs/content_store.h"
 
 #include <cerrno>
 #include <mutex>
@@ -16,7 +16,8 @@ Result<ContentId> ContentStore::put(const Content& content) {
   return id;
 }
 
-Result<void> ContentStore::adopt(const ContentId& id, const Directory& from, const RelPath& name) {
+Result<void> ContentStore::adopt(const ContentId& id, const WritableDirectory& from,
+                                 const RelPath& name) {
   GALLEY_ASSIGN(std::string content, read_file(from, name, limits::kMaxFileBytes));
   GALLEY_ASSIGN(const ContentId stored, put(std::move(content)));
   if (stored == id) return {};
@@ -51,7 +52,8 @@ class MemoryStore final : public ContentStore {
 
 class DiskStore final : public ContentStore {
  public:
-  explicit DiskStore(std::shared_ptr<Directory> directory) : directory_(std::move(directory)) {}
+  explicit DiskStore(std::shared_ptr<WritableDirectory> directory)
+      : directory_(std::move(directory)) {}
 
   Result<void> keep(const ContentId& id, const Content& content) override {
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
@@ -60,7 +62,8 @@ class DiskStore final : public ContentStore {
     return write_then_name(name, *content);
   }
 
-  Result<void> adopt(const ContentId& id, const Directory& from, const RelPath& name) override {
+  Result<void> adopt(const ContentId& id, const WritableDirectory& from,
+                     const RelPath& name) override {
     GALLEY_ASSIGN(const RelPath target, RelPath::parse(id.hex()));
     GALLEY_ASSIGN(const FileStat there, directory_->stat(target));
     if (there.kind == FileKind::kRegular) return {};
@@ -94,7 +97,7 @@ class DiskStore final : public ContentStore {
 
   struct Fresh {
     RelPath name;
-    std::unique_ptr<File> file;
+    std::unique_ptr<WritableFile> file;
   };
 
   /// A killed stager leaves `<id>.<n>.new`, never a short `<id>`.
@@ -102,7 +105,7 @@ class DiskStore final : public ContentStore {
     for (int n = 0;; ++n) {
       // Two threads may stage the same bytes at once, and dead ones leave their names behind.
       GALLEY_ASSIGN(RelPath scratch, RelPath::parse(name.str() + "." + std::to_string(n) + ".new"));
-      auto file = directory_->open_file(scratch, OpenMode::kCreateNew, 0600);
+      auto file = directory_->open_writable_file(scratch, OpenMode::kCreateNew, 0600);
       if (!file && file.error().os_error == EEXIST && n < kMaxScratchNames) continue;
       if (!file) return fail(file.error());
       return Fresh{std::move(scratch), std::move(*file)};
@@ -116,9 +119,9 @@ class DiskStore final : public ContentStore {
   }
 
   /// In pieces, so that a large file needs no memory, and without its holes.
-  Result<void> copy_then_name(const ContentId& id, const RelPath& name, const Directory& from,
-                              const RelPath& source) const {
-    GALLEY_ASSIGN(const auto file, from.open_file(source, OpenMode::kRead));
+  Result<void> copy_then_name(const ContentId& id, const RelPath& name,
+                              const WritableDirectory& from, const RelPath& source) const {
+    GALLEY_ASSIGN(const auto file, from.open_file(source));
     GALLEY_ASSIGN(const Fresh fresh, make_new(name));
     ContentHasher hasher;
     uint64_t size = 0;
@@ -139,14 +142,14 @@ class DiskStore final : public ContentStore {
                 "'" + source.str() + "' changed while it was taken into the stage", source.str());
   }
 
-  std::shared_ptr<Directory> directory_;
+  std::shared_ptr<WritableDirectory> directory_;
 };
 
 }  // namespace
 
 std::shared_ptr<ContentStore> make_memory_store() { return std::make_shared<MemoryStore>(); }
 
-std::shared_ptr<ContentStore> make_disk_store(std::shared_ptr<Directory> directory) {
+std::shared_ptr<ContentStore> make_disk_store(std::shared_ptr<WritableDirectory> directory) {
   return std::make_shared<DiskStore>(std::move(directory));
 }
 

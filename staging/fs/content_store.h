@@ -30,12 +30,14 @@ class ContentStore {
   virtual Result<Content> get(const ContentId& id) const = 0;
   /// Takes over a file whose bytes the caller has just hashed to `id` and that nobody else can
   /// write any more. The file may be gone afterwards: a store on the same disk moves it.
-  virtual Result<void> adopt(const ContentId& id, const Directory& from, const RelPath& name);
+  virtual Result<void> adopt(const ContentId& id, const WritableDirectory& from,
+                             const RelPath& name);
 };
 
 [[nodiscard]] std::shared_ptr<ContentStore> make_memory_store();
 
 /// Contents as files `<hex id>` in `directory`, verified against their id when read.
-[[nodiscard]] std::shared_ptr<ContentStore> make_disk_store(std::shared_ptr<Directory> directory);
+[[nodiscard]] std::shared_ptr<ContentStore> make_disk_store(
+    std::shared_ptr<WritableDirectory> directory);
 
 }  // namespace galley
