@@ -182,6 +182,7 @@ Result<int> exec(Session& session) {
   GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
+  // Replacing the stored overlay by the same takes longer than the rest of a short command.
   if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));

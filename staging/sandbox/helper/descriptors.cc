@@ -1,7 +1,6 @@
 #include "staging/sandbox/helper/descriptors.h"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <array>
 #include <cerrno>
