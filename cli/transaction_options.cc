@@ -86,9 +86,12 @@ void add_exec_command(OptionTable& table) {
 }  // namespace
 
 void add_transaction_commands(OptionTable& table) {
-  add_stage_commands(table);
-  add_candidate_commands(table);
-  add_exec_command(table);
+  if (table.wants({"begin", "status", "diff", "call", "edit", "validate", "approve", "commit",
+                   "rollback"})) {
+    add_stage_commands(table);
+  }
+  if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
+  if (table.wants({"exec"})) add_exec_command(table);
 }
 
 }  // namespace galley

@@ -17,7 +17,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/layer_home.h"
-#include "staging/sandbox/sandbox.h"
+#include "staging/sandbox/sandbox_probe.h"
 
 namespace galley {
 namespace {

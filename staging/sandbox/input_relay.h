@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/fd.h"
 
 namespace galley {
 

@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
@@ -76,8 +76,8 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
     GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateMode));
     // One that layers were made in before has shown that it can hold them.
     GALLEY_ASSIGN(const FileStat run, directory->stat(*RelPath::parse("run")));
-    GALLEY_ASSIGN(const FileStat staged, directory->stat(*RelPath::parse("staged")));
-    const bool is_proven = run.kind == FileKind::kDirectory || staged.kind == FileKind::kDirectory;
+    GALLEY_ASSIGN(const FileStat scratch, directory->stat(*RelPath::parse("scratch")));
+    const bool is_proven = run.kind == FileKind::kDirectory || scratch.kind == FileKind::kDirectory;
     const std::string why = is_proven ? std::string() : why_not(*directory);
     if (!why.empty()) return unavailable(" " + wanted + ": " + why);
     return LayerHome(std::move(directory), wanted, false);

@@ -1,13 +1,15 @@
-// Whiteouts, owners and the removal of layers: what overlayfs.rst knows and Directory does not.
+#include "staging/sandbox/layer_objects.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <string>
 
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer.h"
 
 namespace galley {
 namespace {

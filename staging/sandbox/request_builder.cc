@@ -232,6 +232,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
     request.host_network = 1;
     add_host_network_files(request);
   }
+  request.has_input = command.input_relay != nullptr || !command.input.empty() ? 1 : 0;
   set_limits(command.limits.or_usual(), request);
   request.restricts_programs = command.programs.is_restricted ? 1 : 0;
   request.programs = command.programs.allowed;
@@ -239,7 +240,8 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   return request;
 }
 
-Result<CommandResult> result_of(const SandboxRequest& request, HelperRun run) {
+Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
+                                HelperRun run) {
   const HelperReport& report = run.report;
   if (report.outcome == HelperOutcome::kSetupFailed) return fail(setup_error(report));
   if (report.outcome == HelperOutcome::kExecFailed) return fail(exec_error(report, request));
@@ -261,6 +263,7 @@ Result<CommandResult> result_of(const SandboxRequest& request, HelperRun run) {
   if (report.landlock_abi != 0) result.walls += fmt::format(", landlock {}", report.landlock_abi);
   result.walls += ", seccomp";
   result.restricts_programs = request.restricts_programs != 0 && report.landlock_abi != 0;
+  result.unchecked = command.programs.unchecked;
   const bool is_open = request.restricts_programs != 0 && report.landlock_abi == 0;
   if (is_open)
     result.unchecked.emplace_back("sandbox.allow and exec capabilities, for want of Landlock");

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {

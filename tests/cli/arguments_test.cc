@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/option_table.h"
+
 namespace galley {
 namespace {
 
@@ -107,6 +109,33 @@ TEST(Arguments, UnfinishedLineIsNotParsed) {
   const Arguments arguments = parsed({"complete", "--", "apply", "--onyl", ""});
   EXPECT_EQ(arguments.command, "complete");
   EXPECT_EQ(arguments.words, (Words{"apply", "--onyl", ""}));
+}
+
+std::vector<std::string> names_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) names.push_back(option->get_name());
+  for (const CLI::App* member : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(member->get_name());
+    for (const std::string& name : names_of(*member)) names.push_back("  " + name);
+  }
+  return names;
+}
+
+TEST(OptionTable, OneForACommandHasItAsTheWholeTableHas) {
+  const OptionTable all;
+  for (const CLI::App* command : all.app().get_subcommands([](const CLI::App*) { return true; })) {
+    const OptionTable some(Words{"-C", "undo", "--json", command->get_name(), "words"});
+    const auto same = some.app().get_subcommands(
+        [&](const CLI::App* one) { return one->get_name() == command->get_name(); });
+    ASSERT_EQ(same.size(), 1U) << command->get_name();
+    EXPECT_EQ(names_of(*same.front()), names_of(*command));
+  }
+}
+
+TEST(OptionTable, AMistakeIsExplainedByAllCommands) {
+  EXPECT_NE(parse({"exce", "--", "true"}).text.find("exec"), std::string::npos);
+  EXPECT_NE(parse({"help", "undo"}).text.find("undo"), std::string::npos);
+  EXPECT_NE(parse({"exec", "--help"}).text.find("--timeout"), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/request.h"
 
 namespace galley {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/fd.h"
 
 namespace galley {
 

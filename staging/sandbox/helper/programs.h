@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/request.h"
 
 namespace galley {
 

@@ -2,7 +2,9 @@
 
 #include <vector>
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/request.h"
+#include "staging/sandbox/helper/setup_failure.h"
 
 namespace galley {
 

@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/request.h"
+#include "staging/sandbox/helper/setup_failure.h"
 
 namespace galley {
 

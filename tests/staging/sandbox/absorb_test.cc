@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/absorb.h"
 #include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_objects.h"
 #include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"
 
@@ -259,17 +260,6 @@ TEST_F(AbsorbTest, ADeepTreeIsRefusedByNameWithFewDescriptors) {
   EXPECT_NE(report->refused[0].why.find("256 components"), std::string::npos);
   EXPECT_TRUE(changes().empty());
   EXPECT_TRUE(stashed.has_value()) << stashed.error().message;
-}
-
-TEST(EraseLayer, RemovesWhatACommandMadeHardToRemove) {
-  TempDirectory place;
-  put_file(place, "victim/a/b/c", "x");
-  ASSERT_EQ(symlink("/etc", (place.path() + "/victim/a/link").c_str()), 0);
-  ASSERT_EQ(chmod((place.path() + "/victim/a/b").c_str(), 0), 0);
-  ASSERT_EQ(chmod((place.path() + "/victim").c_str(), 0), 0);
-  ASSERT_TRUE(erase_layer(place.directory(), rel("victim")).has_value());
-  EXPECT_TRUE(place.directory().list()->empty());
-  EXPECT_TRUE(erase_layer(place.directory(), rel("victim")).has_value());
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-#include "staging/sandbox/kept_set.h"
+#include "staging/sandbox/retention_set.h"
 
 #include <thread>
 #include <utility>
 
 #include "base/content_id.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kPollEvery{5};
 constexpr uint32_t kLockMode = 0600;
 constexpr uint32_t kDirectoryMode = 0755;
 
-/// A build directory that two compilers write at once is broken: one run after the other.
+/// Two compilers that write one build directory at once break it, so runs take turns.
 Result<void> wait_for(WritableFile& lock, const Command& command, const Clock& clock) {
   const auto wall = command.limits.or_usual().wall;
   const Deadline deadline = wall.count() == 0 ? Deadline() : Deadline::after(clock, wall);
@@ -49,25 +49,24 @@ Result<void> refuse_links_to_keep(const std::vector<RelPath>& paths, Overlay& ov
   return {};
 }
 
-Result<KeptSet> KeptSet::take(const std::string& home, const Command& command,
-                              const FileStat& workspace_root, const Clock& clock) {
-  KeptSet kept;
-  if (command.keep.empty()) return kept;
+Result<RetentionSet> RetentionSet::take(const std::string& home, const Command& command,
+                                        const FileStat& workspace_root, const Clock& clock) {
+  RetentionSet set;
+  if (command.keep.empty()) return set;
   GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(home));
   // Flat names of hashes, so that any name of a validator will do.
-  const std::string set = ContentId::of(command.keep_name).hex();
-  GALLEY_ASSIGN(const RelPath lock, RelPath::parse(set + ".lock"));
-  GALLEY_ASSIGN(kept.lock_,
-                directory->open_writable_file(lock, OpenMode::kOpenOrCreate, kLockMode));
-  GALLEY_TRY(wait_for(*kept.lock_, command, clock));
+  const std::string id = ContentId::of(command.keep_name).hex();
+  GALLEY_ASSIGN(const RelPath lock, RelPath::parse(id + ".lock"));
+  GALLEY_ASSIGN(set.lock_, directory->open_writable_file(lock, OpenMode::kOpenOrCreate, kLockMode));
+  GALLEY_TRY(wait_for(*set.lock_, command, clock));
   for (const RelPath& path : command.keep) {
     const std::string key = ContentId::of(command.keep_name + "\n" + path.str()).hex();
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(key));
     GALLEY_TRY(make_directories(*directory, name, kDirectoryMode));
     GALLEY_TRY(imitate_owner(*directory, name, workspace_root));
-    kept.paths_.push_back(home + "/" + key);
+    set.paths_.push_back(home + "/" + key);
   }
-  return kept;
+  return set;
 }
 
 }  // namespace galley

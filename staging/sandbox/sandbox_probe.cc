@@ -1,4 +1,5 @@
-// What this machine offers, wall by wall, for `galley doctor`.
+#include "staging/sandbox/sandbox_probe.h"
+
 #include <fmt/core.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -11,9 +12,7 @@
 #include <cerrno>
 
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer.h"
 #include "staging/sandbox/layer_home.h"
-#include "staging/sandbox/sandbox.h"
 
 namespace galley {
 namespace {

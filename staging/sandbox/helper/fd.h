@@ -1,21 +1,8 @@
 #pragma once
 
-#include <string>
-
-#include "staging/sandbox/helper/request.h"
-
 namespace galley {
 
-/// Remembers which step of the set-up failed and why; the first failure stays.
-struct SetupFailure {
-  std::string step;
-  int os_error = 0;
-};
-
-/// False, after noting errno under this step.
-[[nodiscard]] bool failed(SetupFailure& failure, std::string step);
-
-/// A descriptor that closes itself.
+/// A file descriptor that closes itself.
 class Fd {
  public:
   Fd() = default;

@@ -1,4 +1,4 @@
-#include "staging/sandbox/kept_set.h"
+#include "staging/sandbox/retention_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class KeptSetTest : public ::testing::Test {
+class RetentionSetTest : public ::testing::Test {
  protected:
-  Result<KeptSet> take(const Command& command) {
-    return KeptSet::take(home_.path(), command, *home_.directory().stat(RelPath::root()), clock_);
+  Result<RetentionSet> take(const Command& command) {
+    return RetentionSet::take(home_.path(), command, *home_.directory().stat(RelPath::root()),
+                              clock_);
   }
   static Command command(const std::string& name) {
     Command command;
@@ -27,7 +28,7 @@ class KeptSetTest : public ::testing::Test {
   SystemClock clock_;
 };
 
-TEST_F(KeptSetTest, GivesTheSameDirectoriesToTheSameNameOnly) {
+TEST_F(RetentionSetTest, GivesTheSameDirectoriesToTheSameNameOnly) {
   const auto paths = take(command("lint/../x"))->paths();
   ASSERT_EQ(paths.size(), 2U);
   EXPECT_NE(paths[0], paths[1]);
@@ -36,7 +37,7 @@ TEST_F(KeptSetTest, GivesTheSameDirectoriesToTheSameNameOnly) {
   for (const std::string& path : paths) EXPECT_THAT(path, HasSubstr(home_.path() + "/"));
 }
 
-TEST_F(KeptSetTest, OneRunHoldsThemAtATime) {
+TEST_F(RetentionSetTest, OneRunHoldsThemAtATime) {
   {
     const auto first = take(command("lint"));
     ASSERT_TRUE(first);
@@ -46,7 +47,7 @@ TEST_F(KeptSetTest, OneRunHoldsThemAtATime) {
   EXPECT_TRUE(take(command("lint")));
 }
 
-TEST_F(KeptSetTest, AStoppedCommandDoesNotWait) {
+TEST_F(RetentionSetTest, AStoppedCommandDoesNotWait) {
   const auto first = take(command("lint"));
   std::stop_source stop;
   stop.request_stop();
@@ -56,7 +57,7 @@ TEST_F(KeptSetTest, AStoppedCommandDoesNotWait) {
   EXPECT_EQ(take(second).error().reason, "sandbox.cancelled");
 }
 
-TEST_F(KeptSetTest, WithNothingToKeepNothingIsMade) {
+TEST_F(RetentionSetTest, WithNothingToKeepNothingIsMade) {
   ASSERT_TRUE(take(Command()));
   EXPECT_TRUE(home_.directory().list()->empty());
 }

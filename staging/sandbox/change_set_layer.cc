@@ -1,15 +1,14 @@
-#include <cerrno>
-#include <utility>
+#include "staging/sandbox/change_set_layer.h"
 
-#include "staging/sandbox/layer.h"
+#include <cerrno>
+
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
 
 constexpr uint32_t kWritableMode = 0700;  // until everything below is written
 constexpr uint32_t kNewDirectoryMode = 0755;
-
-RelPath galley_directory() { return *RelPath::parse(".galley"); }
 
 /// Walks the ancestors of a path, nearest first; true as soon as one is in the set.
 bool has_ancestor_in(const std::unordered_set<std::string>& set, const RelPath& path) {
@@ -42,23 +41,23 @@ void side_by_side(const ChangeSet& left, const ChangeSet& right, Visit visit) {
 
 }  // namespace
 
-StagedLayer::StagedLayer(std::unique_ptr<WritableDirectory> directory, const Directory& workspace)
+ChangeSetLayer::ChangeSetLayer(std::unique_ptr<WritableDirectory> directory,
+                               const Directory& workspace)
     : directory_(std::move(directory)), workspace_(&workspace) {}
 
-bool StagedLayer::is_below_reset(const RelPath& path) const {
+bool ChangeSetLayer::is_below_reset(const RelPath& path) const {
   return has_ancestor_in(reset_, path);
 }
 
-bool StagedLayer::is_hidden_above(const RelPath& path) const {
+bool ChangeSetLayer::is_hidden_above(const RelPath& path) const {
   return has_ancestor_in(hidden_, path);
 }
 
-Result<void> StagedLayer::show(const ChangeSet& changes, const ContentStore& store) {
+Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& store) {
   const ContentId id = change_set_id(changes);
   if (has_root_ && id == shown_id_) return {};
   if (!has_root_) {
     GALLEY_TRY(imitate_root(*directory_, *workspace_));
-    GALLEY_TRY(make_whiteout(*directory_, galley_directory()));
     has_root_ = true;
   }
   reset_.clear();
@@ -93,7 +92,7 @@ Result<void> StagedLayer::show(const ChangeSet& changes, const ContentStore& sto
 }
 
 /// Undoes what the layer showed for a path that is no longer changed.
-Result<void> StagedLayer::take_away(const Change& change) {
+Result<void> ChangeSetLayer::take_away(const Change& change) {
   GALLEY_ASSIGN(const FileStat found, directory_->stat(change.path));
   if (found.kind == FileKind::kAbsent) return {};
   if (found.kind != FileKind::kDirectory) return directory_->remove_file(change.path);
@@ -106,7 +105,7 @@ Result<void> StagedLayer::take_away(const Change& change) {
 }
 
 /// A directory of the layer covers the attributes of the one below it, so it takes them over.
-Result<void> StagedLayer::make_merged_parents(const RelPath& path) {
+Result<void> ChangeSetLayer::make_merged_parents(const RelPath& path) {
   std::vector<RelPath> missing;
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
     if (parents_.contains(above.str())) break;
@@ -119,7 +118,7 @@ Result<void> StagedLayer::make_merged_parents(const RelPath& path) {
   return {};
 }
 
-Result<void> StagedLayer::make_merged_parent(const RelPath& path) {
+Result<void> ChangeSetLayer::make_merged_parent(const RelPath& path) {
   GALLEY_ASSIGN(const FileStat there, directory_->stat(path));
   if (there.kind == FileKind::kDirectory) {
     if ((there.mode & kWritableMode) == kWritableMode) return {};
@@ -137,7 +136,7 @@ Result<void> StagedLayer::make_merged_parent(const RelPath& path) {
   return imitate_owner(*directory_, path, base);
 }
 
-Result<void> StagedLayer::give_owner(const RelPath& path, const Change& change) {
+Result<void> ChangeSetLayer::give_owner(const RelPath& path, const Change& change) {
   const bool has_base = change.before.kind != FileKind::kAbsent;
   GALLEY_ASSIGN(FileStat like, workspace_->stat(has_base ? path : RelPath::root()));
   if (like.kind == FileKind::kAbsent) {
@@ -146,7 +145,7 @@ Result<void> StagedLayer::give_owner(const RelPath& path, const Change& change) 
   return imitate_owner(*directory_, path, like);
 }
 
-Result<void> StagedLayer::write(const Change& change, const ContentStore& store) {
+Result<void> ChangeSetLayer::write(const Change& change, const ContentStore& store) {
   const RelPath& path = change.path;
   if (path.is_protected() || is_hidden_above(path)) return {};
   GALLEY_TRY(make_merged_parents(path));
@@ -166,8 +165,8 @@ Result<void> StagedLayer::write(const Change& change, const ContentStore& store)
   return give_owner(path, change);
 }
 
-Result<void> StagedLayer::write_node(const RelPath& path, const Change& change,
-                                     const ContentStore& store) {
+Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& change,
+                                        const ContentStore& store) {
   switch (change.after.kind) {
     case FileKind::kDirectory:
       late_modes_.emplace_back(path, change.after.mode);

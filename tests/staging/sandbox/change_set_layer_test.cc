@@ -1,11 +1,12 @@
-#include "staging/sandbox/layer.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/change_set_layer.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/clock.h"
+#include "staging/overlay/overlay.h"
+#include "staging/sandbox/layer_home.h"
 #include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"
 
@@ -13,11 +14,11 @@ namespace galley {
 namespace {
 
 /// A workspace, an overlay over it, and a layer that shows the overlay.
-class StagedLayerTest : public testing::Test {
+class ChangeSetLayerTest : public testing::Test {
  protected:
   void SetUp() override { skip_without_walls(why_no_upper_layer(workspace_.directory())); }
 
-  StagedLayerTest() {
+  ChangeSetLayerTest() {
     put_file("keep.txt", "keep");
     put_file("src/a.c", "a");
     put_file("src/b.c", "b");
@@ -59,10 +60,10 @@ class StagedLayerTest : public testing::Test {
   TempDirectory workspace_;
   TempDirectory layer_directory_;
   Overlay overlay_{workspace_.directory(), make_memory_store(), clock_};
-  StagedLayer layer_{open(layer_directory_), workspace_.directory()};
+  ChangeSetLayer layer_{open(layer_directory_), workspace_.directory()};
 };
 
-TEST_F(StagedLayerTest, ShowsOnlyWhatChanged) {
+TEST_F(ChangeSetLayerTest, ShowsOnlyWhatChanged) {
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "A").has_value());
   ASSERT_TRUE(overlay_.write(rel("new/dir/n.txt"), "N").has_value());
   ASSERT_TRUE(overlay_.put(rel("src/b.c"), Node{}).has_value());
@@ -74,10 +75,9 @@ TEST_F(StagedLayerTest, ShowsOnlyWhatChanged) {
   EXPECT_EQ(at("link"), "l");
   EXPECT_EQ(at("keep.txt"), "");
   EXPECT_EQ(at("src/deep"), "");
-  EXPECT_EQ(at(".galley"), "w");
 }
 
-TEST_F(StagedLayerTest, MergedParentsTakeOverTheModeTheyCover) {
+TEST_F(ChangeSetLayerTest, MergedParentsTakeOverTheModeTheyCover) {
   ASSERT_TRUE(workspace_.directory().set_mode(rel("src"), 0751).has_value());
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "A").has_value());
   show();
@@ -86,7 +86,7 @@ TEST_F(StagedLayerTest, MergedParentsTakeOverTheModeTheyCover) {
   EXPECT_EQ(stat->mode, 0751U);
 }
 
-TEST_F(StagedLayerTest, ReadOnlyDirectoriesCanHoldChanges) {
+TEST_F(ChangeSetLayerTest, ReadOnlyDirectoriesCanHoldChanges) {
   ASSERT_TRUE(overlay_.make_directory(rel("locked"), 0555).has_value());
   ASSERT_TRUE(overlay_.write(rel("locked/x"), "x").has_value());
   show();
@@ -97,13 +97,13 @@ TEST_F(StagedLayerTest, ReadOnlyDirectoriesCanHoldChanges) {
   EXPECT_EQ(layer_directory_.directory().stat(rel("locked"))->mode, 0555U);
 }
 
-TEST_F(StagedLayerTest, DeletedDirectoryIsOneWhiteout) {
+TEST_F(ChangeSetLayerTest, DeletedDirectoryIsOneWhiteout) {
   ASSERT_TRUE(overlay_.remove_tree(rel("src")).has_value());
   show();
   EXPECT_EQ(at("src"), "w");
 }
 
-TEST_F(StagedLayerTest, DirectoryMadeAgainDoesNotBringBackItsFiles) {
+TEST_F(ChangeSetLayerTest, DirectoryMadeAgainDoesNotBringBackItsFiles) {
   ASSERT_TRUE(overlay_.remove_tree(rel("src")).has_value());
   show();
   ASSERT_TRUE(overlay_.write(rel("src/only.c"), "o").has_value());
@@ -114,7 +114,7 @@ TEST_F(StagedLayerTest, DirectoryMadeAgainDoesNotBringBackItsFiles) {
   EXPECT_EQ(at("src/deep"), "w");
 }
 
-TEST_F(StagedLayerTest, FileBecomesDirectoryAndBack) {
+TEST_F(ChangeSetLayerTest, FileBecomesDirectoryAndBack) {
   ASSERT_TRUE(overlay_.put(rel("keep.txt"), Node{}).has_value());
   ASSERT_TRUE(overlay_.write(rel("keep.txt/in"), "i").has_value());
   show();
@@ -126,7 +126,7 @@ TEST_F(StagedLayerTest, FileBecomesDirectoryAndBack) {
   EXPECT_EQ(at("keep.txt"), "=again");
 }
 
-TEST_F(StagedLayerTest, WhatIsTakenBackDisappears) {
+TEST_F(ChangeSetLayerTest, WhatIsTakenBackDisappears) {
   ASSERT_TRUE(overlay_.write(rel("new/dir/n.txt"), "N").has_value());
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "A").has_value());
   show();
@@ -136,7 +136,7 @@ TEST_F(StagedLayerTest, WhatIsTakenBackDisappears) {
   EXPECT_EQ(at("src/a.c"), "");
 }
 
-TEST_F(StagedLayerTest, SameChangesAgainWriteNothing) {
+TEST_F(ChangeSetLayerTest, SameChangesAgainWriteNothing) {
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "A").has_value());
   show();
   const auto before = layer_directory_.directory().stat(rel("src/a.c"));
