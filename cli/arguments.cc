@@ -67,8 +67,8 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 /// `galley help`: of all, or of the command that the words name.
-ParsedArguments help_of(const OptionTable& table, const Arguments& arguments) {
-  ParsedArguments result;
+ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) {
+  ParsedCommandLine result;
   if (arguments.show) {
     result.text = manual_page(table);
     return result;
@@ -97,11 +97,11 @@ bool is_completion(int argc, const char* const* argv) {
          std::string_view(argv[2]) == "--";
 }
 
-ParsedArguments completion_of(int argc, const char* const* argv) {
+ParsedCommandLine completion_of(int argc, const char* const* argv) {
   Arguments arguments;
   arguments.command = "complete";
   arguments.words.assign(argv + 3, argv + argc);
-  ParsedArguments result;
+  ParsedCommandLine result;
   result.arguments = std::move(arguments);
   return result;
 }
@@ -131,11 +131,11 @@ std::vector<std::string> with_counts(const CLI::App& app, int argc, const char* 
 
 }  // namespace
 
-ParsedArguments parse_arguments(int argc, const char* const* argv) {
+ParsedCommandLine parse_arguments(int argc, const char* const* argv) {
   if (is_completion(argc, argv)) return completion_of(argc, argv);
   OptionTable table;
   CLI::App& app = table.app();
-  ParsedArguments result;
+  ParsedCommandLine result;
   if (argc == 1) {
     result.text = short_help(app);
     result.status = kUsageStatus;
