@@ -67,8 +67,8 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 /// `galley help`: of all, or of the command that the words name.
-ParsedArguments help_of(const OptionTable& table, const Arguments& arguments) {
-  ParsedArguments result;
+ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) {
+  ParsedCommandLine result;
   if (arguments.show) {
     result.text = manual_page(table);
     return result;
@@ -97,11 +97,11 @@ bool is_completion(int argc, const char* const* argv) {
          std::string_view(argv[2]) == "--";
 }
 
-ParsedArguments completion_of(int argc, const char* const* argv) {
+ParsedCommandLine completion_of(int argc, const char* const* argv) {
   Arguments arguments;
   arguments.command = "complete";
   arguments.words.assign(argv + 3, argv + argc);
-  ParsedArguments result;
+  ParsedCommandLine result;
   result.arguments = std::move(arguments);
   return result;
 }
@@ -118,9 +118,9 @@ std::vector<std::string> with_counts(const OptionTable& table, std::vector<std::
   return words;
 }
 
-ParsedArguments parse_with(OptionTable& table, const std::vector<std::string>& given) {
+ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>& given) {
   CLI::App& app = table.app();
-  ParsedArguments result;
+  ParsedCommandLine result;
   try {
     std::vector<std::string> words = with_counts(table, given);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
@@ -148,17 +148,17 @@ ParsedArguments parse_with(OptionTable& table, const std::vector<std::string>& g
 
 }  // namespace
 
-ParsedArguments parse_arguments(int argc, const char* const* argv) {
+ParsedCommandLine parse_arguments(int argc, const char* const* argv) {
   if (is_completion(argc, argv)) return completion_of(argc, argv);
   if (argc == 1) {
-    ParsedArguments result;
+    ParsedCommandLine result;
     result.text = short_help(OptionTable().app());
     result.status = kUsageStatus;
     return result;
   }
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   OptionTable some(words);
-  ParsedArguments result = parse_with(some, words);
+  ParsedCommandLine result = parse_with(some, words);
   if (result.arguments) return result;
   // Help and complaints speak of commands that the words do not name.
   OptionTable all;

@@ -27,7 +27,7 @@ galley::ColorWhen color_when(const std::string& word) {
 }
 
 /// Help goes to stdout; a complaint to stderr, or to stdout as the JSON document.
-int end_early(const galley::ParsedArguments& parsed, bool is_json) {
+int end_early(const galley::ParsedCommandLine& parsed, bool is_json) {
   if (parsed.status != 0 && is_json) {
     std::fputs(galley::document_text(galley::usage_document(parsed.text)).c_str(), stdout);
   } else {
@@ -58,7 +58,7 @@ int run_guarded(galley::CommandFunction command, galley::Session& session) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const galley::ParsedArguments parsed = galley::parse_arguments(argc, argv);
+  const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);
   if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
   const galley::Arguments& arguments = *parsed.arguments;
   galley::Terminal terminal({color_when(arguments.global.color), arguments.global.is_json,

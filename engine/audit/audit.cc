@@ -78,7 +78,7 @@ std::string gap_record(const Tail& tail, const std::optional<AuditHead>& head, i
     output["last_known_hash"] = head->position.hash.hex();
   }
   AuditEvent event;
-  event.kind = "audit.gap";
+  event.kind = AuditKind::kGap;
   event.reason = "the log ended before it should: a crash, a power loss, or someone cut it";
   event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
   return audit_record(event, wall_ns);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,9 +17,40 @@
 
 namespace galley {
 
+/// What kind of thing is on record; docs/audit.md says what each means.
+enum class AuditKind : uint8_t {
+  kCall,
+  kCallDryRun,
+  kCallsDropped,
+  kExec,
+  kEdit,
+  kEditsDropped,
+  kFix,
+  kSavepoint,
+  kRollback,
+  kFork,
+  kCommit,
+  kUndo,
+  kRedo,
+  kRefusal,
+  kConflict,
+  kApproval,
+  kAdoption,
+  kGap,
+};
+/// The names that records have for them, in this order.
+inline constexpr std::array<std::string_view, 18> kAuditKindNames = {
+    "call", "call.dry_run", "calls.dropped", "exec",     "edit",     "edits.dropped",
+    "fix",  "savepoint",    "rollback",      "fork",     "commit",   "undo",
+    "redo", "refusal",      "conflict",      "approval", "adoption", "audit.gap"};
+
+[[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
+  return kAuditKindNames.at(static_cast<size_t>(kind));
+}
+
 /// One thing that goes on record. Empty strings and absent values are left out of the record.
 struct AuditEvent {
-  std::string kind;          ///< `call`, `commit`, `refusal`, `conflict`, `undo`, `rollback` …
+  AuditKind kind = AuditKind::kCall;
   std::string execution_id;  ///< unique; makes appending after a crash idempotent
   std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
@@ -28,7 +60,9 @@ struct AuditEvent {
   std::string goal_id;
   std::string reason;      ///< why the caller asked
   std::string risk_level;  ///< `low`, `medium`, `high`
-  std::string tx;          ///< transaction, in the form its messages use
+  std::string tx;          ///< the transaction, as messages name it: while it is open by its id,
+                           ///< committed by its number
+  std::string open_tx;     ///< of one that was committed: the id it had while it was open
   std::string proposal;    ///< hex id of the proposal judged or committed
   JsonDocument input;      ///< redacted and shortened by the log before it is written
   JsonDocument output;

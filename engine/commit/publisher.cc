@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <set>
 
 #include "base/check.h"
@@ -61,11 +62,12 @@ bool has_content(const Node& node) {
 /// One run of publish(): the state between its steps.
 class Publisher::Attempt {
  public:
-  Attempt(const Publisher& publisher, const Proposal& proposal, StateDirectory state)
+  Attempt(const Publisher& publisher, const Proposal& proposal, Plan plan, StateDirectory state)
       : publisher_(publisher),
         proposal_(proposal),
         state_(std::move(state)),
-        view_(*publisher.workspace_) {
+        view_(*publisher.workspace_),
+        plan_(std::move(plan)) {
     boot_ = publisher.options_.boot_id ? *publisher.options_.boot_id : current_boot_id();
     session_ = state_.session(boot_);
   }
@@ -77,7 +79,7 @@ class Publisher::Attempt {
   Result<void> check_links();
   Result<void> write_slots(const CommitMeta& meta);
   Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
-  void describe(const CommitMeta& meta);
+  Result<void> describe(const CommitMeta& meta);
   Result<void> write_journal();
   Result<void> write_images(JournalWriter& writer);
   Result<void> commit_point();
@@ -121,13 +123,12 @@ Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approv
                                           const CommitMeta& meta) {
   GALLEY_CHECK(approval.proposal() == proposal.id());
   // Before anything is made on disk: an empty or malformed change set leaves no trace.
-  GALLEY_TRY(make_plan(proposal.changes()));
+  GALLEY_ASSIGN(Plan plan, make_plan(proposal.changes()));
   GALLEY_ASSIGN(auto state, StateDirectory::open_or_create(*workspace_));
-  return Attempt(*this, proposal, std::move(state)).run(meta);
+  return Attempt(*this, proposal, std::move(plan), std::move(state)).run(meta);
 }
 
 Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
-  GALLEY_ASSIGN(plan_, make_plan(proposal_.changes()));
   GALLEY_TRY(lock_and_recover());
   GALLEY_ASSIGN(bases_, check_bases(proposal_.changes(), plan_, view_));
   GALLEY_ASSIGN(auto reads, check_reads(proposal_.reads(), view_));
@@ -140,7 +141,7 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
     return PublishOutcome(std::move(conflict));
   }
   GALLEY_TRY(check_links());
-  describe(meta);
+  GALLEY_TRY(describe(meta));
   GALLEY_TRY(check_journal_limits(journal_));
   if (auto written = write_slots(meta); !written) {
     clear_slots();
@@ -249,12 +250,16 @@ Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
   return {};
 }
 
-void Publisher::Attempt::describe(const CommitMeta& meta) {
+Result<void> Publisher::Attempt::describe(const CommitMeta& meta) {
   journal_.workspace = state_.workspace_id();
   journal_.boot = session_;
   journal_.proposal = proposal_.id();
   journal_.meta = meta;
   journal_.ops = plan_.ops;
+  if (!options().records) return {};
+  GALLEY_ASSIGN(auto records, options().records(journal_.id));
+  std::move(records.begin(), records.end(), std::back_inserter(journal_.meta.audit));
+  return {};
 }
 
 Result<void> Publisher::Attempt::write_journal() {

@@ -30,6 +30,9 @@ struct PublisherOptions {
   std::function<void()> after_apply;
   /// Gets CommitMeta::audit once the commit is done, under the writer lock.
   AuditSink* audit = nullptr;
+  /// Makes more of CommitMeta::audit once the number of the transaction is known and nothing is in
+  /// the way, before anything is written. An Error ends the commit.
+  std::function<Result<std::vector<std::string>>(TxId)> records;
   /// Stands in for current_boot_id() in tests.
   std::optional<std::string> boot_id;
 };

@@ -5,7 +5,11 @@
 
 #include "base/limits.h"
 #include "engine/audit/audit_chain.h"
+#include "engine/audit/recorder.h"
+#include "engine/calls/early_policy.h"
+#include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
+#include "engine/calls/tool_names.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/state_format.h"
@@ -232,22 +236,59 @@ Result<Preview> Workspace::judge(Proposal proposal, const TransactionOptions& wh
   return galley::judge(*state_, std::move(proposal), who, on_progress);
 }
 
-Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
-                                        const CommitRequest& request) {
-  return decide_and_publish(*state_, std::move(proposal), who, request);
+namespace {
+
+/// What a workspace does by itself passes the executor as well, and is on record as it happens.
+Result<void> pass(WorkspaceState& workspace, const TransactionOptions& who, Recorder& recorder,
+                  Action action, const Effect& effect) {
+  ExecutorOptions options;
+  options.agent = who.agent;
+  options.owner = who.owner;
+  options.reason = who.message;
+  const EarlyPolicy early(workspace.config, who.principals(), nullptr);
+  options.early_policy = [&early](const Action& asked) { return early.refusal(asked); };
+  Executor executor(nullptr, recorder, workspace.clock(), std::move(options));
+  return executor.perform(nullptr, std::move(action), effect);
 }
 
-Result<void> Workspace::approve(const ContentId& proposal, const std::string& by) {
+}  // namespace
+
+Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
+                                        const CommitRequest& request) {
+  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = kind_of(request);
+  action.record.tool = request.tool;
+  action.record.proposal = proposal.id().hex();
+  action.tools = tools_that(ToolDeed::kChange);
+  action.records_itself = true;
+  std::optional<CommitOutcome> outcome;
+  const auto passed =
+      pass(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+        GALLEY_ASSIGN(outcome, decide_and_publish(*state_, proposal, who, request, recorder));
+        return {};
+      });
+  GALLEY_TRY(passed);
+  return *std::move(outcome);
+}
+
+Result<void> Workspace::approve(const ContentId& proposal, const std::string& by,
+                                const TransactionOptions& who) {
   GALLEY_TRY(state_->need_state());
-  const int64_t now = clock().wall_ns();
-  AuditEvent event;
-  event.kind = "approval";
-  event.execution_id = proposal.hex() + "-" + std::to_string(now);
-  event.tool = "approve";
-  event.proposal = proposal.hex();
-  event.reason = "given beforehand by " + by;
-  GALLEY_TRY(state_->audit->append(event));
-  return keep_approval(state_->state_directory->root(), {proposal, by, now});
+  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = AuditKind::kApproval;
+  action.record.tool = "approve";
+  action.record.proposal = proposal.hex();
+  action.record.reason = "given beforehand by " + by;
+  const auto passed =
+      pass(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+        if (who.agent.empty()) return {};
+        return fail(ErrorKind::kRefused, "approval.by_agent",
+                    "an agent does not approve; have a person say it, without --agent");
+      });
+  GALLEY_TRY(passed);
+  return keep_approval(state_->state_directory->root(), {proposal, by, clock().wall_ns()});
 }
 
 Result<AuditVerification> Workspace::verify_audit() const {
@@ -265,16 +306,16 @@ const StateDirectory* Workspace::state() const { return state_->state_directory.
 const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }
 
 Result<void> Workspace::take_up_state() {
-  AuditEvent event;
-  event.kind = "adoption";
-  event.execution_id = "adoption-" + std::to_string(clock().wall_ns());
-  event.tool = "recover";
-  if (state_->doubt) event.reason = state_->doubt->message;
-  state_->options.recovers = true;
-  GALLEY_TRY(state_->open_state());
-  GALLEY_TRY(state_->need_state());
-  GALLEY_TRY(state_->audit->append(event));
-  return {};
+  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = AuditKind::kAdoption;
+  action.record.tool = "recover";
+  if (state_->doubt) action.record.reason = state_->doubt->message;
+  return pass(*state_, {}, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+    state_->options.recovers = true;
+    GALLEY_TRY(state_->open_state());
+    return state_->need_state();
+  });
 }
 
 Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry(); }

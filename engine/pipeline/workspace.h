@@ -77,6 +77,9 @@ class Workspace {
 
   /// Begins a transaction in memory: no file is written before it is committed.
   Result<Transaction> begin(const TransactionOptions& options = {});
+  /// Begins one in memory that shows `shown` (the tree as it was) to look at and to run commands
+  /// on; it cannot be committed.
+  Result<Transaction> begin_view(const Proposal& shown, const TransactionOptions& options = {});
   /// Begins one that outlives the process, under `.galley/stage/`.
   Result<Transaction> begin_stored(const TransactionOptions& options = {});
   /// Takes a stored one up again for `agent`, whoever began it: every call is judged by what both
@@ -97,13 +100,16 @@ class Workspace {
   /// Asks the gate about a proposal made elsewhere (an undo).
   Result<Preview> judge(Proposal proposal, const TransactionOptions& who,
                         const std::function<void(const GateProgress&)>& on_progress = {});
-  /// Judges and publishes a proposal made elsewhere; its contents must be in its store.
+  /// Judges and publishes a proposal made elsewhere; its contents must be in its store. An agent
+  /// with a list of tools needs one in it that changes files.
   Result<CommitOutcome> commit(Proposal proposal, const TransactionOptions& who,
                                const CommitRequest& request);
 
   /// Says yes beforehand to one proposal that a rule asks about: the next judgement of exactly it
   /// takes that for an answer, and its commit uses it up. On record before it counts.
-  Result<void> approve(const ContentId& proposal, const std::string& by);
+  /// Errors: kRefused `approval.by_agent` when `who` is an agent: only people approve.
+  Result<void> approve(const ContentId& proposal, const std::string& by,
+                       const TransactionOptions& who = {});
 
   /// Closes a log that was cut short with a record that says so, and appends the records of commits
   /// that it lacks, from their journals; returns how many.

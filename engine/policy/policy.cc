@@ -277,13 +277,30 @@ Judgement Policy::judge_network(const Principals& who) const {
 }
 
 Judgement Policy::judge_tool(std::string_view tool, const Principals& who) const {
+  return judge_tools(fmt::format("the tool {}", tool), {std::string(tool)}, who);
+}
+
+Judgement Policy::judge_tools(std::string_view what, const std::vector<std::string>& any_of,
+                              const Principals& who) const {
+  const std::string& tool = any_of.front();
   return strictest(who, [&](std::string_view agent) -> Judgement {
     const AgentProfile* own = profile(agent);
-    if (own == nullptr || own->tools.empty() || names_agent(own->tools, tool)) return {};
-    Judgement judgement = no_capability(*own, *config_, fmt::format("the tool {}", tool), tool);
+    if (own == nullptr || own->tools.empty()) return {};
+    const bool is_listed = std::any_of(any_of.begin(), any_of.end(), [&](const std::string& one) {
+      return names_agent(own->tools, one);
+    });
+    if (is_listed) return {};
+    Judgement judgement = no_capability(*own, *config_, what, tool);
     judgement.remedy =
         fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
     return judgement;
+  });
+}
+
+bool Policy::limits_tools(const Principals& who) const {
+  return std::any_of(who.names().begin(), who.names().end(), [this](const std::string& name) {
+    const AgentProfile* own = profile(name);
+    return own != nullptr && !own->tools.empty();
   });
 }
 

@@ -77,6 +77,12 @@ class Policy {
                                      const Principals& who) const;
   [[nodiscard]] Judgement judge_network(const Principals& who) const;
   [[nodiscard]] Judgement judge_tool(std::string_view tool, const Principals& who) const;
+  /// The same for what several tools do: one of them in a list will do. `what` is for the message,
+  /// which names the first of them.
+  [[nodiscard]] Judgement judge_tools(std::string_view what, const std::vector<std::string>& any_of,
+                                      const Principals& who) const;
+  /// Whether a profile bounds what tools they may use.
+  [[nodiscard]] bool limits_tools(const Principals& who) const;
   /// Whether a profile bounds what they may read: without one everything can be read.
   [[nodiscard]] bool limits_reading(const Principals& who) const;
   /// Whether the caller's profile gives the network in so many words, and no other denies it;

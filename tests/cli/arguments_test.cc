@@ -7,13 +7,13 @@
 namespace galley {
 namespace {
 
-ParsedArguments parse(std::vector<const char*> words) {
+ParsedCommandLine parse(std::vector<const char*> words) {
   words.insert(words.begin(), "galley");
   return parse_arguments(static_cast<int>(words.size()), words.data());
 }
 
 Arguments parsed(std::vector<const char*> words) {
-  const ParsedArguments result = parse(std::move(words));
+  const ParsedCommandLine result = parse(std::move(words));
   EXPECT_TRUE(result.arguments) << result.text;
   return result.arguments.value_or(Arguments());
 }
@@ -80,7 +80,7 @@ TEST(Arguments, MistypedWordsAreNamedWithTheOneThatWasMeant) {
         Case{{"aply"}, "did you mean 'apply'?"}, Case{{"tools", "lst"}, "did you mean 'list'?"},
         Case{{"apply", "--format", "unifed"}, "did you mean 'unified'?"},
         Case{{"help", "comit"}, "did you mean 'commit'?"}}) {
-    const ParsedArguments result = parse(one.words);
+    const ParsedCommandLine result = parse(one.words);
     EXPECT_EQ(result.status, 2);
     EXPECT_NE(result.text.find(one.said), std::string::npos) << result.text;
   }

@@ -32,7 +32,7 @@ class FixedClock final : public Clock {
 
 AuditEvent event(const std::string& id) {
   AuditEvent out;
-  out.kind = "call";
+  out.kind = AuditKind::kCall;
   out.execution_id = id;
   out.tool = "Write";
   out.agent = "bot";
