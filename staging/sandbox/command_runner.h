@@ -65,12 +65,6 @@ enum class EffectsRule : uint8_t {
   kDrop,            ///< never staged: validators
 };
 
-/// What the command sees of `.git`.
-enum class GitAccess : uint8_t {
-  kReadOnly,  ///< it can be read, not written: `git add` fails
-  kShadow,    ///< it can be written; all that is dropped afterwards
-};
-
 /// Which programs the processes of a command may execute. The caller judges the command's own
 /// program, which may always be executed.
 struct ProgramRules {
@@ -93,7 +87,6 @@ struct Command {
   AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
   EffectsRule effects = EffectsRule::kStageOnSuccess;
-  GitAccess git = GitAccess::kReadOnly;
   ProgramRules programs;
   bool is_deterministic = false;  ///< fixed SOURCE_DATE_EPOCH, TZ, locale; no network
   bool propose_ignored = false;   ///< stage git-ignored outputs too
