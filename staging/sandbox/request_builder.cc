@@ -220,8 +220,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   if (!command.working_directory.is_root()) {
     request.working_directory += "/" + command.working_directory.str();
   }
-  if (command.git == GitAccess::kReadOnly) request.frozen.push_back(options.workspace + "/.git");
-  request.frozen.push_back(options.workspace + "/.sage");
+  request.frozen = {options.workspace + "/.git", options.workspace + "/.sage"};
   request.system.assign(kSystemFolders.begin(), kSystemFolders.end());
   request.readable = options.readable;
   request.hidden = credentials_in(options.readable);

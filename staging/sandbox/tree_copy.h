@@ -12,20 +12,21 @@
 
 namespace galley {
 
-/// Copies `size` bytes inside the kernel, which shares the blocks where the file system can.
+/// Copies `size` bytes inside the kernel, which shares blocks where the file system supports it.
 [[nodiscard]] Result<void> copy_bytes(File& from, WritableFile& to, uint64_t size);
 
-/// What a copy needs beside the overlay.
+/// What a TreeCopy is made of, besides the overlay.
 struct TreeCopySources {
   const WritableDirectory& scratch;  ///< git-ignored outputs of earlier commands
-  FileStat owner;                    ///< of what is made, when we are root
+  FileStat owner;            ///< who owns the copy, when we are root
 };
 
 /// A whole copy of the proposed tree, for machines where no overlay can be mounted.
 ///
-/// `.galley` and `.sage` are left out, `.git` is a link to the workspace's own (which the command
-/// may read only). What git ignores is copied too: a build may need it.
-/// Ownership: borrows the directory it copies into.
+/// `.galley` and `.sage` are left out. `.git` is a link to the workspace's own, which the command
+/// can only read. What git ignores is copied too: a build may need it.
+///
+/// Ownership: borrows the directory that it copies into.
 /// Threads:   confined to one thread.
 class TreeCopy {
  public:
@@ -33,8 +34,8 @@ class TreeCopy {
   static Result<TreeCopy> make(Overlay& overlay, const std::string& workspace,
                                const WritableDirectory& target, const TreeCopySources& sources);
 
-  /// Moves everything that differs by now into `upper`, in the form of an overlayfs layer but for
-  /// the deleted paths, which are returned (a file system without overlayfs may have no whiteouts).
+  /// Moves everything that was changed since into `upper`, in the form of an overlayfs layer, and
+  /// returns the deleted paths: a file system without overlayfs may have no whiteouts.
   Result<std::vector<RelPath>> extract_changes(const WritableDirectory& upper);
 
  private:

@@ -133,7 +133,7 @@ TEST(OptionTable, OneForACommandHasItAsTheWholeTableHas) {
 }
 
 TEST(OptionTable, AMistakeIsExplainedByAllCommands) {
-  EXPECT_NE(parse({"exce", "--", "true"}).text.find("exec"), std::string::npos);
+  EXPECT_NE(parse({"rolback"}).text.find("'rollback'"), std::string::npos);
   EXPECT_NE(parse({"help", "undo"}).text.find("undo"), std::string::npos);
   EXPECT_NE(parse({"exec", "--help"}).text.find("--timeout"), std::string::npos);
 }
