@@ -3,11 +3,21 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "staging/formats/read_edits.h"
 
 namespace galley {
 namespace {
+
+constexpr std::array kFormatNames = {
+    std::pair<std::string_view, EditFormat>{"auto", EditFormat::kAuto},
+    std::pair<std::string_view, EditFormat>{"unified", EditFormat::kUnified},
+    std::pair<std::string_view, EditFormat>{"apply_patch", EditFormat::kApplyPatch},
+    std::pair<std::string_view, EditFormat>{"search_replace", EditFormat::kSearchReplace},
+    std::pair<std::string_view, EditFormat>{"edits", EditFormat::kEdits},
+    std::pair<std::string_view, EditFormat>{"calls", EditFormat::kCalls}};
 
 void reverse_hunk(Hunk& hunk) {
   for (HunkLine& line : hunk.lines) {
@@ -76,6 +86,20 @@ void put_below(std::string& path, const std::string& directory) {
 }
 
 }  // namespace
+
+std::string_view format_name(EditFormat format) {
+  for (const auto& [name, known] : kFormatNames) {
+    if (known == format) return name;
+  }
+  return "auto";
+}
+
+EditFormat format_named(std::string_view name) {
+  for (const auto& [known, format] : kFormatNames) {
+    if (known == name) return format;
+  }
+  return EditFormat::kAuto;
+}
 
 Result<EditSet> reversed(EditSet set) {
   std::reverse(set.files.begin(), set.files.end());

@@ -10,6 +10,27 @@
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place.h"
 
+// Why hunks are placed together, and why a place that fits can be refused:
+//
+// A hunk says where it belongs by its lines, by its line number and by its order in the file. Git
+// and GNU patch take, hunk by hunk, the fitting place nearest to the number. In a file that repeats
+// itself and has changed since, that is often the wrong place, and a wrong place is worse than a
+// refusal: nobody looks twice at a patch that applied. So all three are weighed, for all hunks.
+//
+// 1. Most patches fit as stated. That is tried first and needs no index of the file.
+// 2. Else HunkSearch lists the places of each hunk. Two sweeps drop those that leave no room for
+//    the hunks before (earliest end) or after (latest start). A hunk with one place left is
+//    decided, which can leave another hunk with one; so this is repeated.
+// 3. Between equal places the number decides as long as it is credible. The drift of a hunk is how
+//    far from its number it was found. Once a hunk has drifted, or the index line names another
+//    content, numbers are stale, and only a hunk between two of the same drift is decided by it.
+// 4. A single place may still be a copy of the one that was meant, whose lines have changed. The
+//    doubt_ functions ask for that: context that is gone without a trace, the stated place with a
+//    changed version of the hunk, another place with nearly as many telling lines. A doubtful
+//    place is a candidate, which the caller may choose by its id.
+//
+// WrongPlace (thousands of random edits) and scripts/differential hold this to no wrong place.
+
 namespace galley {
 namespace {
 
