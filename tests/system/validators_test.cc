@@ -10,6 +10,7 @@
 
 #include "engine/pipeline/workspace.h"
 #include "engine/validators/bisect_proposal.h"
+#include "engine/validators/fix.h"
 #include "staging/sandbox/sandbox.h"
 #include "support/missing_walls.h"
 #include "support/temp_directory.h"

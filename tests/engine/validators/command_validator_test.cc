@@ -397,11 +397,11 @@ TEST_F(Fixers, FormattedFileHasNoFinding) {
 }
 
 TEST_F(Fixers, ChangesToSelectedFilesAreStagedAndOthersLeftOut) {
-  const auto runs = fix_staged(config_, overlay_, {fake_, clock_, "", {}, {}});
-  ASSERT_TRUE(runs) << runs.error().message;
-  ASSERT_EQ(runs->size(), 1U);
-  EXPECT_THAT(runs->front().changed, ElementsAre(rel("src/a.c")));
-  EXPECT_THAT(runs->front().left_out, ElementsAre(rel("src/b.c")));
+  const auto fixed = fix_staged(config_, overlay_, {fake_, clock_, "", {}, {}});
+  ASSERT_TRUE(fixed) << fixed.error().message;
+  ASSERT_EQ(fixed->runs.size(), 1U);
+  EXPECT_THAT(fixed->runs.front().changed, ElementsAre(rel("src/a.c")));
+  EXPECT_THAT(fixed->runs.front().left_out, ElementsAre(rel("src/b.c")));
   EXPECT_EQ(**overlay_.read(rel("src/a.c")), "formatted\n");
   EXPECT_EQ(**overlay_.read(rel("src/b.c")), "int b;\n");
   EXPECT_THAT(findings(), IsEmpty());
