@@ -111,10 +111,7 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
                                   " parts; they were made one after the other",
                               "", 0});
   }
-  if (options.reverse) {
-    GALLEY_ASSIGN(all, reversed(std::move(all)));
-  }
-  return narrowed(std::move(all), options);
+  return with_options(std::move(all), options);
 }
 
 }  // namespace
