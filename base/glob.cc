@@ -333,14 +333,4 @@ bool GlobList::selects(const RelPath& path, bool is_directory) const {
   return hit && !globs_[*hit].is_negated();
 }
 
-bool GlobList::ignores_like_git(const RelPath& path, bool is_directory) const {
-  const std::string_view text = path.str();
-  for (size_t end = text.find('/');; end = text.find('/', end + 1)) {
-    const bool is_whole = end == text.npos;
-    const auto hit = last_exact(globs_, text.substr(0, end), !is_whole || is_directory);
-    if (hit && !globs_[*hit].is_negated()) return true;
-    if (is_whole) return false;
-  }
-}
-
 }  // namespace galley

@@ -63,7 +63,7 @@ class Glob {
 ///
 /// A pattern that matches a directory holds for all below it. Unlike a .gitignore file, a later `!`
 /// pattern may take a path out below a directory that an earlier one matched: for rules about
-/// permission, "last match wins" has no exception. `ignores_like_git` is git's own reading.
+/// permission, "last match wins" has no exception. base/ignore_rules.h has git's own reading.
 class GlobList {
  public:
   GlobList() = default;
@@ -73,9 +73,6 @@ class GlobList {
   [[nodiscard]] bool selects(const RelPath& path, bool is_directory = false) const;
   /// Index of the pattern that decides, when one matches.
   [[nodiscard]] std::optional<size_t> deciding(const RelPath& path, bool is_directory) const;
-  /// Whether a .gitignore of these lines ignores the path: a path below an ignored directory
-  /// cannot be taken out again.
-  [[nodiscard]] bool ignores_like_git(const RelPath& path, bool is_directory) const;
 
   [[nodiscard]] bool is_empty() const { return globs_.empty(); }
   [[nodiscard]] const std::vector<Glob>& globs() const { return globs_; }

@@ -227,7 +227,9 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   const auto calls_text = calls_document(input);
   const bool has_calls =
       format == EditFormat::kCalls || (format == EditFormat::kAuto && calls_text.has_value());
-  GALLEY_TRY(check_document_options(arguments, has_calls ? EditFormat::kCalls : format, input));
+  if (has_calls || format != EditFormat::kAuto) {
+    GALLEY_TRY(check_format_options(arguments, has_calls ? EditFormat::kCalls : format));
+  }
   const bool is_stored = !transaction.id().empty();
   if (has_calls && arguments.check && is_stored) {
     return fail(
@@ -246,8 +248,11 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
   GALLEY_ASSIGN(staging.except, names_from_root(session, arguments.except));
-  GALLEY_ASSIGN(EditOutcome outcome,
-                transaction.apply(std::move(input), staging, read_options(arguments), format));
+  ReadOptions reading = read_options(arguments);
+  reading.check_format = [&arguments](EditFormat of_part) {
+    return check_format_options(arguments, of_part);
+  };
+  GALLEY_ASSIGN(EditOutcome outcome, transaction.apply(std::move(input), staging, reading, format));
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 

@@ -3,20 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <utility>
-
-#include "staging/formats/answer.h"
 
 namespace galley {
 namespace {
-
-constexpr std::array kFormatNames = {
-    std::pair<std::string_view, EditFormat>{"auto", EditFormat::kAuto},
-    std::pair<std::string_view, EditFormat>{"unified", EditFormat::kUnified},
-    std::pair<std::string_view, EditFormat>{"apply_patch", EditFormat::kApplyPatch},
-    std::pair<std::string_view, EditFormat>{"search_replace", EditFormat::kSearchReplace},
-    std::pair<std::string_view, EditFormat>{"edits", EditFormat::kEdits},
-    std::pair<std::string_view, EditFormat>{"calls", EditFormat::kCalls}};
 
 /// Which formats an option means something in.
 enum class Scope : uint8_t {
@@ -93,20 +82,6 @@ bool is_in(Scope scope, EditFormat format) {
 
 }  // namespace
 
-EditFormat format_named(std::string_view name) {
-  for (const auto& [known, format] : kFormatNames) {
-    if (known == name) return format;
-  }
-  return EditFormat::kAuto;
-}
-
-std::string_view format_name(EditFormat format) {
-  for (const auto& [name, known] : kFormatNames) {
-    if (known == format) return name;
-  }
-  return "auto";
-}
-
 Result<void> check_format_options(const EditArguments& arguments, EditFormat format) {
   for (const FormatOption& option : kFormatOptions) {
     if (is_in(option.scope, format) || !option.is_given(arguments)) continue;
@@ -114,17 +89,6 @@ Result<void> check_format_options(const EditArguments& arguments, EditFormat for
     return fail(ErrorKind::kUsage, "usage.option_of_format",
                 fmt::format("{} means nothing in the format '{}': {}", option.name,
                             format_name(format), is_self_contained ? kSelfContained : option.why));
-  }
-  return {};
-}
-
-Result<void> check_document_options(const EditArguments& arguments, EditFormat asked,
-                                    std::string_view text) {
-  // No option at all means something to calls: where none is given there is nothing to look for.
-  if (check_format_options(arguments, EditFormat::kCalls)) return {};
-  if (asked != EditFormat::kAuto) return check_format_options(arguments, asked);
-  for (const AnswerPart& part : divide_answer(text).parts) {
-    GALLEY_TRY(check_format_options(arguments, part.format));
   }
   return {};
 }

@@ -166,10 +166,7 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
   if (set.files.empty() && !options.allow_empty) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no edits");
   }
-  if (options.reverse) {
-    GALLEY_ASSIGN(set, reversed(std::move(set)));
-  }
-  return narrowed(std::move(set), options);
+  return with_options(std::move(set), options);
 }
 
 std::optional<std::string_view> calls_document(std::string_view text) {

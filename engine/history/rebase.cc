@@ -10,6 +10,31 @@
 #include "staging/overlay/layered_store.h"
 #include "staging/overlay/proposal_diff.h"
 
+// Why a rebase goes path by path first, and by lines last:
+//
+// A change knows for each path what it was made on (before) and what it wants (after); undo is a
+// change with the two swapped. Now something else may stand there. Kind, mode and content id of
+// the three tell most cases apart without a read: now is before, so take after; now is after, so
+// nothing is to do. Only what both sides changed is merged: a regular file by lines, its mode as
+// one value (three_way.cc). Links, binaries and changes of kind have no smaller part to merge, so
+// they are conflicts.
+//
+// The order of the passes matters:
+//   1. Renames. Source and target are one thing: an edit made to the source since is carried along
+//      to the new name. Taken path by path the source would be a conflict instead.
+//   2. Every other path. One that was renamed since (RebaseOptions::moved) is followed.
+//   3. Directories that go, deepest first. Only now is it known what will be left in them. One that
+//      still holds something that the change does not know of stays, and so do those above it; if
+//      it would have to become a file, that is a conflict.
+//   4. Missing parents of what is put back are made.
+//
+// Passes only plan. Conflicts are collected, so that one answer names all of them, and any conflict
+// discards the plan. What comes out otherwise is a proposal like any other: its bases are what
+// stands there now, the gate judges it anew, and the publisher compares the bases once more.
+//
+// A journal has no bytes of what it did not change. Whatever the new proposal displaces and the
+// change does not have is therefore read and kept (keep_found), so that this can be undone, too.
+
 namespace galley {
 namespace {
 

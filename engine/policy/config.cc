@@ -329,32 +329,14 @@ const std::vector<std::string>& builtin_validator_names() {
 }
 
 std::vector<ConfigKey> config_keys() {
-  std::vector<ConfigKey> keys;
-  ConfigReading reading;
-  reading.record = &keys;
-  const TomlNode empty;
-  ConfigTable root(reading, empty, "");
   Config defaults;
-  read_root(root, defaults);
-  return keys;
+  return keys_asked_for([&](ConfigTable& root) { read_root(root, defaults); });
 }
 
 Result<Config> parse_config(std::string_view text, std::string_view file) {
-  if (text.size() > limits::kMaxConfigBytes) {
-    return fail(ErrorKind::kInvalid, "limit.config_size",
-                fmt::format("{}: larger than {} bytes", file, limits::kMaxConfigBytes),
-                std::string(file));
-  }
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  GALLEY_ASSIGN(const TomlNode document, parse_toml(text, file));
-  ConfigReading reading;
-  reading.file = file;
-  ConfigTable root(reading, document, "");
   Config config;
   config.file = file;
-  read_root(root, config);
-  root.finish();
-  if (reading.error) return fail(std::move(*reading.error));
+  GALLEY_TRY(read_configuration(text, file, [&](ConfigTable& root) { read_root(root, config); }));
   return config;
 }
 

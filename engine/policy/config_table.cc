@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/limits.h"
 #include "base/nearest_name.h"
 
 namespace galley {
@@ -306,6 +307,34 @@ void ConfigTable::finish() {
         place, "config.unknown_key",
         fmt::format("unknown key `{}`{}", full(name), meant.empty() ? all : meant));
   }
+}
+
+Result<void> read_configuration(std::string_view text, std::string_view file,
+                                const RootReader& read_root) {
+  if (text.size() > limits::kMaxConfigBytes) {
+    return fail(ErrorKind::kInvalid, "limit.config_size",
+                fmt::format("{}: larger than {} bytes", file, limits::kMaxConfigBytes),
+                std::string(file));
+  }
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  GALLEY_ASSIGN(const TomlNode document, parse_toml(text, file));
+  ConfigReading reading;
+  reading.file = file;
+  ConfigTable root(reading, document, "");
+  read_root(root);
+  root.finish();
+  if (reading.error) return fail(std::move(*reading.error));
+  return {};
+}
+
+std::vector<ConfigKey> keys_asked_for(const RootReader& read_root) {
+  std::vector<ConfigKey> keys;
+  ConfigReading reading;
+  reading.record = &keys;
+  const TomlNode empty;
+  ConfigTable root(reading, empty, "");
+  read_root(root);
+  return keys;
 }
 
 }  // namespace galley

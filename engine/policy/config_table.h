@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/glob.h"
+#include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/toml_document.h"
 
@@ -84,6 +85,16 @@ class ConfigTable {
   std::string prefix_;
   std::vector<std::string> known_;
 };
+
+/// Reads the root table of a configuration into values that hold the defaults.
+using RootReader = std::function<void(ConfigTable& root)>;
+
+/// Parses a file of at most kMaxConfigBytes and reads it. `file` names it in messages.
+/// Errors: kInvalid `limit.config_size`, `config.*`.
+Result<void> read_configuration(std::string_view text, std::string_view file,
+                                const RootReader& read_root);
+/// The keys that `read_root` asks for, with their defaults.
+[[nodiscard]] std::vector<ConfigKey> keys_asked_for(const RootReader& read_root);
 
 template <class E>
 void ConfigTable::choice(std::string_view key, E& out, const Choices<E>& choices) {

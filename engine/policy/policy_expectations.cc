@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include "base/limits.h"
 #include "engine/policy/config_table.h"
 #include "engine/policy/policy.h"
 
@@ -70,18 +69,10 @@ std::string subject(const Expectation& one) {
 }  // namespace
 
 Result<PolicyTestResult> Policy::test(std::string_view toml, std::string_view file) const {
-  if (toml.size() > limits::kMaxConfigBytes) {
-    return fail(ErrorKind::kInvalid, "limit.config_size",
-                fmt::format("{}: larger than {} bytes", file, limits::kMaxConfigBytes));
-  }
-  GALLEY_ASSIGN(const TomlNode document, parse_toml(toml, file));
-  ConfigReading reading;
-  reading.file = file;
-  ConfigTable root(reading, document, "");
   std::vector<Expectation> cases;
-  root.tables("case", [&](ConfigTable& table) { read_case(table, cases.emplace_back()); });
-  root.finish();
-  if (reading.error) return fail(std::move(*reading.error));
+  GALLEY_TRY(read_configuration(toml, file, [&](ConfigTable& root) {
+    root.tables("case", [&](ConfigTable& table) { read_case(table, cases.emplace_back()); });
+  }));
 
   PolicyTestResult result;
   for (const Expectation& one : cases) {

@@ -38,26 +38,15 @@ void read_user_root(ConfigTable& root, UserConfig& config) {
 }  // namespace
 
 Result<UserConfig> parse_user_config(std::string_view text, std::string_view file) {
-  GALLEY_ASSIGN(const TomlNode document, parse_toml(text, file));
-  ConfigReading reading;
-  reading.file = file;
-  ConfigTable root(reading, document, "");
   UserConfig config;
-  read_user_root(root, config);
-  root.finish();
-  if (reading.error) return fail(std::move(*reading.error));
+  GALLEY_TRY(
+      read_configuration(text, file, [&](ConfigTable& root) { read_user_root(root, config); }));
   return config;
 }
 
 std::vector<ConfigKey> user_config_keys() {
-  std::vector<ConfigKey> keys;
-  ConfigReading reading;
-  reading.record = &keys;
-  const TomlNode empty;
-  ConfigTable root(reading, empty, "");
   UserConfig defaults;
-  read_user_root(root, defaults);
-  return keys;
+  return keys_asked_for([&](ConfigTable& root) { read_user_root(root, defaults); });
 }
 
 }  // namespace galley

@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace galley {
 
@@ -19,6 +22,11 @@ enum class EditFormat : uint8_t {
   kEdits,          ///< JSON {path, edits: [...]}; parsed in tools/
   kCalls,          ///< JSON array of tool calls; parsed in tools/
 };
+
+/// What `--format` calls it.
+[[nodiscard]] std::string_view format_name(EditFormat format);
+/// The format that `--format NAME` means; kAuto for a name that is none.
+[[nodiscard]] EditFormat format_named(std::string_view name);
 
 /// Something the reader or matcher let pass that a strict one would refuse. Always reported.
 struct Leniency {
@@ -142,6 +150,8 @@ struct ReadOptions {
   /// The transport says where the document ends (a string of JSON), so that a short count at its
   /// end is a wrong count and no sign of a document that was cut off.
   bool is_delimited = false;
+  /// Asked of the format of each part when the document is read as kAuto; its error refuses all.
+  std::function<Result<void>(EditFormat)> check_format;
   std::string directory;  ///< --directory: goes before every path
   /// --include and --exclude in the order given; the first pattern that matches decides.
   struct Filter {

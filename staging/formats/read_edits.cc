@@ -13,24 +13,6 @@ namespace {
 constexpr size_t kListedLines = 5;
 constexpr size_t kShownBytes = 60;
 
-std::string_view name_of(EditFormat format) {
-  switch (format) {
-    case EditFormat::kUnified:
-      return "unified";
-    case EditFormat::kApplyPatch:
-      return "apply_patch";
-    case EditFormat::kSearchReplace:
-      return "search_replace";
-    case EditFormat::kEdits:
-      return "edits";
-    case EditFormat::kCalls:
-      return "calls";
-    case EditFormat::kAuto:
-      break;
-  }
-  return "auto";
-}
-
 tl::unexpected<Error> unread(const std::vector<UnreadLine>& lines, const std::string& what) {
   std::string list;
   for (size_t i = 0; i < lines.size() && i < kListedLines; ++i) {
@@ -129,10 +111,7 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
                                   " parts; they were made one after the other",
                               "", 0});
   }
-  if (options.reverse) {
-    GALLEY_ASSIGN(all, reversed(std::move(all)));
-  }
-  return narrowed(std::move(all), options);
+  return with_options(std::move(all), options);
 }
 
 }  // namespace
@@ -147,10 +126,13 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
   if (format != EditFormat::kAuto) {
     const auto others = parts_of_others(text, answer, format);
     if (!others.empty()) {
-      return unread(others, "this is not " + std::string(name_of(format)) +
+      return unread(others, "this is not " + std::string(format_name(format)) +
                                 ", the format asked for, and would not be read; take it out, or "
                                 "ask for the format 'auto', which reads all of them");
     }
+  }
+  if (format == EditFormat::kAuto && options.check_format) {
+    for (const AnswerPart& part : answer.parts) GALLEY_TRY(options.check_format(part.format));
   }
   // A document that is JSON from its first byte on is JSON to its last.
   const std::string_view body = trimmed(text);

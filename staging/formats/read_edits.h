@@ -37,11 +37,9 @@ using JsonReader = Result<EditSet> (*)(std::string_view text, const ReadOptions&
 Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
                            JsonReader read_json = nullptr);
 
-/// Turns the set around (-R): what it would create is deleted, and so on, last file first.
+/// The set as the options want it: turned around (-R: what it would create is deleted, and so on,
+/// last file first), then with --directory, --include and --exclude applied to its paths.
 /// Errors: kInvalid, reason `edit.not_reversible`, where the pre-image is not in the document.
-Result<EditSet> reversed(EditSet set);
-
-/// Applies --directory, --include and --exclude to the paths of a set.
-[[nodiscard]] EditSet narrowed(EditSet set, const ReadOptions& options);
+Result<EditSet> with_options(EditSet set, const ReadOptions& options);
 
 }  // namespace galley

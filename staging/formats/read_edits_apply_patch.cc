@@ -331,9 +331,8 @@ Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options) {
           "'" + edit.path + "' cannot be reversed: '*** Delete File' does not say what was in it",
           edit.path);
     }
-    GALLEY_ASSIGN(set, reversed(std::move(set)));
   }
-  return narrowed(std::move(set), options);
+  return with_options(std::move(set), options);
 }
 
 }  // namespace galley

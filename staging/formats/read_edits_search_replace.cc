@@ -108,10 +108,7 @@ Result<EditSet> read_search_replace(std::string text, const ReadOptions& options
   if (set.files.empty() && !options.allow_empty) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch", "no '<<<<<<< SEARCH' block was found");
   }
-  if (options.reverse) {
-    GALLEY_ASSIGN(set, reversed(std::move(set)));
-  }
-  return narrowed(std::move(set), options);
+  return with_options(std::move(set), options);
 }
 
 }  // namespace galley

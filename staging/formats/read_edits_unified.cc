@@ -384,10 +384,7 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
          "the patch does not end in a newline; its last line was taken as whole",
          set.files.back().path, 0});
   }
-  if (options.reverse) {
-    GALLEY_ASSIGN(set, reversed(std::move(set)));
-  }
-  return narrowed(std::move(set), options);
+  return with_options(std::move(set), options);
 }
 
 }  // namespace galley

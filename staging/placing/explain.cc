@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "staging/placing/hunk_text.h"
+#include "staging/placing/place_ids.h"
 #include "staging/placing/rebase_hunk.h"
 
 namespace galley {

@@ -32,13 +32,7 @@ inline constexpr std::string_view kHowToChoose =
 /// A place was found, at a step that is not allowed.
 [[nodiscard]] EditFailure explain_step(const FailedHunk& failed, MatchStep step);
 
-/// As place_hunks of match.h, on a file whose index is kept for more than one call.
-[[nodiscard]] PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit,
-                                      const MatchOptions& options);
-
-/// The id that chooses one place of one edit, stable while the lines there stay.
-[[nodiscard]] std::string candidate_id(const std::string& edit_id, const Lines& lines,
-                                       int64_t start, int64_t count);
+/// A place of an edit as it is listed.
 [[nodiscard]] Candidate candidate_at(const std::string& edit_id, const Lines& lines, int64_t start,
                                      int64_t count);
 

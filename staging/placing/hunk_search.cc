@@ -3,6 +3,27 @@
 #include <algorithm>
 #include <set>
 
+// Why there are steps, and why a place found by fuzz is weighed:
+//
+// Each step (docs/edits.md, "Steps") takes more lines for equal than the one before. The first step
+// with a place decides, so an exact place always wins over a similar one, and steps are never
+// mixed: two places at one step are for the caller to judge. Folding is for finding only; the file
+// keeps its own bytes.
+//
+// Fuzz is another matter: it leaves out outer context lines, and each line left out is evidence
+// lost. What is left may stand elsewhere by chance. So a single place is believed only if
+//   - every telling line left out is accounted for: it was pushed a few lines away, or it is there
+//     with words added or taken away (is_explained);
+//   - no other place has as many of the hunk's lines (FileIndex::nearest counts them as votes);
+//   - nothing that the hunk adds is there already, or it would be added twice;
+//   - a hunk that only adds still has context on both sides, or the side could be wrong.
+// Else it is doubtful, or unexplained: then the line number must vouch for it (place_hunks.cc).
+// Telling lines are those with a letter or a digit: braces and blanks match anywhere.
+//
+// White space comes after fuzz because it is asked for a second opinion: where fuzz gives no clear
+// answer, all lines but for white space are better evidence than some lines. If the two name
+// different places, the places of fuzz are reported.
+
 namespace galley {
 namespace {
 

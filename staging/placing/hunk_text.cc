@@ -12,7 +12,6 @@ class HunkSplicer {
   HunkSplicer(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold)
       : file_(file),
         hunk_(hunk),
-        start_(start),
         line_(start),
         fold_(fold),
         ends_alike_(ends_alike(file, pre_image(hunk), static_cast<int64_t>(start))) {}
@@ -92,7 +91,6 @@ class HunkSplicer {
 
   const Lines& file_;
   const Hunk& hunk_;
-  size_t start_;
   size_t line_;
   LineFolding fold_;
   bool ends_alike_;

@@ -1,14 +1,33 @@
-#include <xxhash.h>
+#include "staging/placing/place_hunks.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/check.h"
 #include "staging/placing/explain.h"
-#include "staging/placing/file_index.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
-#include "staging/placing/place.h"
+#include "staging/placing/place_ids.h"
+
+// Why hunks are placed together, and why a place that fits can be refused:
+//
+// A hunk says where it belongs by its lines, by its line number and by its order in the file. Git
+// and GNU patch take, hunk by hunk, the fitting place nearest to the number. In a file that repeats
+// itself and has changed since, that is often the wrong place, and a wrong place is worse than a
+// refusal: nobody looks twice at a patch that applied. So all three are weighed, for all hunks.
+//
+// 1. Most patches fit as stated. That is tried first and needs no index of the file.
+// 2. Else HunkSearch lists the places of each hunk. Two sweeps drop those that leave no room for
+//    the hunks before (earliest end) or after (latest start). A hunk with one place left is
+//    decided, which can leave another hunk with one; so this is repeated.
+// 3. Between equal places the number decides as long as it is credible. The drift of a hunk is how
+//    far from its number it was found. Once a hunk has drifted, or the index line names another
+//    content, numbers are stale, and only a hunk between two of the same drift is decided by it.
+// 4. A single place may still be a copy of the one that was meant, whose lines have changed. The
+//    doubt_ functions ask for that: context that is gone without a trace, the stated place with a
+//    changed version of the hunk, another place with nearly as many telling lines. A doubtful
+//    place is a candidate, which the caller may choose by its id.
+//
+// WrongPlace (thousands of random edits) and scripts/differential hold this to no wrong place.
 
 namespace galley {
 namespace {
@@ -390,54 +409,7 @@ class HunkPlacer {
   std::vector<size_t> chosen_;
 };
 
-std::string short_hash(std::string_view bytes) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
-  std::string out;
-  for (int shift = 60; shift >= 28; shift -= 4) out.push_back(kDigits[hash >> shift & 0xfU]);
-  return out;
-}
-
 }  // namespace
-
-std::string candidate_id(const std::string& edit_id, const Lines& lines, int64_t start,
-                         int64_t count) {
-  const auto begin = static_cast<size_t>(std::max<int64_t>(start, 0));
-  const size_t end =
-      std::min(static_cast<size_t>(std::max<int64_t>(start + count, 0)), lines.size());
-  std::string bytes = edit_id + ":" + std::to_string(start) + ":";
-  bytes += lines.span(std::min(begin, end), end);
-  return "at-" + short_hash(bytes);
-}
-
-std::vector<std::string> edit_ids(const FileEdit& edit) {
-  std::vector<std::string> ids;
-  std::unordered_map<std::string, int> seen;
-  const auto add = [&](std::string_view bytes) {
-    std::string id = short_hash(bytes);
-    const int count = ++seen[id];
-    if (count > 1) id += "-" + std::to_string(count);
-    ids.push_back(std::move(id));
-  };
-  std::string bytes;
-  for (const Hunk& hunk : edit.hunks) {
-    bytes.clear();
-    for (const HunkLine& line : hunk.lines) {
-      bytes.push_back(static_cast<char>('0' + static_cast<int>(line.role)));
-      bytes += line.text;
-    }
-    add(bytes);
-  }
-  for (const TextEdit& text : edit.text_edits) {
-    bytes.assign(1, static_cast<char>('0' + static_cast<int>(text.kind)));
-    bytes += std::to_string(text.first_line) + ":" + std::to_string(text.last_line) + ":";
-    bytes += text.old_text;
-    bytes.push_back('\0');
-    bytes += text.new_text;
-    add(bytes);
-  }
-  return ids;
-}
 
 std::string_view match_step_name(MatchStep step) {
   switch (step) {

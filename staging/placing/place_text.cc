@@ -8,7 +8,7 @@
 #include "staging/placing/file_index.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
-#include "staging/placing/place.h"
+#include "staging/placing/place_hunks.h"
 
 namespace galley {
 namespace {

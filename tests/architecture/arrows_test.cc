@@ -119,6 +119,32 @@ TEST(Rooms, EachLibraryHasOneDoor) {
   EXPECT_TRUE(broken.empty()) << joined(broken);
 }
 
+TEST(Rooms, TheTableOfDoorsOfTheArchitecturePageIsTheOneThatIsChecked) {
+  std::map<std::string, std::set<std::string>> checked;
+  for (const Door& door : library_doors()) {
+    checked[door.header] = {door.places.begin(), door.places.end()};
+  }
+  EXPECT_EQ(doors_in_page(text_of(kRoot / "docs/ARCHITECTURE.md")), checked);
+}
+
+TEST(Rooms, EveryPlaceOfADoorIsUsed) {
+  for (const Door& door : library_doors()) {
+    for (const std::string place : door.places) {
+      const bool is_used = std::any_of(sources().begin(), sources().end(), [&](const Source& s) {
+        return s.path.starts_with(place) &&
+               s.text.find(std::string("#include <") + door.header) != std::string::npos;
+      });
+      EXPECT_TRUE(is_used) << door.header << " in " << place;
+    }
+  }
+}
+
+TEST(Rooms, OnlyTheCommandLineWritesToTheStreams) {
+  const auto broken =
+      broken_by_all([](const Source& s) { return output_of_the_library(s.path, s.text); });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
 TEST(Rooms, PublicHeadersShowNoForeignType) {
   const auto hidden = private_headers_in_cmake(text_of(kRoot / "cmake/install.cmake"));
   for (const std::string& header : hidden) EXPECT_TRUE(fs::exists(kRoot / header)) << header;

@@ -73,6 +73,22 @@ std::vector<std::string> rooms_in_drawing(std::string_view architecture_page) {
   return found;
 }
 
+std::map<std::string, std::set<std::string>> doors_in_page(std::string_view architecture_page) {
+  static const std::regex row(R"(^\| [^|`]+ \| (`[^|]+) \| (`[^|]+) \|$)");
+  static const std::regex quoted("`([^`]+)`");
+  const auto words = [](const std::string& cell) {
+    return std::set<std::string>(std::sregex_token_iterator(cell.begin(), cell.end(), quoted, 1),
+                                 {});
+  };
+  std::map<std::string, std::set<std::string>> found;
+  for (const std::string& line : lines_of(architecture_page)) {
+    std::smatch match;
+    if (!std::regex_match(line, match, row)) continue;
+    for (const std::string& header : words(match[1].str())) found[header] = words(match[2].str());
+  }
+  return found;
+}
+
 std::string header_of_source(std::string_view source_path, const std::set<std::string>& headers) {
   std::string stem(source_path.substr(0, source_path.rfind('.')));
   const size_t folder = stem.rfind('/');

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,10 @@ namespace galley::architecture {
 
 /// The rooms that the drawing of docs/ARCHITECTURE.md lists, in its order, highest first.
 [[nodiscard]] std::vector<std::string> rooms_in_drawing(std::string_view architecture_page);
+
+/// The table of doors of the page: each row's headers and the places that may include them.
+[[nodiscard]] std::map<std::string, std::set<std::string>> doors_in_page(
+    std::string_view architecture_page);
 
 /// The header that a source belongs to: `a/x.h` of `a/x.cc`, else the longest `a/x.h` of
 /// `a/x_more.cc`; empty when `headers` has none.

@@ -35,5 +35,13 @@ TEST(Layout, RoomsAreReadFromTheDrawing) {
             (std::vector<std::string>{"cli", "engine/commit"}));
 }
 
+TEST(Layout, DoorsAreReadFromTheirTable) {
+  const auto doors = doors_in_page(
+      "| library | headers | where |\n|---|---|---|\n"
+      "| two | `a/`, `b.h` | `base/`, `cli/` |\n");
+  EXPECT_EQ(doors.size(), 2U);
+  EXPECT_EQ(doors.at("b.h"), (std::set<std::string>{"base/", "cli/"}));
+}
+
 }  // namespace
 }  // namespace galley::architecture

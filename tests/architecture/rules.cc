@@ -37,33 +37,9 @@ std::set<std::string> reachable_from(const std::string& folder) {
   return reached;
 }
 
-/// A third-party header, by prefix, and the places (path prefixes) that may name it.
-struct Door {
-  const char* header;
-  std::vector<const char*> places;
-};
-
-const std::vector<Door>& doors() {
+const std::vector<Door>& system_doors() {
   static const std::vector<Door> table = {
-      {"dtl/", {"staging/text/"}},
-      {"xxhash.h", {"staging/text/", "staging/placing/", "staging/printing/"}},
-      {"zlib.h", {"staging/formats/", "staging/printing/"}},
       {"emmintrin.h", {"staging/text/lines.cc"}},
-      {"git2", {"staging/git/"}},
-      {"valijson/", {"tools/schema"}},
-      {"re2/", {"staging/formats/", "staging/printing/", "tools/", "engine/validators/"}},
-      {"toml++/", {"engine/policy/"}},
-      {"yaml-cpp/", {"engine/validators/"}},
-      {"pugixml.hpp", {"engine/validators/"}},
-      {"sqlite3.h", {"engine/history/"}},
-      {"openssl/", {"base/"}},
-      {"CLI/", {"cli/"}},
-      {"tl/expected.hpp", {"base/result.h"}},
-      {"fmt/", {"base/", "staging/", "tools/", "engine/", "cli/", "server/"}},
-      {"nlohmann/",
-       {"staging/git/", "staging/overlay/", "staging/sandbox/", "tools/", "engine/", "cli/",
-        "server/"}},
-      // The operating system's own doors.
       {"fcntl.h", {"staging/fs/", "staging/sandbox/"}},
       {"dirent.h", {"staging/fs/", "staging/sandbox/"}},
       // libgit2 opens the repository by itself; its paths have to be compared with the workspace's.
@@ -104,11 +80,13 @@ bool is_standard_header(std::string_view header) {
 }
 
 const Door* door_of(std::string_view header) {
-  for (const Door& door : doors()) {
-    const std::string_view name = door.header;
-    // A folder or a family of headers is named by its prefix, a single header by its whole name.
-    const bool is_family = ends_with(name, "/") || name == "git2";
-    if (is_family ? starts_with(header, name) : header == name) return &door;
+  for (const auto* doors : {&library_doors(), &system_doors()}) {
+    for (const Door& door : *doors) {
+      const std::string_view name = door.header;
+      // A folder or a family of headers is named by its prefix, a single header by its whole name.
+      const bool is_family = ends_with(name, "/") || name == "git2";
+      if (is_family ? starts_with(header, name) : header == name) return &door;
+    }
   }
   return nullptr;
 }
@@ -163,6 +141,27 @@ Violations calls_matching(std::string_view path, const std::string& code, const 
 }
 
 }  // namespace
+
+const std::vector<Door>& library_doors() {
+  static const std::vector<Door> table = {
+      {"dtl/", {"staging/text/"}},
+      {"xxhash.h", {"staging/text/", "staging/placing/", "staging/printing/"}},
+      {"zlib.h", {"staging/formats/", "staging/printing/"}},
+      {"git2", {"staging/git/"}},
+      {"valijson/", {"tools/schema"}},
+      {"re2/", {"staging/formats/", "staging/printing/", "tools/", "engine/validators/"}},
+      {"toml++/", {"engine/policy/"}},
+      {"yaml-cpp/", {"engine/validators/"}},
+      {"pugixml.hpp", {"engine/validators/"}},
+      {"sqlite3.h", {"engine/history/"}},
+      {"openssl/", {"base/"}},
+      {"CLI/", {"cli/"}},
+      {"tl/expected.hpp", {"base/result.h"}},
+      {"fmt/", {"staging/", "engine/", "cli/"}},
+      {"nlohmann/", {"tools/", "engine/", "cli/"}},
+  };
+  return table;
+}
 
 const std::vector<Room>& rooms() {
   static const std::vector<Room> table = {
@@ -293,7 +292,7 @@ Violations foreign_types_in_public_header(std::string_view path, std::string_vie
                                           const std::set<std::string>& private_headers) {
   Violations found;
   const bool is_public = ends_with(path, ".h") && private_headers.count(std::string(path)) == 0 &&
-                         !starts_with(path, "cli/") && !starts_with(path, "server/");
+                         !starts_with(path, "cli/");
   for (const Include& include : includes_of(source)) {
     if (!include.is_angled) {
       if (private_headers.count(include.header) == 0) continue;
@@ -330,6 +329,22 @@ Violations raw_system_calls(std::string_view path, std::string_view source) {
     if (is_inside_door(*door_of(name == "filesystem" ? name : "fstream"), path)) continue;
     const auto line = std::count(code.begin(), code.begin() + it->position(0), '\n') + 1;
     found.push_back(at(path, static_cast<int>(line), "uses std::" + name));
+  }
+  return found;
+}
+
+Violations output_of_the_library(std::string_view path, std::string_view source) {
+  Violations found;
+  if (starts_with(path, "cli/") || path == "base/check.cc") return found;
+  const std::string code = without_comments_and_literals(source);
+  for (const std::string_view name : {"std::cout", "std::cerr", "std::clog", "printf(", "fprintf(",
+                                      "vfprintf(", "puts(", "perror(", "syslog("}) {
+    for (size_t i = code.find(name); i != code.npos; i = code.find(name, i + 1)) {
+      const char before = i == 0 ? ' ' : code[i - 1];
+      if (std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_') continue;
+      const auto line = std::count(code.begin(), code.begin() + static_cast<int64_t>(i), '\n') + 1;
+      found.push_back(at(path, static_cast<int>(line), "writes to a standard stream"));
+    }
   }
   return found;
 }

@@ -29,6 +29,15 @@ using Violations = std::vector<std::string>;
 /// Includes of another room that is not below this file's room.
 [[nodiscard]] Violations upward_arrows(std::string_view path, std::string_view source);
 
+/// A third-party header, by prefix, and the places (path prefixes) that may name it.
+struct Door {
+  const char* header;
+  std::vector<const char*> places;
+};
+
+/// The doors to libraries: docs/ARCHITECTURE.md lists the same.
+[[nodiscard]] const std::vector<Door>& library_doors();
+
 /// Includes of a third-party or system header outside its door.
 [[nodiscard]] Violations wrong_doors(std::string_view path, std::string_view source);
 
@@ -42,6 +51,9 @@ using Violations = std::vector<std::string>;
 
 /// Calls of the operating system's file and process functions outside the rooms that own them.
 [[nodiscard]] Violations raw_system_calls(std::string_view path, std::string_view source);
+
+/// Writing to the standard streams: only the command line does, and a process that ends at once.
+[[nodiscard]] Violations output_of_the_library(std::string_view path, std::string_view source);
 
 inline constexpr int kMaxFileLines = 500;
 inline constexpr int kMaxFunctionLines = 70;

@@ -84,6 +84,13 @@ TEST(Rules, OurOwnMethodsAreNoSystemCalls) {
   }
 }
 
+TEST(Rules, OutputOfTheLibraryIsFound) {
+  const std::string source =
+      "std::cerr << 1;\nfprintf(stderr, x);\n// printf(x)\nvoid sprintf();\n";
+  EXPECT_EQ(output_of_the_library("engine/commit/publisher.cc", source).size(), 2U);
+  EXPECT_TRUE(output_of_the_library("cli/terminal.cc", source).empty());
+}
+
 std::string function_of(int lines) {
   std::string text = "int f() {\n";
   for (int i = 0; i < lines - 2; ++i) text += "  g();\n";

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 namespace galley {
 namespace {
 
@@ -9,6 +11,12 @@ TEST(RelPath, TakesPlainNamesAndDropsDotSlash) {
   EXPECT_EQ(RelPath::parse("a/b.c")->str(), "a/b.c");
   EXPECT_EQ(RelPath::parse("./a/b/")->str(), "a/b");
   EXPECT_EQ(RelPath::parse("a..b/...c")->str(), "a..b/...c");
+}
+
+TEST(RelPath, TextBecomesOneOnlyByParsing) {
+  EXPECT_FALSE((std::is_constructible_v<RelPath, std::string>));
+  EXPECT_FALSE((std::is_constructible_v<RelPath, std::string_view>));
+  EXPECT_FALSE((std::is_constructible_v<RelPath, const char*>));
 }
 
 TEST(RelPath, OfAnEntryIsOneComponentOfAnyBytes) {

@@ -13,7 +13,7 @@ for _byte in range(256):
         _byte = _byte >> 1 ^ (_POLYNOMIAL if _byte & 1 else 0)
     _TABLE.append(_byte)
 
-META, OP, IMAGE, COMMIT, ABORT = 1, 3, 4, 6, 16
+META, OP, IMAGE, COMMIT, UNKNOWN, ABORT = 1, 3, 4, 6, 9, 16
 ABSENT, FILE, FOLDER, LINK = 0, 1, 2, 3
 
 
@@ -46,16 +46,17 @@ class Side:
         return head + identity + tail + b"".join(text(name) + text(value) for name, value in self.attributes)
 
 
-def journal(workspace, changes, number=1, aborted=False):
-    """The bytes of a committed journal; `changes` maps a path to its sides before and after."""
-    head = b"GALLEYJ\x01" + struct.pack("<HHIQQ", 1, 0, 64, number, number - 1) + workspace.bytes
+def journal(workspace, changes, number=1, aborted=False, major=1, unknown_flags=None):
+    """The bytes of a committed journal; `changes` maps a path to its sides before and after. With `unknown_flags`
+    it has a record of a type that nobody knows, with these flags."""
+    head = b"GALLEYJ\x01" + struct.pack("<HHIQQ", major, 0, 64, number, number - 1) + workspace.bytes
     head += struct.pack("<qI", 1, 0)
     head += struct.pack("<I", crc32c(head))
     out, chain, digest = bytearray(head), crc32c(head), hashlib.sha256(head)
 
-    def add(kind, payload, digested=None):
+    def add(kind, payload, digested=None, flags=1):
         nonlocal chain
-        frame = struct.pack("<IHHI", len(payload), kind, 1, add.sequence)
+        frame = struct.pack("<IHHI", len(payload), kind, flags, add.sequence)
         add.sequence += 1
         chain = crc32c(payload, crc32c(frame, chain))
         out.extend(frame + struct.pack("<I", chain) + payload + bytes(-len(payload) % 8))
@@ -70,6 +71,8 @@ def journal(workspace, changes, number=1, aborted=False):
     for content in sorted(contents):
         image = b"\0" + struct.pack("<Q", len(content)) + hashlib.sha256(content).digest() + content
         add(IMAGE, image, digested=41)
+    if unknown_flags is not None:
+        add(UNKNOWN, b"from a later version", flags=unknown_flags)
     add(COMMIT, b"GALLEYC\x01" + struct.pack("<IQ", add.sequence, len(out)) + digest.digest())
     if aborted:
         add(ABORT, text("forged"))

@@ -1,13 +1,15 @@
 """docs/formats.md against the program: what lies under `.galley`, who makes it, who removes it, what can be deleted."""
 
 import json
+import os
 import re
 import shutil
+import time
 import unittest
 import uuid
 
 from journal_forgery import FILE, FOLDER, Side, journal
-from support import PATCHES, ROOT, SystemCase
+from support import PATCHES, ROOT, SystemCase, snapshot
 
 FIRST = PATCHES / "good" / "01-discounts.patch"
 ROW = re.compile(r"^\| (`[^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.M)
@@ -51,10 +53,18 @@ class Row:
 
     def __init__(self, path, what, made_by, removed_by):
         self.path, self.is_derived = path, "*derived*" in what
-        text = "".join(PLACEHOLDERS.get(part, re.escape(part)) for part in re.split(r"(<\w+>)", path))
-        self.pattern = re.compile(text + (".*" if path.endswith("/") else ""))
+        self.pattern = re.compile(self.expression(path) + (".*" if path.endswith("/") else ""))
+        parts = path.rstrip("/").split("/")
+        self.folders = [re.compile(self.expression("/".join(parts[:count]) + "/")) for count in range(1, len(parts))]
         self.makers, self.removers = self.commands(made_by), self.commands(removed_by)
         self.named_makers, self.named_removers = self.named(made_by), self.named(removed_by)
+
+    @staticmethod
+    def expression(path):
+        return "".join(PLACEHOLDERS.get(part, re.escape(part)) for part in re.split(r"(<\w+>)", path))
+
+    def lists(self, entry):
+        return any(pattern.fullmatch(entry) for pattern in (self.pattern, *self.folders))
 
     @staticmethod
     def named(cell):
@@ -72,6 +82,8 @@ def rows_of_page():
 
 
 class StateFolder(SystemCase):
+    maxDiff = None
+
     def setUp(self):
         super().setUp()
         self.state = self.work / ".galley"
@@ -123,11 +135,15 @@ class StateFolder(SystemCase):
         self.run_all("recover", "rescue list", "rescue drop ff", "rescue drop 255")
         self.leave_a_damaged_journal()
         self.galley("doctor", "--repair")
-        (self.state / "stage" / ("0" * 12)).mkdir(mode=0o700)  # by a `begin` that was killed
-        self.before = self.entries()
+        old = self.begin()
+        for path in (self.state / "stage" / old, *(self.state / "stage" / old).iterdir()):
+            os.utime(path, (time.time() - 15 * 86400,) * 2)
+        young = self.begin()
         # As after a restart, where all journals retire at once.
         self.galley("doctor", "--repair", env={"GALLEY_BOOT_ID": "boot-2"})
         self.galley("gc", expect=0, env={"GALLEY_BOOT_ID": "boot-2"})
+        self.assertFalse((self.state / "stage" / old).exists())
+        self.assertTrue((self.state / "stage" / young).exists())
 
     def stage_in_every_way(self):
         tx = self.begin()
@@ -158,9 +174,9 @@ class StateFolder(SystemCase):
         self.galley("commit", "--tx", tx, "--conflict=markers", expect=1)
         self.galley("rollback", "--tx", tx, expect=0)
 
-    def leave_journal(self, number, changes, spoil=lambda whole: whole):
+    def leave_journal(self, number, changes, spoil=lambda whole: whole, **options):
         workspace = uuid.UUID((self.state / "format").read_text().split()[2])
-        whole = bytearray(journal(workspace, changes, number=number))
+        whole = bytearray(journal(workspace, changes, number=number, **options))
         (self.state / "j" / f"{number:x}.j").write_bytes(spoil(whole))
         self.before = self.entries()
 
@@ -181,11 +197,8 @@ class StateFolder(SystemCase):
         commands = set(re.findall(r"^  ([a-z]+)\b", self.galley("--help").stdout.decode(), re.M))
         self.assertEqual(commands - self.done - {"galley"}, set(), "commands that this test does not run")
         rows = rows_of_page()
-        seen = {entry for entry, _ in self.made}
-        folders = {"/".join(parts[:count]) + "/" for parts in (entry.rstrip("/").split("/") for entry in seen)
-                   for count in range(1, len(parts))}
-        self.assertEqual([entry for entry in sorted(seen - folders)
-                          if not any(row.pattern.fullmatch(entry) for row in rows)], [], "not listed")
+        self.assertEqual([entry for entry in sorted({entry for entry, _ in self.made})
+                          if not any(row.lists(entry) for row in rows)], [], "not listed")
         for row in rows:
             with self.subTest(row.path):
                 makers = {command for entry, command in self.made if row.pattern.fullmatch(entry)}
@@ -196,7 +209,6 @@ class StateFolder(SystemCase):
                 self.assertLessEqual(removers, row.removers, "removed by")
                 self.assertLessEqual(row.named_removers, removers, "removed by")
 
-        self.assertFalse((self.state / "stage" / ("0" * 12)).exists())
 
     def test_is_private_and_named_by_its_own_inode(self):
         self.put("other.txt", "new\n", "apply")
@@ -206,6 +218,43 @@ class StateFolder(SystemCase):
         self.assertEqual((self.state / ".gitignore").read_text(), "*\n")
         self.assertRegex((self.state / "format").read_text(),
                          rf"\Agalley 2 {PLACEHOLDERS['<uuid>']} {info.st_ino} \d+\n\Z")
+
+    def test_the_seventeenth_journal_is_named_11(self):
+        self.put("other.txt", "new\n", "apply")
+        self.leave_journal(17, {"made": (Side(), Side(FILE, b"made\n"))})
+        self.galley("recover", expect=0)
+        self.assertEqual(json.loads(self.galley("log", "--json", expect=0).stdout)["transactions"][0]["id"], "17")
+
+    def test_a_journal_with_a_record_that_need_not_be_understood_is_read(self):
+        self.put("other.txt", "new\n", "apply")
+        self.leave_journal(2, {"made": (Side(), Side(FILE, b"made\n"))}, unknown_flags=0)
+        self.galley("recover", expect=0)
+        self.assertEqual((self.work / "made").read_text(), "made\n")
+
+    def test_a_journal_of_a_later_version_is_not_touched(self):
+        for options in ({"unknown_flags": 1}, {"major": 2}):
+            with self.subTest(**options):
+                self.put("other.txt", f"{options}\n", "apply")
+                self.leave_journal(200, {"made": (Side(), Side(FILE, b"made\n"))}, **options)
+                kept = (self.state / "j" / "c8.j").read_bytes()
+                result = self.galley("recover", expect=3)
+                self.assert_one_clear_message(result)
+                self.assertFalse((self.work / "made").exists())
+                self.assertEqual((self.state / "j" / "c8.j").read_bytes(), kept)
+                (self.state / "j" / "c8.j").unlink()
+
+    def test_commands_that_only_read_change_nothing_in_it(self):
+        self.put("other.txt", "new\n", "apply")
+        derived = tuple({row.path.split("/")[0] for row in rows_of_page() if row.is_derived})
+
+        def kept():
+            return {name: entry for name, entry in snapshot(self.state, with_times=True).items()
+                    if not name.startswith((*derived, "lock"))}  # `lock` notes who held it last
+
+        before = kept()
+        self.run_all(f"preview {FIRST}", "status", "log", "show 1", "recover -n", "gc -n", "policy explain other.txt",
+                     "audit verify", "rescue list", "tools list", "trust --show", expect=0)
+        self.assertEqual(kept(), before)
 
     def test_what_is_derived_can_be_deleted(self):
         derived = sorted({row.path.split("/")[0] for row in rows_of_page() if row.is_derived})

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
+#include <type_traits>
 
 #include "policy_fixture.h"
 
@@ -13,6 +14,12 @@ namespace galley {
 namespace {
 
 using ::testing::HasSubstr;
+
+TEST(Approval, OnlyAGateMakesOne) {
+  EXPECT_FALSE(std::is_default_constructible_v<Approval>);
+  EXPECT_FALSE((std::is_constructible_v<Approval, ContentId>));
+  EXPECT_FALSE((std::is_constructible_v<Approval, Verdict>));
+}
 
 /// A validator that does what the test says.
 class ScriptedValidator final : public Validator {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "staging/fs/fault_directory.h"
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/proposal.h"
 #include "support/temp_directory.h"
@@ -255,6 +256,24 @@ TEST_F(OverlayTest, ADamagedTextFormIsRefused) {
     std::string bad = text;
     bad[i] = static_cast<char>(bad[i] ^ 1);
     EXPECT_FALSE(decode_entries(bad)) << i;
+  }
+}
+
+TEST(OverlayCost, NothingIsLookedAtButThePathsThatAreNamed) {
+  TempDirectory tree;
+  for (int i = 0; i < 100; ++i) tree.write("src/" + std::to_string(i), "text\n");
+  const auto plan = std::make_shared<FaultPlan>();
+  auto opened = open_disk_directory(tree.path());
+  ASSERT_TRUE(opened);
+  const auto workspace = make_fault_directory(*std::move(opened), plan);
+  SystemClock clock;
+  Overlay overlay(*workspace, make_memory_store(), clock);
+  EXPECT_TRUE(plan->calls.empty());
+  ASSERT_TRUE(overlay.write(rel("src/7"), "other\n", {}));
+  EXPECT_EQ(Proposal::freeze(overlay).changes().size(), 1U);
+  ASSERT_FALSE(plan->calls.empty());
+  for (const FaultCall& call : plan->calls) {
+    EXPECT_THAT(call.path, ::testing::AnyOf("", "src", "src/7", "7")) << call.name;
   }
 }
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "staging/placing/file_index.h"
+#include "staging/placing/place.h"
+
+namespace galley {
+
+/// As place_hunks of place.h, on a file whose index is kept for more than one call.
+[[nodiscard]] PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit,
+                                      const MatchOptions& options);
+
+}  // namespace galley
