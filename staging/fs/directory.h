@@ -78,6 +78,8 @@ class File {
   virtual Result<void> sync_data() = 0;  ///< fdatasync
   virtual Result<void> sync() = 0;       ///< fsync
   virtual Result<FileStat> stat() = 0;
+  /// What it was when it was opened to be read, without a call; of a file just made, stat().
+  virtual Result<FileStat> stat_at_open() { return stat(); }
   virtual Result<void> set_mode(uint32_t mode) = 0;
   virtual Result<void> set_owner(uint32_t uid, uint32_t gid) = 0;
   virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
@@ -145,6 +147,16 @@ class Directory {
   /// The kernel's descriptor (O_PATH or not) for APIs that need one, or -1 (memory).
   [[nodiscard]] virtual int descriptor() const = 0;
 };
+
+/// The bytes of a file, and what it was right before they were read.
+struct FileRead {
+  std::string bytes;
+  FileStat stat;
+};
+
+/// Reads a whole regular file with one open; Errors as read_file().
+Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& path,
+                                    uint64_t max_bytes);
 
 /// Reads a whole regular file; refuses one larger than `max_bytes` (reason `limit.file_size`).
 Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes);
