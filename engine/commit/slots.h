@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,8 +76,10 @@ class Slots {
   Result<Given> write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
                            const Content& content, bool is_synced,
                            std::vector<std::string>& warnings) const;
+  Result<bool> is_made_with(File& file, uint32_t mode) const;
   std::unique_ptr<WritableDirectory> directory_;
   FileStat ours_;
+  mutable std::map<uint32_t, bool> made_with_;
 };
 
 /// As observe(), of something in the slots, also when its mode does not let its owner read it: then

@@ -85,6 +85,18 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
   return node;
 }
 
+Result<Node> observe_opened(const Location& at) {
+  const auto file = at.directory->open_file(at.name);
+  if (!file && file.error().kind != ErrorKind::kRefused && file.error().os_error != ENOENT) {
+    return file.error();
+  }
+  if (!file) return observe(at);
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat_at_open());
+  Node node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
+  GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
+  return node;
+}
+
 Result<Node> observe(const Location& at, FileStat* stat) {
   GALLEY_ASSIGN(const FileStat found, at.directory->stat(at.name));
   if (stat != nullptr) *stat = found;

@@ -45,6 +45,10 @@ Result<Node> observe(const Location& at, FileStat* stat = nullptr);
 /// As observe(), for something whose stat is known.
 Result<Node> observe(const Location& at, const FileStat& stat);
 
+/// As observe(), by opening the file first, which is a call less; for places where nobody waits at
+/// a FIFO.
+Result<Node> observe_opened(const Location& at);
+
 /// The SHA-256 of a file, read in pieces; `size` is what it is expected to have.
 Result<ContentId> hash_file(File& file, uint64_t size);
 

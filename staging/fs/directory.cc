@@ -99,9 +99,10 @@ Result<std::unique_ptr<File>> WritableDirectory::open_file(const RelPath& path) 
   return open_writable_file(path, OpenMode::kRead);
 }
 
-Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes) {
+Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& path,
+                                    uint64_t max_bytes) {
   GALLEY_ASSIGN(const auto file, directory.open_file(path));
-  GALLEY_ASSIGN(const FileStat stat, file->stat());
+  GALLEY_ASSIGN(const FileStat stat, file->stat_at_open());
   const auto too_large = [&] {
     return fail(ErrorKind::kQuota, "limit.file_size",
                 "'" + path.str() + "' is larger than " + std::to_string(max_bytes) + " bytes",
@@ -120,9 +121,14 @@ Result<std::string> read_file(const Directory& directory, const RelPath& path, u
       content.append(chunk);
     }
     if (content.size() > max_bytes) return too_large();
-    if (at_end) return content;
+    if (at_end) return FileRead{std::move(content), stat};
     want = kReadChunkBytes;
   }
+}
+
+Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes) {
+  GALLEY_ASSIGN(FileRead read, read_file_and_stat(directory, path, max_bytes));
+  return std::move(read.bytes);
 }
 
 Result<void> make_directories(const WritableDirectory& directory, const RelPath& path,

@@ -71,6 +71,8 @@ class File {
   /// Reads up to `count` bytes at `offset`; shorter only at the end of the file.
   virtual Result<std::string> read_at(uint64_t offset, size_t count) = 0;
   virtual Result<FileStat> stat() = 0;
+  /// What it was when it was opened to be read, without a call; of a file just made, stat().
+  virtual Result<FileStat> stat_at_open() { return stat(); }
   virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
   /// flock without waiting: true when the lock was taken. It dies with this object.
   virtual Result<bool> try_lock(LockMode mode) = 0;
@@ -167,6 +169,16 @@ class WritableDirectory : public Directory {
   virtual Result<void> sync() const = 0;              ///< fsync of this directory
   virtual Result<void> sync_file_system() const = 0;  ///< syncfs
 };
+
+/// The bytes of a file, and what it was right before they were read.
+struct FileRead {
+  std::string bytes;
+  FileStat stat;
+};
+
+/// Reads a whole regular file with one open; Errors as read_file().
+Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& path,
+                                    uint64_t max_bytes);
 
 /// Reads a whole regular file; refuses one larger than `max_bytes` (reason `limit.file_size`).
 Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes);

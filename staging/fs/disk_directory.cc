@@ -206,28 +206,34 @@ Result<std::unique_ptr<WritableFile>> DiskDirectory::open_writable_file(
     errno = code;
     return path_error("cannot open", path);
   }
-  auto file = make_disk_file(Descriptor(fd), path.str());
-  if (mode == OpenMode::kCreateNew) return file;
-  GALLEY_ASSIGN(const FileStat status, file->stat());
+  Descriptor opened(fd);
+  if (mode == OpenMode::kCreateNew) return make_disk_file(std::move(opened), path.str());
+  FileStat status;
+  if (!disk_stat(fd, "", status)) return path_error("cannot look at", path);
   if (status.kind == FileKind::kDirectory) {
     return refused("path.is_directory", "a directory", EISDIR);
   }
   if (status.kind != FileKind::kRegular) {
     return refused("path.special_file", "a special file", EINVAL);
   }
-  return file;
+  return make_disk_file(std::move(opened), path.str(), status);
 }
 
 Result<FileStat> DiskDirectory::stat(const RelPath& path) const {
-  const auto is_missing = [](int code) { return code == ENOENT || code == ENOTDIR; };
-  auto at = place("cannot look at", path);
-  if (!at) {
-    if (is_missing(at.error().os_error)) return FileStat{};
-    return fail(std::move(at.error()));
-  }
+  const bool has_parent = !path.parent().is_root();
+  Descriptor object;
   FileStat result;
-  if (disk_stat(at->directory, at->name.c_str(), result)) return result;
-  if (is_missing(errno)) return FileStat{};
+  bool is_seen = false;
+  if (has_parent) {
+    // The object itself and not its parent: what is missing costs one call.
+    object = Descriptor(open_at(path, O_PATH | O_NOFOLLOW, 0));
+    is_seen = object && disk_stat(object.get(), "", result);
+  } else {
+    const std::string name = path.is_root() ? "." : path.str();
+    is_seen = disk_stat(descriptor_.get(), name.c_str(), result);
+  }
+  if (is_seen) return result;
+  if (errno == ENOENT || errno == ENOTDIR) return FileStat{};
   return path_error("cannot look at", path);
 }
 

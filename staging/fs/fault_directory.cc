@@ -56,6 +56,11 @@ class FaultFile final : public WritableFile {
   Result<FileStat> stat() override {
     return call<FileStat>("fstat", false, [&] { return inner_->stat(); });
   }
+  /// No call of its own: what the open brought along.
+  Result<FileStat> stat_at_open() override {
+    if (plan_->is_dead) return os_error(EIO, "fstat", path_);
+    return inner_->stat_at_open();
+  }
   Result<void> set_mode(uint32_t mode) override {
     return call<void>("set_mode", true, [&] { return inner_->set_mode(mode); });
   }
