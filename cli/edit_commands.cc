@@ -152,7 +152,7 @@ Result<std::string> directory_hint(Session& session, const Workspace& workspace,
     const auto name = RelPath::parse(file.path);
     const auto path = name ? here.join(*name) : name;
     if (!path) continue;
-    GALLEY_ASSIGN(const FileStat there, workspace.root().stat(*path));
+    GALLEY_ASSIGN(const FileStat there, workspace.inside().root->stat(*path));
     if (there.kind == FileKind::kAbsent) continue;
     return fmt::format(
         "'{}' is there as '{}': names in an edit are from the root of the workspace; add "
@@ -246,8 +246,9 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
   GALLEY_ASSIGN(staging.except, names_from_root(session, arguments.except));
-  GALLEY_ASSIGN(EditOutcome outcome,
-                transaction.apply(std::move(input), staging, read_options(arguments), format));
+  GALLEY_ASSIGN(
+      EditOutcome outcome,
+      transaction.apply(std::move(input), staging, read_options(arguments), format).outcome());
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 

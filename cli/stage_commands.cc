@@ -58,7 +58,7 @@ Result<int> call(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
   session.terminal().work_on("running the tool " + printable_line(arguments.name));
-  const ToolResult result = transaction.call(arguments.name, json);
+  const ToolResult result = transaction.call(arguments.name, json).result();
   if (result.ok) GALLEY_TRY(transaction.save());
   if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
     GALLEY_TRY(show_answer(session, transaction, before, result));

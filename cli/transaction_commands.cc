@@ -225,7 +225,8 @@ Result<int> commit_transaction(Session& session, Workspace& workspace, const std
   }
   if (receipt == nullptr) return finish_commit(session, outcome, proposal, document);
   // The stage with its contents is gone: the history has them now.
-  GALLEY_ASSIGN(const Proposal committed, History(*workspace.state()).proposal_of(receipt->id));
+  GALLEY_ASSIGN(const Proposal committed,
+                History(*workspace.inside().state()).proposal_of(receipt->id));
   return finish_commit(session, outcome, committed, document);
 }
 
@@ -238,7 +239,7 @@ Result<int> commit(Session& session) {
 Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
                                                  const std::string& name) {
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-  return workspace.state()->root().open_directory(path);
+  return workspace.inside().state()->root().open_directory(path);
 }
 
 /// -n: what is staged now, all of it or all since the savepoint, is what would go.

@@ -78,7 +78,7 @@ function(galley_room folder)
     set(scope INTERFACE)
   endif()
   target_include_directories(galley_${name} ${scope}
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/galley>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   foreach(below ${ROOM_DEPENDS})
     string(REPLACE "/" "_" below_name ${below})
     target_link_libraries(galley_${name} ${scope} galley_${below_name})

@@ -219,6 +219,13 @@ ToolResult Executor::call_once(Overlay& overlay, const ToolCall& call) {
   return recorded(std::move(result), call, entry ? &(*entry)->tool->info() : nullptr);
 }
 
+std::optional<ToolError> Executor::refusal_of(const Grants& grants, const ToolInfo& info,
+                                              const Intent& intent) const {
+  if (auto refusal = grants.refusal(info, intent)) return refusal;
+  if (!options_.early_policy) return {};
+  return options_.early_policy(info, intent);
+}
+
 ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args, Overlay& overlay,
                              SecretWatch& secrets) {
   const ToolInfo& info = entry.tool->info();
@@ -230,13 +237,8 @@ ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args,
   if (!grants) return ToolResult::failure(tool_error_from(grants.error()));
   const auto intent = entry.tool->intent(args, options_.root);
   if (!intent) return ToolResult::failure(tool_error_from(intent.error()));
-  if (auto refusal = grants->refusal(info, *intent)) {
+  if (auto refusal = refusal_of(*grants, info, *intent)) {
     return ToolResult::failure(std::move(*refusal));
-  }
-  if (options_.early_policy) {
-    if (auto refusal = options_.early_policy(info, *intent)) {
-      return ToolResult::failure(std::move(*refusal));
-    }
   }
   LogFilter log(options_.logger, secrets.redactor());
   ToolContext context{.overlay = overlay,
@@ -251,6 +253,11 @@ ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args,
                       .logger = [&log](const ToolLog& line) { log.take(line); },
                       .secrets = secrets.provider(),
                       .may_read = options_.may_read,
+                      .judge = [&](const Intent& access) -> Result<void> {
+                        const auto refusal = refusal_of(*grants, info, access);
+                        if (!refusal) return {};
+                        return fail(ErrorKind::kRefused, refusal->reason, refusal->message);
+                      },
                       .last_step = options_.last_step,
                       .earlier = options_.earlier};
   ToolResult result = run_guarded(*entry.tool, args, context);

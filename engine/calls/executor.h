@@ -59,6 +59,7 @@ struct ExecutorOptions {
   std::function<std::string()> make_execution_id;
 };
 
+class Grants;
 class SecretWatch;
 
 /// Runs one call from end to end: schema → capabilities and early policy → pre-state → run with a
@@ -91,6 +92,8 @@ class Executor {
   ToolResult perform(const ToolRegistry::Entry& entry, const nlohmann::json& args, Overlay& overlay,
                      SecretWatch& secrets);
   ToolResult recorded(ToolResult result, const ToolCall& call, const ToolInfo* info);
+  [[nodiscard]] std::optional<ToolError> refusal_of(const Grants& grants, const ToolInfo& info,
+                                                    const Intent& intent) const;
   [[nodiscard]] std::string new_execution_id() const;
 
   const ToolRegistry* registry_;

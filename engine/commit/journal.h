@@ -11,7 +11,7 @@
 #include "base/content_id.h"
 #include "base/rel_path.h"
 #include "base/result.h"
-#include "base/tx_id.h"
+#include <galley/path.h>
 #include "engine/commit/outcome.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/content_store.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/tx_id.h"
+#include <galley/path.h>
 #include "engine/commit/audit_sink.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/writer_lock.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "engine/pipeline/workspace.h"
+#include <galley/workspace.h>
+
 #include "engine/pipeline/workspace_state.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "engine/pipeline/transaction.h"
+#include <galley/transaction.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -69,8 +69,8 @@ Result<void> Transaction::write(std::string_view path, std::string content) {
   return state_->overlay.write(target, std::move(content));
 }
 
-Result<EditOutcome> Transaction::edit(std::string_view path, std::string_view old_text,
-                                      std::string_view new_text, bool replace_all) {
+Result<EditOutcome> Transaction::stage_replacement(std::string_view path, std::string_view old_text,
+                                                   std::string_view new_text, bool replace_all) {
   GALLEY_ASSIGN(const RelPath target, parse(path));
   EditSet set;
   set.format = EditFormat::kEdits;
@@ -136,8 +136,8 @@ StageOptions Transaction::bounded(StageOptions options) const {
   return options;
 }
 
-Result<EditOutcome> Transaction::apply(std::string document, const StageOptions& options,
-                                       const ReadOptions& reading, EditFormat format) {
+Result<EditOutcome> Transaction::stage_document(std::string document, const StageOptions& options,
+                                                const ReadOptions& reading, EditFormat format) {
   const uint64_t most = state_->workspace->config.limits.max_patch_bytes;
   if (most != 0 && document.size() > most) {
     return fail(ErrorKind::kQuota, "limit.patch_size",
@@ -154,16 +154,12 @@ Result<EditOutcome> Transaction::apply(std::string document, const StageOptions&
   if (options.check_only) {
     state_->overlay.restore(before);
   } else if (outcome.is_staged) {
-    GALLEY_TRY(settle(before, std::move(event)));
+    GALLEY_TRY(State::settle(*this, before, std::move(event)));
   }
   return outcome;
 }
 
-Result<EditOutcome> Transaction::apply(std::string document) {
-  return apply(std::move(document), StageOptions(), ReadOptions());
-}
-
-ToolResult Transaction::call(const std::string& tool, std::string_view json_arguments) {
+CallResult Transaction::call(const std::string& tool, std::string_view json_arguments) {
   auto parsed = ToolCall::parse(tool, json_arguments);
   if (!parsed) return ToolResult::failure(tool_error_from(parsed.error()));
   auto results = call_all({*std::move(parsed)});
@@ -221,7 +217,7 @@ Result<FixReport> Transaction::fix() {
   if (report.change.is_empty() || !state_->stage) return report;
   AuditEvent event = own_event("call", state_->options);
   event.tool = "fix";
-  GALLEY_TRY(settle(before, std::move(event)));
+  GALLEY_TRY(State::settle(*this, before, std::move(event)));
   GALLEY_ASSIGN(const Directory* stage, stage_directory());
   const auto kept = make_savepoint(*stage, kBeforeFix, before, state_->workspace->clock());
   if (!kept) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/transaction.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,11 +9,16 @@
 
 #include "engine/audit/audit.h"
 #include "engine/calls/guarded_runner.h"
-#include "engine/pipeline/transaction.h"
+#include "engine/history/rebase.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "engine/policy/principals.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/stage_edits.h"
+#include "staging/sandbox/command_runner.h"
+#include "tools/tool.h"
 
 namespace galley {
 
@@ -41,6 +48,11 @@ struct Transaction::State {
     }
     return own_runner.get();
   }
+
+  /// Ends a staging that no tool call did: what the caller may not change in somebody else's
+  /// transaction is not staged, and what is staged is on record.
+  static Result<void> settle(Transaction& transaction, const Overlay::Entries& before,
+                             AuditEvent event);
 
   WorkspaceState* workspace;
   TransactionOptions options;

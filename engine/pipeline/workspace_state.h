@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/workspace.h>
+
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,8 +10,12 @@
 #include "base/clock.h"
 #include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
-#include "engine/pipeline/workspace.h"
+#include "engine/history/history.h"
+#include "engine/pipeline/trust.h"
+#include "engine/policy/config.h"
+#include "engine/policy/gate.h"
 #include "engine/validators/validator_cache.h"
+#include "staging/fs/directory.h"
 #include "staging/sandbox/command_runner.h"
 #include "tools/registry.h"
 
@@ -22,7 +28,7 @@ struct RecordedCommit {
   std::string record;
 };
 
-/// What a workspace holds; private to this room.
+/// What a workspace holds; for the rooms that see this one.
 struct WorkspaceState {
   std::string root_path;
   std::unique_ptr<Directory> root;
@@ -31,6 +37,7 @@ struct WorkspaceState {
   TrustPart trust_part;                     ///< of the configuration as it stands in the file
   std::vector<std::string> notices;         ///< what was not believed
   WorkspaceOptions options;
+  UserSettings user;
   SystemClock system_clock;
   std::optional<StateDirectory> state_directory;  ///< absent until something must be kept
   std::optional<Error> doubt;              ///< why the `.galley` that is there is not taken up
@@ -57,9 +64,13 @@ struct WorkspaceState {
   [[nodiscard]] Result<void> check_belief() const {
     return doubt ? Result<void>(*doubt) : Result<void>();
   }
+  /// The `.galley` directory, or null when nothing that is believed was ever kept here.
+  [[nodiscard]] const StateDirectory* state() const {
+    return state_directory ? &*state_directory : nullptr;
+  }
   /// Makes `.galley` when there is none.
   Result<void> need_state();
-  Result<const ToolRegistry*> need_registry();
+  Result<ToolRegistry*> need_registry();
   /// Takes out of the configuration what nobody trusted.
   Result<void> judge_trust();
   /// Finishes or takes back what a crash left.
@@ -70,5 +81,9 @@ struct WorkspaceState {
   Result<AuditVerification> verify_audit() const;
   Result<std::vector<RecordedCommit>> recorded_commits() const;
 };
+
+/// The history, for a verb that needs one.
+/// Errors: kNotFound `history.empty`; kRefused `state.not_believed`.
+[[nodiscard]] Result<History> history_of(const WorkspaceState& workspace, std::string_view verb);
 
 }  // namespace galley

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/edit.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,16 +11,6 @@
 #include <vector>
 
 namespace galley {
-
-/// How an edit document is written.
-enum class EditFormat : uint8_t {
-  kAuto,
-  kUnified,        ///< unified diff, with or without git's extended headers
-  kApplyPatch,     ///< V4A, "*** Begin Patch"
-  kSearchReplace,  ///< Aider's SEARCH/REPLACE blocks
-  kEdits,          ///< JSON {path, edits: [...]}; parsed in tools/
-  kCalls,          ///< JSON array of tool calls; parsed in tools/
-};
 
 /// Something the reader or matcher let pass that a strict one would refuse. Always reported.
 struct Leniency {
