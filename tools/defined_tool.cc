@@ -15,19 +15,19 @@ struct ToolRun::State {
   std::string args_text;
   ToolContext& context;
 
-  /// The path, when who calls may do this to it.
-  Result<RelPath> admit(std::string_view text, std::vector<RelPath> Intent::*use,
-                        bool is_directory = false) {
-    GALLEY_ASSIGN(RelPath path, is_directory ? directory_argument(std::string(text), context.root)
-                                             : file_argument(std::string(text), context.root));
-    if (use == &Intent::writes && info.annotations.read_only) {
+  [[nodiscard]] Result<RelPath> file(std::string_view text) const {
+    return file_argument(std::string(text), context.root);
+  }
+  [[nodiscard]] Result<RelPath> directory(std::string_view text) const {
+    return directory_argument(std::string(text), context.root);
+  }
+  /// Whether who calls may do this.
+  [[nodiscard]] Result<void> admit(const Intent& intent) const {
+    if (!intent.writes.empty() && info.annotations.read_only) {
       return fail(ErrorKind::kRefused, "tool.read_only",
                   "the tool '" + info.name + "' says of itself that it only reads");
     }
-    Intent intent;
-    (intent.*use).push_back(path);
-    if (context.judge) GALLEY_TRY(context.judge(intent));
-    return path;
+    return context.judge ? context.judge(intent) : Result<void>();
   }
 };
 
@@ -36,6 +36,13 @@ namespace {
 const nlohmann::json* member(const nlohmann::json& args, std::string_view name) {
   const auto found = args.find(name);
   return found != args.end() ? &*found : nullptr;
+}
+
+Intent intent_to(std::vector<RelPath> read, std::vector<RelPath> write) {
+  Intent intent;
+  intent.reads = std::move(read);
+  intent.writes = std::move(write);
+  return intent;
 }
 
 ToolResult answered_wrongly(const std::string& name, const std::string& why) {
@@ -65,20 +72,23 @@ bool ToolRun::flag(std::string_view name, bool otherwise) const {
 const std::string& ToolRun::agent() const { return state_->context.agent; }
 
 Result<std::string> ToolRun::read(std::string_view path) {
-  GALLEY_ASSIGN(const RelPath source, state_->admit(path, &Intent::reads));
+  GALLEY_ASSIGN(const RelPath source, state_->file(path));
+  GALLEY_TRY(state_->admit(intent_to({source}, {})));
   GALLEY_ASSIGN(const Content content, state_->context.overlay.read(source));
   return *content;
 }
 
 Result<FileKind> ToolRun::kind(std::string_view path) {
-  GALLEY_ASSIGN(const RelPath source, state_->admit(path, &Intent::reads, true));
+  GALLEY_ASSIGN(const RelPath source, state_->directory(path));
   if (source.is_root()) return FileKind::kDirectory;
+  GALLEY_TRY(state_->admit(intent_to({source}, {})));
   GALLEY_ASSIGN(const Node node, state_->context.overlay.node_without_content(source));
   return node.kind;
 }
 
 Result<std::vector<std::string>> ToolRun::list(std::string_view directory) {
-  GALLEY_ASSIGN(const RelPath source, state_->admit(directory, &Intent::reads, true));
+  GALLEY_ASSIGN(const RelPath source, state_->directory(directory));
+  GALLEY_TRY(state_->admit(intent_to({source}, {})));
   GALLEY_ASSIGN(const auto entries, state_->context.overlay.list(source));
   std::vector<std::string> names;
   for (const DirectoryEntry& entry : entries) {
@@ -88,19 +98,21 @@ Result<std::vector<std::string>> ToolRun::list(std::string_view directory) {
 }
 
 Result<void> ToolRun::write(std::string_view path, std::string content) {
-  GALLEY_ASSIGN(const RelPath target, state_->admit(path, &Intent::writes));
+  GALLEY_ASSIGN(const RelPath target, state_->file(path));
+  GALLEY_TRY(state_->admit(intent_to({}, {target})));
   return state_->context.overlay.write(target, std::move(content));
 }
 
 Result<void> ToolRun::remove(std::string_view path) {
-  GALLEY_ASSIGN(const RelPath target, state_->admit(path, &Intent::writes));
+  GALLEY_ASSIGN(const RelPath target, state_->file(path));
+  GALLEY_TRY(state_->admit(intent_to({}, {target})));
   return state_->context.overlay.remove(target);
 }
 
 Result<void> ToolRun::move(std::string_view from, std::string_view to) {
-  GALLEY_TRY(state_->admit(from, &Intent::reads));
-  GALLEY_ASSIGN(const RelPath source, state_->admit(from, &Intent::writes));
-  GALLEY_ASSIGN(const RelPath target, state_->admit(to, &Intent::writes));
+  GALLEY_ASSIGN(const RelPath source, state_->file(from));
+  GALLEY_ASSIGN(const RelPath target, state_->file(to));
+  GALLEY_TRY(state_->admit(intent_to({source}, {source, target})));
   return state_->context.overlay.move(source, target);
 }
 

@@ -254,7 +254,9 @@ ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args,
                       .secrets = secrets.provider(),
                       .may_read = options_.may_read,
                       .judge = [&](const Intent& access) -> Result<void> {
-                        const auto refusal = refusal_of(*grants, info, access);
+                        ToolInfo now = info;  // what is only looked at need not be readable below
+                        now.annotations.read_only = access.writes.empty();
+                        const auto refusal = refusal_of(*grants, now, access);
                         if (!refusal) return {};
                         return fail(ErrorKind::kRefused, refusal->reason, refusal->message);
                       },
