@@ -29,7 +29,7 @@ Result<int> tools_list(Session& session) {
   }
   std::string text;
   for (const ToolInfo& info : tools->list()) {
-    text += fmt::format("{:<28} {}\n", info->name, info->title);
+    text += fmt::format("{:<28} {}\n", info.name, info.title);
   }
   session.print(text);
   return kExitDone;

@@ -10,6 +10,7 @@
 #include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/retention.h"
+#include "engine/pipeline/workspace_state.h"
 #include "staging/fs/owner.h"
 #include "staging/git/git_repository.h"
 

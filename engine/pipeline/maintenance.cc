@@ -12,6 +12,7 @@
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
 #include "engine/pipeline/recovery_text.h"
+#include "engine/pipeline/workspace_state.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
