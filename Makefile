@@ -96,7 +96,7 @@ install: build  ## install program, library and headers under PREFIX
 	@$(call compile,build)
 	@cmake --install build --prefix $(PREFIX)
 
-consumer:  ## install into a scratch prefix and build programs against it (CMake and pkg-config)
+consumer:  ## install into a scratch prefix; build and run the examples against it (CMake and pkg-config)
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build)
 	@scripts/consumer-test build

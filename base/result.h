@@ -1,26 +1,11 @@
 #pragma once
 
-#include <tl/expected.hpp>
-#include <type_traits>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
 
 namespace galley {
-
-/// A value, or the Error that kept us from it. The class is [[nodiscard]]: a dropped failure warns.
-///
-/// tl::expected is the one third-party type in public headers, as the stand-in for C++23's
-/// std::expected (docs/adr/0002).
-template <class T>
-class [[nodiscard]] Result : public tl::expected<T, Error> {
- public:
-  using Base = tl::expected<T, Error>;
-  using Base::Base;
-  Result(Base base) : Base(std::move(base)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error)                           // NOLINT(google-explicit-constructor)
-      : Base(tl::unexpected<Error>(std::move(error))) {}
-};
 
 /// Turns an Error into the failed side of any Result.
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {

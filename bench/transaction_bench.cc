@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 
 namespace galley {
 namespace {

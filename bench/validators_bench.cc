@@ -6,7 +6,7 @@
 #include <fstream>
 #include <memory>
 
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 
 namespace galley {
 namespace {

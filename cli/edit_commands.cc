@@ -152,7 +152,7 @@ Result<std::string> directory_hint(Session& session, const Workspace& workspace,
     const auto name = RelPath::parse(file.path);
     const auto path = name ? here.join(*name) : name;
     if (!path) continue;
-    GALLEY_ASSIGN(const FileStat there, workspace.root().stat(*path));
+    GALLEY_ASSIGN(const FileStat there, workspace.inside().root->stat(*path));
     if (there.kind == FileKind::kAbsent) continue;
     return fmt::format(
         "'{}' is there as '{}': names in an edit are from the root of the workspace; add "
@@ -252,7 +252,8 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   reading.check_format = [&arguments](EditFormat of_part) {
     return check_format_options(arguments, of_part);
   };
-  GALLEY_ASSIGN(EditOutcome outcome, transaction.apply(std::move(input), staging, reading, format));
+  GALLEY_ASSIGN(EditOutcome outcome,
+                transaction.apply(std::move(input), staging, reading, format).outcome());
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 

@@ -194,15 +194,15 @@ Result<int> exec(Session& session) {
 /// The tree as it was, on a view of its own that is dropped afterwards.
 Result<int> at(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (workspace->state() == nullptr) {
+  if (workspace->inside().state() == nullptr) {
     return fail(ErrorKind::kNotFound, "history.empty", "nothing was committed here yet");
   }
-  const History history(*workspace->state());
+  const History history(*workspace->inside().state());
   GALLEY_ASSIGN(const TxId id, history.resolve(session.arguments().id));
-  GALLEY_ASSIGN(const Proposal past,
-                proposal_to_past(history, workspace->root(), id, workspace->clock()));
+  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, workspace->inside().root(), id,
+                                                      workspace->inside().clock()));
   const ReadablePart part =
-      readable_part(past, Policy(workspace->config()), session.arguments().global.agent);
+      readable_part(past, Policy(workspace->inside().config), session.arguments().global.agent);
   for (const RelPath& path : part.left_out) {
     session.say(fmt::format("left out: {} as it was then, which {} may not read", path.str(),
                             session.arguments().global.agent));

@@ -2,7 +2,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
-#include "engine/pipeline/transaction.h"
+#include "engine/pipeline/transaction_state.h"
 
 namespace galley {
 

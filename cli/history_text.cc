@@ -42,13 +42,7 @@ std::string path_line(const PathSummary& path) {
 
 Result<History> open_history(Session& session, std::string_view verb) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (workspace->state_doubt() != nullptr) return *workspace->state_doubt();
-  if (workspace->state() == nullptr) {
-    return fail(ErrorKind::kNotFound, "history.empty",
-                fmt::format("nothing to {} yet: nothing was committed in '{}'", verb,
-                            workspace->root_path()));
-  }
-  return History(*workspace->state());
+  return history_of(workspace->inside(), verb);
 }
 
 Json transaction_json(const TxSummary& summary) {

@@ -54,17 +54,17 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
 Result<int> log(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   std::vector<TxSummary> transactions;
-  if (workspace->state() != nullptr) {
+  if (workspace->inside().state() != nullptr) {
     const Arguments& arguments = session.arguments();
     HistoryFilter filter;
     filter.agent = arguments.global.agent;
     filter.limit = arguments.limit;
     if (!arguments.since.empty()) {
       GALLEY_ASSIGN(filter.since_ns,
-                    parse_time_expression(arguments.since, workspace->clock().wall_ns()));
+                    parse_time_expression(arguments.since, workspace->inside().clock().wall_ns()));
     }
     GALLEY_ASSIGN(filter.paths, named_paths(session));
-    GALLEY_ASSIGN(transactions, History(*workspace->state()).list(filter));
+    GALLEY_ASSIGN(transactions, History(*workspace->inside().state()).list(filter));
   }
   if (session.is_json()) {
     Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
@@ -77,8 +77,8 @@ Result<int> log(Session& session) {
   GALLEY_TRY(print_transactions(session, transactions));
   if (!transactions.empty()) return kExitDone;
   std::optional<TxId> latest;
-  if (workspace->state() != nullptr) {
-    GALLEY_ASSIGN(latest, History(*workspace->state()).latest());
+  if (workspace->inside().state() != nullptr) {
+    GALLEY_ASSIGN(latest, History(*workspace->inside().state()).latest());
   }
   const bool is_doubted = workspace->state_doubt() != nullptr;
   session.say(is_doubted ? "nothing is committed here that is believed"
@@ -92,13 +92,13 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(name));
   const Judgement reading =
-      Policy(workspace->config()).judge_read(path, session.arguments().global.agent);
+      Policy(workspace->inside().config).judge_read(path, session.arguments().global.agent);
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
   }
-  GALLEY_ASSIGN(const Proposal past,
-                proposal_to_past(history, workspace->root(), id, workspace->clock()));
-  Overlay view = overlay_of(past, workspace->root(), workspace->clock());
+  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, workspace->inside().root(), id,
+                                                      workspace->inside().clock()));
+  Overlay view = overlay_of(past, workspace->inside().root(), workspace->inside().clock());
   GALLEY_ASSIGN(const Content content, view.read(path));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.show-file/1"},

@@ -23,7 +23,7 @@ Result<void> trust_written(Session& session, const Workspace& workspace, const s
   const TrustPart part = trust_part_of(config);
   if (part.is_empty()) return {};
   return record_trust(session.user(),
-                      {workspace.root_path(), part.hash(), workspace.clock().wall_ns()});
+                      {workspace.root_path(), part.hash(), workspace.inside().clock().wall_ns()});
 }
 
 /// What can be run here, in the sandbox or with a folder more in it.
@@ -52,7 +52,8 @@ Result<int> init(Session& session) {
   GALLEY_TRY(refuse_inside_exec("init"));
   GALLEY_TRY(refuse_to_agents(arguments));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const std::string text, recommended_config(workspace->root(), found_programs()));
+  GALLEY_ASSIGN(const std::string text,
+                recommended_config(workspace->inside().root(), found_programs()));
   if (!arguments.dry_run) {
     GALLEY_TRY(write_config(*workspace, text, arguments.force));
     GALLEY_TRY(trust_written(session, *workspace, text));

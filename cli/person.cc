@@ -56,17 +56,16 @@ Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const st
 
 Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& question) {
   auto terminal = ControllingTerminal::open();
-  if (!terminal) return ApprovalAnswer{question.proposal, false, "nobody"};
+  const ContentId& proposal = question.proposed.id();
+  if (!terminal) return ApprovalAnswer{proposal, false, "nobody"};
   std::string text;
-  for (const Judgement& judgement : question.judgements) {
-    text += printable_line(judgement.message) + "\n";
-  }
-  GALLEY_ASSIGN(const std::string diff, diff_on_screen(session, *question.proposed));
-  GALLEY_ASSIGN(const bool is_yes,
-                ask_about(session, **terminal, diff, text,
-                          "Commit proposal " +
-                              question.proposal.hex().substr(0, kShownProposalDigits) + "?"));
-  return ApprovalAnswer{question.proposal, is_yes, "terminal"};
+  for (const std::string& asked : question.questions) text += printable_line(asked) + "\n";
+  GALLEY_ASSIGN(const std::string diff, diff_on_screen(session, question.proposed));
+  GALLEY_ASSIGN(
+      const bool is_yes,
+      ask_about(session, **terminal, diff, text,
+                "Commit proposal " + proposal.hex().substr(0, kShownProposalDigits) + "?"));
+  return ApprovalAnswer{proposal, is_yes, "terminal"};
 }
 
 }  // namespace

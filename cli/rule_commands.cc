@@ -22,14 +22,14 @@ namespace {
 
 Result<int> tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const ToolRegistry* tools, workspace->tools());
+  GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
   if (session.is_json()) {
     session.print(tools->schemas());
     return kExitDone;
   }
   std::string text;
-  for (const ToolInfo* info : tools->list()) {
-    text += fmt::format("{:<28} {}\n", info->name, info->title);
+  for (const ToolInfo& info : tools->list()) {
+    text += fmt::format("{:<28} {}\n", info.name, info.title);
   }
   session.print(text);
   return kExitDone;
@@ -37,7 +37,7 @@ Result<int> tools_list(Session& session) {
 
 Result<int> tools_show(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const ToolRegistry* tools, workspace->tools());
+  GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
   const std::string& name = session.arguments().name;
   GALLEY_TRY(tools->get(name));
   const Json all = tools->schemas();
@@ -51,7 +51,7 @@ Result<int> tools_show(Session& session) {
 
 Result<int> audit_verify(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const AuditVerification found, workspace->verify_audit());
+  GALLEY_ASSIGN(const AuditVerification found, workspace->inside().verify_audit());
   Json document = {{"schema", "galley.audit/1"},
                    {"ok", found.is_intact()},
                    {"records", found.records},
@@ -77,15 +77,16 @@ Result<int> audit_verify(Session& session) {
 
 Result<int> audit_export(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (workspace->state() == nullptr) return kExitDone;
+  if (workspace->inside().state() == nullptr) return kExitDone;
   GALLEY_TRY(check_reads_all(session, "the record"));
   const auto print_line = [&](std::string_view line) {
     session.print(session.terminal().content(line) + "\n");
   };
   if (session.arguments().input == "aios") {
-    GALLEY_TRY(export_aios(workspace->state()->root(), print_line));
+    GALLEY_TRY(export_aios(workspace->inside().state()->root(), print_line));
   } else {
-    GALLEY_TRY(export_agent_trace(History(*workspace->state()), GALLEY_VERSION, print_line));
+    GALLEY_TRY(
+        export_agent_trace(History(*workspace->inside().state()), GALLEY_VERSION, print_line));
   }
   return kExitDone;
 }
@@ -95,7 +96,7 @@ Result<int> audit_export(Session& session) {
 Result<int> policy_explain(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
-  const Policy policy(workspace->config());
+  const Policy policy(workspace->inside().config);
   Json document = {{"schema", "galley.explain/1"}, {"ok", true}, {"path", path.str()}};
   document["decisions"] = Json::array();
   std::string text;
@@ -126,7 +127,7 @@ Result<int> policy_test(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& file = session.arguments().input;
   GALLEY_ASSIGN(const std::string toml, read_host_file(file, limits::kMaxConfigBytes));
-  GALLEY_ASSIGN(const PolicyTestResult result, Policy(workspace->config()).test(toml, file));
+  GALLEY_ASSIGN(const PolicyTestResult result, Policy(workspace->inside().config).test(toml, file));
   Json document = {{"schema", "galley.policy-test/1"},
                    {"ok", result.failures.empty()},
                    {"passed", result.passed},

@@ -63,7 +63,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     terminal_->work_on("opening the workspace");
     options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);
     GALLEY_ASSIGN(user_, load_user_settings());
-    options.user = user_;
+    options.user = std::make_shared<const UserSettings>(user_);
     GALLEY_ASSIGN(workspace_, Workspace::open(".", std::move(options)));
     terminal_->keep_pager_outside(workspace_->root_path());
     // As the workspace itself has it: a person's word is not lent by a file inside.
@@ -89,7 +89,7 @@ void Session::warn_of_bad_configuration() {
 /// With a mistyped name no profile holds and no rule that names the agent: not an error, since
 /// names are labels, but never in silence. Also with --json: the document is on stdout.
 void Session::warn_of_unknown_agent() {
-  const std::string warning = unknown_agent(workspace_->config(), arguments_->global.agent);
+  const std::string warning = unknown_agent(workspace_->inside().config, arguments_->global.agent);
   if (!warning.empty()) terminal_->complain("warning: " + printable_line(warning));
 }
 

@@ -7,7 +7,7 @@
 #include "cli/arguments.h"
 #include "cli/documents.h"
 #include "cli/terminal.h"
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 
 namespace galley {
 

@@ -84,7 +84,7 @@ Result<int> call(Session& session) {
   const Overlay::Entries before = transaction.overlay().entries();
   session.terminal().work_on("running the tool " + printable_line(arguments.name));
   GALLEY_ASSIGN(const CallOptions options, call_options(arguments));
-  const ToolResult result = transaction.call(arguments.name, json, options);
+  const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
   if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
     GALLEY_TRY(show_answer(session, transaction, before, result));

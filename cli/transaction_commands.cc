@@ -229,7 +229,7 @@ Result<int> commit(Session& session) { return commit_transaction(session, sessio
 Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
                                                  const std::string& name) {
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-  return workspace.state()->root().open_directory(path);
+  return workspace.inside().state()->root().open_directory(path);
 }
 
 /// -n: what is staged now, all of it or all since the savepoint, is what would go.

@@ -48,14 +48,14 @@ Result<int> revoke(Session& session) {
 
 /// What a person is asked about: the part, in full. It is printable ASCII (trust_part.h).
 std::string shown_part(const Workspace& workspace) {
-  const TrustPart& part = workspace.trust_part();
+  const TrustPart& part = workspace.inside().trust_part;
   return fmt::format("{}{}# {} in {}\n# hash {}\n", part.text(), part.is_empty() ? "" : "\n",
-                     printable_line(workspace.config().file), printable_line(workspace.root_path()),
-                     part.hash().hex());
+                     printable_line(workspace.inside().config.file),
+                     printable_line(workspace.root_path()), part.hash().hex());
 }
 
 Json part_json(const Workspace& workspace, bool trusted) {
-  const TrustPart& part = workspace.trust_part();
+  const TrustPart& part = workspace.inside().trust_part;
   return {{"schema", "galley.trust/1"},    {"ok", true},
           {"root", workspace.root_path()}, {"trusted", trusted},
           {"hash", part.hash().hex()},     {"part", part.text()}};
@@ -66,9 +66,9 @@ Result<int> trust(Session& session) {
   if (arguments.list) return list(session);
   if (arguments.revoke && !arguments.dry_run) return revoke(session);
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
-  const TrustPart& part = workspace->trust_part();
+  const TrustPart& part = workspace->inside().trust_part;
   if (part.is_empty() || arguments.show || arguments.dry_run) {
-    const bool counts = workspace->config().not_trusted.empty();
+    const bool counts = workspace->inside().config.not_trusted.empty();
     if (session.is_json()) {
       session.print(part_json(*workspace, counts));
     } else if (part.is_empty()) {
@@ -83,8 +83,8 @@ Result<int> trust(Session& session) {
   if (session.is_unattended() && !session.is_json()) session.print(shown_part(*workspace));
   GALLEY_TRY(need_person(session, shown_part(*workspace),
                          "Trust this, for you and this folder, as long as it stays as it is?"));
-  GALLEY_TRY(record_trust(session.user(),
-                          {workspace->root_path(), part.hash(), workspace->clock().wall_ns()}));
+  GALLEY_TRY(record_trust(session.user(), {workspace->root_path(), part.hash(),
+                                           workspace->inside().clock().wall_ns()}));
   if (session.is_json()) {
     session.print(part_json(*workspace, true));
   } else {

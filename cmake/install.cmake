@@ -1,5 +1,5 @@
-# What `cmake --install` leaves: the program, one static library a room, their headers, and the
-# CMake package and pkg-config file by which others find them.
+# What `cmake --install` leaves: the program, one static library a room, the headers of
+# include/galley, and the CMake package and pkg-config file by which others find them.
 include(CMakePackageConfigHelpers)
 
 # The command line is the program's own business.
@@ -19,22 +19,9 @@ install(TARGETS galley galley_crypto ${GALLEY_ROOMS} EXPORT GalleyTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT GalleyTargets NAMESPACE Galley::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley)
-# Headers that show a third-party type are for their own room only; tests/architecture reads this.
-set(GALLEY_PRIVATE_HEADERS
-  staging/git/git_library.h
-  staging/sandbox/helper/seccomp_filter.h
-  tools/schema_constraints.h)
-set(exclusions "")
-foreach(header ${GALLEY_PRIVATE_HEADERS})
-  string(REPLACE "." "\\." pattern ${header})
-  list(APPEND exclusions REGEX "/${pattern}$" EXCLUDE)
-endforeach()
-foreach(folder base staging tools engine)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/galley FILES_MATCHING PATTERN "*.h" ${exclusions})
-endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/include/galley/galley.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/galley)
+# The front door (docs/library.md) and nothing else.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/galley
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/GalleyConfig.cmake.in
   ${PROJECT_BINARY_DIR}/GalleyConfig.cmake

@@ -35,20 +35,33 @@ if(GALLEY_PCH)
   endif()
 endif()
 
-# galley_room(<folder> [TOGETHER] [DEPENDS <folder>...] [LINK <targets>...])
+# Test doubles of the rooms (the memory directory, the fault directory): for tests, benchmarks and
+# fuzz targets, in no library that is installed.
+add_library(galley_testing STATIC)
+add_library(Galley::testing ALIAS galley_testing)
+
+# galley_room(<folder> [TOGETHER] [DOUBLES <sources>...] [DEPENDS <folder>...] [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
 #   TOGETHER compiles three files at a time: where each makes the same large templates of json that
 #   halves the time. The builds with GALLEY_PCH=OFF compile each by itself.
+#   DOUBLES names sources that go to Galley::testing instead.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
 #   Header-only libraries and our own flags end with the build: who links to us needs neither. Where
 #   there is an archive of a library, the build links that.
 set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson galley_toml
   nlohmann_json::nlohmann_json)
 function(galley_room folder)
-  cmake_parse_arguments(ROOM "TOGETHER" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "TOGETHER" "" "DOUBLES;DEPENDS;LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  foreach(double ${ROOM_DOUBLES})
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/${folder}/${double})
+    target_sources(galley_testing PRIVATE ${PROJECT_SOURCE_DIR}/${folder}/${double})
+  endforeach()
+  if(ROOM_DOUBLES)
+    target_link_libraries(galley_testing PRIVATE galley_flags PUBLIC galley_${name})
+  endif()
   if(sources)
     add_library(galley_${name} STATIC ${sources})
     set(scope PUBLIC)
@@ -78,7 +91,7 @@ function(galley_room folder)
     set(scope INTERFACE)
   endif()
   target_include_directories(galley_${name} ${scope}
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/galley>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   foreach(below ${ROOM_DEPENDS})
     string(REPLACE "/" "_" below_name ${below})
     target_link_libraries(galley_${name} ${scope} galley_${below_name})

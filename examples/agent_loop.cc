@@ -1,41 +1,57 @@
-// An agent's loop in one page: propose, let the gate judge, read its no, repair, commit.
+// An agent's loop in one page: propose, hear what does not fit or is refused, repair, commit.
 //   example_agent_loop WORKSPACE      (a copy of fixtures/demo-project)
 #include <galley/galley.h>
 
 #include <iostream>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace {
 
-// Stands in for a language model: its first answer breaks the JSON, and it learns from the refusal.
-std::string model(const std::vector<std::string>& feedback) {
-  return feedback.empty() ? "\"max_kg\": 30,," : "\"max_kg\": 30";
+struct Edit {
+  std::string old_text;
+  std::string new_text;
+};
+
+// Stands in for a language model: it remembers the file wrongly, then breaks the JSON, and learns
+// from what it is told.
+Edit model(const std::vector<std::string>& feedback) {
+  if (feedback.empty()) return {"\"max_kg\": 31.4", "\"max_kg\": 30"};
+  if (feedback.size() == 1) return {"\"max_kg\": 31.5", "\"max_kg\": 30,,"};
+  return {"\"max_kg\": 31.5", "\"max_kg\": 30"};
+}
+
+int stop(const galley::Error& error) {
+  std::cerr << error.message << "\n";
+  return galley::exit_status(error.kind);
 }
 
 int run(const std::string& directory) {
   auto workspace = galley::Workspace::open(directory);
-  if (!workspace) return std::cerr << workspace.error().message << "\n", 3;
-  auto transaction = (*workspace)->begin({.agent = "example", .message = "lower the limit"});
-  if (!transaction) return std::cerr << transaction.error().message << "\n", 3;
+  if (!workspace) return stop(workspace.error());
 
   std::vector<std::string> feedback;
-  std::string old_text = "\"max_kg\": 31.5";
   for (int attempt = 1; attempt <= 3; ++attempt) {
-    const std::string new_text = model(feedback);
-    if (auto edited = transaction->edit("data/rates.json", old_text, new_text); !edited) {
-      return std::cerr << edited.error().message << "\n", 1;
+    auto transaction = (*workspace)->begin({.agent = "example", .message = "lower the limit"});
+    if (!transaction) return stop(transaction.error());
+    const Edit wanted = model(feedback);
+
+    const auto edited = transaction->edit("data/rates.json", wanted.old_text, wanted.new_text);
+    if (!edited) {  // the report says where it does not fit, and what would
+      feedback.push_back(edited.report());
+      std::cout << "attempt " << attempt << ": does not fit\n";
+      continue;
     }
-    old_text = new_text;
-    auto outcome = transaction->commit();
-    if (!outcome) return std::cerr << outcome.error().message << "\n", 3;
+    const auto outcome = transaction->commit();
+    if (!outcome) return stop(outcome.error());
     if (const auto* receipt = std::get_if<galley::Receipt>(&*outcome)) {
       std::cout << "attempt " << attempt << ": committed as " << receipt->id.str() << "\n";
       return 0;
     }
     if (const auto* refused = std::get_if<galley::Refused>(&*outcome)) {
       feedback.push_back(refused->refusal().message);
-      std::cout << "attempt " << attempt << ": " << feedback.back() << "\n";
+      std::cout << "attempt " << attempt << ": refused, " << refused->refusal().reason << "\n";
     }
   }
   return 1;

@@ -1,6 +1,7 @@
 #include "tools/registry.h"
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -36,7 +37,10 @@ Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
     return fail(ErrorKind::kInvalid, "tool.name",
                 "'" + info.name + "' is no name for a tool: 1 to 64 of A-Z a-z 0-9 _ - .");
   }
-  if (has(info.name)) {
+  GALLEY_ASSIGN(JsonSchema input, compile_for(info.name, "input", info.input_schema));
+  GALLEY_ASSIGN(JsonSchema output, compile_for(info.name, "output", info.output_schema));
+  const std::unique_lock lock(mutex_);
+  if (holds(info.name)) {
     return fail(ErrorKind::kInvalid, "tool.exists",
                 "a tool named '" + info.name + "' is registered already; remove it first");
   }
@@ -44,16 +48,15 @@ Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
     return fail(ErrorKind::kRefused, "tool.not_read_only",
                 "the registry is read-only and the tool '" + info.name + "' is not");
   }
-  GALLEY_ASSIGN(JsonSchema input, compile_for(info.name, "input", info.input_schema));
-  GALLEY_ASSIGN(JsonSchema output, compile_for(info.name, "output", info.output_schema));
   entries_.push_back(
-      std::make_unique<Entry>(Entry{std::move(tool), std::move(input), std::move(output)}));
+      std::make_shared<const Entry>(Entry{std::move(tool), std::move(input), std::move(output)}));
   return {};
 }
 
-Result<const ToolRegistry::Entry*> ToolRegistry::get(std::string_view name) const {
+Result<std::shared_ptr<const ToolRegistry::Entry>> ToolRegistry::get(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
   for (const auto& entry : entries_) {
-    if (entry->tool->info().name == name) return entry.get();
+    if (entry->tool->info().name == name) return entry;
   }
   std::vector<std::string> names;
   for (const auto& entry : entries_) names.push_back(entry->tool->info().name);
@@ -63,20 +66,30 @@ Result<const ToolRegistry::Entry*> ToolRegistry::get(std::string_view name) cons
 }
 
 bool ToolRegistry::has(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  return holds(name);
+}
+
+bool ToolRegistry::holds(std::string_view name) const {
   return std::any_of(entries_.begin(), entries_.end(),
                      [&](const auto& entry) { return entry->tool->info().name == name; });
 }
 
 bool ToolRegistry::remove(std::string_view name) {
+  const std::unique_lock lock(mutex_);
   return std::erase_if(entries_,
                        [&](const auto& entry) { return entry->tool->info().name == name; }) > 0;
 }
 
-void ToolRegistry::clear() { entries_.clear(); }
+void ToolRegistry::clear() {
+  const std::unique_lock lock(mutex_);
+  entries_.clear();
+}
 
-std::vector<const ToolInfo*> ToolRegistry::list() const {
-  std::vector<const ToolInfo*> out;
-  for (const auto& entry : entries_) out.push_back(&entry->tool->info());
+std::vector<ToolInfo> ToolRegistry::list() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<ToolInfo> out;
+  for (const auto& entry : entries_) out.push_back(entry->tool->info());
   return out;
 }
 
@@ -84,20 +97,20 @@ nlohmann::ordered_json ToolRegistry::schemas() const {
   nlohmann::ordered_json out;
   out["schema"] = "galley.tools/1";
   out["tools"] = nlohmann::ordered_json::array();
-  for (const ToolInfo* info : list()) {
+  for (const ToolInfo& info : list()) {
     nlohmann::ordered_json tool;
-    tool["name"] = info->name;
-    tool["title"] = info->title;
-    tool["description"] = info->description;
-    tool["version"] = info->version;
-    tool["inputSchema"] = nlohmann::ordered_json::parse(info->input_schema);
-    tool["outputSchema"] = nlohmann::ordered_json::parse(info->output_schema);
+    tool["name"] = info.name;
+    tool["title"] = info.title;
+    tool["description"] = info.description;
+    tool["version"] = info.version;
+    tool["inputSchema"] = nlohmann::ordered_json::parse(info.input_schema);
+    tool["outputSchema"] = nlohmann::ordered_json::parse(info.output_schema);
     auto& annotations = tool["annotations"];
-    annotations["readOnlyHint"] = info->annotations.read_only;
-    annotations["destructiveHint"] = info->annotations.destructive;
-    annotations["idempotentHint"] = info->annotations.idempotent;
-    annotations["openWorldHint"] = info->annotations.open_world;
-    tool["capabilities"] = info->capabilities;
+    annotations["readOnlyHint"] = info.annotations.read_only;
+    annotations["destructiveHint"] = info.annotations.destructive;
+    annotations["idempotentHint"] = info.annotations.idempotent;
+    annotations["openWorldHint"] = info.annotations.open_world;
+    tool["capabilities"] = info.capabilities;
     out["tools"].push_back(std::move(tool));
   }
   return out;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,7 @@ namespace galley {
 /// Invariant: every tool in it has schemas that compile; list() and schemas() keep one order, that
 ///            of registration.
 /// Ownership: owns its tools. There is no global registry: whoever composes the program makes one.
-/// Threads:   reading may run side by side; changing may not.
+/// Threads:   safe to share. An entry that was got stays as it is, also when its tool is removed.
 class ToolRegistry {
  public:
   enum class Mode : uint8_t { kAll, kReadOnly };
@@ -40,20 +41,23 @@ class ToolRegistry {
 
   /// The tool of that name.
   /// Errors: kUsage, reason `tool.unknown`, with the nearest name.
-  Result<const Entry*> get(std::string_view name) const;
+  Result<std::shared_ptr<const Entry>> get(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const;
   /// False when there was none.
   bool remove(std::string_view name);
   void clear();
 
-  [[nodiscard]] std::vector<const ToolInfo*> list() const;
+  [[nodiscard]] std::vector<ToolInfo> list() const;
   /// Name, title, description, version, schemas, annotations and capabilities of every tool: the
   /// document of docs/json/tools-list.schema.json.
   [[nodiscard]] nlohmann::ordered_json schemas() const;
 
  private:
+  [[nodiscard]] bool holds(std::string_view name) const;
+
   Mode mode_;
-  std::vector<std::unique_ptr<const Entry>> entries_;
+  mutable std::shared_mutex mutex_;
+  std::vector<std::shared_ptr<const Entry>> entries_;  ///< guarded by mutex_
 };
 
 }  // namespace galley

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/tool.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -71,25 +73,7 @@ struct ToolResult {
 /// The result as the JSON document of docs/json/tool-result.schema.json.
 [[nodiscard]] nlohmann::ordered_json to_json(const ToolResult& result);
 
-/// Hints for callers about what a tool may do (the names are MCP's).
-struct ToolAnnotations {
-  bool read_only = false;
-  bool destructive = false;  ///< may remove or replace what was there
-  bool idempotent = false;   ///< the same call again changes nothing more
-  bool open_world = false;   ///< may reach beyond the workspace (runs programs)
-};
-
-/// Everything a caller has to know of a tool, in the words of JSON Schema 2020-12.
-struct ToolInfo {
-  std::string name;
-  std::string title;
-  std::string description;
-  std::string version = "1.0.0";  ///< semantic, of this tool's schemas
-  std::string input_schema;       ///< JSON text, `type: object`
-  std::string output_schema;      ///< JSON text, `type: object`
-  ToolAnnotations annotations;
-  std::vector<std::string> capabilities;  ///< needed at all: `fs:read`, `fs:write`, `exec`
-};
+using ToolAnnotations = ToolInfo::Annotations;
 
 /// What a tool made of the arguments of a call; a tool derives its own from it.
 struct ParsedArguments {
@@ -106,16 +90,6 @@ struct Intent {
   /// What intent() made of the arguments, if run() wants it back: they are parsed once.
   std::shared_ptr<const ParsedArguments> parsed = nullptr;
 };
-
-/// Something a running tool has to say: a line of progress or a piece of a command's output.
-struct ToolLog {
-  enum class Stream : uint8_t { kNote, kStdout, kStderr };
-  Stream stream = Stream::kNote;
-  std::string_view text;
-};
-
-/// Answers the value of a secret by its key (`GITHUB_API_KEY`), or nothing when it may not be told.
-using SecretProvider = std::function<std::optional<std::string>(const std::string& key)>;
 
 /// What one call may use.
 ///
@@ -136,6 +110,8 @@ struct ToolContext {
   /// Which files may be shown by what looks through directories; empty: all. A file that is named
   /// was judged by its intent.
   std::function<bool(const RelPath&)> may_read;
+  /// Whether who calls may do this, for accesses that no intent told of; empty: everything.
+  std::function<Result<void>(const Intent&)> judge{};
   MatchStep last_step = MatchStep::kUnicode;        ///< how far edits may be matched
   EarlierVersions earlier{};                        ///< what edits that do not fit may have meant
   std::stop_token stop{};                           ///< a request ends a command

@@ -341,6 +341,15 @@ ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const json& args
                       .logger = [&log](const ToolLog& line) { log.take(line); },
                       .secrets = secrets.provider(),
                       .may_read = options_.may_read,
+                      .judge = [&](const Intent& access) -> Result<void> {
+                        Action now;
+                        now.tools = {info.name};
+                        now.capabilities = info.capabilities;
+                        now.only_looks = access.writes.empty();
+                        now.intent = access;
+                        const auto no = refusal(now);
+                        return no ? Result<void>(*no) : Result<void>();
+                      },
                       .last_step = options_.last_step,
                       .earlier = options_.earlier,
                       .stop = options_.stop,

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include <galley/tool.h>
 #include "base/clock.h"
 #include "base/result.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
-#include "engine/calls/call_options.h"
 #include "staging/overlay/overlay.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
@@ -56,6 +56,7 @@ struct ExecutorOptions : CallOptions {
   std::function<std::string()> make_execution_id;
 };
 
+class Grants;
 class SecretWatch;
 
 /// The one road of every effect: capability → list of tools → early policy → effect → what was

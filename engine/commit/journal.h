@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include <galley/path.h>
 #include "base/content_id.h"
 #include "base/rel_path.h"
 #include "base/result.h"
-#include "base/tx_id.h"
 #include "engine/commit/outcome.h"
 #include "staging/fs/content_store.h"
 #include "staging/overlay/change_set.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <galley/path.h>
 #include "base/clock.h"
-#include "base/tx_id.h"
 #include "engine/commit/audit_sink.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/writer_lock.h"

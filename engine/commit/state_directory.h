@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/tx_id.h"
+#include <galley/path.h>
 #include "engine/commit/journal.h"
 #include "staging/fs/directory.h"
 

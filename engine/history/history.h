@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/history.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -8,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include <galley/path.h>
 #include "base/content_id.h"
 #include "base/rel_path.h"
 #include "base/result.h"
-#include "base/tx_id.h"
 #include "engine/commit/outcome.h"
 #include "staging/overlay/proposal.h"
 
@@ -20,33 +22,7 @@ namespace galley {
 class StateDirectory;
 struct CommittedTransaction;
 
-/// One path of a committed transaction, for lists.
-struct PathSummary {
-  RelPath path = RelPath::root();
-  char status = 'M';            ///< git's letter: A D M R C T, and m for a mode alone
-  std::optional<RelPath> from;  ///< of a rename or copy
-  uint64_t added = 0;           ///< lines; 0 for a binary file, a link, a directory
-  uint64_t removed = 0;
-  bool is_binary = false;
-  bool is_directory = false;
-  bool operator==(const PathSummary&) const = default;
-};
-
-/// One committed transaction, for lists.
-struct TxSummary {
-  TxId id;
-  int64_t time_ns = 0;
-  std::string agent;
-  std::optional<std::string> owner;  ///< who began the transaction, when that is not `agent`
-  std::string tool;
-  std::string message;
-  ContentId proposal;
-  std::optional<TxId> undoes;
-  std::optional<TxId> undone_by;       ///< the standing undo of all of it
-  std::vector<TxId> partly_undone_by;  ///< standing undos of some paths or hunks
-  std::vector<PathSummary> paths;
-  std::string problem;  ///< why its journal cannot be read; all but `id` is empty then
-};
+using PathSummary = TxSummary::Path;
 
 /// One committed transaction in full.
 struct TxRecord {
@@ -54,18 +30,6 @@ struct TxRecord {
   int64_t time_ns = 0;
   CommitMeta meta;
   Proposal proposal;  ///< with the contents of both sides
-};
-
-/// Which transactions a list has; a field that is empty does not filter.
-struct HistoryFilter {
-  std::vector<RelPath> paths;  ///< one of these, or anything below one, was changed
-  std::string agent;
-  std::string tool;
-  std::string message;  ///< is part of the reason, ASCII case ignored
-  std::optional<int64_t> since_ns;
-  std::optional<int64_t> until_ns;
-  size_t limit = 0;        ///< newest so many; 0: all
-  bool with_lines = true;  ///< count added and removed lines (reads and compares contents)
 };
 
 /// What newer transactions say of older ones; fed from the newest to the oldest.

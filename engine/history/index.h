@@ -14,15 +14,7 @@
 
 namespace galley {
 
-/// A value of a query's answer: NULL, an integer, a real, a text or a blob's bytes in hexadecimal.
-/// Paths are texts of whatever bytes they have, UTF-8 or not.
-using QueryValue = std::variant<std::monostate, int64_t, double, std::string>;
-
-struct QueryResult {
-  std::vector<std::string> columns;
-  std::vector<std::vector<QueryValue>> rows;
-  bool is_cut = false;  ///< a limit was reached; there are more rows
-};
+using QueryValue = QueryResult::Value;
 
 /// `.galley/index.db`: the history as tables (docs/history.md), so that long lists are fast and
 /// people can ask their own questions.

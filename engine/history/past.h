@@ -1,8 +1,8 @@
 #pragma once
 
+#include <galley/path.h>
 #include "base/clock.h"
 #include "base/result.h"
-#include "base/tx_id.h"
 #include "engine/history/history.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/proposal.h"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/history.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,12 +18,7 @@
 
 namespace galley {
 
-/// How far a change may be bent to fit a workspace that is not what it was made on.
-enum class MergeMode : uint8_t {
-  kExact,    ///< not at all: every path must hold what the change starts from, or already ends in
-  kLines,    ///< three-way by lines where the changed lines are apart
-  kMarkers,  ///< as kLines, and conflict markers in the file where they are not
-};
+using MergeMode = UndoOptions::Merge;
 
 /// One path on which a change does not fit.
 struct PathConflict {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <galley/path.h>
 #include "base/clock.h"
 #include "base/result.h"
-#include "base/tx_id.h"
 #include "engine/policy/config.h"
 
 namespace galley {

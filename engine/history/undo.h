@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include <galley/path.h>
 #include "base/clock.h"
 #include "base/result.h"
-#include "base/tx_id.h"
 #include "engine/history/history.h"
 #include "engine/history/rebase.h"
 
@@ -20,19 +20,7 @@ inline constexpr std::string_view kUndoTool = "undo";
 inline constexpr std::string_view kPartialUndoTool = "undo-part";
 inline constexpr std::string_view kRedoTool = "redo";
 
-/// Some hunks of one file of a transaction, counted from 1 as `show` prints them.
-struct HunkSelection {
-  RelPath path = RelPath::root();
-  std::vector<uint32_t> hunks;
-};
-
-struct UndoOptions {
-  /// Only these paths and all below them; empty: everything. The other half of a rename goes along.
-  std::vector<RelPath> paths;
-  /// Only these hunks; a file named here need not be in `paths`.
-  std::vector<HunkSelection> hunks;
-  MergeMode mode = MergeMode::kLines;
-};
+using HunkSelection = UndoOptions::Hunks;
 
 /// A later transaction that changed what this one had made.
 struct Dependency {

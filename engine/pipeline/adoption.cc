@@ -64,7 +64,8 @@ Result<Goals> read_goals(const Workspace& workspace, const StateDirectory& state
     std::vector<JournalVerdict> one(1);
     GALLEY_ASSIGN(one[0], read_journal(state, state.journals(), id));
     if (one[0].state != JournalState::kCommitted) continue;
-    GALLEY_TRY(hold_to_rules(workspace.root(), state, one, JournalTrust::kForeign));
+    GALLEY_TRY(
+        hold_to_rules(*workspace.inside().writable_root, state, one, JournalTrust::kForeign));
     add_goals(one[0].journal, goals);
   }
   return goals;
@@ -77,7 +78,8 @@ Result<void> list_recovery(const Workspace& workspace, const StateDirectory& sta
   options.dry_run = true;
   options.boot_id = current_boot_id();
   GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(writable_root(workspace), state, workspace.clock(), options));
+                recover_if_needed(*workspace.inside().writable_root, state,
+                                  workspace.inside().clock(), options));
   for (const RecoveryAction& action : report.actions) {
     const auto goal = goals.find(action.path);
     const bool is_put = action.kind == RecoveryAction::Kind::kPut ||
@@ -132,7 +134,8 @@ Result<bool> is_state_tracked(const Workspace& workspace) {
 }
 
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
-  GALLEY_ASSIGN(const StateDirectory state, StateDirectory::open_foreign(writable_root(workspace)));
+  GALLEY_ASSIGN(const StateDirectory state,
+                StateDirectory::open_foreign(*workspace.inside().writable_root));
   AdoptionPlan plan;
   if (workspace.state_doubt() != nullptr) plan.doubt = workspace.state_doubt()->message;
   GALLEY_TRY(check_not_tracked(workspace, plan.effects));
@@ -147,11 +150,12 @@ Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown) {
     return fail(ErrorKind::kConflict, "state.changed",
                 "'.galley' or the tree changed since it was shown; look again", ".galley");
   }
-  GALLEY_ASSIGN(StateDirectory state, StateDirectory::open_foreign(writable_root(workspace)));
+  GALLEY_ASSIGN(StateDirectory state,
+                StateDirectory::open_foreign(*workspace.inside().writable_root));
   for (const char* name : kNotTakenOver) {
     GALLEY_TRY(remove_tree(state.root(), *RelPath::parse(name)));
   }
-  GALLEY_TRY(state.adopt(writable_root(workspace)));
+  GALLEY_TRY(state.adopt(*workspace.inside().writable_root));
   return workspace.take_up_state();
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <galley/workspace.h>
+
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "engine/pipeline/workspace.h"
 
 /// Taking over a `.galley` that is not believed, on a person's word.
 namespace galley {

@@ -95,7 +95,7 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
   const CommitMeta meta{
       attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
       attempt.who.owner};
-  Publisher publisher(*workspace.root, workspace.clock(), options);
+  Publisher publisher(*workspace.writable_root, workspace.clock(), options);
   GALLEY_ASSIGN(PublishOutcome outcome, publisher.publish(preview.proposal, approval, meta));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {
     receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
@@ -155,11 +155,11 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
   GALLEY_TRY(check_limits(workspace.config.limits, proposal));
   const Config config = config_for(workspace.config, who);
   GALLEY_ASSIGN(auto validators,
-                make_validators(config, *workspace.root, workspace.need_runner(who.principals()),
+                make_validators(config, workspace.root(), workspace.need_runner(who.principals()),
                                 workspace.need_cache()));
   Gate gate(config, std::move(validators), std::move(options.approver), workspace.clock());
   options.gate.who = who.principals();
-  const ProposedTree tree(proposal, *workspace.root, workspace.root_path);
+  const ProposedTree tree(proposal, workspace.root(), workspace.root_path);
   // Where nobody may change it the rules say so, which is the better answer.
   if (config.configuration_is_editable) {
     GALLEY_ASSIGN(const auto flaw, proposed_configuration_flaw(tree));
@@ -222,7 +222,7 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal,
   for (const MergeMode mode : {MergeMode::kLines, MergeMode::kExact}) {
     RebaseOptions options;
     options.mode = mode;
-    const auto rebased = rebase(proposal, *workspace.root, workspace.clock(), options);
+    const auto rebased = rebase(proposal, workspace.root(), workspace.clock(), options);
     const auto* misfits = rebased ? std::get_if<RebaseConflict>(&*rebased) : nullptr;
     if (misfits == nullptr) continue;
     for (const PathConflict& misfit : misfits->paths) {
@@ -280,7 +280,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
       show_both_sides(*conflict, proposal, workspace);
       return CommitOutcome(asked, std::move(outcome));
     }
-    GALLEY_ASSIGN(RebaseOutcome rebased, rebase(proposal, *workspace.root, workspace.clock()));
+    GALLEY_ASSIGN(RebaseOutcome rebased, rebase(proposal, workspace.root(), workspace.clock()));
     auto* fits = std::get_if<Rebased>(&rebased);
     if (fits == nullptr) {
       keep_misfits(*conflict, std::get<RebaseConflict>(rebased));

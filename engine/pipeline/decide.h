@@ -1,7 +1,8 @@
 #pragma once
 
+#include <galley/workspace.h>
+
 #include "engine/audit/recorder.h"
-#include "engine/pipeline/workspace.h"
 #include "engine/pipeline/workspace_state.h"
 
 namespace galley {

@@ -18,7 +18,7 @@ Result<int> run_on_host(const HookCommand& command, const std::string& root) {
 }
 
 Result<int> run_in_sandbox(const HookCommand& hook, WorkspaceState& workspace) {
-  Overlay unchanged(*workspace.root, make_memory_store(), workspace.clock());
+  Overlay unchanged(workspace.root(), make_memory_store(), workspace.clock());
   Command command;
   command.argv = hook;
   command.effects = EffectsRule::kDrop;
@@ -48,7 +48,7 @@ ApplyHooks apply_hooks(WorkspaceState& workspace, std::vector<std::string>& fail
       tell(of_workspace, run_in_sandbox(of_workspace, workspace), failures);
     });
   };
-  const UserConfig& user = workspace.options.user.config;
+  const UserConfig& user = workspace.user.config;
   const CommitConfig& commit = workspace.config.commit;
   return {hook(user.before_apply, commit.before_apply), hook(user.after_apply, commit.after_apply)};
 }

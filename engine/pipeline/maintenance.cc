@@ -27,15 +27,15 @@ constexpr size_t kMaxRescued = 100'000;
 constexpr std::chrono::hours kMaxStageAge{24 * 14};
 
 std::chrono::milliseconds lock_timeout(const Workspace& workspace) {
-  return std::chrono::milliseconds(workspace.config().commit.lock_timeout_ms);
+  return std::chrono::milliseconds(workspace.inside().config.commit.lock_timeout_ms);
 }
 
 // --- clearing -------------------------------------------------------------------------------
 
 Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<ClearedItem>& cleared) {
-  GALLEY_ASSIGN(
-      const PruneReport report,
-      prune_history(*workspace.state(), workspace.config().history, workspace.clock(), dry_run));
+  GALLEY_ASSIGN(const PruneReport report,
+                prune_history(*workspace.inside().state(), workspace.inside().config.history,
+                              workspace.inside().clock(), dry_run));
   for (const PruneReport::Pruned& pruned : report.transactions) {
     cleared.push_back(
         {fmt::format("transaction {} ({})", pruned.id.str(), pruned.why), pruned.bytes});
@@ -53,7 +53,7 @@ Check ok(std::string name, std::string message) {
 }
 
 Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
-  const StateDirectory& state = *workspace.state();
+  const StateDirectory& state = *workspace.inside().state();
   std::vector<Check> checks;
   size_t count = 0;
   for (const Directory* directory : {&state.journals(), &state.undo()}) {
@@ -79,7 +79,7 @@ void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
     checks.push_back({"state", CheckStatus::kError, doubt->message,
                       "galley recover --adopt --dry-run shows what taking it over would do"});
   }
-  if (workspace.state() == nullptr && workspace.state_doubt() == nullptr) return;
+  if (workspace.inside().state() == nullptr && workspace.state_doubt() == nullptr) return;
   const auto tracked = is_state_tracked(workspace);
   if (tracked && *tracked) {
     checks.push_back({"state and git", CheckStatus::kError,
@@ -92,8 +92,8 @@ Result<Check> examine_recovery(const Workspace& workspace) {
   RecoveryOptions options;
   options.dry_run = true;
   options.boot_id = current_boot_id();
-  auto report =
-      recover_if_needed(writable_root(workspace), *workspace.state(), workspace.clock(), options);
+  auto report = recover_if_needed(*workspace.inside().writable_root, *workspace.inside().state(),
+                                  workspace.inside().clock(), options);
   if (!report) {
     return Check{"recovery", CheckStatus::kError, report.error().message,
                  "galley recover --dry-run tells more"};
@@ -105,7 +105,7 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
-  GALLEY_ASSIGN(const AuditVerification found, workspace.verify_audit());
+  GALLEY_ASSIGN(const AuditVerification found, workspace.inside().verify_audit());
   if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
   const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
                                   [](const auto& each) { return each.reason != "audit.lost"; });
@@ -124,7 +124,7 @@ Result<Check> examine_audit(const Workspace& workspace) {
 }
 
 Result<Check> examine_disk(const Workspace& workspace) {
-  GALLEY_ASSIGN(const DiskUse use, disk_use(*workspace.state()));
+  GALLEY_ASSIGN(const DiskUse use, disk_use(*workspace.inside().state()));
   std::string text = fmt::format("{} bytes in {} transactions", use.bytes, use.transactions);
   for (const DiskUse::Part& part : use.parts) {
     if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
@@ -136,8 +136,8 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
   std::vector<Check> checks;
   SandboxOptions options;
   options.workspace = workspace.root_path();
-  options.allow_copy = workspace.config().sandbox.fallback == SandboxFallback::kCopy;
-  const SandboxProbe probe = probe_sandbox(options, workspace.clock());
+  options.allow_copy = workspace.inside().config.sandbox.fallback == SandboxFallback::kCopy;
+  const SandboxProbe probe = probe_sandbox(options, workspace.inside().clock());
   for (const SandboxProbe::Item& item : probe.items) {
     checks.push_back(
         {item.name, item.present ? CheckStatus::kOk : CheckStatus::kWarning, item.detail, ""});
@@ -150,7 +150,7 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
 }  // namespace
 
 Result<void> write_config(const Workspace& workspace, const std::string& text, bool force) {
-  const WritableDirectory& root = writable_root(workspace);
+  const WritableDirectory& root = *workspace.inside().writable_root;
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(name));
   if (stat.kind != FileKind::kAbsent && !force) {
@@ -168,15 +168,15 @@ Result<void> write_config(const Workspace& workspace, const std::string& text, b
 
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run) {
   std::vector<std::string> lines;
-  if (workspace.state() == nullptr) return lines;
+  if (workspace.inside().state() == nullptr) return lines;
   RecoveryOptions options;
   options.dry_run = dry_run;
   options.boot_id = current_boot_id();
-  AuditLog log(workspace.state()->root(), workspace.clock());
+  AuditLog log(workspace.inside().state()->root(), workspace.inside().clock());
   options.audit = &log;
-  GALLEY_ASSIGN(
-      const RecoveryReport report,
-      recover_if_needed(writable_root(workspace), *workspace.state(), workspace.clock(), options));
+  GALLEY_ASSIGN(const RecoveryReport report,
+                recover_if_needed(*workspace.inside().writable_root, *workspace.inside().state(),
+                                  workspace.inside().clock(), options));
   lines = repairs_of(report, dry_run);
   for (const RecoveryAction& action : report.actions) {
     const bool is_told = action.path.empty() && !lines.empty();
@@ -186,7 +186,7 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
         action.text);
   }
   if (dry_run) return lines;
-  const auto restored = workspace.restore_audit();
+  const auto restored = workspace.inside().restore_audit();
   if (!restored) {
     lines.push_back("no audit record could be put back: " + restored.error().message);
   } else if (*restored > 0) {
@@ -197,15 +197,15 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
 
 Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run) {
   std::vector<ClearedItem> cleared;
-  if (workspace.state() == nullptr) return cleared;
-  const StateDirectory& state = *workspace.state();
+  if (workspace.inside().state() == nullptr) return cleared;
+  const StateDirectory& state = *workspace.inside().state();
   GALLEY_ASSIGN(WriterLock lock,
-                WriterLock::take(state, workspace.clock(), lock_timeout(workspace)));
-  AuditLog log(state.root(), workspace.clock());
+                WriterLock::take(state, workspace.inside().clock(), lock_timeout(workspace)));
+  AuditLog log(state.root(), workspace.inside().clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(const LeftoverReport leftovers,
-                clear_leftovers(writable_root(workspace), state, lock, workspace.clock(),
-                                {kMaxStageAge, dry_run, &log}));
+                clear_leftovers(*workspace.inside().writable_root, state, lock,
+                                workspace.inside().clock(), {kMaxStageAge, dry_run, &log}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);
@@ -223,16 +223,18 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
     checks.push_back({"configuration", CheckStatus::kError, flaw->message,
                       "mend galley.toml, or take its last change back: galley log, galley undo"});
   } else {
-    checks.push_back(workspace.config().file.empty()
+    checks.push_back(workspace.inside().config.file.empty()
                          ? ok("configuration", "no galley.toml: the promises hold, nothing else")
-                         : ok("configuration", workspace.config().file + " is well formed"));
+                         : ok("configuration", workspace.inside().config.file + " is well formed"));
   }
   examine_belief(workspace, checks);
-  if (workspace.state() != nullptr) {
+  if (workspace.inside().state() != nullptr) {
     if (repair) {
-      GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(*workspace.state(), workspace.clock(),
-                                                            lock_timeout(workspace)));
-      GALLEY_TRY(quarantine_damaged(writable_root(workspace), *workspace.state(), lock));
+      GALLEY_ASSIGN(const WriterLock lock,
+                    WriterLock::take(*workspace.inside().state(), workspace.inside().clock(),
+                                     lock_timeout(workspace)));
+      GALLEY_TRY(
+          quarantine_damaged(*workspace.inside().writable_root, *workspace.inside().state(), lock));
     }
     if (repair) {
       GALLEY_TRY(recover_now(workspace, false));
@@ -278,11 +280,11 @@ Result<void> collect_rescued(const Directory& directory, const std::string& pref
 }
 
 Result<std::unique_ptr<WritableDirectory>> open_rescue(const Workspace& workspace) {
-  if (workspace.state() == nullptr) {
+  if (workspace.inside().state() == nullptr) {
     return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
   }
   GALLEY_ASSIGN(const RelPath place, RelPath::parse("rescue"));
-  return workspace.state()->root().open_writable_directory(place);
+  return workspace.inside().state()->root().open_writable_directory(place);
 }
 
 }  // namespace

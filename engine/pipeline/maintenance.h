@@ -1,11 +1,12 @@
 #pragma once
 
+#include <galley/workspace.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "engine/pipeline/workspace.h"
 
 /// What keeps a workspace in order: recovery, clearing, checks, rescued bytes.
 namespace galley {

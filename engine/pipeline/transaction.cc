@@ -1,4 +1,4 @@
-#include "engine/pipeline/transaction.h"
+#include <galley/transaction.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -95,7 +95,7 @@ Result<void> Transaction::pass(Action action, const Effect& effect, const CallOp
 
 // --- tools and commands ---------------------------------------------------------------------
 
-ToolResult Transaction::call(const std::string& tool, std::string_view json_arguments,
+CallResult Transaction::call(const std::string& tool, std::string_view json_arguments,
                              const CallOptions& options) {
   auto parsed = ToolCall::parse(tool, json_arguments);
   if (!parsed) return ToolResult::failure(tool_error_from(parsed.error()));
@@ -390,7 +390,7 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
   Action action = action_of(AuditKind::kEdit, "markers", tools_that(ToolDeed::kEdit),
                             {{"proposal", proposal.id().hex()}});
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    GALLEY_ASSIGN(outcome, rebase(proposal, *workspace.root, workspace.clock(), options));
+    GALLEY_ASSIGN(outcome, rebase(proposal, workspace.root(), workspace.clock(), options));
     const auto* fits = std::get_if<Rebased>(&*outcome);
     if (fits == nullptr) {
       event.error = ToolError{ToolErrorCode::kRuntime, "markers.no_lines",

@@ -1,4 +1,6 @@
 // Staging: everything here passes the executor, and the overlay is changed nowhere else.
+#include <galley/transaction.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -60,6 +62,25 @@ Result<void> check_document_size(const LimitsConfig& limits, size_t size) {
                   " bytes; limits.max_patch_bytes allows " + std::to_string(most));
 }
 
+ReadOptions reading_of(const EditOptions& options) {
+  ReadOptions reading;
+  reading.strip = options.strip;
+  reading.reverse = options.reverse;
+  reading.directory = options.directory;
+  return reading;
+}
+
+StageOptions staging_of(const EditOptions& options) {
+  StageOptions staging;
+  if (options.exact) staging.match.last_step = MatchStep::kExact;
+  staging.match.choices = options.choices;
+  staging.reject = options.reject;
+  staging.check_only = options.check_only;
+  staging.only = options.only;
+  staging.except = options.except;
+  return staging;
+}
+
 }  // namespace
 
 // --- one path -------------------------------------------------------------------------------
@@ -79,8 +100,8 @@ Result<void> Transaction::write(std::string_view path, std::string content) {
               });
 }
 
-Result<EditOutcome> Transaction::edit(std::string_view path, std::string_view old_text,
-                                      std::string_view new_text, bool replace_all) {
+EditResult Transaction::edit(std::string_view path, std::string_view old_text,
+                             std::string_view new_text, bool replace_all) {
   Action action = edit_action("Edit", ToolDeed::kEdit,
                               {{"path", path},
                                {"old_string", old_text},
@@ -103,8 +124,8 @@ Result<EditOutcome> Transaction::edit(std::string_view path, std::string_view ol
     event.error = misfit_of(outcome);
     return {};
   });
-  GALLEY_TRY(passed);
-  return outcome;
+  if (!passed) return Result<EditOutcome>(passed.error());
+  return Result<EditOutcome>(std::move(outcome));
 }
 
 Result<void> Transaction::remove(std::string_view path) {
@@ -171,8 +192,8 @@ StageOptions Transaction::bounded(StageOptions options) const {
   return options;
 }
 
-Result<EditOutcome> Transaction::apply(std::string document_text, const StageOptions& options,
-                                       const ReadOptions& reading, EditFormat format) {
+EditResult Transaction::apply(std::string document_text, const StageOptions& options,
+                              const ReadOptions& reading, EditFormat format) {
   Action action = edit_action("stage", ToolDeed::kChange);
   action.is_trial = options.check_only;
   EditOutcome outcome;
@@ -185,12 +206,12 @@ Result<EditOutcome> Transaction::apply(std::string document_text, const StageOpt
     event.error = misfit_of(outcome);
     return {};
   });
-  GALLEY_TRY(passed);
-  return outcome;
+  if (!passed) return Result<EditOutcome>(passed.error());
+  return Result<EditOutcome>(std::move(outcome));
 }
 
-Result<EditOutcome> Transaction::apply(std::string document_text) {
-  return apply(std::move(document_text), StageOptions(), ReadOptions());
+EditResult Transaction::apply(std::string document_text, const EditOptions& options) {
+  return apply(std::move(document_text), staging_of(options), reading_of(options), options.format);
 }
 
 Result<bool> Transaction::stage_all(const std::function<Result<bool>()>& steps) {

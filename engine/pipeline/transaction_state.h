@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/transaction.h>
+
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -10,11 +12,16 @@
 #include "engine/audit/recorder.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
-#include "engine/pipeline/transaction.h"
+#include "engine/history/rebase.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "engine/policy/principals.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/stage_edits.h"
+#include "staging/sandbox/command_runner.h"
+#include "tools/tool.h"
 
 namespace galley {
 
@@ -25,7 +32,7 @@ struct Transaction::State {
         TransactionOptions transaction_options, const std::string& stage_id = {})
       : workspace(&opened),
         options(std::move(transaction_options)),
-        overlay(*opened.root, std::move(store), opened.clock()),
+        overlay(opened.root(), std::move(store), opened.clock()),
         id(stage_id),
         recorder(opened.audit, opened.clock(), record_time(), record_id()) {
     if (opened.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();

@@ -1,4 +1,4 @@
-#include "engine/pipeline/workspace.h"
+#include <galley/workspace.h>
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +22,7 @@
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
+#include "tools/defined_tool.h"
 #include "tools/standard_tools.h"
 
 namespace galley {
@@ -60,7 +61,7 @@ Result<RelPath> own_place(const StateDirectory& state, std::string_view name) {
 
 Result<void> WorkspaceState::judge_trust() {
   trust_part = trust_part_of(config);
-  GALLEY_ASSIGN(const bool counts, is_trusted(options.user, root_path, trust_part));
+  GALLEY_ASSIGN(const bool counts, is_trusted(user, root_path, trust_part));
   if (counts) return {};
   take_trust_away(config);
   std::string all;
@@ -71,7 +72,7 @@ Result<void> WorkspaceState::judge_trust() {
 }
 
 Result<void> WorkspaceState::open_state() {
-  auto opened = StateDirectory::open(*root);
+  auto opened = StateDirectory::open(*writable_root);
   doubt.reset();
   if (!opened && opened.error().reason == "state.not_believed") {
     doubt = opened.error();
@@ -96,7 +97,7 @@ Result<void> WorkspaceState::need_state() {
   if (state_directory) return {};
   const std::lock_guard guard(mutex);
   if (state_directory) return {};  // another thread was first
-  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*root));
+  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*writable_root));
   set_state(std::move(made));
   return {};
 }
@@ -139,7 +140,7 @@ Result<void> WorkspaceState::recover() {
   recovery.boot_id = current_boot_id();
   recovery.audit = audit.get();
   GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(*root, *state_directory, clock(), recovery));
+                recover_if_needed(*writable_root, *state_directory, clock(), recovery));
   for (std::string& line : repairs_of(report, false)) notices.push_back(std::move(line));
   for (const RecoveryAction& action : report.actions) {
     if (action.kind != RecoveryAction::Kind::kRescue) continue;
@@ -149,6 +150,7 @@ Result<void> WorkspaceState::recover() {
 }
 
 Result<size_t> WorkspaceState::restore_audit() {
+  if (!state_directory) return size_t{0};
   GALLEY_ASSIGN(const auto commits, recorded_commits());
   std::vector<std::string> records;
   for (const RecordedCommit& commit : commits) records.push_back(commit.record);
@@ -157,6 +159,7 @@ Result<size_t> WorkspaceState::restore_audit() {
 }
 
 Result<AuditVerification> WorkspaceState::verify_audit() const {
+  if (!state_directory) return AuditVerification();
   GALLEY_ASSIGN(AuditVerification found, audit->verify());
   GALLEY_ASSIGN(const auto commits, recorded_commits());
   std::vector<std::string> records;
@@ -193,11 +196,16 @@ Result<std::vector<RecordedCommit>> WorkspaceState::recorded_commits() const {
   return commits;
 }
 
-Result<const ToolRegistry*> WorkspaceState::need_registry() {
+Result<ToolRegistry*> WorkspaceState::need_registry() {
   const std::lock_guard guard(mutex);
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
+    for (ToolDefinition& own : options.tools) {
+      GALLEY_ASSIGN(auto tool, make_defined_tool(std::move(own)));
+      GALLEY_TRY(made->add(std::move(tool)));
+    }
+    options.tools.clear();
     registry = std::move(made);
   }
   return registry.get();
@@ -214,19 +222,27 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     return fail(ErrorKind::kUsage, "workspace.not_found",
                 "there is no directory '" + path + "' to work in", path);
   }
-  GALLEY_ASSIGN(FoundRoot found, find_root(*start, options.user.config));
+  if (options.user != nullptr) {
+    state->user = *options.user;
+  } else if (options.uses_personal_settings) {
+    GALLEY_ASSIGN(state->user, load_user_settings());
+  }
+  state->user.trusts_workspaces |= options.trusts_configuration;
+  GALLEY_ASSIGN(FoundRoot found, find_root(*start, state->user.config));
   state->root_path = std::move(found.path);
   state->notices = std::move(found.notices);
-  if (is_at_or_below(options.user.config_path, state->root_path)) {
+  if (is_at_or_below(state->user.config_path, state->root_path)) {
     // Whoever edits in the workspace could have written it, its hooks on the host too.
-    options.user.config = UserConfig();
+    state->user.config = UserConfig();
   }
-  GALLEY_ASSIGN(state->root, open_writable_disk_directory(state->root_path));
+  GALLEY_ASSIGN(state->writable_root, open_writable_disk_directory(state->root_path));
   GALLEY_ASSIGN(state->config,
-                read_usable_config(*state->root, options, state->configuration_flaw));
+                read_usable_config(state->root(), options, state->configuration_flaw));
   state->options = std::move(options);
   GALLEY_TRY(state->judge_trust());
-  state->config.configuration_is_editable |= state->options.user.config.edits_configuration;
+  state->config.configuration_is_editable |= state->user.config.edits_configuration;
+  // Before anything is recovered: a tool that cannot be used is the caller's slip.
+  if (!state->options.tools.empty()) GALLEY_TRY(state->need_registry());
   GALLEY_TRY(state->open_state());
   return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
 }
@@ -255,7 +271,7 @@ Result<void> pass(WorkspaceState& workspace, const TransactionOptions& who, Reco
 
 Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
                                         const CommitRequest& request) {
-  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Recorder recorder(state_->audit, state_->clock(), RecordTime::kAtOnce);
   Action action;
   action.record.kind = kind_of(request);
   action.record.tool = request.tool;
@@ -275,7 +291,7 @@ Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOpti
 Result<void> Workspace::approve(const ContentId& proposal, const std::string& by,
                                 const TransactionOptions& who) {
   GALLEY_TRY(state_->need_state());
-  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Recorder recorder(state_->audit, state_->clock(), RecordTime::kAtOnce);
   Action action;
   action.record.kind = AuditKind::kApproval;
   action.record.tool = "approve";
@@ -288,25 +304,13 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
                     "an agent does not approve; have a person say it, without --agent");
       });
   GALLEY_TRY(passed);
-  return keep_approval(state_->state_directory->root(), {proposal, by, clock().wall_ns()});
+  return keep_approval(state_->state_directory->root(), {proposal, by, state_->clock().wall_ns()});
 }
-
-Result<AuditVerification> Workspace::verify_audit() const {
-  if (!state_->state_directory) return AuditVerification();
-  return state_->verify_audit();
-}
-
-Result<size_t> Workspace::restore_audit() {
-  if (!state_->state_directory) return size_t{0};
-  return state_->restore_audit();
-}
-
-const StateDirectory* Workspace::state() const { return state_->state_directory.get(); }
 
 const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }
 
 Result<void> Workspace::take_up_state() {
-  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Recorder recorder(state_->audit, state_->clock(), RecordTime::kAtOnce);
   Action action;
   action.record.kind = AuditKind::kAdoption;
   action.record.tool = "recover";
@@ -318,19 +322,28 @@ Result<void> Workspace::take_up_state() {
   });
 }
 
-Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry(); }
+Result<void> Workspace::add_tool(ToolDefinition tool) {
+  GALLEY_ASSIGN(ToolRegistry * registry, state_->need_registry());
+  GALLEY_ASSIGN(auto made, make_defined_tool(std::move(tool)));
+  return registry->add(std::move(made));
+}
+
+Result<void> Workspace::remove_tool(std::string_view name) {
+  GALLEY_ASSIGN(ToolRegistry * registry, state_->need_registry());
+  GALLEY_TRY(registry->get(name));
+  registry->remove(name);
+  return {};
+}
+
+Result<std::vector<ToolInfo>> Workspace::tools() const {
+  GALLEY_ASSIGN(const ToolRegistry* registry, state_->need_registry());
+  return registry->list();
+}
 
 const std::string& Workspace::root_path() const { return state_->root_path; }
-const Directory& Workspace::root() const { return *state_->root; }
-const WritableDirectory& writable_root(const Workspace& workspace) {
-  return *workspace.state_->root;
-}
-const Config& Workspace::config() const { return state_->config; }
 const Error* Workspace::configuration_flaw() const {
   return state_->configuration_flaw ? &*state_->configuration_flaw : nullptr;
 }
-const TrustPart& Workspace::trust_part() const { return state_->trust_part; }
 const std::vector<std::string>& Workspace::notices() const { return state_->notices; }
-const Clock& Workspace::clock() const { return state_->clock(); }
 
 }  // namespace galley

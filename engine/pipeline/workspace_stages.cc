@@ -1,10 +1,11 @@
+#include <galley/workspace.h>
+
 #include <algorithm>
 #include <iterator>
 #include <tuple>
 
 #include "engine/audit/recorder.h"
 #include "engine/commit/stage_directory.h"
-#include "engine/pipeline/workspace.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"

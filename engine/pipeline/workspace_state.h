@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/workspace.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,9 +12,13 @@
 #include "base/clock.h"
 #include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
+#include "engine/history/history.h"
 #include "engine/pipeline/late_object.h"
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/trust.h"
+#include "engine/policy/config.h"
+#include "engine/policy/gate.h"
 #include "engine/validators/validator_cache.h"
+#include "staging/fs/directory.h"
 #include "staging/sandbox/command_runner.h"
 #include "tools/registry.h"
 
@@ -25,22 +31,20 @@ struct RecordedCommit {
   std::string record;
 };
 
-/// The root of a workspace, for recovery, adoption and the clearing of garbage: private to this
-/// room.
-[[nodiscard]] const WritableDirectory& writable_root(const Workspace& workspace);
-
-/// What a workspace holds; private to this room.
+/// What a workspace holds; for the rooms that see this one.
 ///
 /// Threads: what open() set is not changed afterwards, but by take_up_state(); the functions that
 ///          begin with `need_` may be called from any thread, and what they return stays.
 struct WorkspaceState {
   std::string root_path;
-  std::unique_ptr<WritableDirectory> root;
+  /// For publishing, recovery, adoption and the clearing of garbage, in this room alone.
+  std::unique_ptr<WritableDirectory> writable_root;
   Config config;
   std::optional<Error> configuration_flaw;  ///< then `config` holds the strict defaults
   TrustPart trust_part;                     ///< of the configuration as it stands in the file
   std::vector<std::string> notices;         ///< what was not believed
   WorkspaceOptions options;
+  UserSettings user;
   SystemClock system_clock;
   std::optional<Error> doubt;                  ///< why the `.galley` that is there is not taken up
   LateObject<StateDirectory> state_directory;  ///< absent until something must be kept
@@ -54,6 +58,9 @@ struct WorkspaceState {
   /// where they keep things: one judgement's layers serve the next.
   std::map<std::pair<Principals, bool>, std::unique_ptr<CommandRunner>> runners;
 
+  [[nodiscard]] const Directory& root() const { return *writable_root; }
+  [[nodiscard]] const Directory& root() const { return *writable_root; }
+  [[nodiscard]] const Directory& root() const { return *writable_root; }
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;
   }
@@ -71,11 +78,13 @@ struct WorkspaceState {
   [[nodiscard]] Result<void> check_belief() const {
     return doubt ? Result<void>(*doubt) : Result<void>();
   }
+  /// The `.galley` directory, or null when nothing that is believed was ever kept here.
+  [[nodiscard]] const StateDirectory* state() const { return state_directory.get(); }
   /// Makes `.galley` when there is none.
   Result<void> need_state();
   /// Under the mutex.
   void set_state(StateDirectory made);
-  Result<const ToolRegistry*> need_registry();
+  Result<ToolRegistry*> need_registry();
   /// Takes out of the configuration what nobody trusted.
   Result<void> judge_trust();
   /// Finishes or takes back what a crash left.
@@ -86,5 +95,9 @@ struct WorkspaceState {
   Result<AuditVerification> verify_audit() const;
   Result<std::vector<RecordedCommit>> recorded_commits() const;
 };
+
+/// The history, for a verb that needs one.
+/// Errors: kNotFound `history.empty`; kRefused `state.not_believed`.
+[[nodiscard]] Result<History> history_of(const WorkspaceState& workspace, std::string_view verb);
 
 }  // namespace galley

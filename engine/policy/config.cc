@@ -353,4 +353,9 @@ Result<Config> load_config(const Directory& root) {
   return parse_config(text, kConfigFileName);
 }
 
+Result<void> check_config(std::string_view text, std::string_view file) {
+  GALLEY_TRY(parse_config(text, file));
+  return {};
+}
+
 }  // namespace galley

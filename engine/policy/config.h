@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/config.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -195,21 +197,6 @@ struct Config {
   /// (trust_part.h). Empty when all of it counts.
   std::vector<std::string> not_trusted;
 };
-
-/// One key of galley.toml, as the parser knows it; docs/configuration.md is held to this list.
-struct ConfigKey {
-  std::string key;  ///< `policy.rule[].paths`, `agents.NAME.tools`
-  std::string type;
-  std::string default_value;
-  bool operator==(const ConfigKey&) const = default;
-};
-/// Every key, in the order in which the parser asks for them.
-[[nodiscard]] std::vector<ConfigKey> config_keys();
-
-/// Names that a validator's `builtin` takes, sorted.
-[[nodiscard]] const std::vector<std::string>& builtin_validator_names();
-
-inline constexpr std::string_view kConfigFileName = "galley.toml";
 
 /// Reads galley.toml of a workspace; the defaults when there is none.
 /// Errors: kInvalid, reason `config.syntax`, `config.unknown_key`, `config.type`, `config.value`;

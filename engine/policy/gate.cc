@@ -160,8 +160,11 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
                     asked, id.hex()));
     return verdict;
   }
-  GALLEY_ASSIGN(const ApprovalAnswer answer, approver_({id, request.who, report.judgements,
-                                                        verdict.findings, &tree.proposal()}));
+  ApprovalQuestion question{tree.proposal(), request.who.names(), {}, verdict.findings};
+  for (const Judgement& judgement : report.judgements) {
+    question.questions.push_back(judgement.message);
+  }
+  GALLEY_ASSIGN(const ApprovalAnswer answer, approver_(question));
   if (answer.proposal != id) {
     verdict.decision =
         refuse("gate.approval_missing",

@@ -18,34 +18,6 @@
 
 namespace galley {
 
-/// What somebody is asked when a rule says `ask`.
-struct ApprovalQuestion {
-  ContentId proposal;  ///< what a yes is about
-  Principals who;
-  std::vector<Judgement> judgements;  ///< the rules that ask
-  std::vector<Finding> findings;      ///< what validators had to say
-  const Proposal* proposed =
-      nullptr;  ///< what `proposal` names; borrowed while the question is asked
-};
-
-/// Somebody's answer. It counts only for the proposal it names.
-struct ApprovalAnswer {
-  ContentId proposal;
-  bool is_yes = false;
-  std::string by;  ///< who answered, for the record
-};
-
-/// Asks a terminal, an MCP client, a callback; an empty one means that nobody is there.
-using Approver = std::function<Result<ApprovalAnswer>(const ApprovalQuestion&)>;
-
-/// A validator that began or ended, for progress lines; called on the thread that called judge().
-struct GateProgress {
-  std::string validator;
-  bool is_done = false;
-  size_t done = 0;
-  size_t total = 0;
-};
-
 /// Who wants a proposal judged, and within which bounds.
 struct GateRequest {
   Principals who;

@@ -1,4 +1,15 @@
 #pragma once
 
-/// Everything a program needs to edit a workspace in transactions; each header stands on its own.
-#include "engine/pipeline/workspace.h"
+/// Everything a program needs to edit a workspace in transactions (docs/library.md); each header
+/// stands on its own.
+#include <galley/config.h>
+#include <galley/edit.h>
+#include <galley/error.h>
+#include <galley/history.h>
+#include <galley/outcome.h>
+#include <galley/path.h>
+#include <galley/proposal.h>
+#include <galley/tool.h>
+#include <galley/transaction.h>
+#include <galley/verdict.h>
+#include <galley/workspace.h>

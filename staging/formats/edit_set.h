@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/edit.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,16 +14,6 @@
 #include "base/result.h"
 
 namespace galley {
-
-/// How an edit document is written.
-enum class EditFormat : uint8_t {
-  kAuto,
-  kUnified,        ///< unified diff, with or without git's extended headers
-  kApplyPatch,     ///< V4A, "*** Begin Patch"
-  kSearchReplace,  ///< Aider's SEARCH/REPLACE blocks
-  kEdits,          ///< JSON {path, edits: [...]}; parsed in tools/
-  kCalls,          ///< JSON array of tool calls; parsed in tools/
-};
 
 /// What `--format` calls it.
 [[nodiscard]] std::string_view format_name(EditFormat format);

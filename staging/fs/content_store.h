@@ -1,5 +1,7 @@
 #pragma once
 
+#include <galley/proposal.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,9 +11,6 @@
 #include "staging/fs/directory.h"
 
 namespace galley {
-
-/// An immutable content, shared; cheap to copy.
-using Content = std::shared_ptr<const std::string>;
 
 /// Keeps staged contents by id: in memory, or as files of a stage directory.
 ///

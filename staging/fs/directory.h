@@ -12,9 +12,6 @@
 
 namespace galley {
 
-/// What sort of object a path names. kAbsent is what lstat's ENOENT says.
-enum class FileKind : uint8_t { kAbsent, kRegular, kDirectory, kSymlink, kOther };
-
 /// What statx tells of one object, symbolic links not followed.
 struct FileStat {
   FileKind kind = FileKind::kAbsent;

@@ -8,7 +8,9 @@ namespace galley {
 
 Proposal Proposal::freeze(const Overlay& overlay) {
   Proposal proposal = from(overlay.changes(), overlay.store());
-  if (overlay.tracks_reads()) proposal.reads_ = overlay.reads();
+  if (overlay.tracks_reads()) {
+    proposal.reads_ = std::make_shared<const std::vector<Read>>(overlay.reads());
+  }
   return proposal;
 }
 
@@ -16,6 +18,7 @@ Proposal Proposal::from(ChangeSet changes, std::shared_ptr<const ContentStore> s
   Proposal proposal;
   proposal.id_ = change_set_id(changes);
   proposal.changes_ = std::move(changes);
+  proposal.reads_ = std::make_shared<const std::vector<Read>>();
   proposal.store_ = std::move(store);
   return proposal;
 }

@@ -281,6 +281,10 @@ Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& op
       [&](const std::string& text) { sink(text); });
 }
 
+Result<std::string> render_diff(const Proposal& proposal) {
+  return render_diff(proposal, ProposalDiffOptions());
+}
+
 Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options) {
   std::string out;
   GALLEY_TRY(render_diff(proposal, options, [&](std::string_view text) { out += text; }));

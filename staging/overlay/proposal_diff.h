@@ -38,7 +38,7 @@ using DiffSink = std::function<void(std::string_view)>;
 /// change is a deletion and a creation.
 Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& options,
                          const DiffSink& sink);
-Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options = {});
+Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options);
 
 /// Every file's diff as a value, in the same order.
 Result<std::vector<ProposedFileDiff>> diff_proposal(const Proposal& proposal,

@@ -20,7 +20,8 @@ struct Room {
 /// The rooms as CMakeLists.txt registers them.
 [[nodiscard]] std::vector<Room> rooms_in_cmake(std::string_view cmake_lists);
 
-/// The room that a path such as `staging/fs/file.cc` lies in; empty outside every room.
+/// The room that a path such as `staging/fs/file.cc` lies in, or that an installed header such as
+/// `galley/proposal.h` (also `include/galley/proposal.h`) belongs to; empty outside every room.
 [[nodiscard]] std::string room_of(std::string_view path);
 
 /// One broken rule, as `path:line: what`.
@@ -41,13 +42,13 @@ struct Door {
 /// Includes of a third-party or system header outside its door.
 [[nodiscard]] Violations wrong_doors(std::string_view path, std::string_view source);
 
-/// The headers that cmake/install.cmake keeps from being installed.
-[[nodiscard]] std::set<std::string> private_headers_in_cmake(std::string_view install_cmake);
+/// The installed headers, as `galley/proposal.h`, and the rooms that they belong to: the lowest
+/// that needs each, which is where its functions are.
+[[nodiscard]] const std::map<std::string, std::string>& installed_headers();
 
-/// Third-party headers in a header that is installed, and includes of a private header from there
-/// or from another room.
-[[nodiscard]] Violations foreign_types_in_public_header(
-    std::string_view path, std::string_view source, const std::set<std::string>& private_headers);
+/// Includes of anything but the standard library, tl::expected and other installed headers in an
+/// installed header, and of third-party headers in any other header.
+[[nodiscard]] Violations foreign_types_in_header(std::string_view path, std::string_view source);
 
 /// Calls of the operating system's file and process functions outside the rooms that own them.
 [[nodiscard]] Violations raw_system_calls(std::string_view path, std::string_view source);

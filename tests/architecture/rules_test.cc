@@ -39,28 +39,25 @@ TEST(Rules, LibraryWithoutADoorIsFound) {
   EXPECT_TRUE(wrong_doors("base/error.cc", "#include <string>\n#include <cstring>\n").empty());
 }
 
-TEST(Rules, ForeignTypeInAPublicHeaderIsFound) {
+TEST(Rules, ForeignTypeInAHeaderIsFound) {
   const std::string source = "#include <nlohmann/json.hpp>\n";
-  EXPECT_EQ(foreign_types_in_public_header("tools/tool.h", source, {}).size(), 1U);
-  EXPECT_TRUE(foreign_types_in_public_header("tools/tool.cc", source, {}).empty());
-  EXPECT_TRUE(foreign_types_in_public_header("cli/session.h", source, {}).empty());
-  EXPECT_TRUE(foreign_types_in_public_header("tools/tool.h", source, {"tools/tool.h"}).empty());
-  EXPECT_TRUE(
-      foreign_types_in_public_header("tools/tool.h", "#include <nlohmann/json_fwd.hpp>\n", {})
-          .empty());
+  EXPECT_EQ(foreign_types_in_header("tools/tool.h", source).size(), 1U);
+  EXPECT_TRUE(foreign_types_in_header("tools/tool.cc", source).empty());
+  EXPECT_TRUE(foreign_types_in_header("cli/session.h", source).empty());
+  EXPECT_TRUE(foreign_types_in_header("tools/schema_constraints.h", source).empty());
+  const std::string forward = "#include <nlohmann/json_fwd.hpp>\n";
+  EXPECT_TRUE(foreign_types_in_header("tools/tool.h", forward).empty());
+  EXPECT_EQ(foreign_types_in_header("include/galley/tool.h", forward).size(), 1U);
 }
 
-TEST(Rules, PrivateHeaderSeenFromOutsideIsFound) {
-  const std::set<std::string> hidden = {"tools/inner.h"};
-  const std::string source = "#include \"tools/inner.h\"\n";
-  EXPECT_EQ(foreign_types_in_public_header("tools/tool.h", source, hidden).size(), 1U);
-  EXPECT_EQ(foreign_types_in_public_header("cli/main.cc", source, hidden).size(), 1U);
-  EXPECT_TRUE(foreign_types_in_public_header("tools/tool.cc", source, hidden).empty());
-}
-
-TEST(Rules, PrivateHeadersAreReadFromCMake) {
-  EXPECT_EQ(private_headers_in_cmake("set(GALLEY_PRIVATE_HEADERS\n  a/b.h\n  c.h)\n"),
-            (std::set<std::string>{"a/b.h", "c.h"}));
+TEST(Rules, InstalledHeaderNeedsOnlyInstalledOnes) {
+  const std::string header = "include/galley/proposal.h";
+  EXPECT_EQ(foreign_types_in_header(header, "#include \"base/result.h\"\n").size(), 1U);
+  EXPECT_TRUE(foreign_types_in_header(header, "#include <galley/path.h>\n").empty());
+  EXPECT_TRUE(upward_arrows(header, "#include <galley/path.h>\n").empty());
+  EXPECT_EQ(upward_arrows(header, "#include <galley/workspace.h>\n").size(), 1U);
+  EXPECT_EQ(upward_arrows("tools/a.cc", "#include <galley/verdict.h>\n").size(), 1U);
+  EXPECT_EQ(upward_arrows("base/a.cc", "#include <galley/unknown.h>\n").size(), 1U);
 }
 
 TEST(Rules, RawSystemCallIsFound) {

@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <utility>
 
+#include <galley/workspace.h>
 #include "engine/commit/publisher.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/state_directory.h"
-#include "engine/pipeline/workspace.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/validator.h"
 #include "staging/fs/directory.h"

@@ -8,7 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
 #include "staging/sandbox/sandbox.h"
@@ -72,7 +72,7 @@ class CommandValidatorsInTheSandbox : public ::testing::Test {
   }
   Workspace& open(WorkspaceOptions options = {}) {
     workspace_.reset();
-    options.user.trusts_workspaces = true;
+    options.trusts_configuration = true;
     auto opened = Workspace::open(tree_.path(), std::move(options));
     EXPECT_TRUE(opened) << opened.error().message;
     workspace_ = *std::move(opened);

@@ -34,7 +34,7 @@ TEST(ToolRegistry, KeepsTheOrderOfRegistration) {
     ASSERT_TRUE(registry.add(std::make_unique<NamedTool>(name)));
   }
   std::vector<std::string> names;
-  for (const ToolInfo* info : registry.list()) names.push_back(info->name);
+  for (const ToolInfo& info : registry.list()) names.push_back(info.name);
   EXPECT_EQ(names, (std::vector<std::string>{"Write", "Read", "Apply"}));
   EXPECT_EQ(registry.schemas().at("tools").at(1).at("name"), "Read");
 }

@@ -1,11 +1,11 @@
-#include "engine/calls/call_options.h"
+#include <galley/tool.h>
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "engine/pipeline/workspace.h"
+#include <galley/workspace.h>
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 

@@ -5,7 +5,7 @@
 
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -62,8 +62,8 @@ TEST_F(CallersTest, TheCallerAndTheOwnerAreKnownApart) {
 TEST_F(CallersTest, ACallIsRefusedWhenEitherMayNot) {
   const std::string id = staged_by("");
   Transaction reader = resumed(id, "reader");
-  EXPECT_FALSE(reader.call("Write", R"({"file_path": "src/x", "content": "x"})").ok);
-  EXPECT_TRUE(reader.call("Read", R"({"file_path": "src/a.txt"})").ok);
+  EXPECT_FALSE(reader.call("Write", R"({"file_path": "src/x", "content": "x"})").result().ok);
+  EXPECT_TRUE(reader.call("Read", R"({"file_path": "src/a.txt"})").result().ok);
   for (const auto& refused : {reader.rollback(), reader.savepoint("s"), reader.rollback_to("s")}) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().reason, "policy.capability");
@@ -77,7 +77,7 @@ TEST_F(CallersTest, WhoOnlyReadsIsNoContributor) {
   const std::string id = staged_by("");
   {
     Transaction reader = resumed(id, "reader");
-    EXPECT_TRUE(reader.call("Read", R"({"file_path": "src/a.txt"})").ok);
+    EXPECT_TRUE(reader.call("Read", R"({"file_path": "src/a.txt"})").result().ok);
     ASSERT_TRUE(reader.save());
   }
   Transaction owner = resumed(id, "");
@@ -110,12 +110,13 @@ TEST_F(CallersTest, ACommitKeepsBothNames) {
   const std::string id = staged_by("bot");
   const auto outcome = resumed(id, "").commit();
   ASSERT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome));
-  const History history(*workspace_->state());
+  const History history(*workspace_->inside().state());
   const auto listed = history.list({});
   ASSERT_TRUE(listed);
   EXPECT_EQ((*listed)[0].agent, "");
   EXPECT_EQ((*listed)[0].owner, "bot");
-  const auto record = read_file(workspace_->state()->root(), rel("audit.jsonl"), 1U << 20U);
+  const auto record =
+      read_file(workspace_->inside().state()->root(), rel("audit.jsonl"), 1U << 20U);
   ASSERT_TRUE(record);
   const std::string last = record->substr(record->rfind('\n', record->size() - 2) + 1);
   EXPECT_EQ(nlohmann::json::parse(last)["owner"], "bot");

@@ -9,7 +9,7 @@
 #include "engine/calls/guarded_runner.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/approvals.h"
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 
@@ -58,7 +58,7 @@ class PolicyAtTheDoor : public ::testing::Test {
   Transaction begin(const std::string& agent, CommandRunner* runner = nullptr) {
     WorkspaceOptions options;
     options.runner = runner;
-    options.user.trusts_workspaces = true;
+    options.trusts_configuration = true;
     auto opened = Workspace::open(tree_.path(), std::move(options));
     EXPECT_TRUE(opened) << opened.error().message;
     workspace_ = *std::move(opened);
@@ -74,41 +74,47 @@ class PolicyAtTheDoor : public ::testing::Test {
 
 TEST_F(PolicyAtTheDoor, AToolThatIsNotInTheProfileIsRefused) {
   Transaction reader = begin("reader");
-  EXPECT_TRUE(reader.call("Read", R"({"file_path": "a.txt"})").ok);
-  const ToolResult refused = reader.call("Write", R"({"file_path": "a.txt", "content": "x"})");
+  EXPECT_TRUE(reader.call("Read", R"({"file_path": "a.txt"})").result().ok);
+  const ToolResult refused =
+      reader.call("Write", R"({"file_path": "a.txt", "content": "x"})").result();
   ASSERT_FALSE(refused.ok);
   EXPECT_EQ(refused.error->code, ToolErrorCode::kPermission);
   EXPECT_EQ(refused.error->reason, "policy.capability");
   EXPECT_THAT(refused.error->message, HasSubstr("Write"));
-  EXPECT_TRUE(begin("").call("Write", R"({"file_path": "a.txt", "content": "x"})").ok);
+  EXPECT_TRUE(begin("").call("Write", R"({"file_path": "a.txt", "content": "x"})").result().ok);
 }
 
 TEST_F(PolicyAtTheDoor, WhatMayNotBeReadIsNeitherReadNorSearchedNorCopied) {
   Transaction reader = begin("reader");
-  EXPECT_THAT(said(reader.call("Read", R"({"file_path": "secret/key"})")),
+  EXPECT_THAT(said(reader.call("Read", R"({"file_path": "secret/key"})").result()),
               HasSubstr("fs:read:secret/key"));
-  const std::string found = said(reader.call("Grep", R"({"pattern": "needle"})"));
+  const std::string found = said(reader.call("Grep", R"({"pattern": "needle"})").result());
   EXPECT_THAT(found, HasSubstr("a.txt"));
   EXPECT_THAT(found, Not(HasSubstr("secret")));
-  EXPECT_THAT(said(begin("").call("Grep", R"({"pattern": "needle"})")), HasSubstr("secret/key"));
+  EXPECT_THAT(said(begin("").call("Grep", R"({"pattern": "needle"})").result()),
+              HasSubstr("secret/key"));
 
   Transaction mover = begin("mover");
-  EXPECT_THAT(said(mover.call("move_file", R"({"source": "secret/key", "destination": "open"})")),
-              HasSubstr("fs:read:secret/key"));
-  EXPECT_THAT(said(mover.call("move_file", R"({"source": "secret", "destination": "open"})")),
-              HasSubstr("fs:read:secret/key"));
-  EXPECT_TRUE(mover.call("move_file", R"({"source": "a.txt", "destination": "b.txt"})").ok);
+  EXPECT_THAT(
+      said(mover.call("move_file", R"({"source": "secret/key", "destination": "open"})").result()),
+      HasSubstr("fs:read:secret/key"));
+  EXPECT_THAT(
+      said(mover.call("move_file", R"({"source": "secret", "destination": "open"})").result()),
+      HasSubstr("fs:read:secret/key"));
+  EXPECT_TRUE(
+      mover.call("move_file", R"({"source": "a.txt", "destination": "b.txt"})").result().ok);
 }
 
 TEST_F(PolicyAtTheDoor, AWriteIsRefusedEarlyOnlyWhenNothingDoneToThePathCouldPass) {
   Transaction writer = begin("");
-  const ToolResult refused = writer.call("Write", R"({"file_path": "fixed/f", "content": "x"})");
+  const ToolResult refused =
+      writer.call("Write", R"({"file_path": "fixed/f", "content": "x"})").result();
   ASSERT_FALSE(refused.ok);
   EXPECT_THAT(refused.error->message, HasSubstr("policy.protected"));
-  EXPECT_FALSE(writer.call("Write", R"({"file_path": "fixed/new", "content": "x"})").ok);
+  EXPECT_FALSE(writer.call("Write", R"({"file_path": "fixed/new", "content": "x"})").result().ok);
   // Deleting is denied, changing is not; what is asked about is the gate's business.
-  EXPECT_TRUE(writer.call("Write", R"({"file_path": "keep/k", "content": "x"})").ok);
-  EXPECT_TRUE(writer.call("Write", R"({"file_path": "deploy/d", "content": "x"})").ok);
+  EXPECT_TRUE(writer.call("Write", R"({"file_path": "keep/k", "content": "x"})").result().ok);
+  EXPECT_TRUE(writer.call("Write", R"({"file_path": "deploy/d", "content": "x"})").result().ok);
 }
 
 TEST_F(PolicyAtTheDoor, TheNetworkNeedsTheProfileAndTheConfiguration) {
@@ -116,7 +122,7 @@ TEST_F(PolicyAtTheDoor, TheNetworkNeedsTheProfileAndTheConfiguration) {
   done.exit_code = 0;
   const auto asked = [&](const std::string& agent) {
     FakeCommandRunner fake([&](const Command&, Overlay&) -> Result<CommandResult> { return done; });
-    const ToolResult result = begin(agent, &fake).call("Bash", R"({"command": "true"})");
+    const ToolResult result = begin(agent, &fake).call("Bash", R"({"command": "true"})").result();
     EXPECT_TRUE(result.ok) << said(result);
     return fake.commands().at(0).network;
   };
@@ -146,7 +152,7 @@ TEST_F(PolicyAtTheDoor, AnApprovalCountsForExactlyOneProposalAndOnce) {
   EXPECT_EQ(transaction.preview()->verdict.approved_by, "ada");
   EXPECT_EQ(refusal(transaction.commit()), "committed");
   EXPECT_EQ(tree_.read("deploy/d"), "new\n");
-  EXPECT_FALSE(*find_approval(workspace_->state()->root(), proposal));
+  EXPECT_FALSE(*find_approval(workspace_->inside().state()->root(), proposal));
 
   const std::string record = tree_.read(".galley/audit.jsonl");
   EXPECT_THAT(record, HasSubstr("given beforehand by ada"));

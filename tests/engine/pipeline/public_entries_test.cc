@@ -10,11 +10,11 @@
 #include <set>
 #include <sstream>
 
+#include <galley/workspace.h>
 #include "engine/calls/executor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
-#include "engine/pipeline/workspace.h"
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
 #include "staging/sandbox/fake_command_runner.h"

@@ -6,10 +6,10 @@
 #include <thread>
 #include <vector>
 
+#include <galley/workspace.h>
 #include "engine/audit/audit.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
-#include "engine/pipeline/workspace.h"
 #include "support/temp_directory.h"
 #include "tools/registry.h"
 

@@ -1,4 +1,4 @@
-#include "engine/pipeline/transaction.h"
+#include "engine/pipeline/transaction_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -46,7 +46,7 @@ class TransactionTest : public ::testing::Test {
 TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoGivesItBack) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
-  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO")->is_staged);
+  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO"));
   ASSERT_TRUE(transaction.write("new/file.txt", "fresh\n"));
   EXPECT_EQ(tree_.read("a.txt"), "one\ntwo\nthree\n");
   const auto outcome = transaction.commit();
@@ -54,8 +54,9 @@ TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoGivesItBack) {
   const auto& receipt = std::get<Receipt>(*outcome);
   EXPECT_EQ(tree_.read("a.txt"), "one\nTWO\nthree\n");
 
-  const History history(*workspace->state());
-  auto plan = plan_undo(history, workspace->root(), receipt.id, workspace->clock());
+  const History history(*workspace->inside().state());
+  auto plan =
+      plan_undo(history, workspace->inside().root(), receipt.id, workspace->inside().clock());
   ASSERT_TRUE(plan);
   CommitRequest request;
   request.undoes = receipt.id;
@@ -144,7 +145,7 @@ TEST_F(SerializableTest, WhatWasNotReadMayChange) {
 TEST_F(SerializableTest, AnEditedFileIsNotMerged) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
-  ASSERT_TRUE(transaction.edit("a.txt", "one", "ONE")->is_staged);
+  ASSERT_TRUE(transaction.edit("a.txt", "one", "ONE"));
   tree_.write("a.txt", "one\ntwo\nTHREE\n");
   const auto outcome = transaction.commit();
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -245,7 +246,7 @@ TEST_F(TransactionTest, ABrokenFileIsRefusedByItsValidatorAndCanBeMended) {
 TEST_F(TransactionTest, AForeignSaveIsAConflict) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
-  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO")->is_staged);
+  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO"));
   tree_.write("a.txt", "somebody else\n");
   const auto outcome = transaction.commit();
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -258,7 +259,7 @@ TEST_F(TransactionTest, ChangesThatAreApartAreMergedAndReported) {
   const auto workspace = open();
   tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   Transaction transaction = begin(*workspace);
-  ASSERT_TRUE(transaction.edit("long.txt", "2\n", "two\n")->is_staged);
+  ASSERT_TRUE(transaction.edit("long.txt", "2\n", "two\n"));
   tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\neight\n9\n");
   const auto outcome = transaction.commit();
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -271,7 +272,7 @@ TEST_F(TransactionTest, AReviewedProposalIsNeverMerged) {
   const auto workspace = open();
   tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   Transaction transaction = begin(*workspace);
-  ASSERT_TRUE(transaction.edit("long.txt", "2\n", "two\n")->is_staged);
+  ASSERT_TRUE(transaction.edit("long.txt", "2\n", "two\n"));
   const auto preview = transaction.preview();
   ASSERT_TRUE(preview);
   tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\neight\n9\n");
@@ -286,7 +287,7 @@ TEST_F(TransactionTest, AReviewedProposalIsNeverMerged) {
 TEST_F(TransactionTest, ATouchIsNoConflict) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
-  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO")->is_staged);
+  ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO"));
   tree_.write("a.txt", "one\ntwo\nthree\n");
   const auto outcome = transaction.commit();
   ASSERT_TRUE(outcome);
@@ -355,10 +356,11 @@ TEST_F(TransactionTest, SavepointsAndForksGoTheirOwnWays) {
 TEST_F(TransactionTest, ACallIsStagedOrLeavesNothing) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
-  EXPECT_TRUE(transaction.call("Write", R"({"file":"n.txt","content":"n"})").ok);
-  const ToolResult bad = transaction.call("Edit", R"({"file":"a.txt","patch":"no patch"})");
+  EXPECT_TRUE(transaction.call("Write", R"({"file":"n.txt","content":"n"})").result().ok);
+  const ToolResult bad =
+      transaction.call("Edit", R"({"file":"a.txt","patch":"no patch"})").result();
   EXPECT_FALSE(bad.ok);
-  const ToolResult unknown = transaction.call("Wirte", "{}");
+  const ToolResult unknown = transaction.call("Wirte", "{}").result();
   ASSERT_FALSE(unknown.ok);
   EXPECT_THAT(unknown.error->message, HasSubstr("Write"));
   EXPECT_EQ(transaction.overlay().changes().size(), 1u);
@@ -389,14 +391,14 @@ TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
   EXPECT_TRUE(open()->verify_audit()->is_intact());
   std::filesystem::rename(tree_.path() + "/.galley/j/2.j", tree_.path() + "/.galley/undo/2.j");
   const auto workspace = open();
-  const auto found = workspace->verify_audit();
+  const auto found = workspace->inside().verify_audit();
   ASSERT_TRUE(found) << found.error().message;
   ASSERT_EQ(found->defects.size(), 1U);
   EXPECT_EQ(found->defects[0].reason, "audit.unrecorded");
   EXPECT_THAT(found->defects[0].message, HasSubstr("transaction 2"));
-  EXPECT_EQ(*workspace->restore_audit(), 1U);
-  EXPECT_EQ(*workspace->restore_audit(), 0U);
-  EXPECT_TRUE(workspace->verify_audit()->is_intact());
+  EXPECT_EQ(*workspace->inside().restore_audit(), 1U);
+  EXPECT_EQ(*workspace->inside().restore_audit(), 0U);
+  EXPECT_TRUE(workspace->inside().verify_audit()->is_intact());
 }
 
 TEST(WorkspaceOpen, FindsTheRootUpwardsAndRefusesWhatIsNone) {

@@ -294,7 +294,7 @@ TEST_F(GateAsk, QuestionIsAskedAfterTheValidatorsAndShowsTheirFindings) {
   size_t findings = 0;
   judge_all({}, [&](const ApprovalQuestion& question) -> Result<ApprovalAnswer> {
     findings = question.findings.size();
-    EXPECT_EQ(question.judgements.size(), 1U);
+    EXPECT_EQ(question.questions.size(), 1U);
     return ApprovalAnswer{id, true, "ann"};
   });
   EXPECT_EQ(findings, 2U) << "the question itself and the warning";

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "engine/pipeline/workspace.h"
+#include "engine/pipeline/workspace_state.h"
 #include "staging/overlay/overlay.h"
 #include "support/temp_directory.h"
 

@@ -1,5 +1,14 @@
 #pragma once
 
+#include <galley/edit.h>
+#include <galley/error.h>
+#include <galley/outcome.h>
+#include <galley/path.h>
+#include <galley/proposal.h>
+#include <galley/tool.h>
+#include <galley/verdict.h>
+
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,20 +17,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
-#include "engine/calls/call_options.h"
-#include "engine/commit/outcome.h"
-#include "engine/history/rebase.h"
-#include "engine/policy/gate.h"
-#include "engine/policy/principals.h"
-#include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal.h"
-#include "staging/overlay/stage_edits.h"
-#include "staging/sandbox/command_runner.h"
-#include "tools/tool.h"
-
 namespace galley {
 
+class WritableDirectory;
+class Overlay;
+class Principals;
 class StoredStage;
 class Workspace;
 enum class AuditKind : uint8_t;
@@ -30,40 +30,23 @@ struct AuditEvent;
 struct BisectOptions;
 struct BisectReport;
 struct ExecutorOptions;
+struct DirectoryEntry;
+struct Command;
+struct CommandResult;
+struct EditOutcome;
 struct FixReport;
+struct ReadOptions;
+struct RebaseConflict;
+struct Rebased;
+struct StageOptions;
 struct ToolCall;
+struct ToolResult;
 struct WorkspaceState;
-
-/// What a preview shows: the frozen proposal and what the gate says of it.
-struct Preview {
-  Proposal proposal;
-  Verdict verdict;
-};
-
-/// The gate's no to a commit, with the proposal it was about; the transaction stays open.
-struct Refused {
-  Preview preview;
-  [[nodiscard]] const Refusal& refusal() const {
-    return std::get<Refusal>(preview.verdict.decision);
-  }
-};
-
-/// Nothing differs from the workspace, so nothing was committed.
-struct NothingToCommit {};
-
-/// What came of a commit, and the proposal that it was about: after a Receipt what was committed,
-/// merged or not, else what was asked for.
-struct CommitOutcome : std::variant<Receipt, Refused, Conflict, NothingToCommit> {
-  using Base = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
-  CommitOutcome(Proposal about, Base result)
-      : Base(std::move(result)), proposal(std::move(about)) {}
-  Proposal proposal;
-};
 
 /// How a transaction begins, and in whose names it goes on.
 struct TransactionOptions {
-  std::string agent;    ///< who asks; picks the profile in galley.toml; may be empty
-  std::string message;  ///< why; kept with the commit
+  std::string agent = {};    ///< who asks; picks the profile in galley.toml; may be empty
+  std::string message = {};  ///< why; kept with the commit
   /// stage_with_markers was called: the built-in validator `conflict_markers` judges it, too.
   bool has_markers = false;
   /// Who began it, when that is not who asks now.
@@ -81,9 +64,64 @@ struct TransactionOptions {
 struct CommitRequest {
   std::string tool = "commit";  ///< what is recorded as having asked
   /// When given, only exactly this proposal is committed: what was reviewed is what lands.
-  std::optional<ContentId> expected;
-  std::optional<TxId> undoes;
-  std::function<void(const GateProgress&)> on_progress;
+  std::optional<ContentId> expected = {};
+  std::optional<TxId> undoes = {};
+  std::function<void(const Verdict::Progress&)> on_progress = {};
+};
+
+/// What became of an edit that was to be staged. It is true only when every edit of it fits; when
+/// one does not, nothing is staged (with EditOptions::reject: what fits), and the report says where
+/// and what would fit. A dropped result warns.
+///
+///     const auto edited = transaction.edit("a.txt", "old", "new");
+///     if (!edited) return try_again(edited.report());
+///
+/// Ownership: a value; shares what it tells of.
+class [[nodiscard]] EditResult {
+ public:
+  explicit operator bool() const { return !error_; }
+  /// Why it is false: the first thing that does not fit (`patch.*`, `edit.*`), or what kept us from
+  /// finding out. May only be asked when it is false.
+  [[nodiscard]] const Error& error() const { return *error_; }
+  /// Something of it is staged: all, or with EditOptions::reject what fits.
+  [[nodiscard]] bool is_staged() const;
+  /// For people and models, several lines: what was staged and how, or for each edit that does not
+  /// fit the place, the difference and the way out. Not escaped for a terminal.
+  [[nodiscard]] std::string report() const;
+  /// The same for programs: `edit_report` of docs/json/galley.schema.json. `{}` when we could not
+  /// find out.
+  [[nodiscard]] std::string json() const;
+
+  // --- for Galley's own rooms: types that are not installed -------------------------------------
+  EditResult(Result<EditOutcome> outcome);  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] Result<EditOutcome> outcome() const;
+
+ private:
+  std::optional<Error> error_;
+  std::shared_ptr<const EditOutcome> outcome_;  ///< null when we could not find out
+};
+
+/// What became of a tool's call. A dropped result warns.
+///
+/// Ownership: a value; shares what it tells of.
+class [[nodiscard]] CallResult {
+ public:
+  /// The tool did what it was asked for.
+  explicit operator bool() const { return !error_; }
+  /// Why it did not; nothing of the call is staged then. May only be asked when it is false.
+  [[nodiscard]] const Error& error() const { return *error_; }
+  /// What the tool answered: the text of a JSON object. `{}` when it did not.
+  [[nodiscard]] std::string json() const;
+  /// All of it, with code, times and particulars of an error: docs/json/tool-result.schema.json.
+  [[nodiscard]] std::string document() const;
+
+  // --- for Galley's own rooms: types that are not installed -------------------------------------
+  CallResult(ToolResult result);  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] const ToolResult& result() const { return *result_; }
+
+ private:
+  std::optional<Error> error_;
+  std::shared_ptr<const ToolResult> result_;
 };
 
 /// One atomic change to a workspace: many staged edits, then one publish or none.
@@ -114,8 +152,8 @@ class Transaction {
   // --- staging ------------------------------------------------------------------------------
   Result<void> write(std::string_view path, std::string content);
   /// Replaces `old_text`, which must be found exactly once unless `replace_all`.
-  Result<EditOutcome> edit(std::string_view path, std::string_view old_text,
-                           std::string_view new_text, bool replace_all = false);
+  EditResult edit(std::string_view path, std::string_view old_text, std::string_view new_text,
+                  bool replace_all = false);
   Result<void> remove(std::string_view path);
   Result<void> move(std::string_view from, std::string_view to);
   /// Permission bits & 0777.
@@ -123,9 +161,10 @@ class Transaction {
   Result<void> symlink(std::string_view path, const std::string& target);
   Result<void> make_directory(std::string_view path);
   /// Stages a whole edit document of any format, or nothing of it.
-  Result<EditOutcome> apply(std::string document, const StageOptions& options,
-                            const ReadOptions& reading, EditFormat format = EditFormat::kAuto);
-  Result<EditOutcome> apply(std::string document);
+  /// Errors: kInvalid `edit.*` for a document that cannot be read; kQuota `limit.patch_size`.
+  EditResult apply(std::string document, const EditOptions& options = {});
+  EditResult apply(std::string document, const StageOptions& options, const ReadOptions& reading,
+                   EditFormat format);
   /// What a person edits to make of a file that is proposed or on disk; empty when there is none.
   /// Errors: kRefused for a path that somebody of this transaction may not read or write, with the
   ///         reason of the rule; kInvalid `edit.no_file` for a directory or a link.
@@ -135,7 +174,7 @@ class Transaction {
   /// Several stagings as one: when `steps` says no or fails, what it staged is taken back.
   Result<bool> stage_all(const std::function<Result<bool>()>& steps);
   /// Runs one tool by name with JSON arguments.
-  ToolResult call(const std::string& tool, std::string_view json_arguments,
+  CallResult call(const std::string& tool, std::string_view json_arguments,
                   const CallOptions& options = {});
   /// Runs several calls in order; all of them are staged, or none.
   std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
@@ -154,7 +193,7 @@ class Transaction {
 
   // --- deciding -----------------------------------------------------------------------------
   /// Freezes what is staged and asks the gate. Commit is this plus its last step.
-  Result<Preview> preview(const std::function<void(const GateProgress&)>& on_progress = {});
+  Result<Preview> preview(const std::function<void(const Verdict::Progress&)>& on_progress = {});
   /// Stages what the validators with `fix = true` make of what is staged, as a change of its own:
   /// a stored transaction keeps what was before it under the savepoint `kBeforeFix`.
   Result<FixReport> fix();
@@ -190,7 +229,7 @@ class Transaction {
   /// After a Conflict: stages `proposal` merged into the workspace as it is now, with conflict
   /// markers around the lines that both sides changed, and saves. The gate then refuses it until
   /// they are gone. With a RebaseConflict, for what has no lines, nothing was staged.
-  Result<RebaseOutcome> stage_with_markers(const Proposal& proposal);
+  Result<std::variant<Rebased, RebaseConflict>> stage_with_markers(const Proposal& proposal);
   /// Runs a command on what is staged, and stages what it did. It counts as the tool `Bash`.
   /// In somebody else's transaction nothing is staged of a command that changed what the caller may
   /// not: the paths are in `refused`.

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <galley/error.h>
+#include <galley/path.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Tools: what an agent can call, and how a program adds its own (docs/tools.md).
+namespace galley {
+
+/// Everything a caller has to know of a tool, in the words of JSON Schema 2020-12.
+struct ToolInfo {
+  /// Hints for callers about what a tool may do (the names are MCP's).
+  struct Annotations {
+    bool read_only = false;
+    bool destructive = false;  ///< may remove or replace what was there
+    bool idempotent = false;   ///< the same call again changes nothing more
+    bool open_world = false;   ///< may reach beyond the workspace (runs programs)
+  };
+
+  std::string name;
+  std::string title;
+  std::string description;
+  std::string version = "1.0.0";  ///< semantic, of this tool's schemas
+  std::string input_schema;       ///< JSON text, `type: object`
+  std::string output_schema;      ///< JSON text, `type: object`
+  Annotations annotations;
+  std::vector<std::string> capabilities;  ///< needed at all: `fs:read`, `fs:write`, `exec`
+};
+
+/// One call of an own tool: its arguments, and the files of the tree as the transaction proposes
+/// it.
+///
+/// A path is relative to the workspace, or absolute inside it. Each access is held against the
+/// capabilities and rules of who calls, as those of the standard tools are; what is written is
+/// staged, and the gate judges it with everything else before it can be committed.
+///
+/// Ownership: borrowed for one call; a tool keeps no reference to it.
+/// Threads:   confined to the thread of the call.
+/// Errors:    kInvalid `path.*`, kRefused `path.*`, `policy.*`, `capability.missing`, kNotFound
+///            `path.not_found`, kQuota `limit.*`. After an Error nothing has changed.
+class ToolRun {
+ public:
+  /// The arguments as the text of one JSON object, which conforms to the tool's input schema.
+  [[nodiscard]] const std::string& arguments() const;
+  /// One argument by its name; `otherwise` where it is not given or of another type.
+  [[nodiscard]] std::string text(std::string_view name, std::string otherwise = {}) const;
+  [[nodiscard]] int64_t number(std::string_view name, int64_t otherwise = 0) const;
+  [[nodiscard]] bool flag(std::string_view name, bool otherwise = false) const;
+  /// Who calls; may be empty.
+  [[nodiscard]] const std::string& agent() const;
+
+  /// The bytes of a regular file.
+  [[nodiscard]] Result<std::string> read(std::string_view path);
+  /// What there is; kAbsent is a value.
+  [[nodiscard]] Result<FileKind> kind(std::string_view path);
+  /// Names in a directory, sorted; that of a directory ends in `/`. `.` is the workspace.
+  [[nodiscard]] Result<std::vector<std::string>> list(std::string_view directory);
+
+  /// Puts a file there, with the directories that are missing. One that exists keeps its mode.
+  Result<void> write(std::string_view path, std::string content);
+  /// Removes a file or link, and the directories that it leaves empty.
+  Result<void> remove(std::string_view path);
+  /// Moves a file, link or whole directory to a path that is absent.
+  Result<void> move(std::string_view from, std::string_view to);
+
+  /// A line of progress for whoever listens to the call.
+  void note(std::string_view line);
+  /// Whether the call's time is over: what it would still do is dropped.
+  [[nodiscard]] bool is_late() const;
+
+ private:
+  friend class DefinedTool;
+  struct State;
+  explicit ToolRun(State& state) : state_(&state) {}
+  State* state_;
+};
+
+/// A tool that a program adds to a workspace (WorkspaceOptions::tools, Workspace::add_tool). It is
+/// called as the standard tools are: arguments are held against the input schema, then come
+/// capabilities and rules, and every call is on record. A call is all or nothing: one that fails
+/// stages nothing.
+struct ToolDefinition {
+  ToolInfo info;
+  /// Does one call and returns the text of a JSON object that conforms to info.output_schema.
+  /// Threads: may be called from several threads at once, each with a ToolRun of its own.
+  /// Errors:  an Error fails the call, and its reason and message go to the caller: the message
+  ///          says what to do next. An exception fails it, too (`tool.threw`).
+  std::function<Result<std::string>(ToolRun& call)> run;
+};
+
+/// Something a running tool has to say: a line of progress or a piece of a command's output.
+struct ToolLog {
+  enum class Stream : uint8_t { kNote, kStdout, kStderr };
+  Stream stream = Stream::kNote;
+  std::string_view text;
+};
+
+/// Answers the value of a secret by its key (`GITHUB_API_KEY`), or nothing when it may not be told.
+using SecretProvider = std::function<std::optional<std::string>(const std::string& key)>;
+
+/// What a caller can say about one call, one command, or several that are staged together.
+///
+/// `secrets`, `logger` and `stop` are called and looked at on the thread of the call only.
+struct CallOptions {
+  std::string call_id = {};  ///< the caller's own id of the call; on record
+  std::string task_id = {};  ///< what it belongs to; on record
+  std::string goal_id = {};
+  std::string reason = {};  ///< why; empty: the reason of the transaction
+  /// How long a tool may take, ten minutes unless said; a command never gets more than galley.toml
+  /// allows.
+  std::optional<std::chrono::milliseconds> timeout = {};
+  bool dry_run = false;         ///< tell what would be staged, keep nothing
+  bool deterministic = false;   ///< commands see a fixed time and locale, and no network
+  SecretProvider secrets = {};  ///< answers `$ENV.NAME`; empty: there are none
+  std::function<void(const ToolLog&)> logger = {};  ///< what tools say while they run
+  std::stop_token stop = {};  ///< a request ends a command; what was begun is taken back
+};
+
+}  // namespace galley
