@@ -64,10 +64,10 @@ bench:  ## build and run the benchmarks of bench/
 	@$(call compile,build-bench)
 	@for program in build-bench/bench/*_bench; do echo "== $$program"; "$$program"; done
 
-compare:  ## measure beside git and patch, in one run; writes build/compare.md
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release,build test trees)
-	@$(call compile,build) --target galley_program
-	@bench/compare --galley build/galley --output build/compare.md
+compare:  ## measure beside git and patch, in one run; writes build-bench/compare.md
+	@mkdir -p build-bench && $(call configure,build-bench,-DCMAKE_BUILD_TYPE=Release -DGALLEY_BENCH=ON,build test trees)
+	@$(call compile,build-bench)
+	@bench/compare --galley build-bench/galley --output build-bench/compare.md
 
 fuzz:  ## build the fuzz targets with clang and run each for FUZZ_SECONDS
 	@mkdir -p build-fuzz && $(call configure,build-fuzz,--preset fuzz,build test)

@@ -15,9 +15,9 @@
 
 #include "base/check.h"
 #include "engine/commit/publisher.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/fault_directory.h"
-#include "staging/overlay/content_store.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal.h"
 
@@ -95,7 +95,8 @@ struct Times {
   uint64_t journal_bytes = 0;
 };
 
-Proposal propose(const Directory& workspace, const Tree& tree, int version, const Clock& clock) {
+Proposal propose(const WritableDirectory& workspace, const Tree& tree, int version,
+                 const Clock& clock) {
   Overlay overlay(workspace, make_memory_store(), clock);
   for (int i = 0; i < tree.files(); ++i) {
     GALLEY_CHECK(overlay.write(*RelPath::parse(file_name(i)), content(i, version)).has_value());
@@ -108,7 +109,7 @@ Times measure_commit(const Tree& tree, Durability durability, int version, bool 
   const SystemClock clock;
   Times times;
   auto plan = std::make_shared<FaultPlan>();
-  auto disk = open_disk_directory(tree.root().string());
+  auto disk = open_writable_disk_directory(tree.root().string());
   const auto workspace =
       is_counting ? make_fault_directory(std::move(*disk), plan) : std::move(*disk);
   const auto staged = Clock_::now();

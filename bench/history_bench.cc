@@ -57,7 +57,7 @@ class Bench {
     std::string name = (fs::temp_directory_path() / "galley-bench-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) std::abort();
     path_ = name;
-    root_ = must(open_disk_directory(path_.string()));
+    root_ = must(open_writable_disk_directory(path_.string()));
     state_.emplace(must(StateDirectory::open_or_create(*root_)));
     commit(0);
   }
@@ -83,7 +83,7 @@ class Bench {
   }
 
   [[nodiscard]] History history() const { return History(*state_); }
-  [[nodiscard]] const Directory& root() const { return *root_; }
+  [[nodiscard]] const WritableDirectory& root() const { return *root_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
  private:
@@ -98,7 +98,7 @@ class Bench {
 
   int64_t files_;
   fs::path path_;
-  std::unique_ptr<Directory> root_;
+  std::unique_ptr<WritableDirectory> root_;
   std::optional<StateDirectory> state_;
   SystemClock clock_;
   Config config_;

@@ -67,7 +67,8 @@ void stage_many(benchmark::State& state, size_t count) {
     const std::string name = "f" + std::to_string(f);
     std::string file;
     for (size_t i = 0; i < 100; ++i) file += line_of(f * 100 + i);
-    auto handle = workspace->open_file(*RelPath::parse(name), OpenMode::kOpenOrCreate, 0644);
+    auto handle =
+        workspace->open_writable_file(*RelPath::parse(name), OpenMode::kOpenOrCreate, 0644);
     GALLEY_CHECK(handle.has_value() && (*handle)->write_at(0, file).has_value());
     patch += "--- a/" + name + "\n+++ b/" + name + "\n@@ -50,3 +50,3 @@\n";
     patch += " " + line_of(f * 100 + 49) + "-" + line_of(f * 100 + 50) + "+changed\n";

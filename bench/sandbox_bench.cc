@@ -58,7 +58,7 @@ class Place {
     auto runner = make_sandbox(std::move(options), clock_);
     if (!runner) std::abort();
     runner_ = *std::move(runner);
-    workspace_ = *open_disk_directory(path_);
+    workspace_ = *open_writable_disk_directory(path_);
   }
   ~Place() {
     runner_.reset();
@@ -82,7 +82,7 @@ class Place {
   SystemClock clock_;
   std::string path_;
   std::unique_ptr<CommandRunner> runner_;
-  std::unique_ptr<Directory> workspace_;
+  std::unique_ptr<WritableDirectory> workspace_;
 };
 
 void spawn_and_wait(std::vector<std::string> argv) {

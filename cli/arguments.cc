@@ -67,8 +67,8 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 /// `galley help`: of all, or of the command that the words name.
-ParsedArguments help_of(const OptionTable& table, const Arguments& arguments) {
-  ParsedArguments result;
+ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) {
+  ParsedCommandLine result;
   if (arguments.show) {
     result.text = manual_page(table);
     return result;
@@ -97,29 +97,18 @@ bool is_completion(int argc, const char* const* argv) {
          std::string_view(argv[2]) == "--";
 }
 
-ParsedArguments completion_of(int argc, const char* const* argv) {
+ParsedCommandLine completion_of(int argc, const char* const* argv) {
   Arguments arguments;
   arguments.command = "complete";
   arguments.words.assign(argv + 3, argv + argc);
-  ParsedArguments result;
+  ParsedCommandLine result;
   result.arguments = std::move(arguments);
   return result;
 }
 
-/// The word that is the command: the first that is neither an option of galley nor its value.
-std::string command_word(const CLI::App& app, const std::vector<std::string>& words) {
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (!is_option(words[i])) return words[i];
-    const CLI::Option* option = app.get_option_no_throw(words[i]);
-    if (option != nullptr && option->get_items_expected_max() > 0) ++i;
-  }
-  return {};
-}
-
 /// `log -5` is `log -n 5`, as git has it.
-std::vector<std::string> with_counts(const CLI::App& app, int argc, const char* const* argv) {
-  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (command_word(app, words) != "log") return words;
+std::vector<std::string> with_counts(const OptionTable& table, std::vector<std::string> words) {
+  if (table.command_in(words) != "log") return words;
   const auto end = std::find(words.begin(), words.end(), "--");
   for (auto word = words.begin(); word != end; ++word) {
     const bool is_count =
@@ -129,20 +118,11 @@ std::vector<std::string> with_counts(const CLI::App& app, int argc, const char* 
   return words;
 }
 
-}  // namespace
-
-ParsedArguments parse_arguments(int argc, const char* const* argv) {
-  if (is_completion(argc, argv)) return completion_of(argc, argv);
-  OptionTable table;
+ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>& given) {
   CLI::App& app = table.app();
-  ParsedArguments result;
-  if (argc == 1) {
-    result.text = short_help(app);
-    result.status = kUsageStatus;
-    return result;
-  }
+  ParsedCommandLine result;
   try {
-    std::vector<std::string> words = with_counts(app, argc, argv);
+    std::vector<std::string> words = with_counts(table, given);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();
@@ -164,6 +144,25 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
     result.status = kUsageStatus;
   }
   return result;
+}
+
+}  // namespace
+
+ParsedCommandLine parse_arguments(int argc, const char* const* argv) {
+  if (is_completion(argc, argv)) return completion_of(argc, argv);
+  if (argc == 1) {
+    ParsedCommandLine result;
+    result.text = short_help(OptionTable().app());
+    result.status = kUsageStatus;
+    return result;
+  }
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  OptionTable some(words);
+  ParsedCommandLine result = parse_with(some, words);
+  if (result.arguments) return result;
+  // Help and complaints speak of commands that the words do not name.
+  OptionTable all;
+  return parse_with(all, words);
 }
 
 }  // namespace galley

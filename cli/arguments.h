@@ -93,20 +93,21 @@ struct Arguments {
   DiffArguments diff;
   EditArguments edit;
   ExecArguments exec;
-  std::string tx;                  ///< --tx
-  std::string id;                  ///< of show, undo, at
-  std::string name;                ///< a tool, savepoint, path or SQL text
-  std::string input;               ///< a file or text
-  std::string proposal;            ///< commit --proposal
-  std::vector<std::string> words;  ///< after `--`, or several paths
-  std::vector<std::string> paths;  ///< --path
-  std::vector<std::string> hunks;  ///< --hunk
-  std::string to;                  ///< rollback --to
-  std::string since;               ///< log --since
-  bool patch = false;              ///< log -p
-  bool oneline = false;            ///< log --oneline
-  std::string conflict = "stop";   ///< commit, apply, undo … --conflict: `stop` or `markers`
-  uint64_t limit = 0;              ///< log -n
+  std::string tx;                    ///< --tx
+  std::string id;                    ///< of show, undo, at
+  std::string name;                  ///< a tool, savepoint, path or SQL text
+  std::string input;                 ///< a file or text
+  std::string proposal;              ///< commit --proposal
+  std::vector<std::string> words;    ///< after `--`, or several paths
+  std::vector<std::string> paths;    ///< --path
+  std::vector<std::string> hunks;    ///< --hunk
+  std::vector<std::string> secrets;  ///< call --secret
+  std::string to;                    ///< rollback --to
+  std::string since;                 ///< log --since
+  bool patch = false;                ///< log -p
+  bool oneline = false;              ///< log --oneline
+  std::string conflict = "stop";     ///< commit, apply, undo … --conflict: `stop` or `markers`
+  uint64_t limit = 0;                ///< log -n
   bool dry_run = false;
   bool adopt = false;
   bool all = false;
@@ -121,12 +122,12 @@ struct Arguments {
 };
 
 /// What parsing ended with: arguments to run, or text to print with an exit status.
-struct ParsedArguments {
+struct ParsedCommandLine {
   std::optional<Arguments> arguments;
   std::string text;
   int status = 0;
 };
 
-[[nodiscard]] ParsedArguments parse_arguments(int argc, const char* const* argv);
+[[nodiscard]] ParsedCommandLine parse_arguments(int argc, const char* const* argv);
 
 }  // namespace galley

@@ -256,14 +256,10 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 
-/// Stages every document in order, up to the first that does not fit.
-Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           Json& document) {
-  std::vector<std::string> inputs = session.arguments().edit.inputs;
-  if (inputs.empty()) inputs.emplace_back("-");
-  const Overlay::Entries before = transaction.overlay().entries();
-  StagedDocuments all;
-  bool is_whole = true;
+/// Up to the first that does not fit; whether all were looked at.
+Result<bool> stage_documents(Session& session, Workspace& workspace, Transaction& transaction,
+                             const std::vector<std::string>& inputs, StagedDocuments& all,
+                             Json& document) {
   for (const std::string& name : inputs) {
     GALLEY_ASSIGN(Staged staged,
                   stage_document(session, workspace, transaction, name, all, document));
@@ -276,15 +272,28 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     if (!staged.rejects.empty() && !all.staged.rejects.empty()) all.staged.rejects += "; ";
     all.staged.rejects += staged.rejects;
     if (staged.fits) continue;
-    is_whole = &name == &inputs.back();
     all.staged.reason = staged.reason;
     all.staged.message = inputs.size() > 1 ? name + ": " + staged.message : staged.message;
     all.staged.report = staged.report;
     all.staged.choice = staged.choice;
-    transaction.overlay().restore(before);
-    break;
+    return &name == &inputs.back();
   }
-  if (is_whole) GALLEY_TRY(check_selection(all));
+  return true;
+}
+
+/// Stages every document in order: all of them, or none.
+Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
+                           Json& document) {
+  std::vector<std::string> inputs = session.arguments().edit.inputs;
+  if (inputs.empty()) inputs.emplace_back("-");
+  StagedDocuments all;
+  const auto passed = transaction.stage_all([&]() -> Result<bool> {
+    GALLEY_ASSIGN(const bool is_whole,
+                  stage_documents(session, workspace, transaction, inputs, all, document));
+    if (is_whole) GALLEY_TRY(check_selection(all));
+    return all.staged.fits;
+  });
+  GALLEY_TRY(passed);
   if (session.is_json() && all.has_edits) document["edits"] = edit_report_json(all.edits);
   return std::move(all.staged);
 }
@@ -321,7 +330,9 @@ int finish_rejects(Session& session, const Staged& staged, int status) {
 Result<int> preview_edit(Session& session) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  TransactionOptions options = session.transaction_options();
+  options.is_preview = true;
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);
@@ -349,14 +360,13 @@ Result<int> apply_edit(Session& session) {
   CommitRequest request;
   request.tool = "apply";
   request.on_progress = session.gate_progress();
-  const Proposal proposal = Proposal::freeze(transaction.overlay());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
     GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
-    GALLEY_TRY(stage_markers(session, stored, proposal, {}, document));
+    GALLEY_TRY(stage_markers(session, stored, outcome.proposal, {}, document));
     if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
   }
-  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, proposal, document));
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
   return finish_rejects(session, staged, status);
 }
 

@@ -61,6 +61,7 @@ void add_fix(OptionTable& table, CLI::App* command) {
 }  // namespace
 
 void add_edit_commands(OptionTable& table) {
+  if (!table.wants({"preview", "apply", "stage"})) return;
   CLI::App* preview = table.add(
       "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup);
   add_edit_options(table, preview);

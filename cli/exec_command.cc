@@ -13,7 +13,6 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/past.h"
-#include "engine/history/rebase.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/input_relay.h"
@@ -164,7 +163,7 @@ int status_of(const CommandResult& result) {
 /// Where a command runs: in the directory of the staged tree that the person stands in.
 Result<RelPath> place_in(Session& session, Transaction& transaction) {
   GALLEY_ASSIGN(RelPath place, session.place());
-  GALLEY_ASSIGN(const Node node, transaction.overlay().node_without_content(place));
+  GALLEY_ASSIGN(const Node node, transaction.look(place));
   if (node.kind == FileKind::kDirectory) return place;
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   return fail(ErrorKind::kNotFound, "path.not_found",
@@ -182,7 +181,8 @@ Result<int> exec(Session& session) {
   GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
-  if (result.effects_staged) GALLEY_TRY(transaction.save());
+  // Replacing the stored overlay by the same takes longer than the rest of a short command.
+  if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
   } else {
@@ -207,14 +207,16 @@ Result<int> at(Session& session) {
     session.say(fmt::format("left out: {} as it was then, which {} may not read", path.str(),
                             session.arguments().global.agent));
   }
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_TRY(stage_proposal(part.proposal, transaction.overlay()));
+  GALLEY_ASSIGN(Transaction transaction,
+                workspace->begin_view(part.proposal, session.transaction_options()));
   OutputView view(session.terminal());
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   command.effects = EffectsRule::kDrop;
   GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
-  GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
+  const auto ran = transaction.run(command);
+  GALLEY_TRY(transaction.rollback());  // which puts the command on record
+  GALLEY_ASSIGN(const CommandResult result, ran);
   view.finish();
   if (session.is_json()) {
     session.print(result_json(result, id.str()));

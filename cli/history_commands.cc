@@ -144,7 +144,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   request.undoes = plan.undoes;
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(plan.proposal, who, request));
-  return finish_commit(session, outcome, plan.proposal, document, words_of(plan));
+  return finish_commit(session, outcome, document, words_of(plan));
 }
 
 /// For a path where an id stands, as hands that know `git restore` write it.

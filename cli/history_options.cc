@@ -56,8 +56,8 @@ void add_look_back_commands(OptionTable& table) {
 }  // namespace
 
 void add_history_commands(OptionTable& table) {
-  add_log_and_undo(table);
-  add_look_back_commands(table);
+  if (table.wants({"log", "show", "undo", "redo"})) add_log_and_undo(table);
+  if (table.wants({"blame", "query", "at"})) add_look_back_commands(table);
 }
 
 }  // namespace galley

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -13,6 +15,8 @@
 
 namespace {
 
+constexpr int kHeapStepBytes = 4 << 20;
+
 bool wants_json(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--json") return true;
@@ -27,7 +31,7 @@ galley::ColorWhen color_when(const std::string& word) {
 }
 
 /// Help goes to stdout; a complaint to stderr, or to stdout as the JSON document.
-int end_early(const galley::ParsedArguments& parsed, bool is_json) {
+int end_early(const galley::ParsedCommandLine& parsed, bool is_json) {
   if (parsed.status != 0 && is_json) {
     std::fputs(galley::document_text(galley::usage_document(parsed.text)).c_str(), stdout);
   } else {
@@ -58,7 +62,10 @@ int run_guarded(galley::CommandFunction command, galley::Session& session) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const galley::ParsedArguments parsed = galley::parse_arguments(argc, argv);
+  // The heap grows in steps that are not given back and asked for again: a preview of many files
+  // spends a tenth of its time on that otherwise.
+  static_cast<void>(mallopt(M_TOP_PAD, kHeapStepBytes));
+  const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);
   if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
   const galley::Arguments& arguments = *parsed.arguments;
   galley::Terminal terminal({color_when(arguments.global.color), arguments.global.is_json,

@@ -54,7 +54,7 @@ Result<int> init(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string text, recommended_config(workspace->root(), found_programs()));
   if (!arguments.dry_run) {
-    GALLEY_TRY(write_config(workspace->root(), text, arguments.force));
+    GALLEY_TRY(write_config(*workspace, text, arguments.force));
     GALLEY_TRY(trust_written(session, *workspace, text));
   }
   if (session.is_json()) {

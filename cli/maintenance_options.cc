@@ -71,9 +71,9 @@ void add_help_commands(OptionTable& table) {
 }  // namespace
 
 void add_care_commands(OptionTable& table) {
-  add_setup_commands(table);
-  add_command_groups(table);
-  add_help_commands(table);
+  if (table.wants({"init", "trust", "recover", "gc", "doctor"})) add_setup_commands(table);
+  if (table.wants({"tools", "audit", "policy", "rescue"})) add_command_groups(table);
+  if (table.wants({"completions", "help"})) add_help_commands(table);
 }
 
 }  // namespace galley

@@ -20,17 +20,59 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
 }  // namespace
 
 OptionTable::OptionTable() {
+  add_global();
+  add_commands();
+}
+
+OptionTable::OptionTable(const std::vector<std::string>& words) : has_all_(false) {
+  add_global();
+  only_ = command_in(words);
+  add_commands();
+}
+
+void OptionTable::add_commands() {
+  add_edit_commands(*this);
+  add_transaction_commands(*this);
+  add_history_commands(*this);
+  add_care_commands(*this);
+}
+
+bool OptionTable::wants(std::initializer_list<std::string_view> commands) const {
+  return has_all_ || std::find(commands.begin(), commands.end(), only_) != commands.end();
+}
+
+std::string OptionTable::command_in(const std::vector<std::string>& words) const {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].size() < 2 || words[i].front() != '-') return words[i];
+    const CLI::Option* option = app_.get_option_no_throw(words[i]);
+    if (option != nullptr && option->get_items_expected_max() > 0) ++i;
+  }
+  return {};
+}
+
+void OptionTable::add_global() {
   app_.name("galley");
   app_.require_subcommand(1);
   // Commands inherit them, so they come first.
   app_.set_help_flag("-h", "Show the usage");
   app_.set_help_all_flag("--help", "Show the help in full");
   app_.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION, "Show the version");
-  add_global();
-  add_edit_commands(*this);
-  add_transaction_commands(*this);
-  add_history_commands(*this);
-  add_care_commands(*this);
+  GlobalArguments& global = args_.global;
+  app_.add_option("-C", global.directories, "Work as if started in DIR")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
+  app_.add_flag("--raw", global.is_raw,
+                "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"
+                "and invisible characters as \\x1b or <U+202E>");
+  app_.add_flag("-q,--quiet", global.is_quiet, "Say only what was asked for and what went wrong");
+  app_.add_flag("--no-pager", global.no_pager, "Never start a pager");
+  add_choice(&app_, "--color", global.color, {"auto", "always", "never"}, "auto, always or never")
+      ->type_name("WHEN");
+  app_.add_option("--config", global.config, "Use this file instead of galley.toml")
+      ->type_name("FILE");
+  app_.add_option("--agent", global.agent, "Who asks: picks [agents.NAME]")->type_name("NAME");
+  app_.add_option("--reason", global.message, "Why; kept with the commit")->type_name("TEXT");
 }
 
 CLI::App* OptionTable::add(const char* name, const char* about, const char* group) {
@@ -70,25 +112,6 @@ void OptionTable::add_dry_run(CLI::App* command, const char* about) {
 std::vector<std::string> OptionTable::choices_of(const CLI::Option& option) const {
   const auto found = choices_.find(&option);
   return found == choices_.end() ? std::vector<std::string>() : found->second;
-}
-
-void OptionTable::add_global() {
-  GlobalArguments& global = args_.global;
-  app_.add_option("-C", global.directories, "Work as if started in DIR")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
-  app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
-  app_.add_flag("--raw", global.is_raw,
-                "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"
-                "and invisible characters as \\x1b or <U+202E>");
-  app_.add_flag("-q,--quiet", global.is_quiet, "Say only what was asked for and what went wrong");
-  app_.add_flag("--no-pager", global.no_pager, "Never start a pager");
-  add_choice(&app_, "--color", global.color, {"auto", "always", "never"}, "auto, always or never")
-      ->type_name("WHEN");
-  app_.add_option("--config", global.config, "Use this file instead of galley.toml")
-      ->type_name("FILE");
-  app_.add_option("--agent", global.agent, "Who asks: picks [agents.NAME]")->type_name("NAME");
-  app_.add_option("--reason", global.message, "Why; kept with the commit")->type_name("TEXT");
 }
 
 void OptionTable::add_tx(CLI::App* command) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/arguments.h"
@@ -14,13 +16,22 @@ namespace galley {
 /// Ownership: owns the arguments that its options write to.
 class OptionTable {
  public:
+  /// The table of all commands.
   OptionTable();
+  /// A table that has the command which `words`, the arguments of the program, name; of the others
+  /// it may have some. Making all of them takes longer than many a command.
+  explicit OptionTable(const std::vector<std::string>& words);
   OptionTable(const OptionTable&) = delete;
   OptionTable& operator=(const OptionTable&) = delete;
 
   [[nodiscard]] CLI::App& app() { return app_; }
   [[nodiscard]] const CLI::App& app() const { return app_; }
   [[nodiscard]] Arguments& arguments() { return args_; }
+
+  /// Returns the first of `words` that is neither an option of galley nor the value of one.
+  [[nodiscard]] std::string command_in(const std::vector<std::string>& words) const;
+  /// Returns whether the table is to have one of these commands.
+  [[nodiscard]] bool wants(std::initializer_list<std::string_view> commands) const;
 
   CLI::App* add(const char* name, const char* about, const char* group);
   /// A command that consists of others: `tools`, whose members are `tools list`, `tools show`.
@@ -49,8 +60,11 @@ class OptionTable {
 
  private:
   void add_global();
+  void add_commands();
 
   Arguments args_;
+  bool has_all_ = true;
+  std::string only_;  ///< unless it has all
   std::map<const CLI::Option*, std::vector<std::string>> choices_;
   CLI::App app_{"Galley proofs every edit before it is printed: all of a change lands, or none."};
 };

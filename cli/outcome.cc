@@ -8,8 +8,6 @@
 #include "base/printable.h"
 #include "cli/render.h"
 #include "engine/calls/readable_changes.h"
-#include "engine/commit/state_directory.h"
-#include "engine/history/history.h"
 #include "engine/policy/policy.h"
 
 namespace galley {
@@ -21,14 +19,8 @@ void add_no(Json& document, const std::string& reason, const std::string& messag
   document["message"] = message;
 }
 
-Result<int> finish_receipt(Session& session, const Receipt& receipt, const Proposal& proposed,
+Result<int> finish_receipt(Session& session, const Receipt& receipt, const Proposal& proposal,
                            Json& document, const std::string& words) {
-  // Merged on the way, it is not what was proposed: the history tells what was committed.
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  const bool is_merged = receipt.proposal != proposed.id();
-  GALLEY_ASSIGN(const Proposal proposal, is_merged
-                                             ? History(*workspace->state()).proposal_of(receipt.id)
-                                             : Result<Proposal>(proposed));
   session.remember("transaction " + receipt.id.str() + " is committed");
   if (session.is_json()) {
     document["receipt"] = receipt_json(receipt);
@@ -172,8 +164,9 @@ void say_markers_help(Session& session) {
               session.hint("commit --conflict=markers" + tx));
 }
 
-Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,
-                          Json& document, const std::string& words) {
+Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
+                          const std::string& words) {
+  const Proposal& proposal = outcome.proposal;
   document["proposal"] = proposal.id().hex();
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
     return finish_receipt(session, *receipt, proposal, document, words);

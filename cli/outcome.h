@@ -45,8 +45,8 @@ void say_markers_help(Session& session);
 
 /// Ends a command that committed: what was committed, or why not, as text or in `document`.
 /// `words` say for people what was done; without any, how it is taken back.
-Result<int> finish_commit(Session& session, const CommitOutcome& outcome, const Proposal& proposal,
-                          Json& document, const std::string& words = {});
+Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
+                          const std::string& words = {});
 
 /// For --conflict=markers: stages the proposal with markers in a stored transaction, and says where
 /// they are. `known` are markers that it has already.

@@ -99,9 +99,9 @@ Result<int> policy_explain(Session& session) {
   Json document = {{"schema", "galley.explain/1"}, {"ok", true}, {"path", path.str()}};
   document["decisions"] = Json::array();
   std::string text;
-  static constexpr std::array kOperations = {Operation::kCreate, Operation::kModify,
-                                             Operation::kDelete};
-  for (const Operation operation : kOperations) {
+  static constexpr std::array kOperations = {PathOperation::kCreate, PathOperation::kModify,
+                                             PathOperation::kDelete};
+  for (const PathOperation operation : kOperations) {
     const Explanation found = policy.explain(path, operation, session.arguments().global.agent);
     const Judgement& judgement = found.judgement;
     document["decisions"].push_back({{"operation", operation_name(operation)},

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
@@ -49,6 +50,30 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
   return {};
 }
 
+/// Secrets are named, and taken from the environment: on a command line others could read them.
+Result<CallOptions> call_options(const Arguments& arguments) {
+  CallOptions options;
+  options.dry_run = arguments.dry_run;
+  std::map<std::string, std::string> secrets;
+  for (const std::string& name : arguments.secrets) {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr) {
+      return fail(ErrorKind::kUsage, "secret.not_set",
+                  "--secret " + name +
+                      ": the environment has no variable of that name; set it, "
+                      "without its value on the command line");
+    }
+    secrets[name] = value;
+  }
+  if (secrets.empty()) return options;
+  options.secrets = [secrets](const std::string& name) -> std::optional<std::string> {
+    const auto found = secrets.find(name);
+    if (found == secrets.end()) return {};
+    return found->second;
+  };
+  return options;
+}
+
 Result<int> call(Session& session) {
   const Arguments& arguments = session.arguments();
   std::string json = arguments.input;
@@ -58,8 +83,9 @@ Result<int> call(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
   session.terminal().work_on("running the tool " + printable_line(arguments.name));
-  const ToolResult result = transaction.call(arguments.name, json);
-  if (result.ok) GALLEY_TRY(transaction.save());
+  GALLEY_ASSIGN(const CallOptions options, call_options(arguments));
+  const ToolResult result = transaction.call(arguments.name, json, options);
+  if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
   if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
     GALLEY_TRY(show_answer(session, transaction, before, result));
   } else if (session.is_json() || result.ok) {

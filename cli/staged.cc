@@ -62,7 +62,7 @@ Result<void> show_staged(Session& session, Transaction& transaction, const Overl
                          Json& document) {
   const Proposal change = staged_since(before, transaction.overlay());
   if (session.is_json()) {
-    document["proposal"] = Proposal::freeze(transaction.overlay()).id().hex();
+    document["proposal"] = transaction.proposal().id().hex();
     document["changes"] = changes_json(change.changes());
     GALLEY_TRY(add_exact_diff(session, document, change));
     session.print(document);

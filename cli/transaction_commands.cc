@@ -10,7 +10,6 @@
 #include "cli/places.h"
 #include "cli/render.h"
 #include "engine/commit/state_directory.h"
-#include "engine/history/history.h"
 #include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -92,7 +91,7 @@ Result<int> status(Session& session) {
     text += stage_text(stage, agent);
     if (&stage != shown || stage.is_held) continue;
     GALLEY_ASSIGN(Transaction transaction, workspace->resume(stage.id, agent));
-    const Proposal proposal = Proposal::freeze(transaction.overlay());
+    const Proposal proposal = transaction.proposal();
     document["tx"] = transaction.id();
     document["changes"] = changes_json(proposal.changes());
     DiffArguments names;
@@ -115,7 +114,7 @@ Result<int> status(Session& session) {
 Result<int> diff(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
-  const Proposal whole = Proposal::freeze(transaction.overlay());
+  const Proposal whole = transaction.proposal();
   const Proposal proposal = part_below(whole, paths);
   if (!session.is_json()) {
     GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
@@ -167,7 +166,7 @@ Result<Approved> approved_proposal(Session& session) {
   auto transaction = session.resume();
   if (!transaction && whole) return Approved{*whole, {}};
   if (!transaction) return fail(transaction.error());
-  const Proposal proposal = Proposal::freeze(transaction->overlay());
+  const Proposal proposal = transaction->proposal();
   if (whole && proposal.id() != *whole) return Approved{*whole, {}};
   GALLEY_TRY(check_expected(proposal, wanted));
   GALLEY_ASSIGN(std::string diff, diff_on_screen(session, proposal));
@@ -176,17 +175,16 @@ Result<Approved> approved_proposal(Session& session) {
 
 Result<int> approve(Session& session) {
   const Arguments& arguments = session.arguments();
-  if (!arguments.global.agent.empty()) {
-    return fail(ErrorKind::kRefused, "approval.by_agent",
-                "an agent does not approve; have a person say it, without --agent");
-  }
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const Approved approved, approved_proposal(session));
   const ContentId& proposal = approved.proposal;
   const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
+  const TransactionOptions who = session.transaction_options();
+  // An agent is refused on record, and nobody is asked.
+  if (!who.agent.empty()) return fail(workspace->approve(proposal, by, who).error());
   GALLEY_TRY(need_person(session, "", "Approve proposal " + proposal.hex() + " and nothing else?",
                          approved.diff));
-  GALLEY_TRY(workspace->approve(proposal, by));
+  GALLEY_TRY(workspace->approve(proposal, by, who));
   if (session.is_json()) {
     session.print(Json{
         {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}});
@@ -206,33 +204,26 @@ Result<int> preview_transaction(Session& session, Transaction& transaction) {
   return finish_verdict(session, preview.verdict, document);
 }
 
-Result<int> commit_transaction(Session& session, Workspace& workspace, const std::string& id) {
+Result<int> commit_transaction(Session& session, const std::string& id) {
   GALLEY_ASSIGN(Transaction transaction, session.resume(id));
   if (session.arguments().dry_run) return preview_transaction(session, transaction);
-  const Proposal proposal = Proposal::freeze(transaction.overlay());
   const std::string& wanted = session.arguments().proposal;
   CommitRequest request;
   if (!wanted.empty()) {
+    const Proposal proposal = transaction.proposal();
     GALLEY_TRY(check_expected(proposal, wanted));
     request.expected = proposal.id();
   }
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
-  const auto* receipt = std::get_if<Receipt>(&outcome);
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_TRY(stage_markers(session, transaction, proposal, {}, document));
+    GALLEY_TRY(stage_markers(session, transaction, outcome.proposal, {}, document));
   }
-  if (receipt == nullptr) return finish_commit(session, outcome, proposal, document);
-  // The stage with its contents is gone: the history has them now.
-  GALLEY_ASSIGN(const Proposal committed, History(*workspace.state()).proposal_of(receipt->id));
-  return finish_commit(session, outcome, committed, document);
+  return finish_commit(session, outcome, document);
 }
 
-Result<int> commit(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  return commit_transaction(session, *workspace, session.arguments().tx);
-}
+Result<int> commit(Session& session) { return commit_transaction(session, session.arguments().tx); }
 
 /// A directory of `.galley`, of a workspace in which a transaction is open.
 Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
@@ -245,15 +236,11 @@ Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
 Result<int> preview_rollback(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& to = session.arguments().to;
-  const Proposal staged = Proposal::freeze(transaction.overlay());
+  const Proposal staged = transaction.proposal();
+  size_t kept = 0;
   if (!to.empty()) {
-    // Of the copy in memory only: nothing is saved.
-    GALLEY_ASSIGN(Workspace * workspace, session.open());
-    GALLEY_ASSIGN(const auto stage, open_in_state(*workspace, "stage/" + transaction.id()));
-    GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, to));
-    transaction.overlay().restore(std::move(entries));
+    GALLEY_ASSIGN(kept, transaction.changes_at(to));
   }
-  const size_t kept = to.empty() ? 0 : Proposal::freeze(transaction.overlay()).changes().size();
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.rollback/1"},
                        {"ok", true},
@@ -352,7 +339,7 @@ Result<int> pick(Session& session) {
     GALLEY_ASSIGN(const auto directory, open_in_state(*workspace, "stage"));
     GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
   }
-  GALLEY_ASSIGN(const int status, commit_transaction(session, *workspace, id));
+  GALLEY_ASSIGN(const int status, commit_transaction(session, id));
   if (status != kExitDone) return status;
   if (session.arguments().dry_run) {
     for (const std::string& rival : family) {

@@ -18,6 +18,10 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
+  OptionTable::add_list(call, "--secret", args.secrets,
+                        "Give the tool this environment variable as $ENV.NAME")
+      ->type_name("NAME");
+  table.add_dry_run(call, "Tell what it would stage; stage nothing");
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
   table.add_tx(edit);
@@ -86,9 +90,12 @@ void add_exec_command(OptionTable& table) {
 }  // namespace
 
 void add_transaction_commands(OptionTable& table) {
-  add_stage_commands(table);
-  add_candidate_commands(table);
-  add_exec_command(table);
+  if (table.wants({"begin", "status", "diff", "call", "edit", "validate", "approve", "commit",
+                   "rollback"})) {
+    add_stage_commands(table);
+  }
+  if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
+  if (table.wants({"exec"})) add_exec_command(table);
 }
 
 }  // namespace galley

@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto path = galley::RelPath::parse("src/gen/a.c");
   GALLEY_CHECK(path.has_value());
   for (const char* agent : {"", "bot"}) {
-    const auto explanation = policy.explain(*path, galley::Operation::kModify, agent);
-    const auto judgement = policy.judge_path(*path, galley::Operation::kModify, agent);
+    const auto explanation = policy.explain(*path, galley::PathOperation::kModify, agent);
+    const auto judgement = policy.judge_path(*path, galley::PathOperation::kModify, agent);
     GALLEY_CHECK(explanation.judgement.decision == judgement.decision);
     GALLEY_CHECK(judgement.decision == galley::Decision::kAllow || !judgement.message.empty());
   }

@@ -13,10 +13,11 @@ namespace {
 
 using galley::RelPath;
 
-void put(const galley::Directory& directory, std::string_view name, std::string_view content) {
+void put(const galley::WritableDirectory& directory, std::string_view name,
+         std::string_view content) {
   const auto path = RelPath::parse(name);
   GALLEY_CHECK(path && make_directories(directory, path->parent(), 0755));
-  const auto file = directory.open_file(*path, galley::OpenMode::kCreateNew, 0644);
+  const auto file = directory.open_writable_file(*path, galley::OpenMode::kCreateNew, 0644);
   GALLEY_CHECK(file && (*file)->write_at(0, content));
 }
 

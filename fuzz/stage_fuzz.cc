@@ -18,10 +18,11 @@ using galley::RelPath;
 
 constexpr const char* kId = "0123456789ab";
 
-void put(const galley::Directory& directory, const std::string& name, std::string_view content) {
+void put(const galley::WritableDirectory& directory, const std::string& name,
+         std::string_view content) {
   const auto path = RelPath::parse(name);
   GALLEY_CHECK(path && make_directories(directory, path->parent(), 0755));
-  const auto file = directory.open_file(*path, galley::OpenMode::kCreateNew, 0644);
+  const auto file = directory.open_writable_file(*path, galley::OpenMode::kCreateNew, 0644);
   GALLEY_CHECK(file && (*file)->write_at(0, content));
 }
 

@@ -64,6 +64,7 @@ Command command_of(const RunCommand& run, ToolContext& context) {
     command.limits.wall = std::min(command.limits.wall.value_or(left), left);
   }
   command.is_deterministic = context.deterministic;
+  command.stop = context.stop;
   const bool has_network = std::any_of(context.capabilities.begin(), context.capabilities.end(),
                                        [](const std::string& text) { return text == "net:host"; });
   if (has_network && !context.deterministic) command.network = NetworkAccess::kHost;

@@ -106,9 +106,9 @@ std::vector<Match> matches_in(const re2::RE2& expression, std::string_view text,
 }
 
 /// Collects the answer of one search.
-class Answer {
+class SearchAnswer {
  public:
-  Answer(const SearchText& search, size_t limit) : search_(search), limit_(limit) {}
+  SearchAnswer(const SearchText& search, size_t limit) : search_(search), limit_(limit) {}
 
   /// False when no more is wanted.
   bool take(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
@@ -240,7 +240,7 @@ Performed perform_search(const SearchText& search, ToolContext& context) {
   const size_t limit = search.head_limit == 0
                            ? kMaxAnswerLines
                            : std::min<size_t>(kMaxAnswerLines, search.head_limit);
-  Answer answer(search, limit);
+  SearchAnswer answer(search, limit);
   uint64_t passed_over = 0;
   const auto look = [&](const RelPath& path) -> Result<WalkStep> {
     auto content = peek(context.overlay, path, kMaxSearchedFileBytes);

@@ -20,6 +20,10 @@ void echo_request(const json& args, nlohmann::ordered_json& data) {
   data["replaceAll"] = args.value("replace_all", args.value("allow_multiple", false));
 }
 
+struct ParsedOperation final : ParsedArguments {
+  Operation operation;
+};
+
 /// A row of the catalogue: its adapter says what a call means, perform() does it.
 class StandardTool final : public Tool {
  public:
@@ -28,21 +32,31 @@ class StandardTool final : public Tool {
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
 
   Result<Intent> intent(const json& args, const std::string& root) const override {
-    GALLEY_ASSIGN(const Operation operation, adapt(info_.name, args, root));
-    return intent_of(operation);
+    auto parsed = std::make_shared<ParsedOperation>();
+    GALLEY_ASSIGN(parsed->operation, adapt(info_.name, args, root));
+    GALLEY_ASSIGN(Intent intent, intent_of(parsed->operation));
+    intent.parsed = std::move(parsed);
+    return intent;
   }
 
   ToolResult run(const json& args, ToolContext& context) const override {
+    if (const auto* known = dynamic_cast<const ParsedOperation*>(context.parsed.get())) {
+      return run(known->operation, args, context);
+    }
     const auto operation = adapt(info_.name, args, context.root);
     if (!operation) return ToolResult::failure(tool_error_from(operation.error()));
-    ToolResult result = perform(*operation, context);
-    if (!result.ok || !std::holds_alternative<EditFiles>(*operation)) return result;
+    return run(*operation, args, context);
+  }
+
+ private:
+  static ToolResult run(const Operation& operation, const json& args, ToolContext& context) {
+    ToolResult result = perform(operation, context);
+    if (!result.ok || !std::holds_alternative<EditFiles>(operation)) return result;
     nlohmann::ordered_json data = *result.data;
     echo_request(args, data);
     return ToolResult::success(std::move(data));
   }
 
- private:
   ToolInfo info_;
 };
 

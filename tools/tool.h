@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,6 +91,11 @@ struct ToolInfo {
   std::vector<std::string> capabilities;  ///< needed at all: `fs:read`, `fs:write`, `exec`
 };
 
+/// What a tool made of the arguments of a call; a tool derives its own from it.
+struct ParsedArguments {
+  virtual ~ParsedArguments() = default;
+};
+
 /// What one call will touch, as far as its arguments tell; for the early policy only, since the
 /// policy that counts reads the resulting change set.
 struct Intent {
@@ -97,6 +103,8 @@ struct Intent {
   std::vector<RelPath> writes;        ///< created, changed, removed or moved, both ends of a move
   std::vector<std::string> programs;  ///< names as given, resolved later by the command runner
   bool is_open_ended = false;         ///< a command: what it touches shows only afterwards
+  /// What intent() made of the arguments, if run() wants it back: they are parsed once.
+  std::shared_ptr<const ParsedArguments> parsed = nullptr;
 };
 
 /// Something a running tool has to say: a line of progress or a piece of a command's output.
@@ -128,8 +136,10 @@ struct ToolContext {
   /// Which files may be shown by what looks through directories; empty: all. A file that is named
   /// was judged by its intent.
   std::function<bool(const RelPath&)> may_read;
-  MatchStep last_step = MatchStep::kUnicode;  ///< how far edits may be matched
-  EarlierVersions earlier{};                  ///< what edits that do not fit may have meant
+  MatchStep last_step = MatchStep::kUnicode;        ///< how far edits may be matched
+  EarlierVersions earlier{};                        ///< what edits that do not fit may have meant
+  std::stop_token stop{};                           ///< a request ends a command
+  std::shared_ptr<const ParsedArguments> parsed{};  ///< of this call's Intent; may be null
 };
 
 /// One verb an agent can say.

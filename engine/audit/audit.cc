@@ -78,7 +78,7 @@ std::string gap_record(const Tail& tail, const std::optional<AuditHead>& head, i
     output["last_known_hash"] = head->position.hash.hex();
   }
   AuditEvent event;
-  event.kind = "audit.gap";
+  event.kind = AuditKind::kGap;
   event.reason = "the log ended before it should: a crash, a power loss, or someone cut it";
   event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
   return audit_record(event, wall_ns);
@@ -105,11 +105,11 @@ Result<std::string> linked(std::string_view record, AuditPosition& position) {
 
 }  // namespace
 
-AuditLog::AuditLog(const Directory& galley_directory, const Clock& clock)
+AuditLog::AuditLog(const WritableDirectory& galley_directory, const Clock& clock)
     : directory_(&galley_directory), clock_(&clock) {}
 
-Result<std::unique_ptr<File>> AuditLog::lock(OpenMode mode) const {
-  GALLEY_ASSIGN(auto file, directory_->open_file(name_of(kHeadName), mode));
+Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
+  GALLEY_ASSIGN(auto file, directory_->open_writable_file(name_of(kHeadName), mode));
   const Deadline deadline = Deadline::after(*clock_, kLockWait);
   for (;;) {
     GALLEY_ASSIGN(const bool locked, file->try_lock(LockMode::kExclusive));
@@ -123,9 +123,10 @@ Result<std::unique_ptr<File>> AuditLog::lock(OpenMode mode) const {
   }
 }
 
-Result<AuditPosition> AuditLog::append_locked(File& head_file,
+Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
                                               const std::vector<std::string_view>& records) {
-  GALLEY_ASSIGN(auto log, directory_->open_file(name_of(kLogName), OpenMode::kOpenOrCreate));
+  GALLEY_ASSIGN(auto log,
+                directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate));
   GALLEY_ASSIGN(const FileStat stat, log->stat());
   GALLEY_ASSIGN(const std::optional<AuditHead> head, read_audit_head(head_file));
   AuditPosition position;
@@ -244,19 +245,20 @@ Result<std::string> AuditLog::first_timestamp() const {
   std::string first;
   GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kLogName)));
   if (stat.kind == FileKind::kAbsent) return first;
-  GALLEY_ASSIGN(const auto log, directory_->open_file(name_of(kLogName), OpenMode::kRead));
+  GALLEY_ASSIGN(const auto log, directory_->open_file(name_of(kLogName)));
   GALLEY_ASSIGN(const std::string bytes, log->read_at(0, kTailBytes));
   return audit_timestamp(std::string_view(bytes).substr(0, bytes.find('\n')));
 }
 
 Result<void> AuditLog::sync() {
-  GALLEY_ASSIGN(auto log, directory_->open_file(name_of(kLogName), OpenMode::kOpenOrCreate));
+  GALLEY_ASSIGN(auto log,
+                directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate));
   return log->sync_data();
 }
 
 Result<AuditVerification> AuditLog::verify() const {
   std::optional<AuditHead> head;
-  std::unique_ptr<File> head_file;  // holds the lock
+  std::unique_ptr<WritableFile> head_file;  // holds the lock
   GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kHeadName)));
   if (stat.kind != FileKind::kAbsent) {
     GALLEY_ASSIGN(head_file, lock(OpenMode::kRead));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,9 +17,40 @@
 
 namespace galley {
 
+/// What kind of thing is on record; docs/audit.md says what each means.
+enum class AuditKind : uint8_t {
+  kCall,
+  kCallDryRun,
+  kCallsDropped,
+  kExec,
+  kEdit,
+  kEditsDropped,
+  kFix,
+  kSavepoint,
+  kRollback,
+  kFork,
+  kCommit,
+  kUndo,
+  kRedo,
+  kRefusal,
+  kConflict,
+  kApproval,
+  kAdoption,
+  kGap,
+};
+/// The names that records have for them, in this order.
+inline constexpr std::array<std::string_view, 18> kAuditKindNames = {
+    "call", "call.dry_run", "calls.dropped", "exec",     "edit",     "edits.dropped",
+    "fix",  "savepoint",    "rollback",      "fork",     "commit",   "undo",
+    "redo", "refusal",      "conflict",      "approval", "adoption", "audit.gap"};
+
+[[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
+  return kAuditKindNames.at(static_cast<size_t>(kind));
+}
+
 /// One thing that goes on record. Empty strings and absent values are left out of the record.
 struct AuditEvent {
-  std::string kind;          ///< `call`, `commit`, `refusal`, `conflict`, `undo`, `rollback` …
+  AuditKind kind = AuditKind::kCall;
   std::string execution_id;  ///< unique; makes appending after a crash idempotent
   std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
@@ -28,7 +60,9 @@ struct AuditEvent {
   std::string goal_id;
   std::string reason;      ///< why the caller asked
   std::string risk_level;  ///< `low`, `medium`, `high`
-  std::string tx;          ///< transaction, in the form its messages use
+  std::string tx;          ///< the transaction, as messages name it: while it is open by its id,
+                           ///< committed by its number
+  std::string open_tx;     ///< of one that was committed: the id it had while it was open
   std::string proposal;    ///< hex id of the proposal judged or committed
   JsonDocument input;      ///< redacted and shortened by the log before it is written
   JsonDocument output;
@@ -77,11 +111,11 @@ inline constexpr size_t kMaxAuditDefects = 100;
 ///            written before append() returns, but not flushed to the platter: what must be durable
 ///            travels in a commit's journal and is appended again from there after a crash.
 /// Ownership: borrows the `.galley` directory and the clock.
-/// Threads:   one log object per thread; any number of processes may append side by side.
+/// Threads:   safe to share; any number of threads and processes may append side by side.
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
 class AuditLog final : public AuditSink {
  public:
-  AuditLog(const Directory& galley_directory, const Clock& clock);
+  AuditLog(const WritableDirectory& galley_directory, const Clock& clock);
 
   /// Adds a record made by audit_record(); costs the same in a log of any length.
   Result<AuditPosition> append(std::string_view record);
@@ -106,11 +140,11 @@ class AuditLog final : public AuditSink {
   Result<AuditVerification> verify() const;
 
  private:
-  Result<std::unique_ptr<File>> lock(OpenMode mode) const;
-  Result<AuditPosition> append_locked(File& head_file,
+  Result<std::unique_ptr<WritableFile>> lock(OpenMode mode) const;
+  Result<AuditPosition> append_locked(WritableFile& head_file,
                                       const std::vector<std::string_view>& records);
 
-  const Directory* directory_;
+  const WritableDirectory* directory_;
   const Clock* clock_;
 };
 

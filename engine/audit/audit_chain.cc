@@ -88,7 +88,7 @@ Result<std::optional<AuditHead>> read_audit_head(File& file) {
   return std::optional<AuditHead>(AuditHead{{*seq, *hash}, *bytes});
 }
 
-Result<void> write_audit_head(File& file, const AuditHead& head) {
+Result<void> write_audit_head(WritableFile& file, const AuditHead& head) {
   return file.write_at(0, fmt::format("{}{:020} {:020} {}\n", kHeadMagic, head.position.seq,
                                       head.log_bytes, head.position.hash.hex()));
 }
@@ -98,7 +98,7 @@ Result<void> for_each_audit_line(const Directory& directory, const RelPath& path
                                  uint64_t from) {
   GALLEY_ASSIGN(const FileStat stat, directory.stat(path));
   if (stat.kind == FileKind::kAbsent) return {};
-  GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
+  GALLEY_ASSIGN(const auto file, directory.open_file(path));
   std::string held;
   bool is_in_line = from > 0;  // its beginning lies before `from`
   for (uint64_t offset = from;; offset += kChunkBytes) {

@@ -38,7 +38,7 @@ struct AuditHead {
 };
 /// Nothing when the file is empty or not of that form.
 Result<std::optional<AuditHead>> read_audit_head(File& file);
-Result<void> write_audit_head(File& file, const AuditHead& head);
+Result<void> write_audit_head(WritableFile& file, const AuditHead& head);
 
 /// When a record was made, as it has it; empty when it is none.
 [[nodiscard]] std::string audit_timestamp(std::string_view record);

@@ -27,6 +27,22 @@ json member(const json& record, const char* key, const json& none) {
   return is_usable ? *found : none;
 }
 
+/// Earlier versions named the record of a commit by its proposal, and wrote numbers in hexadecimal.
+bool is_of_earlier_version(const std::string& execution_id) {
+  constexpr size_t kDigits = 64;
+  return execution_id.find_first_not_of("0123456789abcdef") == kDigits &&
+         execution_id[kDigits] == '-';
+}
+
+/// The number of the transaction that a record of a commit, an undo or a redo tells of.
+std::optional<TxId> committed_as(const json& record) {
+  const auto kind = member(record, "kind", "").get<std::string>();
+  if (kind != "commit" && kind != "undo" && kind != "redo") return {};
+  const auto tx = member(record, "tx", "").get<std::string>();
+  const bool is_old = is_of_earlier_version(member(record, "execution_id", "").get<std::string>());
+  return is_old ? TxId::from_file_name(tx) : TxId::parse(tx);
+}
+
 /// Names that are there in every entry of aiOS, in the type that they have.
 json aios_entry(const json& record) {
   json entry = json::object();
@@ -40,10 +56,9 @@ json aios_entry(const json& record) {
   entry["output"] = std::move(output);
   entry["duration_ms"] = member(record, "duration_ms", 0);
   entry["capabilities_used"] = member(record, "capabilities_used", json::array());
-  const auto id = TxId::parse(member(record, "tx", "").get<std::string>());
-  const bool is_commit = id && member(record, "kind", "") == "commit";
+  const auto id = committed_as(record);
   entry["backup_path"] =
-      is_commit ? std::string(StateDirectory::kName) + "/undo/" + journal_name(*id).str() : "";
+      id ? std::string(StateDirectory::kName) + "/undo/" + journal_name(*id).str() : "";
   return entry;
 }
 

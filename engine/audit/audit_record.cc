@@ -84,7 +84,7 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   json record = json::object();
   record["schema"] = "galley.audit-record/1";
   record["timestamp"] = rfc3339_utc(wall_ns);
-  put_text(record, "kind", event.kind);
+  record["kind"] = to_string(event.kind);
   put_text(record, "execution_id", event.execution_id);
   put_text(record, "call_id", event.call_id);
   put_text(record, "tool", event.tool);
@@ -97,6 +97,7 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "reason", event.reason);
   put_text(record, "risk_level", event.risk_level);
   put_text(record, "tx", event.tx);
+  put_text(record, "open_tx", event.open_tx);
   put_text(record, "proposal", event.proposal);
   if (event.input) record["input"] = document_of(event.input);
   if (event.output) record["output"] = document_of(event.output);

@@ -1,30 +1,43 @@
 #include "engine/calls/early_policy.h"
-#include "staging/overlay/restaged.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "engine/calls/tool_names.h"
+#include "staging/overlay/restaged.h"
+
 namespace galley {
 namespace {
 
-ToolError error_of(const Judgement& judgement) {
-  std::string message = judgement.message;
-  if (!judgement.remedy.empty()) message += ". To go on: " + judgement.remedy;
-  return {ToolErrorCode::kPermission, judgement.id, std::move(message), nullptr};
+/// Kinds of actions that stage something of their own.
+bool stages(AuditKind kind) {
+  return kind == AuditKind::kCall || kind == AuditKind::kExec || kind == AuditKind::kEdit ||
+         kind == AuditKind::kFix;
+}
+
+/// Kinds that no tool of the list names: what they did is held against it.
+bool is_named_by_no_tool(AuditKind kind) {
+  return kind == AuditKind::kEdit || kind == AuditKind::kFix;
 }
 
 }  // namespace
+
+Error error_of(const Judgement& judgement) {
+  std::string message = judgement.message;
+  if (!judgement.remedy.empty()) message += ". To go on: " + judgement.remedy;
+  return {ErrorKind::kRefused, judgement.id, std::move(message), judgement.path, 0};
+}
 
 /// The answer is a no only when there is no operation on this path that could pass.
 Judgement EarlyPolicy::judge_write(const RelPath& path) const {
   const auto node = overlay_->node_without_content(path);
   const bool is_new = node && node->kind == FileKind::kAbsent;
-  if (is_new) return policy_.judge_path(path, Operation::kCreate, who_);
+  if (is_new) return policy_.judge_path(path, PathOperation::kCreate, who_);
   // What lies in a directory is what counts, and that the gate will see.
   if (node && node->kind == FileKind::kDirectory) return {};
-  Judgement modify = policy_.judge_path(path, Operation::kModify, who_);
+  Judgement modify = policy_.judge_path(path, PathOperation::kModify, who_);
   if (modify.decision != Decision::kDeny) return modify;
-  const Judgement remove = policy_.judge_path(path, Operation::kDelete, who_);
+  const Judgement remove = policy_.judge_path(path, PathOperation::kDelete, who_);
   return remove.decision == Decision::kDeny ? modify : remove;
 }
 
@@ -56,16 +69,43 @@ Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const 
   return {};
 }
 
-std::optional<ToolError> EarlyPolicy::refusal(const ToolInfo& info, const Intent& intent) const {
-  const Judgement tool = policy_.judge_tool(info.name, who_);
-  if (tool.decision == Decision::kDeny) return error_of(tool);
-  for (const RelPath& path : intent.reads) {
-    const Judgement read = judge_source(path, info.annotations.read_only);
+std::optional<Error> EarlyPolicy::refusal(const Action& action) const {
+  if (!action.tools.empty()) {
+    const std::string& name = action.tools.front();
+    const bool is_call = action.tools.size() == 1 && name == action.record.tool;
+    const Judgement tool = policy_.judge_tools(
+        (is_call ? "the tool " : "what is done by the tool ") + name, action.tools, who_);
+    if (tool.decision == Decision::kDeny) return error_of(tool);
+  }
+  for (const RelPath& path : action.intent.reads) {
+    const Judgement read = judge_source(path, action.only_looks);
     if (read.decision == Decision::kDeny) return error_of(read);
   }
-  for (const RelPath& path : intent.writes) {
+  for (const RelPath& path : action.intent.writes) {
     const Judgement write = judge_write(path);
     if (write.decision == Decision::kDeny) return error_of(write);
+  }
+  return {};
+}
+
+bool EarlyPolicy::judges_effects() const { return !who_.is_alone() || policy_.limits_tools(who_); }
+
+std::optional<Error> EarlyPolicy::refusal_of_effect(const Action& action,
+                                                    const Overlay::Entries& before,
+                                                    const Overlay::Entries& now) const {
+  const AuditKind kind = action.record.kind;
+  if (!who_.is_alone() && stages(kind)) {
+    const auto denied = denied_changes(*config_, who_, before, now);
+    if (!denied.empty()) return error_of(denied.front());
+  }
+  if (!is_named_by_no_tool(kind) || !policy_.limits_tools(who_)) return {};
+  for (const StagedDeed& one : staged_deeds(before, now)) {
+    const std::vector<std::string> tools = tools_that(one.deed);
+    Judgement judgement = policy_.judge_tools(
+        "what is done by the tool " + tools.front() + " to '" + one.path.str() + "'", tools, who_);
+    if (judgement.decision != Decision::kDeny) continue;
+    judgement.path = one.path.str();
+    return error_of(judgement);
   }
   return {};
 }
@@ -84,9 +124,9 @@ std::vector<std::string> EarlyPolicy::capabilities() const {
   return all;
 }
 
-Operation staged_operation(const Overlay::Entry& entry) {
-  if (entry.before.kind == FileKind::kAbsent) return Operation::kCreate;
-  return entry.now.kind == FileKind::kAbsent ? Operation::kDelete : Operation::kModify;
+PathOperation staged_operation(const Overlay::Entry& entry) {
+  if (entry.before.kind == FileKind::kAbsent) return PathOperation::kCreate;
+  return entry.now.kind == FileKind::kAbsent ? PathOperation::kDelete : PathOperation::kModify;
 }
 
 std::vector<Judgement> denied_changes(const Config& config, const Principals& who,

@@ -5,26 +5,34 @@
 #include <string>
 #include <vector>
 
+#include "engine/calls/action.h"
 #include "engine/policy/policy.h"
 #include "staging/overlay/overlay.h"
-#include "tools/tool.h"
 
 namespace galley {
 
-/// What the policy can say of a tool call before anything is done: the agent's tools, the paths
-/// that the call names, and what the agent may read.
+/// What the policy can say of an action before anything is done: the agent's list of tools, the
+/// paths that a call names, and what the agent may read.
 ///
 /// It only ever adds a no: a write is refused here when the policy would refuse it whatever it did
 /// to the path, and everything else is left to the gate, which sees the effect. Reading is decided
 /// here for good, since it has no effect that the gate could see.
-/// Ownership: borrows configuration and overlay. Threads: as the overlay.
+/// Ownership: borrows configuration and overlay, which may be null where no path is named.
+/// Threads:   as the overlay.
 class EarlyPolicy {
  public:
-  EarlyPolicy(const Config& config, Principals who, Overlay& overlay)
-      : config_(&config), policy_(config), who_(std::move(who)), overlay_(&overlay) {}
+  EarlyPolicy(const Config& config, Principals who, Overlay* overlay)
+      : config_(&config), policy_(config), who_(std::move(who)), overlay_(overlay) {}
 
-  /// Nothing when the call may go on.
-  [[nodiscard]] std::optional<ToolError> refusal(const ToolInfo& info, const Intent& intent) const;
+  /// Nothing when the action may go on.
+  [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
+  /// Nothing when what was staged may stay until the gate judges it. In a transaction of several
+  /// nothing stays that one of them may not do; an edit has to be what the listed tools could make.
+  [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
+                                                       const Overlay::Entries& before,
+                                                       const Overlay::Entries& now) const;
+  /// Whether refusal_of_effect can say no at all.
+  [[nodiscard]] bool judges_effects() const;
   /// which files searches may show; empty when the agent may read everything.
   [[nodiscard]] std::function<bool(const RelPath&)> reading_rule() const;
   /// What this agent's calls are given, as strings: with `net:host` only where both its profile
@@ -47,7 +55,10 @@ class EarlyPolicy {
                                                     const Overlay::Entries& before,
                                                     const Overlay::Entries& now);
 
+/// A denial as an Error that names the rule and the way out.
+[[nodiscard]] Error error_of(const Judgement& judgement);
+
 /// What the entry does to its path, as rules name it.
-[[nodiscard]] Operation staged_operation(const Overlay::Entry& entry);
+[[nodiscard]] PathOperation staged_operation(const Overlay::Entry& entry);
 
 }  // namespace galley

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/hex.h"
 #include "engine/calls/grants.h"
 #include "tools/json_input.h"
 #include "tools/redactor.h"
@@ -36,12 +35,8 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxCalls = 100'000;  // in one document of calls
-
-std::string random_execution_id() {
-  constexpr size_t kDigits = 24;
-  return "exec-" + random_hex(kDigits);
-}
+constexpr size_t kMaxCalls = 100'000;                    // in one document of calls
+constexpr std::chrono::milliseconds kToolTime{600'000};  // unless the caller says how long
 
 ToolError validation_error(std::string reason, const std::string& what,
                            const std::vector<SchemaViolation>& violations) {
@@ -97,6 +92,11 @@ ToolResult redacted(ToolResult result, const Redactor& redactor) {
     }
   }
   return result;
+}
+
+ToolError cancelled() {
+  return {ToolErrorCode::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged",
+          nullptr};
 }
 
 /// A tool promises not to throw; one that does anyway must not take the program with it.
@@ -156,14 +156,98 @@ Result<std::vector<ToolCall>> parse_calls(std::string_view text) {
   return calls;
 }
 
-Executor::Executor(const ToolRegistry& registry, AuditLog* audit, const Clock& clock,
+Executor::Executor(const ToolRegistry* registry, Recorder& recorder, const Clock& clock,
                    ExecutorOptions options)
-    : registry_(&registry), audit_(audit), clock_(&clock), options_(std::move(options)) {}
+    : registry_(registry), recorder_(&recorder), clock_(&clock), options_(std::move(options)) {}
+
+// --- the road -------------------------------------------------------------------------------
+
+std::optional<Error> Executor::refusal(const Action& action) const {
+  const auto grants = Grants::parse(options_.capabilities);
+  if (!grants) return grants.error();
+  if (auto missing = grants->refusal(action)) return missing;
+  return options_.early_policy ? options_.early_policy(action) : std::nullopt;
+}
+
+Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before, Action action,
+                                const std::function<ToolResult(AuditEvent&)>& effect) {
+  const int64_t started_ns = clock_->wall_ns();
+  const auto started = clock_->steady();
+  Passed passed;
+  if (!action.record.error) passed.error = refusal(action);
+  const bool is_refused = passed.error.has_value();
+  ToolResult& result = passed.result;
+  if (!is_refused) {
+    result = effect(action.record);
+    if (result.ok && before != nullptr && options_.late_policy) {
+      passed.error = options_.late_policy(action, *before, overlay->entries());
+    }
+  }
+  if (passed.error) result = ToolResult::failure(tool_error_from(*passed.error));
+  const bool is_kept = result.ok && !action.is_trial;
+  if (!is_kept && before != nullptr) overlay->restore(*before);
+  result.meta.started_at = rfc3339_utc(started_ns);
+  result.meta.ended_at = rfc3339_utc(clock_->wall_ns());
+  result.meta.duration_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_->steady() - started).count();
+  result.meta.dry_run = options_.dry_run;
+  const bool is_quiet = action.is_trial || action.records_itself;
+  if (is_quiet && !passed.error) return passed;
+  if (auto recorded = record(std::move(action), result); !recorded) {
+    if (before != nullptr) overlay->restore(*before);
+    ToolError error = tool_error_from(recorded.error());
+    error.message = "it could not be put on record, so it was not done: " + error.message;
+    passed.error = recorded.error();
+    const ToolMeta meta = result.meta;
+    result = ToolResult::failure(std::move(error));
+    result.meta = meta;
+  }
+  return passed;
+}
+
+/// Who did it, for what, and what came of it.
+Result<void> Executor::record(Action action, const ToolResult& result) {
+  if (recorder_->is_silent()) return {};
+  AuditEvent& event = action.record;
+  if (options_.make_execution_id) event.execution_id = options_.make_execution_id();
+  event.agent = options_.agent;
+  event.owner = options_.owner;
+  event.task_id = options_.task_id;
+  event.goal_id = options_.goal_id;
+  if (event.call_id.empty()) event.call_id = options_.call_id;
+  if (event.reason.empty()) event.reason = options_.reason;
+  if (result.data) event.output = result.data;
+  if (result.error) event.error = result.error;
+  event.duration_ms = result.meta.duration_ms;
+  return recorder_->record(std::move(event));
+}
+
+Result<void> Executor::perform(Overlay* overlay, Action action, const Effect& effect) {
+  // One that leaves the overlay as it was needs no copy of it, unless it can be refused later.
+  const bool is_safe =
+      action.is_atomic && !action.is_trial && (recorder_->holds() || action.records_itself);
+  std::optional<Overlay::Entries> before;
+  if (overlay != nullptr && (!is_safe || options_.late_policy)) before = overlay->entries();
+  std::optional<Error> failure;
+  const Passed passed =
+      pass(overlay, before ? &*before : nullptr, std::move(action), [&](AuditEvent& record) {
+        ToolResult result;
+        const auto done = effect(record);
+        result.ok = done.has_value();
+        if (result.ok) return result;
+        failure = done.error();
+        return ToolResult::failure(tool_error_from(*failure));
+      });
+  if (passed.result.ok) return {};
+  return passed.error ? *passed.error : *failure;
+}
+
+// --- tool calls -----------------------------------------------------------------------------
 
 ToolResult Executor::call(Overlay& overlay, const ToolCall& call) {
   const Overlay::Entries before = overlay.entries();
-  ToolResult result = call_once(overlay, call);
-  if (!result.ok || options_.dry_run) overlay.restore(before);
+  ToolResult result = call_once(overlay, before, call);
+  if (options_.dry_run) overlay.restore(before);
   return result;
 }
 
@@ -171,73 +255,79 @@ Executor::StagedCalls Executor::stage_calls(Overlay& overlay, const std::vector<
   const Overlay::Entries before = overlay.entries();
   StagedCalls staged;
   for (const ToolCall& call : calls) {
-    staged.results.push_back(call_once(overlay, call));
+    staged.results.push_back(call_once(overlay, before, call));
     if (!staged.results.back().ok) break;
   }
   if (staged.ok() && !options_.dry_run) return staged;
   overlay.restore(before);
-  if (!staged.ok() && staged.results.size() > 1 && audit_ != nullptr) {
-    AuditEvent event;
-    event.kind = "calls.dropped";
-    event.agent = options_.agent;
-    event.owner = options_.owner;
-    event.tx = calls.front().tx;
-    event.reason = "call " + std::to_string(staged.results.size()) + " of " +
-                   std::to_string(calls.size()) + " failed: those before it were taken back";
-    event.execution_id = new_execution_id();
-    const auto appended = audit_->append(event);
-    if (!appended) staged.results.back().error = tool_error_from(appended.error());
-  }
+  if (staged.ok() || staged.results.size() <= 1) return staged;
+  Action dropped;
+  dropped.record.kind = AuditKind::kCallsDropped;
+  dropped.record.reason = "call " + std::to_string(staged.results.size()) + " of " +
+                          std::to_string(calls.size()) + " failed: those before it were taken back";
+  const auto recorded = record(std::move(dropped), ToolResult());
+  if (!recorded) staged.results.back().error = tool_error_from(recorded.error());
   return staged;
 }
 
-std::string Executor::new_execution_id() const {
-  return options_.make_execution_id ? options_.make_execution_id() : random_execution_id();
-}
-
-ToolResult Executor::call_once(Overlay& overlay, const ToolCall& call) {
-  const int64_t started_ns = clock_->wall_ns();
-  const auto started = clock_->steady();
+/// `before` is what the overlay held before the first of several calls.
+ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
+                               const ToolCall& call) {
   static const json kNoArgs = json::object();
   const json& args = call.args ? *call.args : kNoArgs;
-
-  SecretWatch secrets(options_.secrets);
-  ToolResult result;
+  Action action;
+  action.record.kind = options_.dry_run ? AuditKind::kCallDryRun : AuditKind::kCall;
+  action.record.tool = call.tool;
+  action.record.call_id = call.call_id;
+  action.record.reason = call.reason;
+  if (call.args && !recorder_->is_silent()) {
+    action.record.input = std::make_shared<const ordered_json>(*call.args);
+  }
   const auto entry = registry_->get(call.tool);
   if (entry) {
-    result = perform(**entry, args, overlay, secrets);
+    describe_call(**entry, args, action);
   } else {
-    ToolError error = tool_error_from(entry.error());
-    result = ToolResult::failure(std::move(error));
+    action.record.error = tool_error_from(entry.error());
   }
-  result = redacted(std::move(result), secrets.redactor());
-  result.meta.started_at = rfc3339_utc(started_ns);
-  result.meta.ended_at = rfc3339_utc(clock_->wall_ns());
-  result.meta.duration_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_->steady() - started).count();
-  result.meta.dry_run = options_.dry_run;
-  return recorded(std::move(result), call, entry ? &(*entry)->tool->info() : nullptr);
+  SecretWatch secrets(options_.secrets);
+  const auto parsed = action.intent.parsed;
+  return pass(&overlay, &before, std::move(action),
+              [&](AuditEvent& record) {
+                if (record.error) return ToolResult::failure(*record.error);
+                return redacted(run_tool(**entry, args, parsed, overlay, secrets),
+                                secrets.redactor());
+              })
+      .result;
 }
 
-ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args, Overlay& overlay,
-                             SecretWatch& secrets) {
+/// What a call needs and will touch; with an error when its arguments are not what the tool takes.
+void Executor::describe_call(const ToolRegistry::Entry& entry, const json& args,
+                             Action& action) const {
   const ToolInfo& info = entry.tool->info();
+  action.record.risk_level = risk_of(info.annotations);
+  action.record.capabilities_used = info.capabilities;
+  action.tools = {info.name};
+  action.capabilities = info.capabilities;
+  action.only_looks = info.annotations.read_only;
   if (const auto violations = entry.input.check(args); !violations.empty()) {
-    return ToolResult::failure(
-        validation_error("args.schema", "the arguments of '" + info.name + "'", violations));
+    action.record.error =
+        validation_error("args.schema", "the arguments of '" + info.name + "'", violations);
+    return;
   }
-  const auto grants = Grants::parse(options_.capabilities);
-  if (!grants) return ToolResult::failure(tool_error_from(grants.error()));
-  const auto intent = entry.tool->intent(args, options_.root);
-  if (!intent) return ToolResult::failure(tool_error_from(intent.error()));
-  if (auto refusal = grants->refusal(info, *intent)) {
-    return ToolResult::failure(std::move(*refusal));
+  auto intent = entry.tool->intent(args, options_.root);
+  if (intent) {
+    action.intent = *std::move(intent);
+  } else {
+    action.record.error = tool_error_from(intent.error());
   }
-  if (options_.early_policy) {
-    if (auto refusal = options_.early_policy(info, *intent)) {
-      return ToolResult::failure(std::move(*refusal));
-    }
-  }
+}
+
+ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const json& args,
+                              const std::shared_ptr<const ParsedArguments>& parsed,
+                              Overlay& overlay, SecretWatch& secrets) {
+  if (options_.stop.stop_requested()) return ToolResult::failure(cancelled());
+  const ToolInfo& info = entry.tool->info();
+  const std::chrono::milliseconds timeout = options_.timeout.value_or(kToolTime);
   LogFilter log(options_.logger, secrets.redactor());
   ToolContext context{.overlay = overlay,
                       .clock = *clock_,
@@ -246,23 +336,26 @@ ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args,
                       .capabilities = options_.capabilities,
                       .dry_run = options_.dry_run,
                       .deterministic = options_.deterministic,
-                      .deadline = Deadline::after(*clock_, options_.timeout),
+                      .deadline = Deadline::after(*clock_, timeout),
                       .commands = options_.commands,
                       .logger = [&log](const ToolLog& line) { log.take(line); },
                       .secrets = secrets.provider(),
                       .may_read = options_.may_read,
                       .last_step = options_.last_step,
-                      .earlier = options_.earlier};
+                      .earlier = options_.earlier,
+                      .stop = options_.stop,
+                      .parsed = parsed};
   ToolResult result = run_guarded(*entry.tool, args, context);
   log.finish();
-  if (result.ok && context.deadline.has_passed(*clock_)) {
+  if (!result.ok) return result;
+  if (options_.stop.stop_requested()) return ToolResult::failure(cancelled());
+  if (context.deadline.has_passed(*clock_)) {
     return ToolResult::failure({ToolErrorCode::kTimeout, "tool.timeout",
                                 "the tool '" + info.name + "' took longer than the " +
-                                    std::to_string(options_.timeout.count()) +
+                                    std::to_string(timeout.count()) +
                                     " ms it has; nothing was staged",
                                 nullptr});
   }
-  if (!result.ok) return result;
   if (const auto violations = entry.output.check(*result.data); !violations.empty()) {
     ToolError error = validation_error("tool.output",
                                        "the tool '" + info.name + "' answered wrongly", violations);
@@ -270,36 +363,6 @@ ToolResult Executor::perform(const ToolRegistry::Entry& entry, const json& args,
     return ToolResult::failure(std::move(error));
   }
   return result;
-}
-
-ToolResult Executor::recorded(ToolResult result, const ToolCall& call, const ToolInfo* info) {
-  if (audit_ == nullptr) return result;
-  AuditEvent event;
-  event.kind = options_.dry_run ? "call.dry_run" : "call";
-  event.execution_id = new_execution_id();
-  event.call_id = call.call_id;
-  event.tool = call.tool;
-  event.agent = options_.agent;
-  event.owner = options_.owner;
-  event.task_id = call.task_id;
-  event.goal_id = call.goal_id;
-  event.reason = call.reason;
-  event.tx = call.tx;
-  if (call.args) event.input = std::make_shared<const ordered_json>(*call.args);
-  event.output = result.data;
-  event.error = result.error;
-  event.duration_ms = result.meta.duration_ms;
-  if (info != nullptr) {
-    event.risk_level = risk_of(info->annotations);
-    event.capabilities_used = info->capabilities;
-  }
-  const auto appended = audit_->append(event);
-  if (appended) return result;
-  ToolResult failed = ToolResult::failure(tool_error_from(appended.error()));
-  failed.error->message =
-      "the call could not be put on record, so it was not done: " + appended.error().message;
-  failed.meta = result.meta;
-  return failed;
 }
 
 }  // namespace galley

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +10,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "engine/audit/audit.h"
+#include "engine/audit/recorder.h"
+#include "engine/calls/action.h"
+#include "engine/calls/call_options.h"
 #include "staging/overlay/overlay.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
@@ -23,10 +24,7 @@ struct ToolCall {
   std::string tool;
   std::shared_ptr<const nlohmann::json> args;  ///< null counts as {}
   std::string call_id;                         ///< the caller's own id; may be empty
-  std::string task_id;
-  std::string goal_id;
-  std::string reason;  ///< why; may be empty
-  std::string tx;      ///< the transaction it is staged in, for the record
+  std::string reason;                          ///< why; may be empty
 
   /// Parses `args_text` as untrusted JSON.
   static Result<ToolCall> parse(std::string tool, std::string_view args_text);
@@ -36,23 +34,22 @@ struct ToolCall {
 /// Errors: kInvalid, reason `calls.malformed`, with the JSON Pointer of what is wrong.
 Result<std::vector<ToolCall>> parse_calls(std::string_view text);
 
-/// What every call of one executor may do.
-struct ExecutorOptions {
+/// Who acts, and what everything that one executor lets through may do.
+struct ExecutorOptions : CallOptions {
   std::string root;                  ///< absolute path of the workspace; may be empty
-  std::string agent;                 ///< who calls
+  std::string agent;                 ///< who acts
   std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec:*"};
-  std::chrono::milliseconds timeout = std::chrono::minutes(10);
-  bool dry_run = false;
-  bool deterministic = false;
   CommandRunner* commands = nullptr;
-  SecretProvider secrets;
-  std::function<void(const ToolLog&)> logger;
   MatchStep last_step = MatchStep::kUnicode;  ///< how far edits may be matched
   EarlierVersions earlier;                    ///< what edits that do not fit may have meant
-  /// Says no before anything is done, from what the arguments tell; null lets everything pass to
-  /// the gate. Called with the tool, its intent and the agent.
-  std::function<std::optional<ToolError>(const ToolInfo&, const Intent&)> early_policy;
+  /// Says no before anything is done: by the agent's list of tools and what is known of the effect.
+  /// Null lets everything pass to the gate.
+  std::function<std::optional<Error>(const Action&)> early_policy;
+  /// Says no to what was staged, before it counts; null: the gate alone does.
+  std::function<std::optional<Error>(const Action&, const Overlay::Entries& before,
+                                     const Overlay::Entries& now)>
+      late_policy;
   /// which files searches may show; empty: all.
   std::function<bool(const RelPath&)> may_read;
   /// Where ids of executions come from; random unless given.
@@ -61,18 +58,18 @@ struct ExecutorOptions {
 
 class SecretWatch;
 
-/// Runs one call from end to end: schema → capabilities and early policy → pre-state → run with a
-/// deadline on the overlay → output schema → audit.
+/// The one road of every effect: capability → list of tools → early policy → effect → what was
+/// staged → record. A refusal is recorded, too, and nothing is done then.
 ///
-/// Invariant: a call is all or nothing: when it fails, is a dry run, or its record cannot be
+/// Invariant: an action is all or nothing: when it fails, is a dry run, or its record cannot be
 ///            written, the overlay is what it was before. Its record is written before the caller
-///            hears of it.
-/// Ownership: borrows registry, log and clock. Threads: confined to one thread.
-/// Errors:    every failure is a ToolResult.
+///            hears of it, or held with those of its transaction (Recorder).
+/// Ownership: borrows registry, recorder and clock. Threads: confined to one thread.
+/// Errors:    every failure of a tool call is a ToolResult.
 class Executor {
  public:
-  /// `audit` may be null: nothing goes on record (a preview without a `.galley` directory).
-  Executor(const ToolRegistry& registry, AuditLog* audit, const Clock& clock,
+  /// `registry` may be null where no tool is called.
+  Executor(const ToolRegistry* registry, Recorder& recorder, const Clock& clock,
            ExecutorOptions options);
 
   [[nodiscard]] ToolResult call(Overlay& overlay, const ToolCall& call);
@@ -85,15 +82,28 @@ class Executor {
   };
   [[nodiscard]] StagedCalls stage_calls(Overlay& overlay, const std::vector<ToolCall>& calls);
 
+  /// Anything that is no call of a tool. `overlay` is null where nothing is staged.
+  Result<void> perform(Overlay* overlay, Action action, const Effect& effect);
+
  private:
-  ToolResult call_once(Overlay& overlay, const ToolCall& call);
-  ToolResult perform(const ToolRegistry::Entry& entry, const nlohmann::json& args, Overlay& overlay,
-                     SecretWatch& secrets);
-  ToolResult recorded(ToolResult result, const ToolCall& call, const ToolInfo* info);
-  [[nodiscard]] std::string new_execution_id() const;
+  /// What came of an action; `error` is set when it was refused or could not be recorded.
+  struct Passed {
+    ToolResult result;
+    std::optional<Error> error;
+  };
+  Passed pass(Overlay* overlay, const Overlay::Entries* before, Action action,
+              const std::function<ToolResult(AuditEvent&)>& effect);
+  [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
+  ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
+  void describe_call(const ToolRegistry::Entry& entry, const nlohmann::json& args,
+                     Action& action) const;
+  ToolResult run_tool(const ToolRegistry::Entry& entry, const nlohmann::json& args,
+                      const std::shared_ptr<const ParsedArguments>& parsed, Overlay& overlay,
+                      SecretWatch& secrets);
+  Result<void> record(Action action, const ToolResult& result);
 
   const ToolRegistry* registry_;
-  AuditLog* audit_;
+  Recorder* recorder_;
   const Clock* clock_;
   ExecutorOptions options_;
 };

@@ -6,11 +6,10 @@
 namespace galley {
 namespace {
 
-ToolError refused(const std::string& capability, const std::string& what) {
-  return ToolError{
-      ToolErrorCode::kPermission, "capability.missing",
-      what + " needs the capability '" + capability + "', which this caller was not given",
-      nullptr};
+Error refused(const std::string& capability, const std::string& what) {
+  return Error{ErrorKind::kRefused, "capability.missing",
+               what + " needs the capability '" + capability + "', which this caller was not given",
+               "", 0};
 }
 
 /// Whether a capability of the `fs` domain speaks of `action` (`read` or `write`).
@@ -63,13 +62,27 @@ bool Grants::may_run(std::string_view program) const {
   return allowed;
 }
 
-std::optional<ToolError> Grants::refusal(const ToolInfo& info, const Intent& intent) const {
-  for (const std::string& needed : info.capabilities) {
-    const bool is_given = needed == "fs:read"    ? may_anywhere("read")
-                          : needed == "fs:write" ? may_anywhere("write")
-                                                 : true;  // exec: judged by program below
-    if (!is_given) return refused(needed, "the tool '" + info.name + "'");
+bool Grants::gives(std::string_view needed) const {
+  const std::string_view domain = needed.substr(0, needed.find(':'));
+  if (domain == "fs") return may_anywhere(needed.starts_with("fs:read") ? "read" : "write");
+  // Which program is judged when it is known.
+  const bool is_any = domain == needed;
+  const std::string_view action = is_any ? std::string_view() : needed.substr(domain.size() + 1);
+  if (domain == "exec" && !is_any) return may_run(action);
+  bool is_given = false;
+  for (const Capability& each : capabilities_) {
+    if (each.domain != domain || (!is_any && each.action != action)) continue;
+    if (is_any && each.is_denial) continue;
+    is_given = !each.is_denial;
   }
+  return is_given;
+}
+
+std::optional<Error> Grants::refusal(const Action& action) const {
+  for (const std::string& needed : action.capabilities) {
+    if (!gives(needed)) return refused(needed, "the tool '" + action.record.tool + "'");
+  }
+  const Intent& intent = action.intent;
   for (const RelPath& path : intent.reads) {
     if (!may("read", path)) return refused("fs:read:" + path.str(), "reading '" + path.str() + "'");
   }

@@ -7,8 +7,8 @@
 
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "engine/calls/action.h"
 #include "engine/policy/capability.h"
-#include "tools/tool.h"
 
 namespace galley {
 
@@ -22,14 +22,17 @@ class Grants {
   /// Errors: kInvalid, reason `capability.invalid`.
   static Result<Grants> parse(const std::vector<std::string>& texts);
 
-  /// Nothing when a tool of these needs may do what it intends, else the EPERMISSION that names
-  /// what is missing.
-  [[nodiscard]] std::optional<ToolError> refusal(const ToolInfo& info, const Intent& intent) const;
+  /// Nothing when an action of these needs may do what it intends, else kRefused
+  /// `capability.missing`, which names what is missing. What no capability speaks of was never
+  /// given.
+  [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
 
  private:
   [[nodiscard]] bool may(std::string_view action, const RelPath& path) const;
   [[nodiscard]] bool may_anywhere(std::string_view action) const;
   [[nodiscard]] bool may_run(std::string_view program) const;
+  /// Whether something of what a tool says it needs was given.
+  [[nodiscard]] bool gives(std::string_view needed) const;
 
   std::vector<Capability> capabilities_;
 };

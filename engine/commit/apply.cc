@@ -89,7 +89,8 @@ Result<std::optional<ConflictPath>> Applier::run() {
   return std::optional<ConflictPath>();
 }
 
-/// Saves most swap-backs: a change that is visible already is found before anything moves.
+/// A change that is visible already is found before anything moves: needed where nothing is caught
+/// (a mode, a directory) and where a swap takes two calls.
 Result<std::optional<ConflictPath>> Applier::look_before(const Step& step,
                                                          const Location& at) const {
   const JournalOp& here = op(step);
@@ -112,13 +113,23 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
   const Step& step = plan_->steps[index];
   const JournalOp& here = op(step);
   GALLEY_ASSIGN(const Location at, view_->locate(here.path));
-  GALLEY_ASSIGN(auto conflict, look_before(step, at));
-  if (conflict) return conflict;
+  // A file that changed since the bases were compared is found by the look at what was caught, and
+  // goes back: looking before each swap as well would cost every commit a call a file.
+  if (!is_file_for_file(step)) {
+    GALLEY_ASSIGN(auto conflict, look_before(step, at));
+    if (conflict) return conflict;
+  }
   current_ = index;
   switch (step.kind) {
-    case StepKind::kExchange:
-      GALLEY_TRY(exchange(step, at));
+    case StepKind::kExchange: {
+      GALLEY_ASSIGN(const bool is_swapped, exchange(step, at));
+      if (is_swapped) break;
+      GALLEY_ASSIGN(const Location again, view_->locate(here.path));
+      GALLEY_ASSIGN(auto conflict, look_before(step, again));
+      if (conflict) return conflict;
+      GALLEY_TRY(replace(step, again));
       break;
+    }
     case StepKind::kPlace:
       GALLEY_TRY(place(Slots::name(step.op), at));
       mark(Way::kPlain);
@@ -149,7 +160,7 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
 }
 
 Result<void> Applier::place(const RelPath& slot, const Location& at) const {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   auto placed = slots.rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
   if (placed || !is_unsupported(placed.error())) return placed;
   // A hard link never replaces either, and works for symbolic links; a directory can only be
@@ -165,7 +176,7 @@ Result<void> Applier::place(const RelPath& slot, const Location& at) const {
 }
 
 Result<void> Applier::take(const Location& at, const RelPath& slot) const {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   auto taken = at.directory->rename(at.name, slots, slot, RenameMode::kNoReplace);
   if (taken || !is_unsupported(taken.error()) || taken.error().os_error == EXDEV) return taken;
   // The slot directory is ours alone, so nothing can be in the way.
@@ -174,7 +185,7 @@ Result<void> Applier::take(const Location& at, const RelPath& slot) const {
 
 /// Undoes a placing that may not have come to its end.
 Result<void> Applier::take_if_there(const Location& at, const RelPath& slot) const {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   GALLEY_ASSIGN(const FileStat placed, at.directory->stat(at.name));
   if (placed.kind == FileKind::kAbsent) return {};
   GALLEY_ASSIGN(const FileStat ours, slots.stat(slot));
@@ -223,9 +234,9 @@ Result<void> Applier::undo_move(const Step& step, Way way) {
 }
 
 /// The view keeps parents only until its next call; a rename needs two at once.
-Result<std::unique_ptr<Directory>> Applier::parent_of(const RelPath& path) {
+Result<std::unique_ptr<WritableDirectory>> Applier::parent_of(const RelPath& path) {
   GALLEY_ASSIGN(const Location at, view_->locate(path));
-  return at.directory->open_directory(RelPath::root());
+  return at.directory->open_writable_directory(RelPath::root());
 }
 
 Result<void> Applier::rename(const RelPath& from, const RelPath& to) {
@@ -235,17 +246,31 @@ Result<void> Applier::rename(const RelPath& from, const RelPath& to) {
   return source->rename(name, *target.directory, target.name, RenameMode::kNoReplace);
 }
 
-Result<void> Applier::exchange(const Step& step, const Location& at) {
-  const Directory& slots = slots_->directory();
-  const RelPath slot = Slots::name(step.op);
+bool Applier::is_file_for_file(const Step& step) const {
   const JournalOp& here = op(step);
-  auto swapped = slots.rename(slot, *at.directory, at.name, RenameMode::kExchange);
+  return step.kind == StepKind::kExchange && here.before.node.kind == FileKind::kRegular &&
+         here.after.node.kind == FileKind::kRegular;
+}
+
+/// False where the file system knows no exchange.
+Result<bool> Applier::exchange(const Step& step, const Location& at) {
+  const JournalOp& here = op(step);
+  auto swapped = slots_->directory().rename(Slots::name(step.op), *at.directory, at.name,
+                                            RenameMode::kExchange);
   const bool is_directory =
       here.before.node.kind == FileKind::kDirectory || here.after.node.kind == FileKind::kDirectory;
   if (is_directory) view_->forget();
   if (swapped) mark(Way::kPlain);
-  if (swapped || !is_unsupported(swapped.error())) return swapped;
-  GALLEY_ASSIGN(const Location again, view_->locate(here.path));
+  if (swapped) return true;
+  if (is_unsupported(swapped.error())) return false;
+  return fail(std::move(swapped.error()));
+}
+
+/// Puts the new object in the place of the old one, which is kept, without an exchange.
+Result<void> Applier::replace(const Step& step, const Location& again) {
+  const Directory& slots = slots_->directory();
+  const RelPath slot = Slots::name(step.op);
+  const JournalOp& here = op(step);
   if (here.before.node.kind == FileKind::kDirectory) {
     // Its children are gone already; overlayfs lets nobody rename a directory of a lower layer.
     GALLEY_TRY(again.directory->remove_directory(again.name));
@@ -329,7 +354,7 @@ Result<void> Applier::undo() {
 Result<void> Applier::undo_one(const Done& done) {
   const Step& step = plan_->steps[done.step];
   const JournalOp& here = op(step);
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   auto located = view_->locate(here.path);
   // Somebody removed the directory: there is no place left to put anything back.
   if (!located && is_interference(located.error())) return {};
@@ -404,7 +429,7 @@ Result<void> Applier::undo_place(const Step& step, const Location& at) {
 }
 
 Result<void> Applier::undo_exchange(const Step& step, Way way) {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   const RelPath slot = Slots::name(step.op);
   const RelPath old = Slots::name(step.op, kOld);
   view_->forget();

@@ -49,13 +49,15 @@ class Applier {
   Result<std::optional<ConflictPath>> apply(size_t index);
   /// The current step has had an effect and must be undone from now on, complete or not.
   void mark(Way way) { done_.push_back({current_, way}); }
-  Result<void> exchange(const Step& step, const Location& at);
+  [[nodiscard]] bool is_file_for_file(const Step& step) const;
+  Result<bool> exchange(const Step& step, const Location& at);
+  Result<void> replace(const Step& step, const Location& again);
   Result<void> place(const RelPath& slot, const Location& at) const;
   Result<void> take(const Location& at, const RelPath& slot) const;
   Result<void> take_if_there(const Location& at, const RelPath& slot) const;
   Result<void> move(const Step& step);
   Result<void> rename(const RelPath& from, const RelPath& to);
-  Result<std::unique_ptr<Directory>> parent_of(const RelPath& path);
+  Result<std::unique_ptr<WritableDirectory>> parent_of(const RelPath& path);
   Result<void> set_mode(const JournalOp& op, const Location& at) const;
   /// The conflict in what a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);

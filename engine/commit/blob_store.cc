@@ -43,13 +43,13 @@ Result<Content> read_blob(const Directory& state_root, const ContentId& id) {
   return std::make_shared<const std::string>(std::move(*content));
 }
 
-Result<void> write_blob(const Directory& state_root, const ContentId& id,
+Result<void> write_blob(const WritableDirectory& state_root, const ContentId& id,
                         std::string_view content) {
   const RelPath shard = shard_path(id);
   const RelPath name = name_of(id, "");
   const RelPath temporary = name_of(id, ".new");
   GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
-  GALLEY_ASSIGN(const auto directory, state_root.open_directory(shard));
+  GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard));
   // Believed only after its bytes were looked at: an unsynced leftover of a crash may be torn.
   if (!read_blob(state_root, id)) {
     for (const RelPath* old : {&temporary, &name}) {
@@ -58,7 +58,7 @@ Result<void> write_blob(const Directory& state_root, const ContentId& id,
     }
     {
       GALLEY_ASSIGN(const auto file,
-                    directory->open_file(temporary, OpenMode::kCreateNew, kPrivateFile));
+                    directory->open_writable_file(temporary, OpenMode::kCreateNew, kPrivateFile));
       GALLEY_TRY(file->write_at(0, content));
       GALLEY_TRY(file->sync_data());
     }
@@ -68,7 +68,7 @@ Result<void> write_blob(const Directory& state_root, const ContentId& id,
   GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
   if (stat.nlink == 1) return {};
   GALLEY_TRY(directory->sync());
-  GALLEY_ASSIGN(const auto parent, state_root.open_directory(shard.parent()));
+  GALLEY_ASSIGN(const auto parent, state_root.open_writable_directory(shard.parent()));
   GALLEY_TRY(parent->sync());
   GALLEY_TRY(state_root.sync());
   auto removed = directory->remove_file(temporary);

@@ -14,6 +14,7 @@ namespace galley {
 Result<Content> read_blob(const Directory& state_root, const ContentId& id);
 /// Makes it durable: afterwards it is there whatever happens. A blob that is there is not
 /// rewritten.
-Result<void> write_blob(const Directory& state_root, const ContentId& id, std::string_view content);
+Result<void> write_blob(const WritableDirectory& state_root, const ContentId& id,
+                        std::string_view content);
 
 }  // namespace galley

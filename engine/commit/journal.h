@@ -13,8 +13,8 @@
 #include "base/result.h"
 #include "base/tx_id.h"
 #include "engine/commit/outcome.h"
+#include "staging/fs/content_store.h"
 #include "staging/overlay/change_set.h"
-#include "staging/overlay/content_store.h"
 
 namespace galley {
 

@@ -6,8 +6,8 @@
 #include "engine/commit/journal.h"
 #include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
+#include "engine/commit/little_endian.h"
 #include "engine/commit/mutant.h"
-#include "engine/commit/wire.h"
 
 namespace galley {
 namespace {
@@ -38,8 +38,8 @@ class JournalParser {
   bool read_body();
   void read_trailers();
   bool take_body_record(const Record& record);
-  bool read_meta(WireReader in);
-  bool read_op(WireReader in);
+  bool read_meta(LittleEndianReader in);
+  bool read_op(LittleEndianReader in);
   bool read_image(std::string_view payload);
   bool read_commit(const Record& record);
   bool read_trailer(const Record& record);
@@ -62,13 +62,13 @@ class JournalParser {
   JournalVerdict verdict_;
 };
 
-std::optional<RelPath> read_path(WireReader& in) {
+std::optional<RelPath> read_path(LittleEndianReader& in) {
   auto path = RelPath::parse(in.text(RelPath::kMaxBytes));
   if (!path || in.failed() || path->is_protected()) return {};
   return std::move(*path);
 }
 
-bool read_side(WireReader& in, JournalSide& side) {
+bool read_side(LittleEndianReader& in, JournalSide& side) {
   const uint8_t kind = in.u8();
   if (kind > static_cast<uint8_t>(FileKind::kSymlink)) return false;
   side.node.kind = static_cast<FileKind>(kind);
@@ -90,10 +90,10 @@ bool read_side(WireReader& in, JournalSide& side) {
 }
 
 bool JournalParser::read_header() {
-  WireReader in(bytes_.at(0, kHeaderBytes));
+  LittleEndianReader in(bytes_.at(0, kHeaderBytes));
   const auto raw = in.bytes(kHeaderBytes);
   if (in.failed()) return problem("the header is cut short");
-  WireReader header(raw);
+  LittleEndianReader header(raw);
   if (header.bytes(kMagic.size()) != kMagic) return problem("the header has no magic number");
   const uint16_t major = header.u16();
   header.u16();
@@ -119,12 +119,12 @@ bool JournalParser::read_header() {
 }
 
 bool JournalParser::read_record(Record& record) {
-  const uint32_t size = WireReader(bytes_.at(at_, kFrameBytes)).u32();
+  const uint32_t size = LittleEndianReader(bytes_.at(at_, kFrameBytes)).u32();
   if (size > kMaxPayloadBytes) return false;
-  WireReader in(bytes_.at(at_, kFrameBytes + size + padding(size)));
+  LittleEndianReader in(bytes_.at(at_, kFrameBytes + size + padding(size)));
   record.frame = in.bytes(kChainedFrameBytes);
   const uint32_t crc = in.u32();
-  WireReader frame(record.frame);
+  LittleEndianReader frame(record.frame);
   frame.u32();
   record.type = frame.u16();
   record.flags = frame.u16();
@@ -144,7 +144,7 @@ void JournalParser::take(const Record& record) {
   ++sequence_;
 }
 
-bool JournalParser::read_meta(WireReader in) {
+bool JournalParser::read_meta(LittleEndianReader in) {
   Journal& journal = verdict_.journal;
   journal.stamp_ns = in.i64();
   journal.boot = in.text(kMaxTextBytes);
@@ -159,7 +159,7 @@ bool JournalParser::read_meta(WireReader in) {
   return true;
 }
 
-bool JournalParser::read_op(WireReader in) {
+bool JournalParser::read_op(LittleEndianReader in) {
   JournalOp op;
   const uint8_t flags = in.u8();
   auto path = read_path(in);
@@ -179,7 +179,7 @@ bool JournalParser::read_op(WireReader in) {
 }
 
 bool JournalParser::read_image(std::string_view payload) {
-  WireReader in(payload);
+  LittleEndianReader in(payload);
   const uint8_t codec = in.u8();
   const uint64_t size = in.u64();
   const ContentId id = in.id();
@@ -200,16 +200,16 @@ bool JournalParser::take_body_record(const Record& record) {
   digest_.update(is_image ? record.payload.substr(0, kImagePrefixBytes) : record.payload);
   switch (record.type) {
     case kMeta:
-      return read_meta(WireReader(record.payload));
+      return read_meta(LittleEndianReader(record.payload));
     case kOp:
-      return read_op(WireReader(record.payload));
+      return read_op(LittleEndianReader(record.payload));
     case kImage:
       return read_image(record.payload);
     case kAudit:
       verdict_.journal.meta.audit.emplace_back(record.payload);
       return true;
     case kBlob: {
-      WireReader in(record.payload);
+      LittleEndianReader in(record.payload);
       const ContentId id = in.id();
       const uint64_t size = in.u64();
       if (!in.is_done()) return problem("a blob record cannot be read");
@@ -223,7 +223,7 @@ bool JournalParser::take_body_record(const Record& record) {
 }
 
 bool JournalParser::read_commit(const Record& record) {
-  WireReader in(record.payload);
+  LittleEndianReader in(record.payload);
   const auto magic = in.bytes(kCommitMagic.size());
   const uint32_t count = in.u32();
   const uint64_t length = in.u64();
@@ -291,7 +291,7 @@ bool JournalParser::read_body() {
 }
 
 bool JournalParser::read_trailer(const Record& record) {
-  WireReader in(record.payload);
+  LittleEndianReader in(record.payload);
   Journal& journal = verdict_.journal;
   switch (record.type) {
     case kAbort: {
@@ -342,7 +342,7 @@ bool JournalParser::is_commit_ahead() {
   if (is_mutant(Mutant::kRotIsTorn)) return false;
   constexpr size_t kRecordBytes = kFrameBytes + kCommitPayloadBytes + padding(kCommitPayloadBytes);
   for (uint64_t offset = at_; offset + kRecordBytes <= bytes_.size(); offset += kAlignment) {
-    WireReader in(bytes_.at(offset, kRecordBytes));
+    LittleEndianReader in(bytes_.at(offset, kRecordBytes));
     const uint32_t size = in.u32();
     const uint16_t type = in.u16();
     const bool has_frame = size == kCommitPayloadBytes && type == kCommit;

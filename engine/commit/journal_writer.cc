@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal_format.h"
-#include "engine/commit/wire.h"
+#include "engine/commit/little_endian.h"
 
 namespace galley {
 namespace {
@@ -14,7 +14,7 @@ using namespace journal_format;
 constexpr size_t kBufferBytes = size_t{1} << 20U;
 
 std::string frame(uint16_t type, size_t payload_bytes, uint32_t sequence) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.u32(static_cast<uint32_t>(payload_bytes));
   out.u16(type);
   out.u16(kMustUnderstand);
@@ -22,7 +22,7 @@ std::string frame(uint16_t type, size_t payload_bytes, uint32_t sequence) {
   return out.str();
 }
 
-void write_side(WireWriter& out, const JournalSide& side) {
+void write_side(LittleEndianWriter& out, const JournalSide& side) {
   out.u8(static_cast<uint8_t>(side.node.kind));
   out.u32(side.node.mode);
   out.u64(side.node.size);
@@ -38,7 +38,7 @@ void write_side(WireWriter& out, const JournalSide& side) {
 }
 
 std::string encode_header(const Journal& journal) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.bytes(kMagic);
   out.u16(kMajor);
   out.u16(kMinor);
@@ -53,7 +53,7 @@ std::string encode_header(const Journal& journal) {
 }
 
 std::string encode_meta(const Journal& journal) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.i64(journal.stamp_ns);
   out.text(journal.boot);
   out.id(journal.proposal);
@@ -66,7 +66,7 @@ std::string encode_meta(const Journal& journal) {
 }
 
 std::string encode_op(const JournalOp& op) {
-  WireWriter out;
+  LittleEndianWriter out;
   uint8_t flags = 0;
   if (op.renamed_from) flags |= kHasRenamedFrom;
   if (op.copied_from) flags |= kHasCopiedFrom;
@@ -166,7 +166,7 @@ Result<void> JournalWriter::record(uint16_t type, std::string_view payload, std:
   }
   const std::string head = frame(type, size, sequence_++);
   chain_ = crc32c(raw, crc32c(payload, crc32c(head, chain_)));
-  WireWriter crc;
+  LittleEndianWriter crc;
   crc.u32(chain_);
   buffer_.append(head).append(crc.str()).append(payload).append(raw);
   buffer_.append(padding(size), '\0');
@@ -179,7 +179,7 @@ Result<void> JournalWriter::record(uint16_t type, std::string_view payload, std:
 
 Result<void> JournalWriter::image(const ContentId& id, std::string_view bytes) {
   GALLEY_CHECK(bytes.size() <= kMaxImageBytes);
-  WireWriter out;
+  LittleEndianWriter out;
   out.u8(kCodecRaw);
   out.u64(bytes.size());
   out.id(id);
@@ -187,14 +187,14 @@ Result<void> JournalWriter::image(const ContentId& id, std::string_view bytes) {
 }
 
 Result<void> JournalWriter::blob(const ContentId& id, uint64_t size) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.id(id);
   out.u64(size);
   return record(kBlob, out.str());
 }
 
 Result<void> JournalWriter::finish() {
-  WireWriter out;
+  LittleEndianWriter out;
   out.bytes(kCommitMagic);
   out.u32(sequence_);
   out.u64(end());
@@ -214,7 +214,7 @@ Result<void> JournalWriter::flush() {
 Result<void> JournalTrailer::append(uint16_t type, std::string_view payload) {
   const std::string head = frame(type, payload.size(), sequence_);
   const uint32_t crc = crc32c(payload, crc32c(head, chain_));
-  WireWriter out;
+  LittleEndianWriter out;
   out.bytes(head);
   out.u32(crc);
   out.bytes(payload);
@@ -227,25 +227,25 @@ Result<void> JournalTrailer::append(uint16_t type, std::string_view payload) {
 }
 
 Result<void> JournalTrailer::abort(std::string_view reason) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.text(reason.substr(0, kMaxTextBytes));
   return append(kAbort, out.str());
 }
 
 Result<void> JournalTrailer::applied(std::string_view boot) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.text(boot);
   return append(kApplied, out.str());
 }
 
 Result<void> JournalTrailer::unflushed(std::string_view boot) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.text(boot);
   return append(kUnflushed, out.str());
 }
 
 Result<void> JournalTrailer::note(const JournalNote& note) {
-  WireWriter out;
+  LittleEndianWriter out;
   out.text(std::string_view(note.path).substr(0, RelPath::kMaxBytes));
   out.text(std::string_view(note.text).substr(0, kMaxTextBytes));
   const bool is_nearly_full = sequence_ >= kMaxJournalRecords - kTrailerRecords / 2 ||

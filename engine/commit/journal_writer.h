@@ -23,7 +23,7 @@ Result<void> check_journal_limits(const Journal& journal);
 /// Threads:   confined to one thread.
 class JournalWriter {
  public:
-  explicit JournalWriter(File& file) : file_(&file) {}
+  explicit JournalWriter(WritableFile& file) : file_(&file) {}
 
   /// Header, META, AUDIT and OP records. `journal.images` and `blobs` are not looked at.
   Result<void> begin(const Journal& journal);
@@ -41,7 +41,7 @@ class JournalWriter {
   Result<void> record(uint16_t type, std::string_view payload, std::string_view raw = {});
   Result<void> flush();
 
-  File* file_;
+  WritableFile* file_;
   ContentHasher digest_;
   std::string buffer_;
   uint64_t written_ = 0;
@@ -54,9 +54,9 @@ class JournalWriter {
 /// Ownership: borrows the File. Threads: confined to one thread.
 class JournalTrailer {
  public:
-  JournalTrailer(File& file, const JournalVerdict& verdict)
+  JournalTrailer(WritableFile& file, const JournalVerdict& verdict)
       : file_(&file), end_(verdict.end), chain_(verdict.chain), sequence_(verdict.sequence) {}
-  JournalTrailer(File& file, const JournalWriter& writer)
+  JournalTrailer(WritableFile& file, const JournalWriter& writer)
       : file_(&file), end_(writer.end()), chain_(writer.chain()), sequence_(writer.sequence()) {}
 
   Result<void> abort(std::string_view reason);
@@ -68,7 +68,7 @@ class JournalTrailer {
 
  private:
   Result<void> append(uint16_t type, std::string_view payload);
-  File* file_;
+  WritableFile* file_;
   uint64_t end_;
   uint32_t chain_;
   uint32_t sequence_;

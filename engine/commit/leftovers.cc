@@ -37,7 +37,7 @@ class Clearing {
   Result<void> drop_contents();
   Result<void> drop_temporaries();
   Result<void> drop_tickets();
-  Result<void> drop(const Directory& directory, const std::string& prefix,
+  Result<void> drop(const WritableDirectory& directory, const std::string& prefix,
                     const std::string& name) {
     if (!dry_run_) GALLEY_TRY(directory.remove_file(known(name)));
     report_.files.push_back(prefix + name);
@@ -94,12 +94,12 @@ Result<void> Clearing::drop_temporaries() {
 }
 
 Result<void> Clearing::drop_tickets() {
-  const auto queue = state_.root().open_directory(known("wait"));
+  const auto queue = state_.root().open_writable_directory(known("wait"));
   if (!queue && queue.error().kind == ErrorKind::kNotFound) return {};
   if (!queue) return queue.error();
   GALLEY_ASSIGN(const auto tickets, (*queue)->list());
   for (const auto& ticket : tickets) {
-    const auto file = (*queue)->open_file(known(ticket.name), OpenMode::kReadWrite);
+    const auto file = (*queue)->open_writable_file(known(ticket.name), OpenMode::kReadWrite);
     if (!file) continue;  // its waiter gave it up
     GALLEY_ASSIGN(const bool is_dead, (*file)->try_lock(LockMode::kExclusive));
     if (is_dead) GALLEY_TRY(drop(**queue, "wait/", ticket.name));
@@ -122,9 +122,9 @@ Result<RelPath> free_place(const StateDirectory& state, TxId id) {
 
 }  // namespace
 
-Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
-                                       WriterLock& lock, const Clock& clock,
-                                       const ClearOptions& options) {
+Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
+                                       const StateDirectory& state, WriterLock& lock,
+                                       const Clock& clock, const ClearOptions& options) {
   if (!options.dry_run) {
     const RetireOptions retiring{state.session(current_boot_id()), options.audit};
     GALLEY_TRY(retire_due(workspace, state, lock, clock, retiring));
@@ -132,7 +132,7 @@ Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDi
   return Clearing(state, clock, options.dry_run).run(options.max_stage_age);
 }
 
-Result<std::vector<TxId>> quarantine_damaged(const Directory& workspace,
+Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
                                              const StateDirectory& state, const WriterLock& lock) {
   static_cast<void>(lock);
   std::vector<TxId> moved;

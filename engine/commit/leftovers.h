@@ -30,14 +30,14 @@ struct ClearOptions {
 /// `max_stage_age`, contents that no stage refers to, temporary names, tickets of dead waiters.
 /// Finished journals that are due are retired. Never touches the history (engine/history prunes
 /// it), rescue/ or quarantine/.
-Result<LeftoverReport> clear_leftovers(const Directory& workspace, const StateDirectory& state,
-                                       WriterLock& lock, const Clock& clock,
-                                       const ClearOptions& options);
+Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
+                                       const StateDirectory& state, WriterLock& lock,
+                                       const Clock& clock, const ClearOptions& options);
 
 /// Moves journals of `j/` that are damaged, or say what none may, to quarantine/, with what is in
 /// their slots, so that the workspace can be used again. Their transactions may be half applied:
 /// `doctor` says so.
-Result<std::vector<TxId>> quarantine_damaged(const Directory& workspace,
+Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
                                              const StateDirectory& state, const WriterLock& lock);
 
 }  // namespace galley

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <set>
 
 #include "base/check.h"
@@ -61,11 +62,12 @@ bool has_content(const Node& node) {
 /// One run of publish(): the state between its steps.
 class Publisher::Attempt {
  public:
-  Attempt(const Publisher& publisher, const Proposal& proposal, StateDirectory state)
+  Attempt(const Publisher& publisher, const Proposal& proposal, Plan plan, StateDirectory state)
       : publisher_(publisher),
         proposal_(proposal),
         state_(std::move(state)),
-        view_(*publisher.workspace_) {
+        view_(*publisher.workspace_),
+        plan_(std::move(plan)) {
     boot_ = publisher.options_.boot_id ? *publisher.options_.boot_id : current_boot_id();
     session_ = state_.session(boot_);
   }
@@ -77,7 +79,7 @@ class Publisher::Attempt {
   Result<void> check_links();
   Result<void> write_slots(const CommitMeta& meta);
   Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
-  void describe(const CommitMeta& meta);
+  Result<void> describe(const CommitMeta& meta);
   Result<void> write_journal();
   Result<void> write_images(JournalWriter& writer);
   Result<void> commit_point();
@@ -106,27 +108,27 @@ class Publisher::Attempt {
   CheckedBases bases_;
   std::optional<Slots> slots_;
   Journal journal_;
-  std::unique_ptr<File> journal_file_;
+  std::unique_ptr<WritableFile> journal_file_;
   std::optional<JournalTrailer> trailer_;
   std::optional<Applier> applier_;
   std::vector<std::string> warnings_;  ///< of the new inodes
   std::vector<std::string> met_;       ///< files of others, and where they are now
 };
 
-Publisher::Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options)
+Publisher::Publisher(const WritableDirectory& workspace, const Clock& clock,
+                     PublisherOptions options)
     : workspace_(&workspace), clock_(&clock), options_(std::move(options)) {}
 
 Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approval& approval,
                                           const CommitMeta& meta) {
   GALLEY_CHECK(approval.proposal() == proposal.id());
   // Before anything is made on disk: an empty or malformed change set leaves no trace.
-  GALLEY_TRY(make_plan(proposal.changes()));
+  GALLEY_ASSIGN(Plan plan, make_plan(proposal.changes()));
   GALLEY_ASSIGN(auto state, StateDirectory::open_or_create(*workspace_));
-  return Attempt(*this, proposal, std::move(state)).run(meta);
+  return Attempt(*this, proposal, std::move(plan), std::move(state)).run(meta);
 }
 
 Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
-  GALLEY_ASSIGN(plan_, make_plan(proposal_.changes()));
   GALLEY_TRY(lock_and_recover());
   GALLEY_ASSIGN(bases_, check_bases(proposal_.changes(), plan_, view_));
   GALLEY_ASSIGN(auto reads, check_reads(proposal_.reads(), view_));
@@ -139,7 +141,7 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
     return PublishOutcome(std::move(conflict));
   }
   GALLEY_TRY(check_links());
-  describe(meta);
+  GALLEY_TRY(describe(meta));
   GALLEY_TRY(check_journal_limits(journal_));
   if (auto written = write_slots(meta); !written) {
     clear_slots();
@@ -162,7 +164,7 @@ Result<void> Publisher::Attempt::lock_and_recover() {
   RecoveryOptions recovery;
   recovery.boot_id = boot_;
   recovery.audit = options().audit;
-  const Directory& workspace = *publisher_.workspace_;
+  const WritableDirectory& workspace = *publisher_.workspace_;
   GALLEY_ASSIGN(const RecoveryReport report, recover(workspace, state_, *lock_, recovery));
   for (const auto& action : report.actions) {
     if (action.kind == RecoveryAction::Kind::kRescue) warn_of(action.path, action.text);
@@ -248,12 +250,16 @@ Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
   return {};
 }
 
-void Publisher::Attempt::describe(const CommitMeta& meta) {
+Result<void> Publisher::Attempt::describe(const CommitMeta& meta) {
   journal_.workspace = state_.workspace_id();
   journal_.boot = session_;
   journal_.proposal = proposal_.id();
   journal_.meta = meta;
   journal_.ops = plan_.ops;
+  if (!options().records) return {};
+  GALLEY_ASSIGN(auto records, options().records(journal_.id));
+  std::move(records.begin(), records.end(), std::back_inserter(journal_.meta.audit));
+  return {};
 }
 
 Result<void> Publisher::Attempt::write_journal() {
@@ -268,8 +274,9 @@ Result<void> Publisher::Attempt::write_journal() {
         GALLEY_TRY(write_blob(state_.root(), node->content, *content));
       }
     }
-    GALLEY_ASSIGN(journal_file_, state_.journals().open_file(journal_name(journal_.id),
-                                                             OpenMode::kCreateNew, kPrivateFile));
+    GALLEY_ASSIGN(journal_file_,
+                  state_.journals().open_writable_file(journal_name(journal_.id),
+                                                       OpenMode::kCreateNew, kPrivateFile));
     return {};
   };
   if (auto prepared = prepare(); !prepared) {

@@ -30,6 +30,9 @@ struct PublisherOptions {
   std::function<void()> after_apply;
   /// Gets CommitMeta::audit once the commit is done, under the writer lock.
   AuditSink* audit = nullptr;
+  /// Makes more of CommitMeta::audit once the number of the transaction is known and nothing is in
+  /// the way, before anything is written. An Error ends the commit.
+  std::function<Result<std::vector<std::string>>(TxId)> records;
   /// Stands in for current_boot_id() in tests.
   std::optional<std::string> boot_id;
 };
@@ -48,7 +51,7 @@ struct PublisherOptions {
 ///            `journal.damaged`, kUsage `commit.empty`, kQuota `limit.*`.
 class Publisher {
  public:
-  Publisher(const Directory& workspace, const Clock& clock, PublisherOptions options = {});
+  Publisher(const WritableDirectory& workspace, const Clock& clock, PublisherOptions options = {});
 
   /// Publishes the proposal that `approval` names; makes `.galley` when it is the first.
   Result<PublishOutcome> publish(const Proposal& proposal, const Approval& approval,
@@ -57,7 +60,7 @@ class Publisher {
  private:
   class Attempt;
 
-  const Directory* workspace_;
+  const WritableDirectory* workspace_;
   const Clock* clock_;
   PublisherOptions options_;
 };

@@ -41,13 +41,13 @@ using Kind = RecoveryAction::Kind;
 constexpr uint32_t kSetGroupId = 02000;
 
 /// The index of a fold's slots.
-size_t index_of(const Fold& fold) {
+size_t index_of(const JournaledPath& fold) {
   return static_cast<size_t>(fold.op - fold.journal->ops.data());
 }
 
 class Recoverer {
  public:
-  Recoverer(const Directory& workspace, const StateDirectory& state, WriterLock& lock,
+  Recoverer(const WritableDirectory& workspace, const StateDirectory& state, WriterLock& lock,
             const RecoveryOptions& options)
       : workspace_(workspace), state_(state), lock_(lock), options_(options), view_(workspace) {}
 
@@ -59,26 +59,29 @@ class Recoverer {
   Result<void> sync_journals();
   Result<void> restore_tree();
   Result<void> write_unflushed();
-  Result<void> write_anew(const Fold& fold);
-  Result<void> clear_way(Fold& fold);
-  Result<void> clear_directory(const Fold& fold, const Seen& seen);
-  Result<void> make_missing_directory(const Fold& fold);
-  Result<void> put_content(const Fold& fold);
-  Result<void> set_directory_mode(const Fold& fold);
-  Result<void> remove_known(const Fold& fold, const Seen& seen);
-  Result<void> put(const Fold& fold, const Seen& seen);
-  Result<void> swap_in(const Fold& fold, const Seen& seen, const Slots& slots, const RelPath& slot);
+  Result<void> write_anew(const JournaledPath& fold);
+  Result<void> clear_way(JournaledPath& fold);
+  Result<void> clear_directory(const JournaledPath& fold, const Seen& seen);
+  Result<void> make_missing_directory(const JournaledPath& fold);
+  Result<void> put_content(const JournaledPath& fold);
+  Result<void> set_directory_mode(const JournaledPath& fold);
+  Result<void> remove_known(const JournaledPath& fold, const Seen& seen);
+  Result<void> put(const JournaledPath& fold, const Seen& seen);
+  Result<void> swap_in(const JournaledPath& fold, const Seen& seen, const Slots& slots,
+                       const RelPath& slot);
   Result<Content> content_of(const Node& node) const;
   Result<void> finish();
   Result<void> note_applied(const JournalVerdict& verdict);
   Result<void> forget_aborted(const JournalVerdict& verdict);
-  Result<Seen> look(const Fold& fold) { return galley::look(fold, view_, options_.dry_run); }
-  void report(Kind kind, const Fold& fold, std::string text);
-  void keep(const Fold& fold) {
+  Result<Seen> look(const JournaledPath& fold) {
+    return galley::look(fold, view_, options_.dry_run);
+  }
+  void report(Kind kind, const JournaledPath& fold, std::string text);
+  void keep(const JournaledPath& fold) {
     report(Kind::kKeepForeign, fold, "holds what Galley never put there; it is left alone");
   }
 
-  const Directory& workspace_;
+  const WritableDirectory& workspace_;
   const StateDirectory& state_;
   WriterLock& lock_;
   const RecoveryOptions& options_;
@@ -89,13 +92,13 @@ class Recoverer {
   std::vector<TxId> orphans_;               ///< slots without a journal
   std::vector<JournalVerdict> unfinished_;  ///< ascending
   std::vector<JournalVerdict> unflushed_;   ///< finished, and a flush of their tree failed
-  Folds folds_;
+  JournaledPaths folds_;
   OpenedDirectories opened_;
   std::map<TxId, std::vector<JournalNote>> notes_;
   RecoveryReport report_;
 };
 
-void Recoverer::report(Kind kind, const Fold& fold, std::string text) {
+void Recoverer::report(Kind kind, const JournaledPath& fold, std::string text) {
   const TxId id = fold.journal->id;
   const std::string& path = fold.op->path.str();
   if (kind == Kind::kKeepForeign || kind == Kind::kRescue) notes_[id].push_back({path, text});
@@ -199,15 +202,15 @@ Result<void> Recoverer::restore_tree() {
   return opened_.close(folds_, view_);
 }
 
-Result<void> Recoverer::clear_way(Fold& fold) {
+Result<void> Recoverer::clear_way(JournaledPath& fold) {
   const FileKind wanted = fold.target.node.kind;
   GALLEY_ASSIGN(const Seen seen, look(fold));
   if (seen.node.kind == FileKind::kAbsent || seen.node.kind == wanted) return {};
   if (seen.node.kind == FileKind::kDirectory) return clear_directory(fold, seen);
   // Files and links change places with each other in one exchange, later.
   if (wanted != FileKind::kAbsent && wanted != FileKind::kDirectory) return {};
-  GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
-  if (standing == Standing::kKnown) return remove_known(fold, seen);
+  GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
+  if (standing == PathState::kKnown) return remove_known(fold, seen);
   if (wanted == FileKind::kAbsent || !has_content_below(folds_, fold.op->path)) {
     keep(fold);
     return {};
@@ -221,7 +224,7 @@ Result<void> Recoverer::clear_way(Fold& fold) {
   return {};
 }
 
-Result<void> Recoverer::clear_directory(const Fold& fold, const Seen& seen) {
+Result<void> Recoverer::clear_directory(const JournaledPath& fold, const Seen& seen) {
   if (!is_known_kind(fold, seen.node.kind)) {
     keep(fold);
     return {};
@@ -249,7 +252,7 @@ Result<void> Recoverer::clear_directory(const Fold& fold, const Seen& seen) {
   return {};
 }
 
-Result<void> Recoverer::remove_known(const Fold& fold, const Seen& seen) {
+Result<void> Recoverer::remove_known(const JournaledPath& fold, const Seen& seen) {
   report(Kind::kRemove, fold, "removed");
   if (options_.dry_run) return {};
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
@@ -270,7 +273,7 @@ Result<void> Recoverer::remove_known(const Fold& fold, const Seen& seen) {
   return back;
 }
 
-Result<void> Recoverer::make_missing_directory(const Fold& fold) {
+Result<void> Recoverer::make_missing_directory(const JournaledPath& fold) {
   if (fold.target.node.kind != FileKind::kDirectory) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
   if (seen.node.kind != FileKind::kAbsent) return {};
@@ -301,13 +304,13 @@ Result<void> Recoverer::make_missing_directory(const Fold& fold) {
   return placed;
 }
 
-Result<void> Recoverer::put_content(const Fold& fold) {
+Result<void> Recoverer::put_content(const JournaledPath& fold) {
   const FileKind wanted = fold.target.node.kind;
   if (wanted != FileKind::kRegular && wanted != FileKind::kSymlink) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
-  GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
-  if (standing == Standing::kDone) return fold.is_unflushed ? write_anew(fold) : Result<void>();
-  if (standing == Standing::kForeign) {
+  GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
+  if (standing == PathState::kDone) return fold.is_unflushed ? write_anew(fold) : Result<void>();
+  if (standing == PathState::kForeign) {
     keep(fold);
     return {};
   }
@@ -336,7 +339,7 @@ Result<Content> Recoverer::content_of(const Node& node) const {
   return read_blob(state_.root(), node.content);
 }
 
-Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
+Result<void> Recoverer::put(const JournaledPath& fold, const Seen& seen) {
   GALLEY_ASSIGN(const Content content, content_of(fold.target.node));
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
   std::optional<RelPath> slot;
@@ -349,7 +352,7 @@ Result<void> Recoverer::put(const Fold& fold, const Seen& seen) {
   return swap_in(fold, seen, slots, *slot);
 }
 
-Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots& slots,
+Result<void> Recoverer::swap_in(const JournaledPath& fold, const Seen& seen, const Slots& slots,
                                 const RelPath& slot) {
   auto located = view_.locate(fold.op->path);
   if (!located && (located.error().kind == ErrorKind::kNotFound ||
@@ -359,7 +362,7 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
   }
   if (!located) return located.error();
   const Location& at = *located;
-  const Directory& own = slots.directory();
+  const WritableDirectory& own = slots.directory();
   if (seen.node.kind == FileKind::kAbsent) {
     auto placed = own.rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
     if (!placed && is_unsupported(placed.error())) {
@@ -392,7 +395,7 @@ Result<void> Recoverer::swap_in(const Fold& fold, const Seen& seen, const Slots&
 }
 
 Result<void> Recoverer::write_unflushed() {
-  const Folds folds = fold_journals(unflushed_, session_);
+  const JournaledPaths folds = fold_journals(unflushed_, session_);
   OpenedDirectories opened;
   if (!options_.dry_run) GALLEY_TRY(opened.open(folds, view_));
   for (const auto& [path, fold] : folds) GALLEY_TRY(write_anew(fold));
@@ -400,10 +403,10 @@ Result<void> Recoverer::write_unflushed() {
 }
 
 /// The tree was complete once: what is not as the journal says has been changed by the user since.
-Result<void> Recoverer::write_anew(const Fold& fold) {
+Result<void> Recoverer::write_anew(const JournaledPath& fold) {
   GALLEY_ASSIGN(const Seen seen, look(fold));
-  GALLEY_ASSIGN(const Standing standing, judge(fold, seen, view_));
-  if (standing != Standing::kDone) return {};
+  GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
+  if (standing != PathState::kDone) return {};
   // A change of mode keeps the time of the last write, unless it broke a hard link.
   const JournalSide& before = fold.op->before;
   const bool is_broken_link = before.node.kind == FileKind::kRegular &&
@@ -414,7 +417,7 @@ Result<void> Recoverer::write_anew(const Fold& fold) {
   return options_.dry_run ? Result<void>() : put(fold, seen);
 }
 
-Result<void> Recoverer::set_directory_mode(const Fold& fold) {
+Result<void> Recoverer::set_directory_mode(const JournaledPath& fold) {
   if (fold.target.node.kind != FileKind::kDirectory) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
   const bool is_wrong =
@@ -454,7 +457,7 @@ Result<void> Recoverer::finish() {
 Result<void> Recoverer::note_applied(const JournalVerdict& verdict) {
   const TxId id = verdict.journal.id;
   GALLEY_ASSIGN(const auto file,
-                state_.journals().open_file(journal_name(id), OpenMode::kReadWrite));
+                state_.journals().open_writable_file(journal_name(id), OpenMode::kReadWrite));
   JournalTrailer trailer(*file, verdict);
   for (const auto& note : notes_[id]) GALLEY_TRY(trailer.note(note));
   return trailer.applied(session_);
@@ -474,13 +477,14 @@ Result<void> Recoverer::forget_aborted(const JournalVerdict& verdict) {
 
 }  // namespace
 
-Result<RecoveryReport> recover(const Directory& workspace, const StateDirectory& state,
+Result<RecoveryReport> recover(const WritableDirectory& workspace, const StateDirectory& state,
                                WriterLock& lock, const RecoveryOptions& options) {
   return Recoverer(workspace, state, lock, options).run();
 }
 
-Result<RecoveryReport> recover_if_needed(const Directory& workspace, const StateDirectory& state,
-                                         const Clock& clock, const RecoveryOptions& options) {
+Result<RecoveryReport> recover_if_needed(const WritableDirectory& workspace,
+                                         const StateDirectory& state, const Clock& clock,
+                                         const RecoveryOptions& options) {
   GALLEY_ASSIGN(const auto journals, journal_ids(state.journals()));
   GALLEY_ASSIGN(const auto slots, state.slots().list());
   if (journals.empty() && slots.empty()) return RecoveryReport();

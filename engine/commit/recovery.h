@@ -52,12 +52,13 @@ struct RecoveryOptions {
 /// Errors: kIo `journal.damaged`: a journal was committed and cannot be believed; nothing was
 ///         touched. kRefused `journal.forbidden`: one says what no commit may do
 ///         (journal_rules.h). Any other Error: run it again when the cause is gone.
-Result<RecoveryReport> recover(const Directory& workspace, const StateDirectory& state,
+Result<RecoveryReport> recover(const WritableDirectory& workspace, const StateDirectory& state,
                                WriterLock& lock, const RecoveryOptions& options);
 
 /// What every open does: nothing when nothing is unfinished, else takes the lock and recovers. Does
 /// not wait for a live writer.
-Result<RecoveryReport> recover_if_needed(const Directory& workspace, const StateDirectory& state,
-                                         const Clock& clock, const RecoveryOptions& options);
+Result<RecoveryReport> recover_if_needed(const WritableDirectory& workspace,
+                                         const StateDirectory& state, const Clock& clock,
+                                         const RecoveryOptions& options);
 
 }  // namespace galley

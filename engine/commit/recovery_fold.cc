@@ -19,25 +19,25 @@ bool is_same_content(const Node& a, const Node& b) {
 
 /// Written after the commit: our own inodes are older than the journal, and an old one that kept
 /// its timestamp is known by it.
-bool is_newer(const Fold& fold, const Seen& seen) {
+bool is_newer(const JournaledPath& fold, const Seen& seen) {
   if (seen.node.kind != FileKind::kRegular && seen.node.kind != FileKind::kSymlink) return false;
   if (seen.stat.mtime_ns <= fold.journal->stamp_ns) return false;
   if (is_mutant(Mutant::kIgnoreTimestamps)) return false;
-  return std::none_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
+  return std::none_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
     return image.mtime_ns == seen.stat.mtime_ns && is_same_content(image.node, seen.node);
   });
 }
 
-bool is_stat_of(const Fold& fold, const Fold::Image& image, const Seen& seen) {
+bool is_stat_of(const JournaledPath& fold, const JournaledPath::Image& image, const Seen& seen) {
   if (image.node.kind != FileKind::kRegular) return false;
   // A power cut may leave less than was written, and not yet its mode.
   if (fold.may_be_torn) return seen.node.size <= image.node.size;
   return image.node.mode == seen.node.mode && image.node.size == seen.node.size;
 }
 
-Standing judge_unreadable(const Fold& fold, const Seen& seen) {
+PathState judge_unreadable(const JournaledPath& fold, const Seen& seen) {
   const bool keeps_time =
-      std::any_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
+      std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
         return image.mtime_ns == seen.stat.mtime_ns && is_stat_of(fold, image, seen);
       });
   if (seen.stat.mtime_ns > fold.journal->stamp_ns && !keeps_time) {
@@ -45,7 +45,7 @@ Standing judge_unreadable(const Fold& fold, const Seen& seen) {
     const Node& target = fold.target.node;
     const bool is_target = seen.node.mode == target.mode && seen.node.size == target.size &&
                            target.kind == FileKind::kRegular;
-    return is_target ? Standing::kDone : Standing::kForeign;
+    return is_target ? PathState::kDone : PathState::kForeign;
   }
   bool is_image = false;
   bool is_other = fold.may_be_torn;
@@ -54,21 +54,21 @@ Standing judge_unreadable(const Fold& fold, const Seen& seen) {
     is_image = true;
     is_other = is_other || image.node != fold.target.node;
   }
-  if (!is_image) return Standing::kForeign;
-  return is_other ? Standing::kKnown : Standing::kDone;
+  if (!is_image) return PathState::kForeign;
+  return is_other ? PathState::kKnown : PathState::kDone;
 }
 
 /// What look() says of a regular file that could not be read.
-Seen unreadable(const Fold& fold, const FileStat& stat) {
+Seen unreadable(const JournaledPath& fold, const FileStat& stat) {
   Seen seen;
   seen.stat = stat;
   seen.is_reachable = true;
   seen.node = Node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
   // Where nothing but the mode was changed the content is not in question.
   const Node& target = fold.target.node;
-  const bool is_same =
-      std::all_of(fold.known.begin(), fold.known.end(),
-                  [&](const Fold::Image& image) { return is_same_content(image.node, target); });
+  const bool is_same = std::all_of(
+      fold.known.begin(), fold.known.end(),
+      [&](const JournaledPath::Image& image) { return is_same_content(image.node, target); });
   const bool is_whole = is_same && stat.size == target.size;
   if (is_whole) seen.node.content = target.content;
   seen.is_unreadable = !is_whole;
@@ -76,28 +76,29 @@ Seen unreadable(const Fold& fold, const FileStat& stat) {
 }
 
 /// Whether what could not be read before is one of our images after all.
-Result<bool> is_ours(const Fold& fold, const Location& caught, const Node& node) {
-  const bool is_image =
-      std::any_of(fold.known.begin(), fold.known.end(),
-                  [&](const Fold::Image& image) { return is_same_content(image.node, node); });
+Result<bool> is_ours(const JournaledPath& fold, const Location& caught, const Node& node) {
+  const bool is_image = std::any_of(
+      fold.known.begin(), fold.known.end(),
+      [&](const JournaledPath::Image& image) { return is_same_content(image.node, node); });
   const bool can_be_torn = fold.may_be_torn && node.kind == FileKind::kRegular;
   if (is_image || !can_be_torn || node.size > kMaxImageBytes) return is_image;
   GALLEY_ASSIGN(const std::string bytes, read_slot(caught));
-  return std::any_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
+  return std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
     return is_torn_image(bytes, *image.journal, *image.op);
   });
 }
 
 }  // namespace
 
-Folds fold_journals(const std::vector<JournalVerdict>& journals, const std::string& session) {
-  Folds folds;
+JournaledPaths fold_journals(const std::vector<JournalVerdict>& journals,
+                             const std::string& session) {
+  JournaledPaths folds;
   for (const auto& verdict : journals) {
     const Journal& journal = verdict.journal;
     const bool is_unflushed = is_same_session(journal.unflushed_boot.value_or(""), session) &&
                               !is_mutant(Mutant::kUnflushedIsWritten);
     for (const auto& op : journal.ops) {
-      Fold& fold = folds[op.path];
+      JournaledPath& fold = folds[op.path];
       fold.journal = &journal;
       fold.op = &op;
       fold.is_backward = journal.is_aborted && !is_mutant(Mutant::kAbortGoesForward);
@@ -116,7 +117,7 @@ Folds fold_journals(const std::vector<JournalVerdict>& journals, const std::stri
   return folds;
 }
 
-Result<Seen> look(const Fold& fold, WorkspaceView& view, bool is_dry) {
+Result<Seen> look(const JournaledPath& fold, WorkspaceView& view, bool is_dry) {
   const auto is_nothing = [](const Error& error) {
     return error.os_error == ENOENT || error.os_error == ENOTDIR || error.os_error == ELOOP;
   };
@@ -138,14 +139,14 @@ Result<Seen> look(const Fold& fold, WorkspaceView& view, bool is_dry) {
   return seen;
 }
 
-Result<bool> is_as_seen(const Fold& fold, const Seen& seen, const Location& caught) {
+Result<bool> is_as_seen(const JournaledPath& fold, const Seen& seen, const Location& caught) {
   const auto node = observe_slot(caught);
   if (!node && node.error().os_error == EACCES) return false;  // another user's
   if (!node) return node.error();
   return seen.is_unreadable ? is_ours(fold, caught, *node) : Result<bool>(*node == seen.node);
 }
 
-Result<void> OpenedDirectories::open(const Folds& folds, WorkspaceView& view) {
+Result<void> OpenedDirectories::open(const JournaledPaths& folds, WorkspaceView& view) {
   // Parents come first.
   for (const auto& [path, fold] : folds) GALLEY_TRY(open_one(folds, fold, view));
   return {};
@@ -153,7 +154,7 @@ Result<void> OpenedDirectories::open(const Folds& folds, WorkspaceView& view) {
 
 /// A directory that its owner may not change or search is opened while recovery is at work below
 /// it, or takes it away.
-Result<void> OpenedDirectories::open_one(const Folds& folds, const Fold& fold,
+Result<void> OpenedDirectories::open_one(const JournaledPaths& folds, const JournaledPath& fold,
                                          WorkspaceView& view) {
   const RelPath& path = fold.op->path;
   const bool is_at_work =
@@ -168,7 +169,7 @@ Result<void> OpenedDirectories::open_one(const Folds& folds, const Fold& fold,
   return {};
 }
 
-Result<void> OpenedDirectories::close(const Folds& folds, WorkspaceView& view) {
+Result<void> OpenedDirectories::close(const JournaledPaths& folds, WorkspaceView& view) {
   for (auto at = folds.rbegin(); at != folds.rend(); ++at) {
     const auto& [path, fold] = *at;
     uint32_t closed = fold.target.node.mode;
@@ -196,41 +197,43 @@ Result<void> OpenedDirectories::close_one(const RelPath& path, uint32_t open, ui
   return at->directory->set_mode(at->name, (closed & kPermissions) | special);
 }
 
-Result<Standing> judge(const Fold& fold, const Seen& seen, WorkspaceView& view) {
+Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceView& view) {
   if (seen.is_unreadable) return judge_unreadable(fold, seen);
-  if (seen.node == fold.target.node) return Standing::kDone;
-  if (is_newer(fold, seen)) return Standing::kForeign;
+  if (seen.node == fold.target.node) return PathState::kDone;
+  if (is_newer(fold, seen)) return PathState::kForeign;
   if (seen.node.kind == FileKind::kAbsent) {
-    return is_known_kind(fold, FileKind::kAbsent) ? Standing::kKnown : Standing::kForeign;
+    return is_known_kind(fold, FileKind::kAbsent) ? PathState::kKnown : PathState::kForeign;
   }
   for (const auto& image : fold.known) {
-    if (image.node == seen.node) return Standing::kKnown;
+    if (image.node == seen.node) return PathState::kKnown;
   }
   // After a power cut a new inode may have its content and not yet its mode.
-  const bool is_image =
-      std::any_of(fold.known.begin(), fold.known.end(),
-                  [&](const Fold::Image& image) { return is_same_content(image.node, seen.node); });
-  if (fold.may_be_torn && is_image) return Standing::kKnown;
+  const bool is_image = std::any_of(
+      fold.known.begin(), fold.known.end(),
+      [&](const JournaledPath::Image& image) { return is_same_content(image.node, seen.node); });
+  if (fold.may_be_torn && is_image) return PathState::kKnown;
   // The right content under a mode of the chain's other side, mid-way between the two.
   if (is_same_content(seen.node, fold.target.node)) {
-    const bool is_our_mode =
-        std::any_of(fold.known.begin(), fold.known.end(),
-                    [&](const Fold::Image& image) { return image.node.mode == seen.node.mode; });
-    return is_our_mode ? Standing::kKnown : Standing::kForeign;
+    const bool is_our_mode = std::any_of(
+        fold.known.begin(), fold.known.end(),
+        [&](const JournaledPath::Image& image) { return image.node.mode == seen.node.mode; });
+    return is_our_mode ? PathState::kKnown : PathState::kForeign;
   }
   if (!fold.may_be_torn || seen.node.kind != FileKind::kRegular ||
       seen.node.size > kMaxImageBytes) {
-    return Standing::kForeign;
+    return PathState::kForeign;
   }
   GALLEY_ASSIGN(const Location at, view.locate(fold.op->path));
   GALLEY_ASSIGN(const std::string bytes, read_file(*at.directory, at.name, kMaxImageBytes));
-  const bool is_torn = std::any_of(
-      fold.known.begin(), fold.known.end(),
-      [&](const Fold::Image& image) { return is_torn_image(bytes, *image.journal, *image.op); });
-  return is_torn ? Standing::kKnown : Standing::kForeign;
+  const bool is_torn =
+      std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
+        return is_torn_image(bytes, *image.journal, *image.op);
+      });
+  return is_torn ? PathState::kKnown : PathState::kForeign;
 }
 
-Result<uint32_t> restore_inheritance(const Fold& fold, const Seen& seen, const Location& at) {
+Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen,
+                                     const Location& at) {
   const uint32_t special = seen.stat.mode & ~kPermissions;
   const bool is_old = fold.op->before.node.kind == FileKind::kDirectory;
   if (is_old || !fold.may_be_torn) return special;
@@ -240,22 +243,22 @@ Result<uint32_t> restore_inheritance(const Fold& fold, const Seen& seen, const L
   return special | (parent.mode & kSetGroupId);
 }
 
-bool is_known_kind(const Fold& fold, FileKind kind) {
+bool is_known_kind(const JournaledPath& fold, FileKind kind) {
   if (kind == FileKind::kAbsent) {
-    const auto is_directory = [](const Fold::Image& image) {
+    const auto is_directory = [](const JournaledPath::Image& image) {
       return image.node.kind == FileKind::kDirectory;
     };
     const auto count = std::count_if(fold.known.begin(), fold.known.end(), is_directory);
     if (count != 0 && static_cast<size_t>(count) != fold.known.size()) return true;
   }
   return std::any_of(fold.known.begin(), fold.known.end(),
-                     [&](const Fold::Image& image) { return image.node.kind == kind; });
+                     [&](const JournaledPath::Image& image) { return image.node.kind == kind; });
 }
 
-bool is_written_by_us(const Fold& fold) {
+bool is_written_by_us(const JournaledPath& fold) {
   const ContentId& wanted = fold.target.node.content;
   return fold.target.node.kind == FileKind::kRegular &&
-         std::any_of(fold.known.begin(), fold.known.end(), [&](const Fold::Image& image) {
+         std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
            return image.op->after.node.content == wanted && image.op->before.node.content != wanted;
          });
 }
@@ -263,7 +266,7 @@ bool is_written_by_us(const Fold& fold) {
 namespace {
 
 template <class Is>
-bool is_any_below(const Folds& folds, const RelPath& path, const Is& is) {
+bool is_any_below(const JournaledPaths& folds, const RelPath& path, const Is& is) {
   // "a-b" sorts between "a" and "a/b": a common prefix is not yet below.
   for (auto at = folds.upper_bound(path);
        at != folds.end() && at->first.str().starts_with(path.str()); ++at) {
@@ -274,13 +277,14 @@ bool is_any_below(const Folds& folds, const RelPath& path, const Is& is) {
 
 }  // namespace
 
-bool has_path_below(const Folds& folds, const RelPath& path) {
-  return is_any_below(folds, path, [](const Fold&) { return true; });
+bool has_path_below(const JournaledPaths& folds, const RelPath& path) {
+  return is_any_below(folds, path, [](const JournaledPath&) { return true; });
 }
 
-bool has_content_below(const Folds& folds, const RelPath& path) {
-  return is_any_below(folds, path,
-                      [](const Fold& fold) { return fold.target.node.kind != FileKind::kAbsent; });
+bool has_content_below(const JournaledPaths& folds, const RelPath& path) {
+  return is_any_below(folds, path, [](const JournaledPath& fold) {
+    return fold.target.node.kind != FileKind::kAbsent;
+  });
 }
 
 }  // namespace galley

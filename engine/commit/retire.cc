@@ -33,14 +33,14 @@ std::optional<SyncTargets> few_targets(const std::vector<JournalVerdict>& verdic
 }
 
 /// False when one of them is not what the journals say any more, or its mode forbids to open it.
-Result<bool> sync_each(const Directory& workspace, const SyncTargets& targets) {
+Result<bool> sync_each(const WritableDirectory& workspace, const SyncTargets& targets) {
   for (const RelPath& path : targets.files) {
-    const auto file = workspace.open_file(path, OpenMode::kRead);
+    const auto file = workspace.open_writable_file(path, OpenMode::kRead);
     if (!file) return false;
     if (!is_mutant(Mutant::kRetireUnsyncedFiles)) GALLEY_TRY((*file)->sync());
   }
   for (const RelPath& path : targets.directories) {
-    const auto directory = workspace.open_directory(path);
+    const auto directory = workspace.open_writable_directory(path);
     if (!directory) return false;
     const auto synced =
         is_mutant(Mutant::kRetireUnsyncedNames) ? Result<void>() : (*directory)->sync();
@@ -51,7 +51,8 @@ Result<bool> sync_each(const Directory& workspace, const SyncTargets& targets) {
   return true;
 }
 
-Result<void> sync_tree(const Directory& workspace, const std::vector<JournalVerdict>& verdicts) {
+Result<void> sync_tree(const WritableDirectory& workspace,
+                       const std::vector<JournalVerdict>& verdicts) {
   if (const auto targets = few_targets(verdicts)) {
     GALLEY_ASSIGN(const bool is_synced, sync_each(workspace, *targets));
     if (is_synced) return {};
@@ -69,7 +70,7 @@ Result<void> mark_unflushed(const StateDirectory& state, WriterLock& lock,
     GALLEY_ASSIGN(const auto verdict, read_journal(state, state.journals(), id, ImageUse::kSkip));
     if (verdict.state != JournalState::kCommitted) continue;
     GALLEY_ASSIGN(const auto file,
-                  state.journals().open_file(journal_name(id), OpenMode::kReadWrite));
+                  state.journals().open_writable_file(journal_name(id), OpenMode::kReadWrite));
     GALLEY_TRY(JournalTrailer(*file, verdict).unflushed(session));
   }
   return {};
@@ -88,8 +89,9 @@ bool are_on_record(const std::vector<JournalVerdict>& verdicts, AuditSink* audit
 
 }  // namespace
 
-Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
-                                        WriterLock& lock, const std::vector<TxId>& ids,
+Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
+                                        const StateDirectory& state, WriterLock& lock,
+                                        const std::vector<TxId>& ids,
                                         const RetireOptions& options) {
   const std::string& session = options.session;
   std::vector<JournalNote> all;
@@ -121,7 +123,7 @@ Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateD
     GALLEY_TRY(sweep_slots(state, verdict.journal, may_be_torn, notes));
     if (!notes.empty()) {
       GALLEY_ASSIGN(const auto file,
-                    state.journals().open_file(journal_name(id), OpenMode::kReadWrite));
+                    state.journals().open_writable_file(journal_name(id), OpenMode::kReadWrite));
       JournalTrailer trailer(*file, verdict);
       for (const auto& note : notes) GALLEY_TRY(trailer.note(note));
     }
@@ -132,9 +134,9 @@ Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateD
   return all;
 }
 
-Result<std::vector<JournalNote>> retire_due(const Directory& workspace, const StateDirectory& state,
-                                            WriterLock& lock, const Clock& clock,
-                                            const RetireOptions& options) {
+Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
+                                            const StateDirectory& state, WriterLock& lock,
+                                            const Clock& clock, const RetireOptions& options) {
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   const int64_t window = std::chrono::nanoseconds(kLateWriterWindow).count();
   const int64_t now = clock.wall_ns();

@@ -29,14 +29,14 @@ struct RetireOptions {
 /// (what a late writer left in them goes to rescue/), then the renames. Returns what was rescued.
 /// When a flush fails the journals stay and say so: the next recovery writes the contents anew,
 /// since a second flush of the same files would succeed falsely. Until then they are passed over.
-Result<std::vector<JournalNote>> retire(const Directory& workspace, const StateDirectory& state,
-                                        WriterLock& lock, const std::vector<TxId>& ids,
-                                        const RetireOptions& options);
+Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
+                                        const StateDirectory& state, WriterLock& lock,
+                                        const std::vector<TxId>& ids, const RetireOptions& options);
 
 /// Retires what is older than kLateWriterWindow, or everything when too much is pending.
-Result<std::vector<JournalNote>> retire_due(const Directory& workspace, const StateDirectory& state,
-                                            WriterLock& lock, const Clock& clock,
-                                            const RetireOptions& options);
+Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
+                                            const StateDirectory& state, WriterLock& lock,
+                                            const Clock& clock, const RetireOptions& options);
 
 /// The id of the newest transaction, 0 when there is none.
 Result<TxId> last_transaction(const StateDirectory& state, const WriterLock& lock,

@@ -146,7 +146,7 @@ RelPath Slots::name(size_t op, std::string_view suffix) {
 Result<Slots> Slots::create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(state.slots().make_directory(path, kPrivateDirectory));
-  GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
+  GALLEY_ASSIGN(auto directory, state.slots().open_writable_directory(path));
   GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
   return Slots(std::move(directory), ours);
 }
@@ -154,7 +154,7 @@ Result<Slots> Slots::create(const StateDirectory& state, TxId id) {
 Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(make_directories(state.slots(), path, kPrivateDirectory));
-  GALLEY_ASSIGN(auto directory, state.slots().open_directory(path));
+  GALLEY_ASSIGN(auto directory, state.slots().open_writable_directory(path));
   GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
   return Slots(std::move(directory), ours);
 }
@@ -199,12 +199,12 @@ Result<std::optional<RelPath>> Slots::caught(size_t op, const JournalSide& side)
   return none;
 }
 
-Result<void> Slots::replace_by_copy(const Directory& directory, const RelPath& name) const {
+Result<void> Slots::replace_by_copy(const WritableDirectory& directory, const RelPath& name) const {
   GALLEY_ASSIGN(const RelPath writing, RelPath::parse(name.str() + std::string(kWritingSuffix)));
   GALLEY_TRY(remove_tree(*directory_, writing));
-  GALLEY_ASSIGN(const auto from, directory.open_file(name, OpenMode::kRead));
+  GALLEY_ASSIGN(const auto from, directory.open_file(name));
   GALLEY_ASSIGN(const auto copy,
-                directory_->open_file(writing, OpenMode::kCreateNew, kPrivateFile));
+                directory_->open_writable_file(writing, OpenMode::kCreateNew, kPrivateFile));
   for (uint64_t at = 0;;) {
     GALLEY_ASSIGN(const std::string bytes, from->read_at(at, kCopyBytes));
     if (bytes.empty()) break;
@@ -215,15 +215,28 @@ Result<void> Slots::replace_by_copy(const Directory& directory, const RelPath& n
   return directory_->rename(writing, directory, name, RenameMode::kReplace);
 }
 
+/// Whether what is made here has the mode it was asked for, which a umask or a default ACL may
+/// narrow: asked once of each mode.
+Result<bool> Slots::is_made_with(File& file, uint32_t mode) const {
+  const auto known = made_with_.find(mode);
+  if (known != made_with_.end()) return known->second;
+  GALLEY_ASSIGN(const FileStat stat, file.stat());
+  return made_with_[mode] = stat.mode == mode;
+}
+
 Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
                                        const JournalSide& side, const Content& content,
                                        bool is_synced, std::vector<std::string>& warnings) const {
-  GALLEY_ASSIGN(const auto file, directory_->open_file(name, OpenMode::kCreateNew, kPrivateFile));
+  // Nobody else comes into this directory, so a file that needs nothing else is made with its mode.
+  const bool is_plain = side.attributes.empty() && side.uid == ours_.uid && side.gid == ours_.gid;
+  const uint32_t mode = is_plain ? side.node.mode : kPrivateFile;
+  GALLEY_ASSIGN(const auto file, directory_->open_writable_file(name, OpenMode::kCreateNew, mode));
   if (!content->empty()) GALLEY_TRY(file->write_at(0, *content));
   GALLEY_ASSIGN(const Given given,
                 give(Location{directory_.get(), name}, ours_, path, side, warnings));
+  GALLEY_ASSIGN(const bool has_mode, is_plain ? is_made_with(*file, mode) : Result<bool>(false));
   // Last: an ACL rewrites the group bits, a change of owner clears bits.
-  GALLEY_TRY(file->set_mode(given.mode));
+  if (!has_mode) GALLEY_TRY(file->set_mode(given.mode));
   // By this descriptor: from now on the mode may let nobody open it.
   if (is_synced) GALLEY_TRY(file->sync());
   return given;
@@ -273,7 +286,7 @@ auto look_again(const Location& at, const Look& look) -> decltype(look()) {
 }  // namespace
 
 Result<Node> observe_slot(const Location& at) {
-  return look_again(at, [&] { return observe(at); });
+  return look_again(at, [&] { return observe_opened(at); });
 }
 
 Result<std::string> read_slot(const Location& at) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,21 +63,23 @@ class Slots {
   [[nodiscard]] Result<std::optional<RelPath>> caught(size_t op, const JournalSide& side) const;
 
   /// Puts a copy of a file, made and synced here, in its place; its directory is not synced.
-  Result<void> replace_by_copy(const Directory& directory, const RelPath& name) const;
+  Result<void> replace_by_copy(const WritableDirectory& directory, const RelPath& name) const;
 
-  [[nodiscard]] const Directory& directory() const { return *directory_; }
+  [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
   /// Owner and group of what is made here.
   [[nodiscard]] const FileStat& ours() const { return ours_; }
   [[nodiscard]] static RelPath name(size_t op, std::string_view suffix = "");
 
  private:
-  Slots(std::unique_ptr<Directory> directory, const FileStat& ours)
+  Slots(std::unique_ptr<WritableDirectory> directory, const FileStat& ours)
       : directory_(std::move(directory)), ours_(ours) {}
   Result<Given> write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
                            const Content& content, bool is_synced,
                            std::vector<std::string>& warnings) const;
-  std::unique_ptr<Directory> directory_;
+  Result<bool> is_made_with(File& file, uint32_t mode) const;
+  std::unique_ptr<WritableDirectory> directory_;
   FileStat ours_;
+  mutable std::map<uint32_t, bool> made_with_;
 };
 
 /// As observe(), of something in the slots, also when its mode does not let its owner read it: then
@@ -93,7 +96,7 @@ Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bo
                          std::vector<JournalNote>& notes);
 
 /// Moves an object out of the way to `rescue/<tx>/<path>`; the place is added to `notes`.
-Result<void> rescue(const StateDirectory& state, TxId id, const Directory& from,
+Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirectory& from,
                     const RelPath& name, const RelPath& path, std::vector<JournalNote>& notes);
 
 /// Whether these bytes are what a power cut can leave of one of the journal's images: a prefix

@@ -48,7 +48,7 @@ class SlotSweep {
 
   Result<void> run() {
     const RelPath name = known(journal_.id.file_name());
-    auto directory = state_.slots().open_directory(name);
+    auto directory = state_.slots().open_writable_directory(name);
     if (!directory && directory.error().kind == ErrorKind::kNotFound) return {};
     if (!directory) return directory.error();
     GALLEY_ASSIGN(const auto entries, (*directory)->list());
@@ -57,7 +57,7 @@ class SlotSweep {
   }
 
  private:
-  Result<void> sweep(const Directory& directory, const DirectoryEntry& entry) {
+  Result<void> sweep(const WritableDirectory& directory, const DirectoryEntry& entry) {
     const RelPath name = known(entry.name);
     if (entry.name.ends_with(Slots::kWritingSuffix)) return remove_tree(directory, name);
     const JournalOp* op = op_of(journal_, entry.name);
@@ -72,7 +72,8 @@ class SlotSweep {
     return remove_tree(directory, name);
   }
 
-  Result<bool> is_known(const Directory& directory, const RelPath& name, const JournalOp* op) {
+  Result<bool> is_known(const WritableDirectory& directory, const RelPath& name,
+                        const JournalOp* op) {
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
     GALLEY_TRY(open_up(directory, name, stat));
     const auto looked = observe(Location{&directory, name}, stat);
@@ -96,8 +97,8 @@ class SlotSweep {
   }
 
   /// A power cut may keep what was placed in a directory and not the placing of the directory.
-  Result<bool> holds_only_known(const Directory& directory, const RelPath& name) {
-    GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
+  Result<bool> holds_only_known(const WritableDirectory& directory, const RelPath& name) {
+    GALLEY_ASSIGN(const auto opened, directory.open_writable_directory(name));
     GALLEY_ASSIGN(const auto entries, opened->list());
     for (const auto& entry : entries) {
       const auto child = RelPath::parse(entry.name);
@@ -109,7 +110,7 @@ class SlotSweep {
   }
 
   /// What was caught may be of any mode. Afterwards it is gone, or in rescue/.
-  static Result<void> open_up(const Directory& directory, const RelPath& name,
+  static Result<void> open_up(const WritableDirectory& directory, const RelPath& name,
                               const FileStat& stat) {
     uint32_t rights = 0;
     // The other name of a file may be in the workspace, where no system call swaps two.
@@ -138,7 +139,7 @@ Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bo
   return SlotSweep(state, journal, may_be_torn, notes).run();
 }
 
-Result<void> rescue(const StateDirectory& state, TxId id, const Directory& from,
+Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirectory& from,
                     const RelPath& name, const RelPath& path, std::vector<JournalNote>& notes) {
   GALLEY_ASSIGN(const RelPath place, known("rescue/" + id.str()).join(path));
   GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));

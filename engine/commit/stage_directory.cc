@@ -97,13 +97,13 @@ RelPath pool_path(const std::string& pool) { return known(std::string(kPools) + 
 
 }  // namespace
 
-Result<std::unique_ptr<Directory>> StageDirectory::open_contents(
+Result<std::unique_ptr<WritableDirectory>> StageDirectory::open_contents(
     const StateDirectory& state) const {
   GALLEY_ASSIGN(const std::string pool, pool_of(*directory_, id_));
-  auto opened = state.root().open_directory(pool_path(pool));
+  auto opened = state.root().open_writable_directory(pool_path(pool));
   if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
   GALLEY_TRY(make_directories(state.root(), pool_path(pool), kPrivateDirectory));
-  return state.root().open_directory(pool_path(pool));
+  return state.root().open_writable_directory(pool_path(pool));
 }
 
 Result<void> StageDirectory::share_contents(const StageDirectory& parent) const {
@@ -111,7 +111,7 @@ Result<void> StageDirectory::share_contents(const StageDirectory& parent) const 
   const RelPath fresh = known(std::string(kPoolFile) + ".new");
   {
     GALLEY_ASSIGN(const auto file,
-                  directory_->open_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+                  directory_->open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
     GALLEY_TRY(file->write_at(0, pool + "\n"));
   }
   return directory_->rename(fresh, *directory_, known(kPoolFile), RenameMode::kReplace);
@@ -134,11 +134,12 @@ Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
 }
 
 Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const std::string& id) {
-  auto directory = state.root().open_directory(known("stage/" + id));
+  auto directory = state.root().open_writable_directory(known("stage/" + id));
   if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(id);
   if (!directory) return directory.error();
-  GALLEY_ASSIGN(auto owner,
-                (*directory)->open_file(known("owner"), OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_ASSIGN(
+      auto owner,
+      (*directory)->open_writable_file(known("owner"), OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_ASSIGN(const bool is_ours, owner->try_lock(LockMode::kExclusive));
   if (!is_ours) {
     return fail(ErrorKind::kTimeout, "stage.busy",
@@ -147,12 +148,25 @@ Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const s
   return StageDirectory(id, std::move(*directory), std::move(owner));
 }
 
+/// Whoever lists stages locks `owner` for a moment: a new one has that name when it is locked.
+Result<StageDirectory> StageDirectory::hold_new(const StateDirectory& state,
+                                                const std::string& id) {
+  GALLEY_ASSIGN(auto directory, state.root().open_writable_directory(known("stage/" + id)));
+  const RelPath fresh = known("owner.new");
+  GALLEY_ASSIGN(auto owner,
+                directory->open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+  GALLEY_ASSIGN(const bool is_ours, owner->try_lock(LockMode::kExclusive));
+  GALLEY_CHECK(is_ours);
+  GALLEY_TRY(directory->rename(fresh, *directory, known("owner"), RenameMode::kReplace));
+  return StageDirectory(id, std::move(directory), std::move(owner));
+}
+
 Result<StageDirectory> StageDirectory::create(const StateDirectory& state) {
   GALLEY_TRY(make_directories(state.root(), known("stage"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     const std::string id = random_hex(kIdDigits);
     auto made = state.root().make_directory(known("stage/" + id), kPrivateDirectory);
-    if (made) return hold(state, id);
+    if (made) return hold_new(state, id);
     if (made.error().os_error != EEXIST) return made.error();
   }
   return os_error(EEXIST, "cannot make a stage", ".galley/stage");
@@ -222,14 +236,14 @@ Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
 
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
   std::vector<StageInfo> stages;
-  const auto parent = state.root().open_directory(known("stage"));
+  const auto parent = state.root().open_writable_directory(known("stage"));
   if (!parent && parent.error().kind == ErrorKind::kNotFound) return stages;
   if (!parent) return parent.error();
   GALLEY_ASSIGN(const auto counts, references(state));
   GALLEY_ASSIGN(const auto entries, (*parent)->list());
   for (const auto& entry : entries) {
     if (entry.kind != FileKind::kDirectory || !is_stage_id(entry.name)) continue;
-    const auto directory = (*parent)->open_directory(known(entry.name));
+    const auto directory = (*parent)->open_writable_directory(known(entry.name));
     if (!directory) continue;
     StageInfo info;
     info.id = entry.name;
@@ -241,7 +255,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
       const auto contents = state.root().open_directory(pool_path(*pool));
       info.bytes += contents ? tree_bytes(**contents) : 0;
     }
-    const auto owner = (*directory)->open_file(known("owner"), OpenMode::kReadWrite);
+    const auto owner = (*directory)->open_writable_file(known("owner"), OpenMode::kReadWrite);
     if (owner) {
       GALLEY_ASSIGN(const bool is_free, (*owner)->try_lock(LockMode::kShared));
       info.is_held = !is_free;

@@ -29,22 +29,24 @@ class StageDirectory {
   static Result<StageDirectory> adopt(const StateDirectory& state, const std::string& id);
 
   [[nodiscard]] const std::string& id() const { return id_; }
-  [[nodiscard]] const Directory& directory() const { return *directory_; }
+  [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
   /// Where its contents are; made when it is not there yet.
-  Result<std::unique_ptr<Directory>> open_contents(const StateDirectory& state) const;
+  Result<std::unique_ptr<WritableDirectory>> open_contents(const StateDirectory& state) const;
   /// Refers to the contents of `parent` from now on, instead of its own, of which it has none yet.
   Result<void> share_contents(const StageDirectory& parent) const;
   /// Removes it and everything in it, and its contents unless another stage refers to them.
   static Result<void> remove(const StateDirectory& state, StageDirectory stage);
 
  private:
-  StageDirectory(std::string id, std::unique_ptr<Directory> directory, std::unique_ptr<File> owner)
+  StageDirectory(std::string id, std::unique_ptr<WritableDirectory> directory,
+                 std::unique_ptr<WritableFile> owner)
       : id_(std::move(id)), directory_(std::move(directory)), owner_(std::move(owner)) {}
   static Result<StageDirectory> hold(const StateDirectory& state, const std::string& id);
+  static Result<StageDirectory> hold_new(const StateDirectory& state, const std::string& id);
 
   std::string id_;
-  std::unique_ptr<Directory> directory_;
-  std::unique_ptr<File> owner_;
+  std::unique_ptr<WritableDirectory> directory_;
+  std::unique_ptr<WritableFile> owner_;
 };
 
 /// One stage as others see it.

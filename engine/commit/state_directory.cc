@@ -30,16 +30,17 @@ RelPath known(std::string_view text) {
   return std::move(*path);
 }
 
-Result<void> write_new_file(const Directory& directory, const RelPath& name,
+Result<void> write_new_file(const WritableDirectory& directory, const RelPath& name,
                             std::string_view content) {
-  GALLEY_ASSIGN(const auto file, directory.open_file(name, OpenMode::kCreateNew, kPrivateFile));
+  GALLEY_ASSIGN(const auto file,
+                directory.open_writable_file(name, OpenMode::kCreateNew, kPrivateFile));
   GALLEY_TRY(file->write_at(0, content));
   return file->sync();
 }
 
 /// Two processes may do this at once: the first `format` to appear is everybody's. Until all of it
 /// is on the disk `format` has a second name, by which others see that it may not be.
-Result<void> create_parts(const Directory& workspace, const Directory& root) {
+Result<void> create_parts(const WritableDirectory& workspace, const WritableDirectory& root) {
   // A default ACL of the workspace would leak into every slot made here.
   GALLEY_TRY(root.remove_attribute(RelPath::root(), "system.posix_acl_default"));
   for (const auto* name : {"j", "undo", "slot", "wait"}) {
@@ -66,7 +67,7 @@ Result<void> create_parts(const Directory& workspace, const Directory& root) {
 }
 
 /// Its maker died, or is at work, between the first name of `format` and the flushes.
-Result<void> finish_creation(const Directory& workspace, const Directory& root) {
+Result<void> finish_creation(const WritableDirectory& workspace, const WritableDirectory& root) {
   GALLEY_TRY(root.sync());
   GALLEY_TRY(workspace.sync());
   GALLEY_ASSIGN(const FileStat format, root.stat(known("format")));
@@ -84,7 +85,8 @@ Result<void> finish_creation(const Directory& workspace, const Directory& root) 
 
 /// What has the name `.galley`.
 struct FoundState {
-  std::unique_ptr<Directory> root;    ///< null: nothing has it, or something that is no directory
+  std::unique_ptr<WritableDirectory>
+      root;                           ///< null: nothing has it, or something that is no directory
   std::optional<StateFormat> format;  ///< of a state that is complete
   bool is_flushed = true;             ///< false: see finish_creation
   std::string doubt;                  ///< why it is not believed; empty when it is
@@ -123,7 +125,7 @@ Result<bool> is_begun(const Directory& root) {
 
 /// Reads `format`: false when there is none.
 Result<bool> read_format(FoundState& found, const FileStat& folder) {
-  auto file = found.root->open_file(known("format"), OpenMode::kRead);
+  auto file = found.root->open_file(known("format"));
   if (!file && file.error().kind == ErrorKind::kNotFound) return false;
   if (!file && file.error().kind == ErrorKind::kRefused) {
     found.doubt = "its 'format' is no regular file";
@@ -148,7 +150,7 @@ Result<bool> read_format(FoundState& found, const FileStat& folder) {
 }
 
 /// Looks at `.galley` and believes nothing.
-Result<FoundState> look_at_state(const Directory& workspace) {
+Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   FoundState found;
   GALLEY_ASSIGN(const FileStat folder, workspace.stat(known(StateDirectory::kName)));
   if (folder.kind == FileKind::kAbsent) return found;
@@ -159,7 +161,7 @@ Result<FoundState> look_at_state(const Directory& workspace) {
   GALLEY_ASSIGN(found.obstacle, obstacle_of(workspace, folder));
   found.doubt = found.obstacle;
   if (!found.obstacle.empty()) return found;
-  GALLEY_ASSIGN(found.root, workspace.open_directory(known(StateDirectory::kName)));
+  GALLEY_ASSIGN(found.root, workspace.open_writable_directory(known(StateDirectory::kName)));
   GALLEY_ASSIGN(bool is_complete, read_format(found, folder));
   if (!is_complete) {
     GALLEY_ASSIGN(const bool is_ours, is_begun(*found.root));
@@ -189,7 +191,7 @@ tl::unexpected<Error> not_believed(const FoundState& found) {
 std::optional<WorkspaceId> workspace_of_journal(const Directory& directory, const RelPath& name) {
   using namespace journal_format;
   constexpr size_t kIdOffset = 32;
-  auto file = directory.open_file(name, OpenMode::kRead);
+  auto file = directory.open_file(name);
   if (!file) return std::nullopt;
   const auto header = (*file)->read_at(0, kHeaderBytes);
   if (!header || header->size() < kHeaderBytes || !header->starts_with(kMagic)) return std::nullopt;
@@ -220,15 +222,15 @@ Result<WorkspaceId> workspace_of_journals(const Directory& root) {
 
 }  // namespace
 
-Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> root,
+Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<WritableDirectory> root,
                                                   const WorkspaceId& id, MissingPart missing) {
   StateDirectory state;
   state.workspace_id_ = id;
   state.root_ = std::move(root);
   GALLEY_ASSIGN(const FileStat stat, state.root_->stat(RelPath::root()));
   state.mount_ = stat.mount;
-  const auto open = [&](std::string_view name) -> Result<std::unique_ptr<Directory>> {
-    auto opened = state.root_->open_directory(known(name));
+  const auto open = [&](std::string_view name) -> Result<std::unique_ptr<WritableDirectory>> {
+    auto opened = state.root_->open_writable_directory(known(name));
     if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
     if (missing == MissingPart::kRefuse) {
       return fail(ErrorKind::kRefused, "state.not_adoptable",
@@ -238,7 +240,7 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> roo
     }
     // Something removed it: an empty one has nothing to recover.
     GALLEY_TRY(make_directories(*state.root_, known(name), kPrivateDirectory));
-    return state.root_->open_directory(known(name));
+    return state.root_->open_writable_directory(known(name));
   };
   GALLEY_ASSIGN(state.journals_, open("j"));
   GALLEY_ASSIGN(state.undo_, open("undo"));
@@ -246,7 +248,7 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<Directory> roo
   return state;
 }
 
-Result<std::optional<StateDirectory>> StateDirectory::open(const Directory& workspace) {
+Result<std::optional<StateDirectory>> StateDirectory::open(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(FoundState found, look_at_state(workspace));
   if (!found.doubt.empty()) return not_believed(found);
   if (!found.format) return std::optional<StateDirectory>();
@@ -256,7 +258,7 @@ Result<std::optional<StateDirectory>> StateDirectory::open(const Directory& work
   return std::optional<StateDirectory>(std::move(state));
 }
 
-Result<StateDirectory> StateDirectory::open_or_create(const Directory& workspace) {
+Result<StateDirectory> StateDirectory::open_or_create(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(auto there, open(workspace));
   if (there) return std::move(*there);
   auto made = workspace.make_directory(known(kName), kPrivateDirectory);
@@ -269,7 +271,7 @@ Result<StateDirectory> StateDirectory::open_or_create(const Directory& workspace
   return std::move(*there);
 }
 
-Result<StateDirectory> StateDirectory::open_foreign(const Directory& workspace) {
+Result<StateDirectory> StateDirectory::open_foreign(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(FoundState found, look_at_state(workspace));
   if (!found.obstacle.empty()) {
     return fail(
@@ -290,7 +292,7 @@ Result<StateDirectory> StateDirectory::open_foreign(const Directory& workspace) 
   return open_parts(std::move(found.root), id, MissingPart::kRefuse);
 }
 
-Result<void> StateDirectory::adopt(const Directory& workspace) {
+Result<void> StateDirectory::adopt(const WritableDirectory& workspace) {
   GALLEY_TRY(root_->set_mode(RelPath::root(), kPrivateDirectory));
   GALLEY_ASSIGN(const FileStat folder, root_->stat(RelPath::root()));
   StateFormat format{workspace_id_};
@@ -322,7 +324,7 @@ Result<std::vector<TxId>> journal_ids(const Directory& directory) {
 
 Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory& directory,
                                     TxId id, ImageUse use) {
-  GALLEY_ASSIGN(const auto file, directory.open_file(journal_name(id), OpenMode::kRead));
+  GALLEY_ASSIGN(const auto file, directory.open_file(journal_name(id)));
   GALLEY_ASSIGN(const FileStat stat, file->stat());
   if (stat.size > kMaxJournalBytes) {
     return fail(ErrorKind::kQuota, "limit.file_size",

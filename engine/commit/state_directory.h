@@ -36,37 +36,37 @@ class StateDirectory {
   static constexpr std::string_view kName = ".galley";
 
   /// nullopt when the workspace has no complete state directory (nothing was ever committed).
-  static Result<std::optional<StateDirectory>> open(const Directory& workspace);
+  static Result<std::optional<StateDirectory>> open(const WritableDirectory& workspace);
   /// Makes what is missing, durably.
-  static Result<StateDirectory> open_or_create(const Directory& workspace);
+  static Result<StateDirectory> open_or_create(const WritableDirectory& workspace);
   /// Opens one that is not believed, for a person to decide about. Writes nothing.
   /// Errors: kRefused `state.not_adoptable`, which says what has to be mended by hand first;
   ///         kNotFound `state.nothing_to_adopt`.
-  static Result<StateDirectory> open_foreign(const Directory& workspace);
+  static Result<StateDirectory> open_foreign(const WritableDirectory& workspace);
   /// Believes it from now on: writes a `format` that names its folder.
-  Result<void> adopt(const Directory& workspace);
+  Result<void> adopt(const WritableDirectory& workspace);
 
   [[nodiscard]] const WorkspaceId& workspace_id() const { return workspace_id_; }
   /// What unsynced data outlives a process in: this boot (empty stays empty), and this mount.
   [[nodiscard]] std::string session(const std::string& boot) const;
   /// `.galley` itself.
-  [[nodiscard]] const Directory& root() const { return *root_; }
-  [[nodiscard]] const Directory& journals() const { return *journals_; }
-  [[nodiscard]] const Directory& undo() const { return *undo_; }
-  [[nodiscard]] const Directory& slots() const { return *slots_; }
+  [[nodiscard]] const WritableDirectory& root() const { return *root_; }
+  [[nodiscard]] const WritableDirectory& journals() const { return *journals_; }
+  [[nodiscard]] const WritableDirectory& undo() const { return *undo_; }
+  [[nodiscard]] const WritableDirectory& slots() const { return *slots_; }
 
  private:
   StateDirectory() = default;
   enum class MissingPart : uint8_t { kMake, kRefuse };
-  static Result<StateDirectory> open_parts(std::unique_ptr<Directory> root, const WorkspaceId& id,
-                                           MissingPart missing);
+  static Result<StateDirectory> open_parts(std::unique_ptr<WritableDirectory> root,
+                                           const WorkspaceId& id, MissingPart missing);
 
   WorkspaceId workspace_id_{};
   uint64_t mount_ = 0;
-  std::unique_ptr<Directory> root_;
-  std::unique_ptr<Directory> journals_;
-  std::unique_ptr<Directory> undo_;
-  std::unique_ptr<Directory> slots_;
+  std::unique_ptr<WritableDirectory> root_;
+  std::unique_ptr<WritableDirectory> journals_;
+  std::unique_ptr<WritableDirectory> undo_;
+  std::unique_ptr<WritableDirectory> slots_;
 };
 
 /// `<tx>.j`.

@@ -57,11 +57,12 @@ Result<void> write_record(const WorkspaceId& id, const FileStat& folder) {
   GALLEY_ASSIGN(const auto home, open_user_state(UserState::kMake));
   const RelPath place = known_record(id);
   GALLEY_TRY(make_directories(*home, place.parent(), kPrivateDirectory));
-  GALLEY_ASSIGN(const auto file, home->open_file(place, OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_ASSIGN(const auto file,
+                home->open_writable_file(place, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
   GALLEY_TRY(file->write_at(0, record_text(folder)));
   GALLEY_TRY(file->sync());
-  GALLEY_ASSIGN(const auto parent, home->open_directory(place.parent()));
+  GALLEY_ASSIGN(const auto parent, home->open_writable_directory(place.parent()));
   GALLEY_TRY(parent->sync());
   return home->sync();
 }

@@ -24,7 +24,7 @@ Result<Location> WorkspaceView::locate(const RelPath& path) {
   if (parent.is_root()) return Location{workspace_, std::move(name)};
   auto found = parents_.find(parent);
   if (found == parents_.end()) {
-    GALLEY_ASSIGN(auto opened, workspace_->open_directory(parent));
+    GALLEY_ASSIGN(auto opened, workspace_->open_writable_directory(parent));
     GALLEY_ASSIGN(const FileStat stat, opened->stat(RelPath::root()));
     if (stat.mount != *mount_) {
       return fail(ErrorKind::kRefused, "commit.crosses_mount",
@@ -73,7 +73,7 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
       break;
     }
     case FileKind::kRegular: {
-      const auto file = at.directory->open_file(at.name, OpenMode::kRead);
+      const auto file = at.directory->open_file(at.name);
       if (!file && file.error().kind == ErrorKind::kRefused) return kChanging;
       if (!file) return file.error();
       GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
@@ -82,6 +82,18 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
       break;
     }
   }
+  return node;
+}
+
+Result<Node> observe_opened(const Location& at) {
+  const auto file = at.directory->open_file(at.name);
+  if (!file && file.error().kind != ErrorKind::kRefused && file.error().os_error != ENOENT) {
+    return file.error();
+  }
+  if (!file) return observe(at);
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat_at_open());
+  Node node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
+  GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
   return node;
 }
 

@@ -11,7 +11,7 @@ namespace galley {
 
 /// A name in an open directory.
 struct Location {
-  const Directory* directory = nullptr;
+  const WritableDirectory* directory = nullptr;
   RelPath name = RelPath::root();
 };
 
@@ -23,20 +23,20 @@ struct Location {
 /// Errors:    kRefused `commit.crosses_mount`; those of Directory.
 class WorkspaceView {
  public:
-  explicit WorkspaceView(const Directory& workspace) : workspace_(&workspace) {}
+  explicit WorkspaceView(const WritableDirectory& workspace) : workspace_(&workspace) {}
 
   /// Valid until the next call.
   Result<Location> locate(const RelPath& path);
   /// Forgets the open parents, for when directories were moved or removed.
   void forget() { parents_.clear(); }
-  [[nodiscard]] const Directory& root() const { return *workspace_; }
+  [[nodiscard]] const WritableDirectory& root() const { return *workspace_; }
   /// The mount of everything it located.
   [[nodiscard]] uint64_t mount() const { return mount_.value_or(0); }
 
  private:
   static constexpr size_t kMaxOpenParents = 64;
-  const Directory* workspace_;
-  std::map<RelPath, std::unique_ptr<Directory>> parents_;
+  const WritableDirectory* workspace_;
+  std::map<RelPath, std::unique_ptr<WritableDirectory>> parents_;
   std::optional<uint64_t> mount_;
 };
 
@@ -44,6 +44,10 @@ class WorkspaceView {
 Result<Node> observe(const Location& at, FileStat* stat = nullptr);
 /// As observe(), for something whose stat is known.
 Result<Node> observe(const Location& at, const FileStat& stat);
+
+/// As observe(), by opening the file first, which is a call less; for places where nobody waits at
+/// a FIFO.
+Result<Node> observe_opened(const Location& at);
 
 /// The SHA-256 of a file, read in pieces; `size` is what it is expected to have.
 Result<ContentId> hash_file(File& file, uint64_t size);

@@ -50,17 +50,17 @@ std::string line_after(const std::string& text, std::string_view prefix) {
 class Ticket {
  public:
   static Result<Ticket> draw(const StateDirectory& state, const Clock& clock) {
-    auto queue = state.root().open_directory(known("wait"));
+    auto queue = state.root().open_writable_directory(known("wait"));
     if (!queue && queue.error().kind == ErrorKind::kNotFound) {
       GALLEY_TRY(make_directories(state.root(), known("wait"), 0700));
-      queue = state.root().open_directory(known("wait"));
+      queue = state.root().open_writable_directory(known("wait"));
     }
     if (!queue) return queue.error();
     std::random_device random;
     const auto now = static_cast<uint64_t>(clock.wall_ns());
     Ticket ticket(std::move(*queue), known(padded_hex(now) + "-" + std::to_string(random())));
-    GALLEY_ASSIGN(ticket.file_,
-                  ticket.queue_->open_file(ticket.name_, OpenMode::kCreateNew, kPrivateFile));
+    GALLEY_ASSIGN(ticket.file_, ticket.queue_->open_writable_file(
+                                    ticket.name_, OpenMode::kCreateNew, kPrivateFile));
     // Until it is locked somebody may take it for a dead one's and remove it: then we only lose our
     // place, not our chance.
     GALLEY_TRY(ticket.file_->try_lock(LockMode::kExclusive));
@@ -79,7 +79,7 @@ class Ticket {
       if (entry.name >= name_.str()) return true;
       const auto name = RelPath::parse(entry.name);
       if (!name || entry.kind != FileKind::kRegular) continue;
-      const auto other = queue_->open_file(*name, OpenMode::kReadWrite);
+      const auto other = queue_->open_writable_file(*name, OpenMode::kReadWrite);
       if (!other) continue;
       GALLEY_ASSIGN(const bool is_dead, (*other)->try_lock(LockMode::kExclusive));
       if (!is_dead) return false;
@@ -89,11 +89,11 @@ class Ticket {
   }
 
  private:
-  Ticket(std::unique_ptr<Directory> queue, RelPath name)
+  Ticket(std::unique_ptr<WritableDirectory> queue, RelPath name)
       : queue_(std::move(queue)), name_(std::move(name)) {}
-  std::unique_ptr<Directory> queue_;
+  std::unique_ptr<WritableDirectory> queue_;
   RelPath name_;
-  std::unique_ptr<File> file_;
+  std::unique_ptr<WritableFile> file_;
 };
 
 Result<bool> has_waiters(const StateDirectory& state) {
@@ -119,8 +119,8 @@ Error locked_error(const StateDirectory& state, std::chrono::milliseconds timeou
 Result<std::optional<WriterLock>> WriterLock::try_take(const StateDirectory& state,
                                                        const Clock& clock) {
   while (true) {
-    GALLEY_ASSIGN(auto file,
-                  state.root().open_file(known("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
+    GALLEY_ASSIGN(auto file, state.root().open_writable_file(known("lock"), OpenMode::kOpenOrCreate,
+                                                             kPrivateFile));
     GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
     if (!is_ours) return std::optional<WriterLock>();
     // Somebody may have removed or replaced the file: a lock on a nameless one excludes nobody.

@@ -34,12 +34,12 @@ class WriterLock {
   Result<void> forget_last();
 
  private:
-  explicit WriterLock(std::unique_ptr<File> file) : file_(std::move(file)) {}
+  explicit WriterLock(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
   static Result<std::optional<WriterLock>> try_take(const StateDirectory& state,
                                                     const Clock& clock);
   Result<void> write_text();
 
-  std::unique_ptr<File> file_;
+  std::unique_ptr<WritableFile> file_;
   std::string holder_;
   std::string last_;
 };

@@ -172,7 +172,7 @@ Result<Aftermath> aftermath_of(const History& history, TxId id, const Proposal& 
     GALLEY_ASSIGN(const auto journal, history.outline(later));
     metas.emplace(later, journal->journal.meta);
   }
-  Standing standing;
+  UndoRelations standing;
   for (auto it = metas.rbegin(); it != metas.rend(); ++it) standing.take(it->first, it->second);
   Follower follower(id, transaction, paths);
   GALLEY_TRY(follower.begin());

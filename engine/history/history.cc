@@ -69,7 +69,7 @@ using Loaded = Result<std::shared_ptr<const CommittedTransaction>>;
 
 // --- who undid what -------------------------------------------------------------------------
 
-void Standing::take(TxId id, const CommitMeta& meta) {
+void UndoRelations::take(TxId id, const CommitMeta& meta) {
   if (!meta.undoes || whole_.contains(id)) return;
   if (meta.tool == kPartialUndoTool) {
     parts_[*meta.undoes].push_back(id);
@@ -78,13 +78,13 @@ void Standing::take(TxId id, const CommitMeta& meta) {
   }
 }
 
-std::optional<TxId> Standing::undone_by(TxId id) const {
+std::optional<TxId> UndoRelations::undone_by(TxId id) const {
   const auto found = whole_.find(id);
   if (found == whole_.end()) return {};
   return found->second;
 }
 
-std::vector<TxId> Standing::partly_undone_by(TxId id) const {
+std::vector<TxId> UndoRelations::partly_undone_by(TxId id) const {
   const auto found = parts_.find(id);
   return found == parts_.end() ? std::vector<TxId>() : found->second;
 }
@@ -206,7 +206,7 @@ Result<std::vector<TxSummary>> History::list(const HistoryFilter& filter) const 
 
 Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const {
   std::vector<TxSummary> found;
-  Standing standing;
+  UndoRelations standing;
   GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
     TxSummary summary;
     summary.id = id;
@@ -233,7 +233,7 @@ Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const 
 
 Result<TxSummary> History::summary(TxId id) const {
   GALLEY_TRY(journal(id));
-  Standing standing;
+  UndoRelations standing;
   GALLEY_TRY(walk_back(*this, [&](TxId other, const Loaded& loaded) -> Result<bool> {
     if (loaded) standing.take(other, (*loaded)->journal.meta);
     return other > id;
@@ -257,7 +257,7 @@ Result<Proposal> History::proposal_of(TxId id) const {
 }
 
 Result<TxId> History::newest_standing() const {
-  Standing standing;
+  UndoRelations standing;
   std::optional<TxId> newest;
   GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
     if (!loaded) return fail(loaded.error());

@@ -69,7 +69,7 @@ struct HistoryFilter {
 };
 
 /// What newer transactions say of older ones; fed from the newest to the oldest.
-class Standing {
+class UndoRelations {
  public:
   /// Takes one in; every newer one was taken in before.
   void take(TxId id, const CommitMeta& meta);

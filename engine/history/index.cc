@@ -121,7 +121,7 @@ Result<Database> open_at(const std::string& path, const History& history) {
   return database;
 }
 
-Result<void> remove_files(const Directory& state_root) {
+Result<void> remove_files(const WritableDirectory& state_root) {
   for (const char* name : {"index.db", "index.db-journal", "index.db-wal", "index.db-shm"}) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
     Result<void> removed = state_root.remove_file(path);
@@ -131,7 +131,7 @@ Result<void> remove_files(const Directory& state_root) {
 }
 
 Result<Database> open_on_disk(const History& history) {
-  const Directory& root = history.state().root();
+  const WritableDirectory& root = history.state().root();
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(kFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(name));
   const bool is_ours = stat.kind == FileKind::kAbsent || stat.kind == FileKind::kRegular;

@@ -238,7 +238,7 @@ Result<void> remove(const Database& database, TxId id) {
 
 Result<void> update_standing(const Database& database) {
   GALLEY_TRY(database.run("UPDATE transactions SET undone_by = NULL WHERE undone_by IS NOT NULL"));
-  Standing standing;
+  UndoRelations standing;
   std::vector<TxId> undone;
   GALLEY_ASSIGN(auto rows, database.prepare("SELECT id, undoes, tool FROM transactions WHERE "
                                             "undoes IS NOT NULL ORDER BY id DESC"));

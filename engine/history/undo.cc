@@ -53,7 +53,7 @@ Result<TxId> newest_undo(const History& history) {
     }
     return steps;
   };
-  Standing standing;
+  UndoRelations standing;
   for (auto it = metas.rbegin(); it != metas.rend(); ++it) {
     standing.take(it->first, it->second);
     if (depth(it->first) % 2 == 1 && !standing.undone_by(it->first)) return it->first;

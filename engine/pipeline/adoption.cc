@@ -10,6 +10,7 @@
 #include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/retention.h"
+#include "engine/pipeline/workspace_state.h"
 #include "staging/fs/owner.h"
 #include "staging/git/git_repository.h"
 
@@ -76,7 +77,7 @@ Result<void> list_recovery(const Workspace& workspace, const StateDirectory& sta
   options.dry_run = true;
   options.boot_id = current_boot_id();
   GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(workspace.root(), state, workspace.clock(), options));
+                recover_if_needed(writable_root(workspace), state, workspace.clock(), options));
   for (const RecoveryAction& action : report.actions) {
     const auto goal = goals.find(action.path);
     const bool is_put = action.kind == RecoveryAction::Kind::kPut ||
@@ -131,7 +132,7 @@ Result<bool> is_state_tracked(const Workspace& workspace) {
 }
 
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
-  GALLEY_ASSIGN(const StateDirectory state, StateDirectory::open_foreign(workspace.root()));
+  GALLEY_ASSIGN(const StateDirectory state, StateDirectory::open_foreign(writable_root(workspace)));
   AdoptionPlan plan;
   if (workspace.state_doubt() != nullptr) plan.doubt = workspace.state_doubt()->message;
   GALLEY_TRY(check_not_tracked(workspace, plan.effects));
@@ -146,11 +147,11 @@ Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown) {
     return fail(ErrorKind::kConflict, "state.changed",
                 "'.galley' or the tree changed since it was shown; look again", ".galley");
   }
-  GALLEY_ASSIGN(StateDirectory state, StateDirectory::open_foreign(workspace.root()));
+  GALLEY_ASSIGN(StateDirectory state, StateDirectory::open_foreign(writable_root(workspace)));
   for (const char* name : kNotTakenOver) {
     GALLEY_TRY(remove_tree(state.root(), *RelPath::parse(name)));
   }
-  GALLEY_TRY(state.adopt(workspace.root()));
+  GALLEY_TRY(state.adopt(writable_root(workspace)));
   return workspace.take_up_state();
 }
 

@@ -19,11 +19,12 @@ Result<RelPath> place_of(const ContentId& proposal, std::string_view ending = ""
 
 }  // namespace
 
-Result<void> keep_approval(const Directory& state, const GivenApproval& approval) {
+Result<void> keep_approval(const WritableDirectory& state, const GivenApproval& approval) {
   GALLEY_ASSIGN(const RelPath place, place_of(approval.proposal));
   GALLEY_ASSIGN(const RelPath fresh, place_of(approval.proposal, ".new"));
   GALLEY_TRY(make_directories(state, place.parent(), kPrivateMode));
-  GALLEY_ASSIGN(const auto file, state.open_file(fresh, OpenMode::kOpenOrCreate, kFileMode));
+  GALLEY_ASSIGN(const auto file,
+                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kFileMode));
   GALLEY_TRY(file->truncate(0));
   std::string by = approval.by;
   for (char& c : by) c = c == '\n' ? ' ' : c;
@@ -55,7 +56,7 @@ Result<std::optional<GivenApproval>> find_approval(const Directory& state,
   return approval;
 }
 
-Result<void> drop_approval(const Directory& state, const ContentId& proposal) {
+Result<void> drop_approval(const WritableDirectory& state, const ContentId& proposal) {
   GALLEY_ASSIGN(const RelPath place, place_of(proposal));
   const auto removed = state.remove_file(place);
   if (!removed && removed.error().kind != ErrorKind::kNotFound) return fail(removed.error());

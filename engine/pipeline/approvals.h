@@ -23,7 +23,8 @@ struct GivenApproval {
 ///     galley approval 1
 ///     <wall clock, ns>
 ///     <who>
-[[nodiscard]] Result<void> keep_approval(const Directory& state, const GivenApproval& approval);
+[[nodiscard]] Result<void> keep_approval(const WritableDirectory& state,
+                                         const GivenApproval& approval);
 
 /// The yes that was given to this proposal.
 /// Errors: kInvalid `approval.damaged`.
@@ -31,6 +32,6 @@ struct GivenApproval {
                                                                  const ContentId& proposal);
 
 /// Takes it back, or away once it was used; absent is fine.
-[[nodiscard]] Result<void> drop_approval(const Directory& state, const ContentId& proposal);
+[[nodiscard]] Result<void> drop_approval(const WritableDirectory& state, const ContentId& proposal);
 
 }  // namespace galley

@@ -6,6 +6,7 @@
 
 #include "engine/commit/publisher.h"
 #include "engine/history/rebase.h"
+#include "engine/history/undo.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/hooks.h"
@@ -14,62 +15,88 @@
 namespace galley {
 namespace {
 
-JsonDocument summary_of(const Proposal& proposal) {
+JsonDocument summary_of(const Proposal& proposal, const CommitRequest& request) {
   auto summary = std::make_shared<nlohmann::ordered_json>();
   (*summary)["proposal"] = proposal.id().hex();
   (*summary)["changes"] = proposal.changes().size();
+  if (request.undoes) (*summary)["undoes"] = request.undoes->str();
   return summary;
 }
 
-/// One happening: a second try of the same proposal is another one.
-AuditEvent event_of(std::string kind, const Proposal& proposal, const TransactionOptions& who,
-                    const CommitRequest& request, const Clock& clock) {
+/// One try to commit: everything that all of its records and steps need.
+struct Attempt {
+  WorkspaceState& workspace;
+  const TransactionOptions& who;
+  const CommitRequest& request;
+  Recorder& recorder;
+};
+
+AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& attempt) {
   AuditEvent event;
-  event.kind = std::move(kind);
-  event.execution_id = proposal.id().hex() + "-" + std::to_string(clock.wall_ns());
-  event.tool = request.tool;
-  event.agent = who.agent;
-  event.owner = who.owner;
-  event.reason = who.message;
+  event.kind = kind;
+  event.tool = attempt.request.tool;
+  event.agent = attempt.who.agent;
+  event.owner = attempt.who.owner;
+  event.reason = attempt.who.message;
   event.proposal = proposal.id().hex();
-  event.input = summary_of(proposal);
+  event.input = summary_of(proposal, attempt.request);
   return event;
 }
 
-Result<void> record_refusal(WorkspaceState& workspace, const Preview& preview,
-                            const TransactionOptions& who, const CommitRequest& request) {
+Result<void> record_refusal(const Preview& preview, const Attempt& attempt) {
   const Refusal& refusal = std::get<Refusal>(preview.verdict.decision);
-  AuditEvent event = event_of("refusal", preview.proposal, who, request, workspace.clock());
+  AuditEvent event = event_of(AuditKind::kRefusal, preview.proposal, attempt);
   event.error = ToolError{ToolErrorCode::kPermission, refusal.reason, refusal.message, {}};
-  GALLEY_TRY(workspace.need_state());
-  GALLEY_TRY(workspace.audit->append(event));
-  return {};
+  GALLEY_TRY(attempt.workspace.need_state());
+  return attempt.recorder.record_now(std::move(event));
 }
 
-Result<void> record_conflict(WorkspaceState& workspace, const Proposal& proposal,
-                             const Conflict& conflict, const TransactionOptions& who,
-                             const CommitRequest& request) {
-  AuditEvent event = event_of("conflict", proposal, who, request, workspace.clock());
+Result<void> record_conflict(const Proposal& proposal, const Conflict& conflict,
+                             const Attempt& attempt) {
+  AuditEvent event = event_of(AuditKind::kConflict, proposal, attempt);
   const std::string message = conflict.paths.empty() ? "" : conflict.paths.front().message;
   event.error = ToolError{ToolErrorCode::kRuntime, conflict.reason, message, {}};
-  GALLEY_TRY(workspace.audit->append(event));
-  return {};
+  return attempt.recorder.record_now(std::move(event));
 }
 
-Result<PublishOutcome> publish(WorkspaceState& workspace, const Proposal& proposal,
-                               const Approval& approval, const CommitMeta& meta) {
+/// The record of the commit. It travels in the journal, so that both are durable in one instant;
+/// what was held until now goes to the log first.
+Result<std::vector<std::string>> commit_records(const Preview& preview, const Attempt& attempt,
+                                                TxId id) {
+  GALLEY_TRY(attempt.recorder.write_held());
+  const int64_t now = attempt.workspace.clock().wall_ns();
+  AuditEvent event = event_of(kind_of(attempt.request), preview.proposal, attempt);
+  // One happening: a second try of the same proposal is another one.
+  event.execution_id = "commit-" + preview.proposal.id().hex() + "-" + std::to_string(now);
+  event.tx = id.str();
+  event.open_tx = attempt.recorder.tx();
+  if (!preview.verdict.approved_by.empty()) {
+    auto summary = std::make_shared<nlohmann::ordered_json>(*event.input);
+    (*summary)["approved_by"] = preview.verdict.approved_by;
+    event.input = std::move(summary);
+  }
+  return std::vector<std::string>{audit_record(event, now)};
+}
+
+Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
+                               const Attempt& attempt) {
+  WorkspaceState& workspace = attempt.workspace;
   const CommitConfig& config = workspace.config.commit;
   PublisherOptions options;
   options.durability = config.durability;
   options.hard_links = config.hard_links;
   options.lock_timeout = std::chrono::milliseconds(config.lock_timeout_ms);
   options.audit = workspace.audit.get();
+  options.records = [&](TxId id) { return commit_records(preview, attempt, id); };
   std::vector<std::string> hook_failures;
   ApplyHooks hooks = apply_hooks(workspace, hook_failures);
   options.before_apply = std::move(hooks.before);
   options.after_apply = std::move(hooks.after);
+  const CommitMeta meta{
+      attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
+      attempt.who.owner};
   Publisher publisher(*workspace.root, workspace.clock(), options);
-  GALLEY_ASSIGN(PublishOutcome outcome, publisher.publish(proposal, approval, meta));
+  GALLEY_ASSIGN(PublishOutcome outcome, publisher.publish(preview.proposal, approval, meta));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {
     receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
   }
@@ -158,36 +185,28 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
 namespace {
 
 /// One try: judges what is proposed, and publishes it when the gate says yes.
-Result<CommitOutcome> try_once(WorkspaceState& workspace, const Proposal& proposal,
-                               const TransactionOptions& who, const CommitRequest& request) {
-  if (proposal.is_empty()) return CommitOutcome(NothingToCommit{});
-  GALLEY_ASSIGN(Preview preview, judge(workspace, proposal, who, request.on_progress));
+Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& attempt) {
+  if (proposal.is_empty()) return CommitOutcome::Base(NothingToCommit{});
+  WorkspaceState& workspace = attempt.workspace;
+  GALLEY_ASSIGN(Preview preview,
+                judge(workspace, proposal, attempt.who, attempt.request.on_progress));
   const auto* approval = std::get_if<Approval>(&preview.verdict.decision);
   if (approval == nullptr) {
-    GALLEY_TRY(record_refusal(workspace, preview, who, request));
-    return CommitOutcome(Refused{std::move(preview)});
+    GALLEY_TRY(record_refusal(preview, attempt));
+    return CommitOutcome::Base(Refused{std::move(preview)});
   }
   GALLEY_TRY(workspace.need_state());
-  CommitMeta meta{who.agent, request.tool, who.message, request.undoes, {}, who.owner};
-  const Clock& clock = workspace.clock();
-  AuditEvent event = event_of("commit", preview.proposal, who, request, clock);
-  if (!preview.verdict.approved_by.empty()) {
-    auto summary = std::make_shared<nlohmann::ordered_json>(*event.input);
-    (*summary)["approved_by"] = preview.verdict.approved_by;
-    event.input = std::move(summary);
-  }
-  meta.audit.push_back(audit_record(event, clock.wall_ns()));
-  GALLEY_ASSIGN(PublishOutcome outcome, publish(workspace, preview.proposal, *approval, meta));
-  if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
-    GALLEY_TRY(record_conflict(workspace, preview.proposal, *conflict, who, request));
-    return CommitOutcome(*conflict);
+  GALLEY_ASSIGN(PublishOutcome outcome, publish(preview, *approval, attempt));
+  if (auto* conflict = std::get_if<Conflict>(&outcome)) {
+    GALLEY_TRY(record_conflict(preview.proposal, *conflict, attempt));
+    return CommitOutcome::Base(std::move(*conflict));
   }
   Receipt receipt = std::get<Receipt>(std::move(outcome));
   if (const auto used = drop_approval(workspace.state_directory->root(), preview.proposal.id());
       !used) {
     receipt.warnings.push_back("the approval stays: " + used.error().message);
   }
-  return CommitOutcome(std::move(receipt));
+  return CommitOutcome::Base(std::move(receipt));
 }
 
 /// A reviewed proposal is committed as it is or not at all; any other may be merged. Serializable
@@ -229,37 +248,44 @@ void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
 
 }  // namespace
 
-Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal proposal,
+AuditKind kind_of(const CommitRequest& request) {
+  if (request.tool == kRedoTool) return AuditKind::kRedo;
+  return request.undoes ? AuditKind::kUndo : AuditKind::kCommit;
+}
+
+Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Proposal& asked,
                                          const TransactionOptions& who,
-                                         const CommitRequest& request) {
+                                         const CommitRequest& request, Recorder& recorder) {
   constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
   GALLEY_TRY(workspace.check_belief());
-  if (request.expected && *request.expected != proposal.id()) {
+  if (request.expected && *request.expected != asked.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
-                "what is proposed now is " + proposal.id().hex() + ", not the reviewed " +
+                "what is proposed now is " + asked.id().hex() + ", not the reviewed " +
                     request.expected->hex() + "; look at the diff again");
   }
+  const Attempt attempt{workspace, who, request, recorder};
+  Proposal proposal = asked;
   std::vector<std::string> warnings;
   for (int merges = 0;; ++merges) {
-    GALLEY_ASSIGN(CommitOutcome outcome, try_once(workspace, proposal, who, request));
+    GALLEY_ASSIGN(CommitOutcome::Base outcome, try_once(proposal, attempt));
     if (auto* receipt = std::get_if<Receipt>(&outcome)) {
       receipt->warnings.insert(receipt->warnings.end(), warnings.begin(), warnings.end());
     }
     auto* conflict = std::get_if<Conflict>(&outcome);
-    if (conflict == nullptr) return outcome;
+    if (conflict == nullptr) return CommitOutcome(std::move(proposal), std::move(outcome));
     // Files of others that the swaps met are told of whatever comes of the next try.
     warnings.insert(warnings.end(), conflict->warnings.begin(), conflict->warnings.end());
     conflict->warnings = warnings;
     if (merges == kMaxMerges || !may_merge(workspace, request)) {
       show_both_sides(*conflict, proposal, workspace);
-      return outcome;
+      return CommitOutcome(asked, std::move(outcome));
     }
     GALLEY_ASSIGN(RebaseOutcome rebased, rebase(proposal, *workspace.root, workspace.clock()));
     auto* fits = std::get_if<Rebased>(&rebased);
     if (fits == nullptr) {
       keep_misfits(*conflict, std::get<RebaseConflict>(rebased));
       show_both_sides(*conflict, proposal, workspace);
-      return outcome;
+      return CommitOutcome(asked, std::move(outcome));
     }
     for (const MergedPath& path : fits->merged) {
       warnings.push_back(path.path.str() + " changed on disk meanwhile: " + path.how);

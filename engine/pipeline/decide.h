@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/audit/recorder.h"
 #include "engine/pipeline/workspace.h"
 #include "engine/pipeline/workspace_state.h"
 
@@ -11,8 +12,7 @@ struct JudgeOptions {
   Approver approver;  ///< empty: nobody is there
 };
 
-/// What the gate says of a proposal. May be called from several threads once need_runner and
-/// need_cache were.
+/// What the gate says of a proposal. May be called from several threads.
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options);
 
@@ -20,9 +20,13 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress);
 
-/// Judges, and publishes when the gate says yes. Every outcome is on record before it returns.
-Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, Proposal proposal,
+/// Judges, and publishes when the gate says yes. Every outcome is on record before it returns, a
+/// commit together with what `recorder` holds.
+Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Proposal& asked,
                                          const TransactionOptions& who,
-                                         const CommitRequest& request);
+                                         const CommitRequest& request, Recorder& recorder);
+
+/// As what a commit that was asked for so is on record: a commit, an undo or a redo.
+[[nodiscard]] AuditKind kind_of(const CommitRequest& request);
 
 }  // namespace galley

@@ -29,7 +29,7 @@ Result<FileStat> stat_of(const Directory& directory, std::string_view name) {
 }
 
 Result<Marks> marks_of(const std::string& path) {
-  GALLEY_ASSIGN(const auto directory, open_disk_directory(path));
+  GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(path));
   GALLEY_ASSIGN(const FileStat git, stat_of(*directory, ".git"));
   GALLEY_ASSIGN(const FileStat state, stat_of(*directory, StateDirectory::kName));
   GALLEY_ASSIGN(const FileStat config, stat_of(*directory, kConfigFileName));

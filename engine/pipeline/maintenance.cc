@@ -12,11 +12,12 @@
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
 #include "engine/pipeline/recovery_text.h"
+#include "engine/pipeline/workspace_state.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/layer_home.h"
-#include "staging/sandbox/sandbox.h"
+#include "staging/sandbox/sandbox_probe.h"
 
 namespace galley {
 namespace {
@@ -91,7 +92,8 @@ Result<Check> examine_recovery(const Workspace& workspace) {
   RecoveryOptions options;
   options.dry_run = true;
   options.boot_id = current_boot_id();
-  auto report = recover_if_needed(workspace.root(), *workspace.state(), workspace.clock(), options);
+  auto report =
+      recover_if_needed(writable_root(workspace), *workspace.state(), workspace.clock(), options);
   if (!report) {
     return Check{"recovery", CheckStatus::kError, report.error().message,
                  "galley recover --dry-run tells more"};
@@ -147,7 +149,8 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
 
 }  // namespace
 
-Result<void> write_config(const Directory& root, const std::string& text, bool force) {
+Result<void> write_config(const Workspace& workspace, const std::string& text, bool force) {
+  const WritableDirectory& root = writable_root(workspace);
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(name));
   if (stat.kind != FileKind::kAbsent && !force) {
@@ -156,7 +159,7 @@ Result<void> write_config(const Directory& root, const std::string& text, bool f
                 "write with --dry-run");
   }
   GALLEY_ASSIGN(const RelPath scratch, RelPath::parse("galley.toml.new"));
-  GALLEY_ASSIGN(const auto file, root.open_file(scratch, OpenMode::kOpenOrCreate, 0644));
+  GALLEY_ASSIGN(const auto file, root.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0644));
   GALLEY_TRY(file->truncate(0));
   GALLEY_TRY(file->write_at(0, text));
   GALLEY_TRY(file->sync());
@@ -171,8 +174,9 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
   options.boot_id = current_boot_id();
   AuditLog log(workspace.state()->root(), workspace.clock());
   options.audit = &log;
-  GALLEY_ASSIGN(const RecoveryReport report, recover_if_needed(workspace.root(), *workspace.state(),
-                                                               workspace.clock(), options));
+  GALLEY_ASSIGN(
+      const RecoveryReport report,
+      recover_if_needed(writable_root(workspace), *workspace.state(), workspace.clock(), options));
   lines = repairs_of(report, dry_run);
   for (const RecoveryAction& action : report.actions) {
     const bool is_told = action.path.empty() && !lines.empty();
@@ -200,7 +204,7 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   AuditLog log(state.root(), workspace.clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(const LeftoverReport leftovers,
-                clear_leftovers(workspace.root(), state, lock, workspace.clock(),
+                clear_leftovers(writable_root(workspace), state, lock, workspace.clock(),
                                 {kMaxStageAge, dry_run, &log}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
@@ -228,7 +232,7 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
     if (repair) {
       GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(*workspace.state(), workspace.clock(),
                                                             lock_timeout(workspace)));
-      GALLEY_TRY(quarantine_damaged(workspace.root(), *workspace.state(), lock));
+      GALLEY_TRY(quarantine_damaged(writable_root(workspace), *workspace.state(), lock));
     }
     if (repair) {
       GALLEY_TRY(recover_now(workspace, false));
@@ -273,12 +277,12 @@ Result<void> collect_rescued(const Directory& directory, const std::string& pref
   return {};
 }
 
-Result<std::unique_ptr<Directory>> open_rescue(const Workspace& workspace) {
+Result<std::unique_ptr<WritableDirectory>> open_rescue(const Workspace& workspace) {
   if (workspace.state() == nullptr) {
     return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
   }
   GALLEY_ASSIGN(const RelPath place, RelPath::parse("rescue"));
-  return workspace.state()->root().open_directory(place);
+  return workspace.state()->root().open_writable_directory(place);
 }
 
 }  // namespace

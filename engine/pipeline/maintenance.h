@@ -12,7 +12,7 @@ namespace galley {
 
 /// Writes galley.toml; refuses to replace one unless `force`.
 /// Errors: kRefused `init.exists`.
-Result<void> write_config(const Directory& root, const std::string& text, bool force);
+Result<void> write_config(const Workspace& workspace, const std::string& text, bool force);
 
 /// Finishes or takes back what a crash left; one sentence an action. With `dry_run` only says so.
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run);

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/hex.h"
-#include "base/limits.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
+#include "engine/calls/tool_names.h"
+#include "engine/history/history.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/earlier_versions.h"
 #include "engine/pipeline/transaction_state.h"
@@ -19,31 +19,12 @@
 #include "engine/stages/stored_stage.h"
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
-#include "staging/formats/read_edits.h"
-#include "staging/git/white_space_attributes.h"
 #include "staging/overlay/restaged.h"
-#include "tools/edit_formats.h"
 
 namespace galley {
 
-namespace {
-
-constexpr size_t kExecutionDigits = 24;
-
-}  // namespace
-
-tl::unexpected<Error> refused_by(const Judgement& judgement) {
-  return fail(ErrorKind::kRefused, judgement.id,
-              judgement.message + ". To go on: " + judgement.remedy, judgement.path);
-}
-
-AuditEvent own_event(std::string kind, const TransactionOptions& who) {
-  AuditEvent event;
-  event.kind = std::move(kind);
-  event.agent = who.agent;
-  event.owner = who.owner;
-  event.reason = who.message;
-  return event;
+JsonDocument json_document(nlohmann::ordered_json json) {
+  return std::make_shared<const nlohmann::ordered_json>(std::move(json));
 }
 
 Principals TransactionOptions::principals() const {
@@ -62,137 +43,123 @@ Result<RelPath> Transaction::parse(std::string_view path) const {
   return RelPath::parse_within(path, state_->workspace->root_path);
 }
 
-// --- staging --------------------------------------------------------------------------------
-
-Result<void> Transaction::write(std::string_view path, std::string content) {
-  GALLEY_ASSIGN(const RelPath target, parse(path));
-  return state_->overlay.write(target, std::move(content));
-}
-
-Result<EditOutcome> Transaction::edit(std::string_view path, std::string_view old_text,
-                                      std::string_view new_text, bool replace_all) {
-  GALLEY_ASSIGN(const RelPath target, parse(path));
-  EditSet set;
-  set.format = EditFormat::kEdits;
-  TextEdit edit;
-  edit.old_text = set.keep(std::string(old_text));
-  edit.new_text = set.keep(std::string(new_text));
-  edit.replace_all = replace_all;
-  FileEdit file;
-  file.path = target.str();
-  file.text_edits.push_back(edit);
-  set.files.push_back(std::move(file));
-  return stage_edits(state_->overlay, set, bounded(StageOptions()));
-}
-
 void Transaction::set_default_message(std::string message) {
   if (state_->options.message.empty()) state_->options.message = std::move(message);
 }
 
-Result<void> Transaction::remove(std::string_view path) {
-  GALLEY_ASSIGN(const RelPath target, parse(path));
-  return state_->overlay.remove(target);
+// --- the road -------------------------------------------------------------------------------
+
+namespace {
+
+Action action_of(AuditKind kind, std::string tool, std::vector<std::string> tools,
+                 nlohmann::ordered_json input = {}) {
+  Action action;
+  action.record.kind = kind;
+  action.record.tool = std::move(tool);
+  if (!input.is_null()) action.record.input = json_document(std::move(input));
+  action.tools = std::move(tools);
+  return action;
 }
 
-Result<void> Transaction::move(std::string_view from, std::string_view to) {
-  GALLEY_ASSIGN(const RelPath source, parse(from));
-  GALLEY_ASSIGN(const RelPath target, parse(to));
-  return state_->overlay.move(source, target);
+tl::unexpected<Error> is_over() {
+  return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
 
-Result<void> Transaction::chmod(std::string_view path, uint32_t mode) {
-  GALLEY_ASSIGN(const RelPath target, parse(path));
-  return state_->overlay.set_mode(target, mode);
-}
+}  // namespace
 
-Result<void> Transaction::symlink(std::string_view path, const std::string& target) {
-  GALLEY_ASSIGN(const RelPath link, parse(path));
-  return state_->overlay.make_symlink(link, target);
-}
-
-Result<void> Transaction::make_directory(std::string_view path) {
-  GALLEY_ASSIGN(const RelPath target, parse(path));
-  return state_->overlay.make_directory(target);
-}
-
-/// What galley.toml allows the matcher at most.
-StageOptions Transaction::bounded(StageOptions options) const {
-  const EditsConfig& edits = state_->workspace->config.edits;
-  options.match.last_step = std::min(options.match.last_step, edits.max_step);
+ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
+  ExecutorOptions options;
+  static_cast<CallOptions&>(options) = call;
+  if (options.reason.empty()) options.reason = state_->options.message;
   options.root = state_->workspace->root_path;
-  options.earlier = earlier_versions(*state_->workspace);
-  options.may_read =
-      EarlyPolicy(state_->workspace->config, state_->options.principals(), state_->overlay)
-          .reading_rule();
-  if (options.match.white_space != WhiteSpaceFix::kNoWarn && !options.white_space_rules) {
-    // Without them git's defaults hold.
-    if (auto found = WhiteSpaceAttributes::open(options.root)) {
-      const auto attributes = std::make_shared<WhiteSpaceAttributes>(*std::move(found));
-      options.white_space_rules = [attributes](const RelPath& path) {
-        return white_space_rules(attributes->rules_of(path));
-      };
-    }
+  options.agent = state_->options.agent;
+  options.owner = state_->options.owner;
+  const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
+                          &state_->overlay);
+  options.early_policy = [early](const Action& action) { return early.refusal(action); };
+  if (early.judges_effects()) {
+    options.late_policy = [early](const Action& action, const Overlay::Entries& before,
+                                  const Overlay::Entries& now) {
+      return early.refusal_of_effect(action, before, now);
+    };
   }
   return options;
 }
 
-Result<EditOutcome> Transaction::apply(std::string document, const StageOptions& options,
-                                       const ReadOptions& reading, EditFormat format) {
-  const uint64_t most = state_->workspace->config.limits.max_patch_bytes;
-  if (most != 0 && document.size() > most) {
-    return fail(ErrorKind::kQuota, "limit.patch_size",
-                "the edit document has " + std::to_string(document.size()) +
-                    " bytes; limits.max_patch_bytes allows " + std::to_string(most));
-  }
-  AuditEvent event = own_event("call", state_->options);
-  event.tool = "stage";
-  if (state_->stage) event.input = text_on_record(document);
-  const Overlay::Entries before = state_->overlay.entries();
-  GALLEY_ASSIGN(const EditSet set,
-                read_edits(std::move(document), format, reading, parse_edits_json));
-  GALLEY_ASSIGN(EditOutcome outcome, stage_edits(state_->overlay, set, bounded(options)));
-  if (options.check_only) {
-    state_->overlay.restore(before);
-  } else if (outcome.is_staged) {
-    GALLEY_TRY(settle(before, std::move(event)));
-  }
-  return outcome;
+Result<void> Transaction::pass(Action action, const Effect& effect, const CallOptions& call) {
+  if (state_->is_over) return is_over();
+  WorkspaceState& workspace = *state_->workspace;
+  Executor executor(nullptr, state_->recorder, workspace.clock(), executor_options(call));
+  return executor.perform(&state_->overlay, std::move(action), effect);
 }
 
-Result<EditOutcome> Transaction::apply(std::string document) {
-  return apply(std::move(document), StageOptions(), ReadOptions());
-}
+// --- tools and commands ---------------------------------------------------------------------
 
-ToolResult Transaction::call(const std::string& tool, std::string_view json_arguments) {
+ToolResult Transaction::call(const std::string& tool, std::string_view json_arguments,
+                             const CallOptions& options) {
   auto parsed = ToolCall::parse(tool, json_arguments);
   if (!parsed) return ToolResult::failure(tool_error_from(parsed.error()));
-  auto results = call_all({*std::move(parsed)});
+  auto results = call_all({*std::move(parsed)}, options);
   return std::move(results.front());
 }
 
-std::vector<ToolResult> Transaction::call_all(std::vector<ToolCall> calls) {
-  for (ToolCall& call : calls) {
-    call.tx = state_->id;
-    if (call.reason.empty()) call.reason = state_->reason;
-  }
-  auto registry = state_->workspace->need_registry();
+std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls,
+                                              const CallOptions& call) {
+  WorkspaceState& workspace = *state_->workspace;
+  if (state_->is_over) return {ToolResult::failure(tool_error_from(is_over().value()))};
+  const auto registry = workspace.need_registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
-  ExecutorOptions options;
-  options.root = state_->workspace->root_path;
-  options.agent = state_->options.agent;
-  options.owner = state_->options.owner;
-  options.commands = state_->runner();
-  const EarlyPolicy early(state_->workspace->config, state_->options.principals(), state_->overlay);
+  ExecutorOptions options = executor_options(call);
+  const EarlyPolicy early(workspace.config, state_->options.principals(), &state_->overlay);
   options.capabilities = early.capabilities();
   options.may_read = early.reading_rule();
-  options.early_policy = [&early](const ToolInfo& info, const Intent& intent) {
-    return early.refusal(info, intent);
-  };
-  options.last_step = state_->workspace->config.edits.max_step;
-  options.earlier = earlier_versions(*state_->workspace);
-  Executor executor(**registry, state_->workspace->audit.get(), state_->workspace->clock(),
-                    std::move(options));
+  options.commands = state_->runner();
+  options.last_step = workspace.config.edits.max_step;
+  options.earlier = earlier_versions(workspace);
+  Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
   return executor.stage_calls(state_->overlay, calls).results;
+}
+
+namespace {
+
+/// The command as the caller's options bound it.
+Command bounded_by(Command command, const CallOptions& options) {
+  if (options.dry_run) command.effects = EffectsRule::kDrop;
+  if (options.timeout) {
+    command.limits.wall =
+        std::min(command.limits.wall.value_or(*options.timeout), *options.timeout);
+  }
+  command.is_deterministic |= options.deterministic;
+  if (options.stop.stop_possible()) command.stop = options.stop;
+  return command;
+}
+
+nlohmann::ordered_json on_record(const CommandResult& result) {
+  nlohmann::ordered_json output = {{"staged", result.effects_staged},
+                                   {"staged_paths", result.staged_paths}};
+  if (result.exit_code) output["exit_code"] = *result.exit_code;
+  if (result.exit_signal) output["signal"] = *result.exit_signal;
+  return output;
+}
+
+}  // namespace
+
+Result<CommandResult> Transaction::run(const Command& command, const CallOptions& options) {
+  Action action =
+      action_of(AuditKind::kExec, "exec", tools_that(ToolDeed::kRun), {{"argv", command.argv}});
+  action.is_atomic = true;
+  std::optional<CommandResult> result;
+  const auto passed = pass(
+      std::move(action),
+      [&](AuditEvent& event) -> Result<void> {
+        GALLEY_ASSIGN(result, state_->runner()->run(bounded_by(command, options), state_->overlay));
+        event.output = json_document(on_record(*result));
+        if (result->breach) event.error = tool_error_from(result->breach->error());
+        return {};
+      },
+      options);
+  GALLEY_TRY(passed);
+  return *std::move(result);
 }
 
 // --- reading --------------------------------------------------------------------------------
@@ -203,7 +170,23 @@ Result<std::string> Transaction::read(std::string_view path) {
   return *content;
 }
 
-Overlay& Transaction::overlay() { return state_->overlay; }
+Result<Node> Transaction::look(std::string_view path) {
+  GALLEY_ASSIGN(const RelPath source, parse(path));
+  return look(source);
+}
+
+Result<Node> Transaction::look(const RelPath& path) {
+  return state_->overlay.node_without_content(path);
+}
+
+Result<std::vector<DirectoryEntry>> Transaction::list(std::string_view path) {
+  const bool is_root = path.empty() || path == ".";
+  GALLEY_ASSIGN(const RelPath directory, is_root ? RelPath::root() : parse(path));
+  return state_->overlay.list(directory);
+}
+
+Proposal Transaction::proposal() const { return Proposal::freeze(state_->overlay); }
+const Overlay& Transaction::overlay() const { return state_->overlay; }
 
 // --- deciding -------------------------------------------------------------------------------
 
@@ -212,30 +195,32 @@ Result<Preview> Transaction::preview(const std::function<void(const GateProgress
 }
 
 Result<FixReport> Transaction::fix() {
-  const Overlay::Entries before = state_->overlay.entries();
   WorkspaceState& workspace = *state_->workspace;
   const Principals who = state_->options.principals();
-  GALLEY_ASSIGN(FixReport report,
-                fix_staged(workspace.config, state_->overlay,
+  std::optional<FixReport> report;
+  const Overlay::Entries before = state_->overlay.entries();
+  Action action = action_of(AuditKind::kFix, "fix", tools_that(ToolDeed::kEdit));
+  action.is_atomic = true;
+  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+    GALLEY_ASSIGN(
+        report, fix_staged(workspace.config, state_->overlay,
                            {*workspace.need_runner(who), workspace.clock(), who, Deadline(), {}}));
-  if (report.change.is_empty() || !state_->stage) return report;
-  AuditEvent event = own_event("call", state_->options);
-  event.tool = "fix";
-  GALLEY_TRY(settle(before, std::move(event)));
-  GALLEY_ASSIGN(const Directory* stage, stage_directory());
-  const auto kept = make_savepoint(*stage, kBeforeFix, before, state_->workspace->clock());
-  if (!kept) {
+    event.output = json_document(
+        {{"runs", report->runs.size()}, {"changed", report->change.changes().size()}});
+    return {};
+  });
+  GALLEY_TRY(passed);
+  if (report->change.is_empty() || !state_->stage) return *std::move(report);
+  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
+  if (const auto kept = make_savepoint(*stage, kBeforeFix, before, workspace.clock()); !kept) {
     state_->overlay.restore(before);
     return fail(kept.error());
   }
-  return report;
+  return *std::move(report);
 }
 
 Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
   WorkspaceState& workspace = *state_->workspace;
-  // Made here, so that the threads below only read.
-  (void)workspace.need_runner(state_->options.principals());
-  (void)workspace.need_cache();
   BisectOptions bounded = options;
   if (bounded.parallel == 0) bounded.parallel = workspace.config.sandbox.max_parallel;
   const PartJudge judge = [&](const Proposal& part, const GateRequest& bounds) {
@@ -245,25 +230,52 @@ Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
 }
 
 Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
-  if (state_->is_over) {
-    return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
+  if (state_->is_over) return is_over();
+  if (state_->options.is_preview || state_->is_view) {
+    return fail(ErrorKind::kUsage, "transaction.preview",
+                "this transaction was begun to look only; begin another to commit");
   }
-  GALLEY_ASSIGN(CommitOutcome outcome,
-                decide_and_publish(*state_->workspace, Proposal::freeze(state_->overlay),
-                                   state_->options, request));
-  if (std::holds_alternative<Receipt>(outcome)) {
-    state_->is_over = true;
-    GALLEY_TRY(drop_stage());
+  std::optional<CommitOutcome> outcome;
+  Action action = action_of(AuditKind::kCommit, request.tool, {});
+  action.is_atomic = action.records_itself = true;
+  const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
+    GALLEY_ASSIGN(outcome, decide_and_publish(*state_->workspace, proposal(), state_->options,
+                                              request, state_->recorder));
+    return {};
+  });
+  GALLEY_TRY(passed);
+  const auto* receipt = std::get_if<Receipt>(&*outcome);
+  if (receipt == nullptr) return *std::move(outcome);
+  state_->is_over = true;
+  if (state_->stage) {
+    // Its contents go with the stage: the history has them now.
+    auto kept = History(*state_->workspace->state_directory).proposal_of(receipt->id);
+    if (kept) outcome->proposal = *std::move(kept);
   }
-  return outcome;
+  GALLEY_TRY(drop_stage());
+  return *std::move(outcome);
 }
 
 Result<void> Transaction::rollback() {
-  GALLEY_TRY(check_may_change_staged());
-  GALLEY_TRY(record(own_event("rollback", state_->options)));
-  state_->overlay.restore({});
+  if (!state_->is_view) {
+    const auto passed = pass(own_step(AuditKind::kRollback), [&](AuditEvent&) -> Result<void> {
+      GALLEY_TRY(check_may_change_staged());
+      state_->overlay.restore({});
+      return {};
+    });
+    GALLEY_TRY(passed);
+  }
   state_->is_over = true;
+  GALLEY_TRY(state_->recorder.write_held());
   return drop_stage();
+}
+
+/// Marking, copying and taking back what is staged needs no tool in one's own transaction; in
+/// somebody else's it needs one that could have staged it.
+Action Transaction::own_step(AuditKind kind) const {
+  std::vector<std::string> tools;
+  if (state_->options.owner) tools = tools_that(ToolDeed::kChange);
+  return action_of(kind, std::string(to_string(kind)), std::move(tools));
 }
 
 /// Whoever takes away, marks or copies what somebody else staged could have staged it: profiles
@@ -275,17 +287,8 @@ Result<void> Transaction::check_may_change_staged() const {
     if (entry.before == entry.now) continue;
     const Judgement judgement =
         policy.judge_write(path, staged_operation(entry), state_->options.agent);
-    if (judgement.decision == Decision::kDeny) return refused_by(judgement);
+    if (judgement.decision == Decision::kDeny) return fail(error_of(judgement));
   }
-  return {};
-}
-
-/// Of a stored transaction only: one in memory is nobody else's business until it is committed.
-Result<void> Transaction::record(AuditEvent event) const {
-  if (!state_->stage || state_->workspace->audit == nullptr) return {};
-  event.tx = state_->id;
-  event.execution_id = "exec-" + random_hex(kExecutionDigits);
-  GALLEY_TRY(state_->workspace->audit->append(event));
   return {};
 }
 
@@ -313,45 +316,68 @@ Result<void> Transaction::save() {
   return {};
 }
 
-Result<const Directory*> Transaction::stage_directory() const {
+Result<const WritableDirectory*> Transaction::stage_directory() const {
   if (state_->stage && !state_->is_over) return &state_->stage->directory();
   return fail(ErrorKind::kUsage, "transaction.not_stored",
               "only a transaction begun with `galley begin` has savepoints and forks");
 }
 
 Result<void> Transaction::savepoint(const std::string& name) {
-  GALLEY_ASSIGN(const Directory* stage, stage_directory());
-  GALLEY_TRY(check_may_change_staged());
-  return make_savepoint(*stage, name, state_->overlay.entries(), state_->workspace->clock());
+  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
+  Action action = own_step(AuditKind::kSavepoint);
+  action.record.input = json_document({{"name", name}});
+  return pass(std::move(action), [&](AuditEvent&) -> Result<void> {
+    GALLEY_TRY(check_may_change_staged());
+    return make_savepoint(*stage, name, state_->overlay.entries(), state_->workspace->clock());
+  });
+}
+
+Result<size_t> Transaction::changes_at(const std::string& savepoint) const {
+  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
+  GALLEY_ASSIGN(const Overlay::Entries entries, entries_at_savepoint(*stage, savepoint));
+  return static_cast<size_t>(std::count_if(entries.begin(), entries.end(), [](const auto& entry) {
+    return entry.second.before != entry.second.now;
+  }));
 }
 
 Result<void> Transaction::rollback_to(const std::string& name) {
-  GALLEY_ASSIGN(const Directory* stage, stage_directory());
-  GALLEY_TRY(check_may_change_staged());
-  GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, name));
-  AuditEvent event = own_event("rollback", state_->options);
-  event.reason = "to " + name;
-  GALLEY_TRY(record(std::move(event)));
-  state_->overlay.restore(std::move(entries));
+  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
+  Action action = own_step(AuditKind::kRollback);
+  action.record.input = json_document({{"to", name}});
+  const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
+    GALLEY_TRY(check_may_change_staged());
+    GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, name));
+    state_->overlay.restore(std::move(entries));
+    return {};
+  });
+  GALLEY_TRY(passed);
   GALLEY_TRY(save());
   return drop_savepoints_after(*stage, name);
 }
 
 Result<Transaction> Transaction::fork() {
   GALLEY_TRY(stage_directory());
-  GALLEY_TRY(check_may_change_staged());
-  if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
   WorkspaceState& workspace = *state_->workspace;
-  // A fork of somebody else's stays theirs: else it would be judged without them.
-  const StageAbout about{state_->stage->about().agent, state_->options.message,
-                         workspace.clock().wall_ns(), state_->options.has_markers};
-  GALLEY_ASSIGN(StoredStage child, state_->stage->fork(*workspace.state_directory, about));
-  auto state = std::make_unique<State>(workspace, child.contents(), state_->options);
+  std::optional<StoredStage> child;
+  const auto passed = pass(own_step(AuditKind::kFork), [&](AuditEvent& event) -> Result<void> {
+    GALLEY_TRY(check_may_change_staged());
+    if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
+    // A fork of somebody else's stays theirs: else it would be judged without them.
+    const StageAbout about{state_->stage->about().agent, state_->options.message,
+                           workspace.clock().wall_ns(), state_->options.has_markers};
+    GALLEY_ASSIGN(child, state_->stage->fork(*workspace.state_directory, about));
+    event.output = json_document({{"tx", child->id()}});
+    return {};
+  });
+  if (!passed) {
+    if (child) (void)StoredStage::remove(*workspace.state_directory, *std::move(child));
+    return fail(passed.error());
+  }
+  auto state = std::make_unique<State>(workspace, child->contents(), state_->options, child->id());
   state->owners = state_->owners;
   state->overlay.share(state_->overlay);
   state->saved_version = state->overlay.version();
-  state->id = child.id();
-  state->stage = std::move(child);
+  state->stage = *std::move(child);
   return Transaction(std::move(state));
 }
 
@@ -360,47 +386,40 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
   RebaseOptions options;
   options.mode = MergeMode::kMarkers;
   const WorkspaceState& workspace = *state_->workspace;
-  GALLEY_ASSIGN(RebaseOutcome outcome,
-                rebase(proposal, *workspace.root, workspace.clock(), options));
-  const auto* fits = std::get_if<Rebased>(&outcome);
-  if (fits == nullptr) return outcome;
-  // First the note, then what it is about: markers are never staged without it.
-  GALLEY_TRY(state_->stage->note_markers());
-  state_->options.has_markers = true;
-  state_->overlay.restore({});
-  GALLEY_TRY(stage_proposal(fits->proposal, state_->overlay));
-  GALLEY_TRY(save());
-  return outcome;
+  std::optional<RebaseOutcome> outcome;
+  Action action = action_of(AuditKind::kEdit, "markers", tools_that(ToolDeed::kEdit),
+                            {{"proposal", proposal.id().hex()}});
+  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+    GALLEY_ASSIGN(outcome, rebase(proposal, *workspace.root, workspace.clock(), options));
+    const auto* fits = std::get_if<Rebased>(&*outcome);
+    if (fits == nullptr) {
+      event.error = ToolError{ToolErrorCode::kRuntime, "markers.no_lines",
+                              "what both sides changed has no lines", nullptr};
+      return {};
+    }
+    // First the note, then what it is about: markers are never staged without it.
+    GALLEY_TRY(state_->stage->note_markers());
+    state_->options.has_markers = true;
+    state_->overlay.restore({});
+    return stage_proposal(fits->proposal, state_->overlay);
+  });
+  GALLEY_TRY(passed);
+  if (std::holds_alternative<Rebased>(*outcome)) GALLEY_TRY(save());
+  return *std::move(outcome);
 }
 
 const TransactionOptions& Transaction::options() const { return state_->options; }
 
-Result<CommandResult> Transaction::run(const Command& command) {
-  const Overlay::Entries before = state_->overlay.entries();
-  auto result = state_->runner()->run(command, state_->overlay);
-  AuditEvent event = own_event("call", state_->options);
-  event.tool = "exec";
-  event.input = std::make_shared<const nlohmann::ordered_json>(
-      nlohmann::ordered_json{{"argv", command.argv}});
-  if (result) {
-    nlohmann::ordered_json output = {{"staged", result->effects_staged},
-                                     {"staged_paths", result->staged_paths}};
-    if (result->exit_code) output["exit_code"] = *result->exit_code;
-    if (result->exit_signal) output["signal"] = *result->exit_signal;
-    event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
-    event.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(result->wall).count();
-  } else {
-    event.error = tool_error_from(result.error());
-  }
-  if (const auto recorded = record(std::move(event)); !recorded) {
-    state_->overlay.restore(before);
-    return fail(recorded.error());
-  }
-  return result;
-}
-
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {
   return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
+}
+
+Result<Transaction> Workspace::begin_view(const Proposal& shown,
+                                          const TransactionOptions& options) {
+  auto state = std::make_unique<Transaction::State>(*state_, make_memory_store(), options);
+  state->is_view = true;
+  GALLEY_TRY(stage_proposal(shown, state->overlay));
+  return Transaction(std::move(state));
 }
 
 Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
@@ -416,12 +435,11 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   TransactionOptions options{caller, reason.empty() ? about.message : reason, about.has_markers};
   if (!is_own(about, caller)) options.owner = about.agent;
   options.contributors = about.contributors;
-  auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options));
+  auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options), stage.id());
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
   if (state->options.owner) state->owners = entries;
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
-  state->id = stage.id();
   state->reason = reason;
   state->stage = std::move(stage);
   return Transaction(std::move(state));

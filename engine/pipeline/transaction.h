@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/calls/call_options.h"
 #include "engine/commit/outcome.h"
 #include "engine/history/rebase.h"
 #include "engine/policy/gate.h"
@@ -23,9 +24,12 @@ namespace galley {
 
 class StoredStage;
 class Workspace;
+enum class AuditKind : uint8_t;
+struct Action;
 struct AuditEvent;
 struct BisectOptions;
 struct BisectReport;
+struct ExecutorOptions;
 struct FixReport;
 struct ToolCall;
 struct WorkspaceState;
@@ -47,7 +51,14 @@ struct Refused {
 /// Nothing differs from the workspace, so nothing was committed.
 struct NothingToCommit {};
 
-using CommitOutcome = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
+/// What came of a commit, and the proposal that it was about: after a Receipt what was committed,
+/// merged or not, else what was asked for.
+struct CommitOutcome : std::variant<Receipt, Refused, Conflict, NothingToCommit> {
+  using Base = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
+  CommitOutcome(Proposal about, Base result)
+      : Base(std::move(result)), proposal(std::move(about)) {}
+  Proposal proposal;
+};
 
 /// How a transaction begins, and in whose names it goes on.
 struct TransactionOptions {
@@ -59,6 +70,8 @@ struct TransactionOptions {
   std::optional<std::string> owner = std::nullopt;
   /// Others that staged something in it: what they may not do is not committed either.
   std::vector<std::string> contributors = {};
+  /// Only to look what would become of it: it is never committed, and leaves no record.
+  bool is_preview = false;
 
   /// Everybody that counts in a judgement: who asks, the owner, the contributors.
   [[nodiscard]] Principals principals() const;
@@ -79,7 +92,11 @@ struct CommitRequest {
 ///                    \-> destructor or rollback: the workspace was never touched
 ///
 /// Invariant: nothing under the workspace root is written before Publisher::publish, which only an
-///            Approval from a Gate opens. A staging call that fails changes nothing.
+///            Approval from a Gate opens. A staging call that fails changes nothing. Whatever
+///            changes what is staged passes the executor (engine/calls/executor.h): it is refused
+///            when the caller's list of tools has nothing that does the same, and is on record, of
+///            a stored transaction as it happens, of one in memory with its commit or rollback;
+///            refusals at once.
 /// Ownership: owns its Overlay; borrows the Workspace, which must outlive it. A stored transaction
 ///            holds the lock of its stage directory as long as it is open.
 /// Threads:   confined to one thread; distinct transactions may run side by side.
@@ -115,14 +132,25 @@ class Transaction {
   Result<std::string> text_to_edit(std::string_view path);
   /// Stages what became of it, under the same conditions.
   Result<void> stage_edited(std::string_view path, std::string text);
+  /// Several stagings as one: when `steps` says no or fails, what it staged is taken back.
+  Result<bool> stage_all(const std::function<Result<bool>()>& steps);
   /// Runs one tool by name with JSON arguments.
-  ToolResult call(const std::string& tool, std::string_view json_arguments);
+  ToolResult call(const std::string& tool, std::string_view json_arguments,
+                  const CallOptions& options = {});
   /// Runs several calls in order; all of them are staged, or none.
-  std::vector<ToolResult> call_all(std::vector<ToolCall> calls);
+  std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
+                                   const CallOptions& options = {});
 
   // --- reading what is proposed -------------------------------------------------------------
   Result<std::string> read(std::string_view path);
-  Overlay& overlay();
+  /// What the path holds in the proposed tree, without its contents; kAbsent is a value.
+  Result<Node> look(std::string_view path);
+  Result<Node> look(const RelPath& path);
+  /// Entries of a directory of the proposed tree, sorted; an empty path is the root.
+  Result<std::vector<DirectoryEntry>> list(std::string_view path);
+  /// Everything that is staged, frozen.
+  [[nodiscard]] Proposal proposal() const;
+  [[nodiscard]] const Overlay& overlay() const;
 
   // --- deciding -----------------------------------------------------------------------------
   /// Freezes what is staged and asks the gate. Commit is this plus its last step.
@@ -151,6 +179,8 @@ class Transaction {
   [[nodiscard]] const TransactionOptions& options() const;
   /// Names what is staged now; the newest of a name counts. Only for stored transactions.
   Result<void> savepoint(const std::string& name);
+  /// How many paths differed from the workspace at the newest savepoint of this name.
+  Result<size_t> changes_at(const std::string& savepoint) const;
   /// Goes back to what was staged then, and saves; later savepoints are dropped.
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
@@ -161,10 +191,10 @@ class Transaction {
   /// markers around the lines that both sides changed, and saves. The gate then refuses it until
   /// they are gone. With a RebaseConflict, for what has no lines, nothing was staged.
   Result<RebaseOutcome> stage_with_markers(const Proposal& proposal);
-  /// Runs a command on what is staged, and stages what it did. It is on record before this returns.
+  /// Runs a command on what is staged, and stages what it did. It counts as the tool `Bash`.
   /// In somebody else's transaction nothing is staged of a command that changed what the caller may
   /// not: the paths are in `refused`.
-  Result<CommandResult> run(const Command& command);
+  Result<CommandResult> run(const Command& command, const CallOptions& options = {});
 
  private:
   friend class Workspace;
@@ -176,10 +206,13 @@ class Transaction {
   [[nodiscard]] StageOptions bounded(StageOptions options) const;
   Result<void> check_may_change_staged() const;
   Result<void> check_may_edit(const RelPath& path);
-  Result<void> record(AuditEvent event) const;
-  Result<void> settle(const Overlay::Entries& before, AuditEvent event);
+  [[nodiscard]] ExecutorOptions executor_options(const CallOptions& options) const;
+  /// The one road: nothing that changes what is staged goes another way.
+  Result<void> pass(Action action, const std::function<Result<void>(AuditEvent&)>& effect,
+                    const CallOptions& options = {});
+  [[nodiscard]] Action own_step(AuditKind kind) const;
   Result<void> drop_stage();
-  Result<const Directory*> stage_directory() const;
+  Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };
 

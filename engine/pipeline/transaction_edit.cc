@@ -1,34 +1,217 @@
+// Staging: everything here passes the executor, and the overlay is changed nowhere else.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/content_id.h"
 #include "engine/calls/early_policy.h"
+#include "engine/calls/tool_names.h"
+#include "engine/pipeline/earlier_versions.h"
 #include "engine/pipeline/transaction_state.h"
+#include "staging/formats/read_edits.h"
+#include "staging/git/white_space_attributes.h"
+#include "tools/edit_formats.h"
 
 namespace galley {
+namespace {
 
-JsonDocument text_on_record(std::string_view text, const std::string& path) {
-  nlohmann::ordered_json input = {{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}};
-  if (!path.empty()) input["path"] = path;
-  return std::make_shared<const nlohmann::ordered_json>(std::move(input));
+using nlohmann::ordered_json;
+
+/// A text on record: its size and hash.
+ordered_json text_on_record(std::string_view text) {
+  return {{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}};
 }
 
-/// Ends a staging that no tool call did: what the caller may not change in somebody else's
-/// transaction is not staged, and what is staged is on record.
-Result<void> Transaction::settle(const Overlay::Entries& before, AuditEvent event) {
-  const Principals who = state_->options.principals();
-  if (state_->stage && !who.is_alone()) {
-    const auto denied =
-        denied_changes(state_->workspace->config, who, before, state_->overlay.entries());
-    if (!denied.empty()) {
-      state_->overlay.restore(before);
-      return refused_by(denied.front());
+/// An edit as the standard tool of that name makes it.
+Action edit_action(std::string tool, ToolDeed deed, ordered_json input = {}) {
+  Action action;
+  action.record.kind = AuditKind::kEdit;
+  action.record.tool = std::move(tool);
+  if (!input.is_null()) action.record.input = json_document(std::move(input));
+  action.tools = tools_that(deed);
+  return action;
+}
+
+/// One that the overlay makes by itself: when it fails, nothing of it is staged.
+Action atomic_edit(std::string tool, ToolDeed deed, ordered_json input) {
+  Action action = edit_action(std::move(tool), deed, std::move(input));
+  action.is_atomic = true;
+  return action;
+}
+
+/// Why an edit does not fit, as the answer of a tool would say it: the first of the reasons.
+std::optional<ToolError> misfit_of(const EditOutcome& outcome) {
+  if (outcome.is_staged) return {};
+  for (const FileOutcome& file : outcome.files) {
+    if (file.refusal) return tool_error_from(*file.refusal);
+    if (file.failures.empty()) continue;
+    const EditFailure& failure = file.failures.front();
+    return ToolError{ToolErrorCode::kRuntime, failure.reason, file.path + ": " + failure.message,
+                     nullptr};
+  }
+  return ToolError{ToolErrorCode::kRuntime, "edit.nothing_staged", "nothing was staged", nullptr};
+}
+
+Result<void> check_document_size(const LimitsConfig& limits, size_t size) {
+  const uint64_t most = limits.max_patch_bytes;
+  if (most == 0 || size <= most) return {};
+  return fail(ErrorKind::kQuota, "limit.patch_size",
+              "the edit document has " + std::to_string(size) +
+                  " bytes; limits.max_patch_bytes allows " + std::to_string(most));
+}
+
+}  // namespace
+
+// --- one path -------------------------------------------------------------------------------
+
+Result<void> Transaction::write(std::string_view path, std::string content) {
+  return pass(atomic_edit("Write", ToolDeed::kWrite, {{"path", path}}),
+              [&](AuditEvent& event) -> Result<void> {
+                GALLEY_ASSIGN(const RelPath target, parse(path));
+                const size_t bytes = content.size();
+                GALLEY_TRY(state_->overlay.write(target, std::move(content)));
+                if (state_->recorder.is_silent()) return {};
+                const auto staged = state_->overlay.entries().find(target);
+                event.input = json_document({{"path", target.str()},
+                                             {"bytes", bytes},
+                                             {"sha256", staged->second.now.content.hex()}});
+                return {};
+              });
+}
+
+Result<EditOutcome> Transaction::edit(std::string_view path, std::string_view old_text,
+                                      std::string_view new_text, bool replace_all) {
+  Action action = edit_action("Edit", ToolDeed::kEdit,
+                              {{"path", path},
+                               {"old_string", old_text},
+                               {"new_string", new_text},
+                               {"replace_all", replace_all}});
+  EditOutcome outcome;
+  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+    GALLEY_ASSIGN(const RelPath target, parse(path));
+    EditSet set;
+    set.format = EditFormat::kEdits;
+    TextEdit edit;
+    edit.old_text = set.keep(std::string(old_text));
+    edit.new_text = set.keep(std::string(new_text));
+    edit.replace_all = replace_all;
+    FileEdit file;
+    file.path = target.str();
+    file.text_edits.push_back(edit);
+    set.files.push_back(std::move(file));
+    GALLEY_ASSIGN(outcome, stage_edits(state_->overlay, set, bounded(StageOptions())));
+    event.error = misfit_of(outcome);
+    return {};
+  });
+  GALLEY_TRY(passed);
+  return outcome;
+}
+
+Result<void> Transaction::remove(std::string_view path) {
+  return pass(atomic_edit("Delete", ToolDeed::kDelete, {{"path", path}}),
+              [&](AuditEvent&) -> Result<void> {
+                GALLEY_ASSIGN(const RelPath target, parse(path));
+                return state_->overlay.remove(target);
+              });
+}
+
+Result<void> Transaction::move(std::string_view from, std::string_view to) {
+  return pass(atomic_edit("Move", ToolDeed::kMove, {{"source", from}, {"destination", to}}),
+              [&](AuditEvent&) -> Result<void> {
+                GALLEY_ASSIGN(const RelPath source, parse(from));
+                GALLEY_ASSIGN(const RelPath target, parse(to));
+                return state_->overlay.move(source, target);
+              });
+}
+
+Result<void> Transaction::chmod(std::string_view path, uint32_t mode) {
+  return pass(atomic_edit("Chmod", ToolDeed::kChmod, {{"path", path}, {"mode", mode}}),
+              [&](AuditEvent&) -> Result<void> {
+                GALLEY_ASSIGN(const RelPath target, parse(path));
+                return state_->overlay.set_mode(target, mode);
+              });
+}
+
+Result<void> Transaction::symlink(std::string_view path, const std::string& target) {
+  return pass(atomic_edit("Symlink", ToolDeed::kSymlink, {{"path", path}, {"target", target}}),
+              [&](AuditEvent&) -> Result<void> {
+                GALLEY_ASSIGN(const RelPath link, parse(path));
+                return state_->overlay.make_symlink(link, target);
+              });
+}
+
+Result<void> Transaction::make_directory(std::string_view path) {
+  return pass(atomic_edit("MakeDirectory", ToolDeed::kMakeDirectory, {{"path", path}}),
+              [&](AuditEvent&) -> Result<void> {
+                GALLEY_ASSIGN(const RelPath target, parse(path));
+                return state_->overlay.make_directory(target);
+              });
+}
+
+// --- documents ------------------------------------------------------------------------------
+
+/// What galley.toml allows the matcher at most.
+StageOptions Transaction::bounded(StageOptions options) const {
+  const EditsConfig& edits = state_->workspace->config.edits;
+  options.match.last_step = std::min(options.match.last_step, edits.max_step);
+  options.root = state_->workspace->root_path;
+  options.earlier = earlier_versions(*state_->workspace);
+  options.may_read =
+      EarlyPolicy(state_->workspace->config, state_->options.principals(), &state_->overlay)
+          .reading_rule();
+  if (options.match.white_space != WhiteSpaceFix::kNoWarn && !options.white_space_rules) {
+    // Without them git's defaults hold.
+    if (auto found = WhiteSpaceAttributes::open(options.root)) {
+      const auto attributes = std::make_shared<WhiteSpaceAttributes>(*std::move(found));
+      options.white_space_rules = [attributes](const RelPath& path) {
+        return white_space_rules(attributes->rules_of(path));
+      };
     }
   }
-  const auto recorded = record(std::move(event));
-  if (!recorded) state_->overlay.restore(before);
-  return recorded;
+  return options;
 }
+
+Result<EditOutcome> Transaction::apply(std::string document_text, const StageOptions& options,
+                                       const ReadOptions& reading, EditFormat format) {
+  Action action = edit_action("stage", ToolDeed::kChange);
+  action.is_trial = options.check_only;
+  EditOutcome outcome;
+  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+    GALLEY_TRY(check_document_size(state_->workspace->config.limits, document_text.size()));
+    if (!state_->recorder.is_silent()) event.input = json_document(text_on_record(document_text));
+    GALLEY_ASSIGN(const EditSet set,
+                  read_edits(std::move(document_text), format, reading, parse_edits_json));
+    GALLEY_ASSIGN(outcome, stage_edits(state_->overlay, set, bounded(options)));
+    event.error = misfit_of(outcome);
+    return {};
+  });
+  GALLEY_TRY(passed);
+  return outcome;
+}
+
+Result<EditOutcome> Transaction::apply(std::string document_text) {
+  return apply(std::move(document_text), StageOptions(), ReadOptions());
+}
+
+Result<bool> Transaction::stage_all(const std::function<Result<bool>()>& steps) {
+  const Overlay::Entries before = state_->overlay.entries();
+  const auto is_kept = steps();
+  if (is_kept && *is_kept) return true;
+  if (state_->overlay.entries() != before) {
+    Action action;
+    action.record.kind = AuditKind::kEditsDropped;
+    action.record.input =
+        json_document({{"why", "a later one did not fit, so all were taken back"}});
+    const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
+      state_->overlay.restore(before);
+      return {};
+    });
+    GALLEY_TRY(passed);
+  }
+  return is_kept;
+}
+
+// --- by a person ----------------------------------------------------------------------------
 
 Result<void> Transaction::check_may_edit(const RelPath& path) {
   const Policy policy(state_->workspace->config);
@@ -36,9 +219,9 @@ Result<void> Transaction::check_may_edit(const RelPath& path) {
   GALLEY_ASSIGN(const Node node, state_->overlay.node_without_content(path));
   const bool is_new = node.kind == FileKind::kAbsent;
   for (const Judgement& judgement :
-       {policy.judge_path(path, is_new ? Operation::kCreate : Operation::kModify, who),
+       {policy.judge_path(path, is_new ? PathOperation::kCreate : PathOperation::kModify, who),
         policy.judge_read(path, who)}) {
-    if (judgement.decision == Decision::kDeny) return refused_by(judgement);
+    if (judgement.decision == Decision::kDeny) return fail(error_of(judgement));
   }
   if (is_new || node.kind == FileKind::kRegular) return {};
   return fail(ErrorKind::kInvalid, "edit.no_file",
@@ -46,23 +229,31 @@ Result<void> Transaction::check_may_edit(const RelPath& path) {
 }
 
 Result<std::string> Transaction::text_to_edit(std::string_view path) {
-  GALLEY_ASSIGN(const RelPath target, parse(path));
-  GALLEY_TRY(check_may_edit(target));
-  GALLEY_ASSIGN(const Node node, state_->overlay.node_without_content(target));
-  if (node.kind == FileKind::kAbsent) return std::string();
-  GALLEY_ASSIGN(const Content content, state_->overlay.read(target));
-  return *content;
+  Action action = edit_action("edit", ToolDeed::kChange, {{"path", path}});
+  action.is_atomic = action.records_itself = true;  // what was read stays the base of the edit
+  std::string text;
+  const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
+    GALLEY_ASSIGN(const RelPath target, parse(path));
+    GALLEY_TRY(check_may_edit(target));
+    GALLEY_ASSIGN(const Node node, state_->overlay.node_without_content(target));
+    if (node.kind == FileKind::kAbsent) return {};
+    GALLEY_ASSIGN(const Content content, state_->overlay.read(target));
+    text = *content;
+    return {};
+  });
+  GALLEY_TRY(passed);
+  return text;
 }
 
 Result<void> Transaction::stage_edited(std::string_view path, std::string text) {
-  GALLEY_ASSIGN(const RelPath target, parse(path));
-  GALLEY_TRY(check_may_edit(target));
-  AuditEvent event = own_event("call", state_->options);
-  event.tool = "edit";
-  event.input = text_on_record(text, target.str());
-  const Overlay::Entries before = state_->overlay.entries();
-  GALLEY_TRY(state_->overlay.write(target, std::move(text)));
-  return settle(before, std::move(event));
+  ordered_json input = text_on_record(text);
+  input["path"] = path;
+  return pass(edit_action("edit", ToolDeed::kChange, std::move(input)),
+              [&](AuditEvent&) -> Result<void> {
+                GALLEY_ASSIGN(const RelPath target, parse(path));
+                GALLEY_TRY(check_may_edit(target));
+                return state_->overlay.write(target, std::move(text));
+              });
 }
 
 }  // namespace galley

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "engine/audit/audit.h"
+#include "base/hex.h"
+#include "engine/audit/recorder.h"
+#include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
 #include "engine/pipeline/transaction.h"
 #include "engine/pipeline/workspace_state.h"
@@ -17,11 +20,14 @@ namespace galley {
 
 /// The inside of a transaction, for the sources that are named after it.
 struct Transaction::State {
+  /// `stage_id` is empty for one that lives in memory.
   State(WorkspaceState& opened, std::shared_ptr<ContentStore> store,
-        TransactionOptions transaction_options)
+        TransactionOptions transaction_options, const std::string& stage_id = {})
       : workspace(&opened),
         options(std::move(transaction_options)),
-        overlay(*opened.root, std::move(store), opened.clock()) {
+        overlay(*opened.root, std::move(store), opened.clock()),
+        id(stage_id),
+        recorder(opened.audit, opened.clock(), record_time(), record_id()) {
     if (opened.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
   }
 
@@ -42,25 +48,31 @@ struct Transaction::State {
     return own_runner.get();
   }
 
+  [[nodiscard]] RecordTime record_time() const {
+    if (options.is_preview) return RecordTime::kNever;
+    return id.empty() ? RecordTime::kAtEnd : RecordTime::kAtOnce;
+  }
+  /// One in memory has an id for its records alone.
+  [[nodiscard]] std::string record_id() const {
+    constexpr size_t kDigits = 12;
+    return id.empty() && !options.is_preview ? random_hex(kDigits) : id;
+  }
+
   WorkspaceState* workspace;
   TransactionOptions options;
   std::optional<StoredStage> stage;  ///< of a stored transaction
   Overlay overlay;
   std::unique_ptr<CommandRunner> own_runner;
   std::string id;
+  Recorder recorder;
   std::string reason;                     ///< given for what is done now; may be empty
   std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
   Overlay::Entries owners;                ///< what was staged when somebody else took it up
   bool is_over = false;
+  bool is_view = false;  ///< of the tree as it was: never committed
 };
 
-/// A refusal that names the rule and the way out.
-[[nodiscard]] tl::unexpected<Error> refused_by(const Judgement& judgement);
-
-/// The beginning of a record about what is done in the names of `who`.
-[[nodiscard]] AuditEvent own_event(std::string kind, const TransactionOptions& who);
-
-/// A text on record: its size and hash, and the path it was made of when that is one.
-[[nodiscard]] JsonDocument text_on_record(std::string_view text, const std::string& path = {});
+/// Input or output of a record.
+[[nodiscard]] JsonDocument json_document(nlohmann::ordered_json json);
 
 }  // namespace galley

@@ -68,7 +68,7 @@ Result<UserConfig> read_user_config(const std::string& path) {
   GALLEY_ASSIGN(const auto folder, open_if_there(path.substr(0, slash)));
   if (folder == nullptr) return UserConfig();
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
-  auto file = folder->open_file(name, OpenMode::kRead);
+  auto file = folder->open_file(name);
   if (!file && says_nothing(file.error())) return UserConfig();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
@@ -100,7 +100,7 @@ std::optional<TrustRecord> parse_record(const std::string& text) {
 
 /// A record that is not there, not ours or not readable trusts nothing.
 Result<std::optional<TrustRecord>> read_record(const Directory& folder, const RelPath& name) {
-  auto file = folder.open_file(name, OpenMode::kRead);
+  auto file = folder.open_file(name);
   if (!file && says_nothing(file.error())) return std::optional<TrustRecord>();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
@@ -180,7 +180,8 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
                                            {"root", record.root},
                                            {"hash", record.hash.hex()},
                                            {"given_ns", record.given_ns}};
-  GALLEY_ASSIGN(const auto file, folder->open_file(fresh, OpenMode::kOpenOrCreate, kTrustFileMode));
+  GALLEY_ASSIGN(const auto file,
+                folder->open_writable_file(fresh, OpenMode::kOpenOrCreate, kTrustFileMode));
   GALLEY_TRY(file->truncate(0));
   using Handler = nlohmann::json::error_handler_t;
   GALLEY_TRY(file->write_at(0, document.dump(-1, ' ', false, Handler::replace) + "\n"));
@@ -206,10 +207,11 @@ Result<std::vector<TrustRecord>> list_trust(const UserSettings& settings) {
 
 Result<bool> revoke_trust(const UserSettings& settings, const std::string& root) {
   if (settings.trust_path.empty()) return false;
-  GALLEY_ASSIGN(const auto folder, open_if_there(settings.trust_path));
-  if (folder == nullptr) return false;
+  const auto folder = open_writable_disk_directory(settings.trust_path);
+  if (!folder && says_nothing(folder.error())) return false;
+  if (!folder) return fail(folder.error());
   GALLEY_ASSIGN(const RelPath name, record_name(root));
-  auto removed = folder->remove_file(name);
+  auto removed = (*folder)->remove_file(name);
   if (removed) return true;
   if (removed.error().kind == ErrorKind::kNotFound) return false;
   return fail(removed.error());

@@ -5,13 +5,18 @@
 
 #include "base/limits.h"
 #include "engine/audit/audit_chain.h"
+#include "engine/audit/recorder.h"
+#include "engine/calls/early_policy.h"
+#include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
+#include "engine/calls/tool_names.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
@@ -73,29 +78,37 @@ Result<void> WorkspaceState::open_state() {
     return {};
   }
   if (!opened) return opened.error();
-  state_directory = std::move(*opened);
-  if (!state_directory) return {};
-  GALLEY_TRY(need_state());
+  if (!*opened) return {};
+  const std::lock_guard guard(mutex);
+  set_state(**std::move(opened));
   return options.recovers ? recover() : Result<void>();
+}
+
+/// The log first: whoever sees the directory may use both.
+void WorkspaceState::set_state(StateDirectory made) {
+  auto directory = std::make_unique<StateDirectory>(std::move(made));
+  audit.set(std::make_unique<AuditLog>(directory->root(), clock()));
+  state_directory.set(std::move(directory));
 }
 
 Result<void> WorkspaceState::need_state() {
   GALLEY_TRY(check_belief());
-  if (!state_directory) {
-    GALLEY_ASSIGN(state_directory, StateDirectory::open_or_create(*root));
-    runners.clear();  // from now on what they keep has a place to stay
-  }
-  if (audit == nullptr) audit = std::make_unique<AuditLog>(state_directory->root(), clock());
+  if (state_directory) return {};
+  const std::lock_guard guard(mutex);
+  if (state_directory) return {};  // another thread was first
+  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*root));
+  set_state(std::move(made));
   return {};
 }
 
 ValidatorCache* WorkspaceState::need_cache() {
+  const std::lock_guard guard(mutex);
   if (cache != nullptr || config.validators.empty()) return cache.get();
   if (state_directory) {
     const auto place = own_place(*state_directory, "cache");
     auto made = make_directories(state_directory->root(), *place, 0700);
-    auto opened = made ? state_directory->root().open_directory(*place)
-                       : Result<std::unique_ptr<Directory>>(made.error());
+    auto opened = made ? state_directory->root().open_writable_directory(*place)
+                       : Result<std::unique_ptr<WritableDirectory>>(made.error());
     // A cache that cannot be kept is only slower.
     if (opened) cache = std::make_unique<DiskValidatorCache>(*std::move(opened));
   }
@@ -105,7 +118,8 @@ ValidatorCache* WorkspaceState::need_cache() {
 
 CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   if (options.runner != nullptr) return options.runner;
-  std::unique_ptr<CommandRunner>& runner = runners[who];
+  const std::lock_guard guard(mutex);
+  std::unique_ptr<CommandRunner>& runner = runners[{who, bool(state_directory)}];
   if (runner != nullptr) return runner.get();
   GuardedRunnerOptions runner_options;
   runner_options.workspace = root_path;
@@ -180,6 +194,7 @@ Result<std::vector<RecordedCommit>> WorkspaceState::recorded_commits() const {
 }
 
 Result<const ToolRegistry*> WorkspaceState::need_registry() {
+  const std::lock_guard guard(mutex);
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
@@ -206,7 +221,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     // Whoever edits in the workspace could have written it, its hooks on the host too.
     options.user.config = UserConfig();
   }
-  GALLEY_ASSIGN(state->root, open_disk_directory(state->root_path));
+  GALLEY_ASSIGN(state->root, open_writable_disk_directory(state->root_path));
   GALLEY_ASSIGN(state->config,
                 read_usable_config(*state->root, options, state->configuration_flaw));
   state->options = std::move(options);
@@ -221,22 +236,59 @@ Result<Preview> Workspace::judge(Proposal proposal, const TransactionOptions& wh
   return galley::judge(*state_, std::move(proposal), who, on_progress);
 }
 
-Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
-                                        const CommitRequest& request) {
-  return decide_and_publish(*state_, std::move(proposal), who, request);
+namespace {
+
+/// What a workspace does by itself passes the executor as well, and is on record as it happens.
+Result<void> pass(WorkspaceState& workspace, const TransactionOptions& who, Recorder& recorder,
+                  Action action, const Effect& effect) {
+  ExecutorOptions options;
+  options.agent = who.agent;
+  options.owner = who.owner;
+  options.reason = who.message;
+  const EarlyPolicy early(workspace.config, who.principals(), nullptr);
+  options.early_policy = [&early](const Action& asked) { return early.refusal(asked); };
+  Executor executor(nullptr, recorder, workspace.clock(), std::move(options));
+  return executor.perform(nullptr, std::move(action), effect);
 }
 
-Result<void> Workspace::approve(const ContentId& proposal, const std::string& by) {
+}  // namespace
+
+Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
+                                        const CommitRequest& request) {
+  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = kind_of(request);
+  action.record.tool = request.tool;
+  action.record.proposal = proposal.id().hex();
+  action.tools = tools_that(ToolDeed::kChange);
+  action.records_itself = true;
+  std::optional<CommitOutcome> outcome;
+  const auto passed =
+      pass(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+        GALLEY_ASSIGN(outcome, decide_and_publish(*state_, proposal, who, request, recorder));
+        return {};
+      });
+  GALLEY_TRY(passed);
+  return *std::move(outcome);
+}
+
+Result<void> Workspace::approve(const ContentId& proposal, const std::string& by,
+                                const TransactionOptions& who) {
   GALLEY_TRY(state_->need_state());
-  const int64_t now = clock().wall_ns();
-  AuditEvent event;
-  event.kind = "approval";
-  event.execution_id = proposal.hex() + "-" + std::to_string(now);
-  event.tool = "approve";
-  event.proposal = proposal.hex();
-  event.reason = "given beforehand by " + by;
-  GALLEY_TRY(state_->audit->append(event));
-  return keep_approval(state_->state_directory->root(), {proposal, by, now});
+  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = AuditKind::kApproval;
+  action.record.tool = "approve";
+  action.record.proposal = proposal.hex();
+  action.record.reason = "given beforehand by " + by;
+  const auto passed =
+      pass(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+        if (who.agent.empty()) return {};
+        return fail(ErrorKind::kRefused, "approval.by_agent",
+                    "an agent does not approve; have a person say it, without --agent");
+      });
+  GALLEY_TRY(passed);
+  return keep_approval(state_->state_directory->root(), {proposal, by, clock().wall_ns()});
 }
 
 Result<AuditVerification> Workspace::verify_audit() const {
@@ -249,29 +301,30 @@ Result<size_t> Workspace::restore_audit() {
   return state_->restore_audit();
 }
 
-const StateDirectory* Workspace::state() const {
-  return state_->state_directory ? &*state_->state_directory : nullptr;
-}
+const StateDirectory* Workspace::state() const { return state_->state_directory.get(); }
 
 const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }
 
 Result<void> Workspace::take_up_state() {
-  AuditEvent event;
-  event.kind = "adoption";
-  event.execution_id = "adoption-" + std::to_string(clock().wall_ns());
-  event.tool = "recover";
-  if (state_->doubt) event.reason = state_->doubt->message;
-  state_->options.recovers = true;
-  GALLEY_TRY(state_->open_state());
-  GALLEY_TRY(state_->need_state());
-  GALLEY_TRY(state_->audit->append(event));
-  return {};
+  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = AuditKind::kAdoption;
+  action.record.tool = "recover";
+  if (state_->doubt) action.record.reason = state_->doubt->message;
+  return pass(*state_, {}, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+    state_->options.recovers = true;
+    GALLEY_TRY(state_->open_state());
+    return state_->need_state();
+  });
 }
 
 Result<const ToolRegistry*> Workspace::tools() { return state_->need_registry(); }
 
 const std::string& Workspace::root_path() const { return state_->root_path; }
 const Directory& Workspace::root() const { return *state_->root; }
+const WritableDirectory& writable_root(const Workspace& workspace) {
+  return *workspace.state_->root;
+}
 const Config& Workspace::config() const { return state_->config; }
 const Error* Workspace::configuration_flaw() const {
   return state_->configuration_flaw ? &*state_->configuration_flaw : nullptr;

@@ -58,7 +58,12 @@ struct StageStatus {
 /// Invariant: opening writes nothing. `.galley/` is made by the first stored transaction or commit;
 ///            a workspace that has one and believes it is recovered when it is opened.
 /// Ownership: owns the root's descriptor, the configuration and the standard tools.
-/// Threads:   one thread at a time; open it once more for another thread.
+/// Threads:   may be used from several threads, each with transactions of its own, which run side
+///            by side and meet at the writer lock only. Root, configuration, trust and notices do
+///            not change after open(); `.galley`, the audit log, the tools, and what validators
+///            remember and run in are made, behind a lock, by the first thread that needs them. An
+///            Approver, runner or clock of WorkspaceOptions is called from all of these threads.
+///            take_up_state() needs the workspace for itself.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, and everything
 ///            find_root, load_config and is_trusted say.
 class Workspace {
@@ -72,6 +77,9 @@ class Workspace {
 
   /// Begins a transaction in memory: no file is written before it is committed.
   Result<Transaction> begin(const TransactionOptions& options = {});
+  /// Begins one in memory that shows `shown` (the tree as it was) to look at and to run commands
+  /// on; it cannot be committed.
+  Result<Transaction> begin_view(const Proposal& shown, const TransactionOptions& options = {});
   /// Begins one that outlives the process, under `.galley/stage/`.
   Result<Transaction> begin_stored(const TransactionOptions& options = {});
   /// Takes a stored one up again for `agent`, whoever began it: every call is judged by what both
@@ -92,13 +100,16 @@ class Workspace {
   /// Asks the gate about a proposal made elsewhere (an undo).
   Result<Preview> judge(Proposal proposal, const TransactionOptions& who,
                         const std::function<void(const GateProgress&)>& on_progress = {});
-  /// Judges and publishes a proposal made elsewhere; its contents must be in its store.
+  /// Judges and publishes a proposal made elsewhere; its contents must be in its store. An agent
+  /// with a list of tools needs one in it that changes files.
   Result<CommitOutcome> commit(Proposal proposal, const TransactionOptions& who,
                                const CommitRequest& request);
 
   /// Says yes beforehand to one proposal that a rule asks about: the next judgement of exactly it
   /// takes that for an answer, and its commit uses it up. On record before it counts.
-  Result<void> approve(const ContentId& proposal, const std::string& by);
+  /// Errors: kRefused `approval.by_agent` when `who` is an agent: only people approve.
+  Result<void> approve(const ContentId& proposal, const std::string& by,
+                       const TransactionOptions& who = {});
 
   /// Closes a log that was cut short with a record that says so, and appends the records of commits
   /// that it lacks, from their journals; returns how many.
@@ -129,6 +140,7 @@ class Workspace {
   [[nodiscard]] const Clock& clock() const;
 
  private:
+  friend const WritableDirectory& writable_root(const Workspace& workspace);
   explicit Workspace(std::unique_ptr<WorkspaceState> state);
   std::unique_ptr<WorkspaceState> state_;
 };

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "engine/audit/recorder.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/pipeline/workspace.h"
 #include "engine/pipeline/workspace_state.h"

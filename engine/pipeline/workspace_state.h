@@ -2,12 +2,15 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
+#include "engine/pipeline/late_object.h"
 #include "engine/pipeline/workspace.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/sandbox/command_runner.h"
@@ -22,23 +25,34 @@ struct RecordedCommit {
   std::string record;
 };
 
+/// The root of a workspace, for recovery, adoption and the clearing of garbage: private to this
+/// room.
+[[nodiscard]] const WritableDirectory& writable_root(const Workspace& workspace);
+
 /// What a workspace holds; private to this room.
+///
+/// Threads: what open() set is not changed afterwards, but by take_up_state(); the functions that
+///          begin with `need_` may be called from any thread, and what they return stays.
 struct WorkspaceState {
   std::string root_path;
-  std::unique_ptr<Directory> root;
+  std::unique_ptr<WritableDirectory> root;
   Config config;
   std::optional<Error> configuration_flaw;  ///< then `config` holds the strict defaults
   TrustPart trust_part;                     ///< of the configuration as it stands in the file
   std::vector<std::string> notices;         ///< what was not believed
   WorkspaceOptions options;
   SystemClock system_clock;
-  std::optional<StateDirectory> state_directory;  ///< absent until something must be kept
-  std::optional<Error> doubt;              ///< why the `.galley` that is there is not taken up
-  std::unique_ptr<AuditLog> audit;         ///< present with state_directory
+  std::optional<Error> doubt;                  ///< why the `.galley` that is there is not taken up
+  LateObject<StateDirectory> state_directory;  ///< absent until something must be kept
+  LateObject<AuditLog> audit;                  ///< present with state_directory
+  /// Guards the making of what is made late: state_directory and audit, which are read without it,
+  /// and what follows. Nothing waits or runs a command under it.
+  std::mutex mutex;
   std::unique_ptr<ToolRegistry> registry;  ///< made at the first call
   std::unique_ptr<ValidatorCache> cache;   ///< made when there are validators
-  /// What command validators run in, by who is judged: one judgement's layers serve the next.
-  std::map<Principals, std::unique_ptr<CommandRunner>> runners;
+  /// What command validators run in, by who is judged and whether there was a `.galley`, which is
+  /// where they keep things: one judgement's layers serve the next.
+  std::map<std::pair<Principals, bool>, std::unique_ptr<CommandRunner>> runners;
 
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;
@@ -59,6 +73,8 @@ struct WorkspaceState {
   }
   /// Makes `.galley` when there is none.
   Result<void> need_state();
+  /// Under the mutex.
+  void set_state(StateDirectory made);
   Result<const ToolRegistry*> need_registry();
   /// Takes out of the configuration what nobody trusted.
   Result<void> judge_trust();

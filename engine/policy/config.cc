@@ -18,8 +18,9 @@ constexpr size_t kMaxValidators = 256;
 const ConfigTable::Choices<Decision> kDecisions = {
     {"allow", Decision::kAllow}, {"ask", Decision::kAsk}, {"deny", Decision::kDeny}};
 
-const ConfigTable::Choices<Operation> kOperations = {
-    {"create", Operation::kCreate}, {"modify", Operation::kModify}, {"delete", Operation::kDelete}};
+const ConfigTable::Choices<PathOperation> kOperations = {{"create", PathOperation::kCreate},
+                                                         {"modify", PathOperation::kModify},
+                                                         {"delete", PathOperation::kDelete}};
 
 void read_rule(ConfigTable& table, const std::string& file, PathRule& rule) {
   rule.line = table.line();
@@ -304,7 +305,7 @@ std::string_view decision_name(Decision decision) {
   return kDecisions[static_cast<size_t>(decision)].first;
 }
 
-std::string_view operation_name(Operation operation) {
+std::string_view operation_name(PathOperation operation) {
   return kOperations[static_cast<size_t>(operation)].first;
 }
 

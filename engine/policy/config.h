@@ -22,16 +22,16 @@ enum class Decision : uint8_t { kAllow, kAsk, kDeny };
 
 /// What is done to a path, as rules name it. A mode change is a modify; a move is a delete of the
 /// old path and a create of the new one.
-enum class Operation : uint8_t { kCreate, kModify, kDelete };
-[[nodiscard]] std::string_view operation_name(Operation operation);
+enum class PathOperation : uint8_t { kCreate, kModify, kDelete };
+[[nodiscard]] std::string_view operation_name(PathOperation operation);
 
 /// `[[policy.rule]]`: the last rule that matches a path decides.
 struct PathRule {
   std::string name;  ///< `rule at galley.toml:12` when the file gives none
   bool has_name = false;
   GlobList paths;
-  std::vector<std::string> agents;    ///< empty: everyone; `*` and `?` match
-  std::vector<Operation> operations;  ///< empty: all
+  std::vector<std::string> agents;        ///< empty: everyone; `*` and `?` match
+  std::vector<PathOperation> operations;  ///< empty: all
   Decision decision = Decision::kDeny;
   std::string reason;  ///< shown to who is refused
   uint32_t line = 0;   ///< of its table in galley.toml

@@ -21,9 +21,9 @@ std::string where(const Config& config, uint32_t line) {
   return line == 0 ? file : fmt::format("{}:{}", file, line);
 }
 
-Operation operation_of(const Change& change) {
-  if (change.is_create()) return Operation::kCreate;
-  return change.is_delete() ? Operation::kDelete : Operation::kModify;
+PathOperation operation_of(const Change& change) {
+  if (change.is_create()) return PathOperation::kCreate;
+  return change.is_delete() ? PathOperation::kDelete : PathOperation::kModify;
 }
 
 Judgement always(const RelPath& path, std::string_view what, std::string_view remedy) {
@@ -97,7 +97,7 @@ bool is_directory_change(const Change& change) {
 }
 
 bool grants(const Capability& capability, std::string_view action, const RelPath& path,
-            Operation operation) {
+            PathOperation operation) {
   if (capability.domain != "fs") return false;
   const bool is_write = action != "read";
   if (capability.action != action &&
@@ -141,7 +141,7 @@ const AgentProfile* Policy::profile(std::string_view agent) const {
   return others == config_->agents.end() || agent.empty() ? nullptr : &others->second;
 }
 
-Judgement Policy::judge_rules(const RelPath& path, Operation operation, std::string_view agent,
+Judgement Policy::judge_rules(const RelPath& path, PathOperation operation, std::string_view agent,
                               bool is_directory) const {
   const PolicyConfig& policy = config_->policy;
   Judgement judgement;
@@ -186,7 +186,7 @@ Judgement Policy::judge_rules(const RelPath& path, Operation operation, std::str
   return judgement;
 }
 
-Judgement Policy::judge_write(const RelPath& path, Operation operation,
+Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
                               const Principals& who) const {
   return strictest(who, [&](std::string_view agent) -> Judgement {
     const AgentProfile* own = bounds(agent);
@@ -204,7 +204,7 @@ Judgement Policy::judge_write(const RelPath& path, Operation operation,
   });
 }
 
-Judgement Policy::judge_path(const RelPath& path, Operation operation,
+Judgement Policy::judge_path(const RelPath& path, PathOperation operation,
                              const Principals& who) const {
   if (path.is_protected()) {
     return always(path, ".git, .galley and .sage are never written by an edit",
@@ -225,7 +225,7 @@ Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
     const AgentProfile* own = bounds(agent);
     if (own == nullptr) return {};
     for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (!grants(*it, "read", path, Operation::kModify)) continue;
+      if (!grants(*it, "read", path, PathOperation::kModify)) continue;
       if (!it->is_denial) return {};
       break;
     }
@@ -277,13 +277,30 @@ Judgement Policy::judge_network(const Principals& who) const {
 }
 
 Judgement Policy::judge_tool(std::string_view tool, const Principals& who) const {
+  return judge_tools(fmt::format("the tool {}", tool), {std::string(tool)}, who);
+}
+
+Judgement Policy::judge_tools(std::string_view what, const std::vector<std::string>& any_of,
+                              const Principals& who) const {
+  const std::string& tool = any_of.front();
   return strictest(who, [&](std::string_view agent) -> Judgement {
     const AgentProfile* own = profile(agent);
-    if (own == nullptr || own->tools.empty() || names_agent(own->tools, tool)) return {};
-    Judgement judgement = no_capability(*own, *config_, fmt::format("the tool {}", tool), tool);
+    if (own == nullptr || own->tools.empty()) return {};
+    const bool is_listed = std::any_of(any_of.begin(), any_of.end(), [&](const std::string& one) {
+      return names_agent(own->tools, one);
+    });
+    if (is_listed) return {};
+    Judgement judgement = no_capability(*own, *config_, what, tool);
     judgement.remedy =
         fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
     return judgement;
+  });
+}
+
+bool Policy::limits_tools(const Principals& who) const {
+  return std::any_of(who.names().begin(), who.names().end(), [this](const std::string& name) {
+    const AgentProfile* own = profile(name);
+    return own != nullptr && !own->tools.empty();
   });
 }
 
@@ -319,7 +336,7 @@ Result<void> Policy::judge_always(const ProposedTree& tree, const Change& change
 
 void Policy::judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                           std::vector<Judgement>& out) const {
-  const Operation operation = operation_of(change);
+  const PathOperation operation = operation_of(change);
   const bool is_directory = is_directory_change(change);
   // Directories that come or go with what lies below them are not asked about: only a rule that
   // names one says something the paths below do not.
@@ -367,7 +384,7 @@ Result<PolicyReport> Policy::judge(const ProposedTree& tree, const Principals& w
   return report;
 }
 
-Explanation Policy::explain(const RelPath& path, Operation operation,
+Explanation Policy::explain(const RelPath& path, PathOperation operation,
                             std::string_view agent) const {
   Explanation explanation;
   explanation.judgement = judge_path(path, operation, agent);

@@ -62,10 +62,10 @@ class Policy {
 
   /// Judges one operation on one path before anything is staged: path rules, protected paths and
   /// capabilities only.
-  [[nodiscard]] Judgement judge_path(const RelPath& path, Operation operation,
+  [[nodiscard]] Judgement judge_path(const RelPath& path, PathOperation operation,
                                      const Principals& who) const;
   /// What the profiles alone say to writing a path: no rule counts.
-  [[nodiscard]] Judgement judge_write(const RelPath& path, Operation operation,
+  [[nodiscard]] Judgement judge_write(const RelPath& path, PathOperation operation,
                                       const Principals& who) const;
   /// Whether they may read a path, run a program, reach the network (`fs:read`, `exec`, `net`).
   [[nodiscard]] Judgement judge_read(const RelPath& path, const Principals& who) const;
@@ -77,13 +77,19 @@ class Policy {
                                      const Principals& who) const;
   [[nodiscard]] Judgement judge_network(const Principals& who) const;
   [[nodiscard]] Judgement judge_tool(std::string_view tool, const Principals& who) const;
+  /// The same for what several tools do: one of them in a list will do. `what` is for the message,
+  /// which names the first of them.
+  [[nodiscard]] Judgement judge_tools(std::string_view what, const std::vector<std::string>& any_of,
+                                      const Principals& who) const;
+  /// Whether a profile bounds what tools they may use.
+  [[nodiscard]] bool limits_tools(const Principals& who) const;
   /// Whether a profile bounds what they may read: without one everything can be read.
   [[nodiscard]] bool limits_reading(const Principals& who) const;
   /// Whether the caller's profile gives the network in so many words, and no other denies it;
   /// without a profile nothing gives it.
   [[nodiscard]] bool grants_network(const Principals& who) const;
 
-  [[nodiscard]] Explanation explain(const RelPath& path, Operation operation,
+  [[nodiscard]] Explanation explain(const RelPath& path, PathOperation operation,
                                     std::string_view agent) const;
 
   /// Runs a table of expectations: `[[case]] path, operation, agent, expect` in TOML.
@@ -95,7 +101,7 @@ class Policy {
   /// The profile of this agent, when it has one that limits capabilities.
   [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
   [[nodiscard]] std::optional<Judgement> judge_configuration(const RelPath& path) const;
-  [[nodiscard]] Judgement judge_rules(const RelPath& path, Operation operation,
+  [[nodiscard]] Judgement judge_rules(const RelPath& path, PathOperation operation,
                                       std::string_view agent, bool is_directory) const;
   [[nodiscard]] Result<void> judge_always(const ProposedTree& tree, const Change& change,
                                           std::vector<Judgement>& out) const;

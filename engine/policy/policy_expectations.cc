@@ -14,7 +14,7 @@ struct Expectation {
   std::string tool;
   bool network = false;
   std::string agent;
-  Operation operation = Operation::kModify;
+  PathOperation operation = PathOperation::kModify;
   Decision expected = Decision::kAllow;
   std::string rule;  ///< name of the rule that must decide; empty: any
   uint32_t line = 0;
@@ -29,9 +29,9 @@ void read_case(ConfigTable& table, Expectation& one) {
   table.flag("network", one.network);
   table.text("agent", one.agent);
   table.choice("operation", one.operation,
-               ConfigTable::Choices<Operation>{{"create", Operation::kCreate},
-                                               {"modify", Operation::kModify},
-                                               {"delete", Operation::kDelete}});
+               ConfigTable::Choices<PathOperation>{{"create", PathOperation::kCreate},
+                                                   {"modify", PathOperation::kModify},
+                                                   {"delete", PathOperation::kDelete}});
   table.require("expect", "\"deny\"");
   table.choice(
       "expect", one.expected,

@@ -20,10 +20,11 @@ constexpr uint64_t kMaxForkBytes = 256;
 
 RelPath name_of(std::string_view text) { return RelPath::parse(text).value(); }
 
-Result<void> replace_savepoint_file(const Directory& directory, const std::string& name,
+Result<void> replace_savepoint_file(const WritableDirectory& directory, const std::string& name,
                                     std::string_view content) {
   const RelPath scratch = name_of(name + ".new");
-  GALLEY_ASSIGN(const auto file, directory.open_file(scratch, OpenMode::kOpenOrCreate, 0600));
+  GALLEY_ASSIGN(const auto file,
+                directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0600));
   GALLEY_TRY(file->truncate(0));
   GALLEY_TRY(file->write_at(0, content));
   return directory.rename(scratch, directory, name_of(name), RenameMode::kReplace);
@@ -121,7 +122,7 @@ Result<std::string> parent_of(const Directory& stages, const std::string& id) {
 
 // --- savepoints -----------------------------------------------------------------------------
 
-Result<void> make_savepoint(const Directory& stage, std::string_view name,
+Result<void> make_savepoint(const WritableDirectory& stage, std::string_view name,
                             const Overlay::Entries& entries, const Clock& clock) {
   GALLEY_TRY(check_savepoint_name(name));
   GALLEY_ASSIGN(const std::vector<uint64_t> numbers, numbers_in(stage));
@@ -134,7 +135,7 @@ Result<void> make_savepoint(const Directory& stage, std::string_view name,
   std::string text(kMagic);
   text += std::to_string(clock.wall_ns()) + "\n" + std::string(name) + "\n";
   text += encode_entries(entries);
-  GALLEY_ASSIGN(const auto folder, stage.open_directory(name_of(kFolder)));
+  GALLEY_ASSIGN(const auto folder, stage.open_writable_directory(name_of(kFolder)));
   return replace_savepoint_file(*folder, std::to_string(number), text);
 }
 
@@ -153,7 +154,7 @@ Result<Overlay::Entries> entries_at_savepoint(const Directory& stage, std::strin
   return std::move(found.second.entries);
 }
 
-Result<void> drop_savepoints_after(const Directory& stage, std::string_view name) {
+Result<void> drop_savepoints_after(const WritableDirectory& stage, std::string_view name) {
   GALLEY_ASSIGN(const auto found, find_savepoint(stage, name));
   GALLEY_ASSIGN(const std::vector<uint64_t> numbers, numbers_in(stage));
   // The newest first: killed in between, what is left is still a chain up to some savepoint.
@@ -166,7 +167,7 @@ Result<void> drop_savepoints_after(const Directory& stage, std::string_view name
 
 // --- forks ----------------------------------------------------------------------------------
 
-Result<void> note_fork(const Directory& child, std::string_view parent_id) {
+Result<void> note_fork(const WritableDirectory& child, std::string_view parent_id) {
   return replace_savepoint_file(child, std::string(kForkFile), std::string(parent_id) + "\n");
 }
 

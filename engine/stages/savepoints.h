@@ -31,7 +31,7 @@ inline constexpr size_t kMaxSavepointNameBytes = 200;
 
 /// Keeps what is staged now under a name. The same name may be given again: the newest counts.
 /// Errors: kUsage `savepoint.bad_name`; kQuota `limit.savepoints`.
-Result<void> make_savepoint(const Directory& stage, std::string_view name,
+Result<void> make_savepoint(const WritableDirectory& stage, std::string_view name,
                             const Overlay::Entries& entries, const Clock& clock);
 
 /// Oldest first.
@@ -42,10 +42,10 @@ Result<std::vector<Savepoint>> list_savepoints(const Directory& stage);
 /// drop_savepoints_after, which is to be called when the entries are saved.
 /// Errors: kNotFound `savepoint.not_found`; kInvalid `stage.damaged`.
 Result<Overlay::Entries> entries_at_savepoint(const Directory& stage, std::string_view name);
-Result<void> drop_savepoints_after(const Directory& stage, std::string_view name);
+Result<void> drop_savepoints_after(const WritableDirectory& stage, std::string_view name);
 
 /// Notes in a stage which one it was forked from. Savepoints are not inherited.
-Result<void> note_fork(const Directory& child, std::string_view parent_id);
+Result<void> note_fork(const WritableDirectory& child, std::string_view parent_id);
 
 /// The stages that share a fork with `id`, itself among them, in order: the candidates of which one
 /// is picked. `stages` is `.galley/stage`.

@@ -20,11 +20,12 @@ Result<std::string> noted(const Directory& stage) {
 
 }  // namespace
 
-Result<std::string> need_scratch_home(const Directory& stage) {
+Result<std::string> need_scratch_home(const WritableDirectory& stage) {
   GALLEY_ASSIGN(const std::string known, noted(stage));
   if (is_layer_home(known)) return known;
   GALLEY_ASSIGN(const std::string path, LayerHome::make_lasting());
-  GALLEY_ASSIGN(const auto file, stage.open_file(note(), OpenMode::kOpenOrCreate, kFileMode));
+  GALLEY_ASSIGN(const auto file,
+                stage.open_writable_file(note(), OpenMode::kOpenOrCreate, kFileMode));
   GALLEY_TRY(file->truncate(0));
   GALLEY_TRY(file->write_at(0, path));
   return path;

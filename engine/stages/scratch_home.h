@@ -16,7 +16,7 @@ namespace galley {
 
 /// The stage's directory for layers, made when it has none or when it was swept away: then the
 /// ignored outputs are gone, as they may.
-[[nodiscard]] Result<std::string> need_scratch_home(const Directory& stage);
+[[nodiscard]] Result<std::string> need_scratch_home(const WritableDirectory& stage);
 
 /// Removes it with all that lies in it.
 [[nodiscard]] Result<void> drop_scratch_home(const Directory& stage);

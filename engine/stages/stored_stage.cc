@@ -26,11 +26,12 @@ std::string one_line(std::string text) {
   return text;
 }
 
-Result<void> replace_file(const Directory& directory, std::string_view name,
+Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
                           const std::string& content) {
   GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
   GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(std::string(name) + ".new"));
-  GALLEY_ASSIGN(const auto file, directory.open_file(scratch, OpenMode::kOpenOrCreate, 0600));
+  GALLEY_ASSIGN(const auto file,
+                directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0600));
   GALLEY_TRY(file->truncate(0));
   GALLEY_TRY(file->write_at(0, content));
   return directory.rename(scratch, directory, target, RenameMode::kReplace);
@@ -55,7 +56,8 @@ Result<std::vector<std::string>> read_contributors(const Directory& directory) {
   return names;
 }
 
-Result<void> write_contributors(const Directory& directory, const std::vector<std::string>& names) {
+Result<void> write_contributors(const WritableDirectory& directory,
+                                const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += one_line(name) + "\n";
   if (text.size() > kMaxAboutBytes) {
@@ -89,7 +91,7 @@ Result<StageAbout> read_about(const Directory& directory, const std::string& id)
 
 namespace {
 
-Result<void> write_about(const Directory& directory, const StageAbout& about) {
+Result<void> write_about(const WritableDirectory& directory, const StageAbout& about) {
   return replace_file(directory, "about",
                       fmt::format("{}{}\n{}\n{}", kAboutMagic, about.begun_ns,
                                   one_line(about.agent), about.message));

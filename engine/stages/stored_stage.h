@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "engine/commit/stage_directory.h"
-#include "staging/overlay/content_store.h"
+#include "staging/fs/content_store.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {
@@ -55,7 +55,7 @@ class StoredStage {
 
   [[nodiscard]] const std::string& id() const { return stage_.id(); }
   [[nodiscard]] const StageAbout& about() const { return about_; }
-  [[nodiscard]] const Directory& directory() const { return stage_.directory(); }
+  [[nodiscard]] const WritableDirectory& directory() const { return stage_.directory(); }
   [[nodiscard]] const std::shared_ptr<ContentStore>& contents() const { return contents_; }
 
   /// What was staged when it was last saved; nothing for a new one.

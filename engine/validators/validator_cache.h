@@ -5,11 +5,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/content_id.h"
 #include "engine/policy/finding.h"
-#include "staging/fs/directory.h"
 
 namespace galley {
 
@@ -36,25 +36,6 @@ class MemoryValidatorCache final : public ValidatorCache {
   std::map<ContentId, std::vector<Finding>> entries_;
   std::vector<ContentId> order_;
   size_t oldest_ = 0;
-};
-
-/// Keeps each answer as a JSON file `<hex key>` in a directory of its own, below `.galley/`, with a
-/// memory cache in front. Files beyond kMaxFiles are dropped, oldest first, when the cache is
-/// opened.
-///
-/// Ownership: owns the directory.
-class DiskValidatorCache final : public ValidatorCache {
- public:
-  static constexpr size_t kMaxFiles = 20'000;
-  explicit DiskValidatorCache(std::unique_ptr<Directory> directory);
-  std::optional<std::vector<Finding>> get(const ContentId& key) override;
-  void put(const ContentId& key, const std::vector<Finding>& findings) override;
-
- private:
-  void drop_oldest();
-
-  std::unique_ptr<Directory> directory_;
-  MemoryValidatorCache memory_;
 };
 
 /// Findings as the JSON text that the cache keeps, and back; nothing when it is not such text.

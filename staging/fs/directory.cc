@@ -15,7 +15,7 @@ constexpr int kMaxFreshNames = 1'000'000;
 
 /// Lets us read and empty a directory that is to go. One that is not ours stays as it is, and what
 /// is done to it next says so.
-void open_to_owner(const Directory& directory, const RelPath& name, uint32_t mode) {
+void open_to_owner(const WritableDirectory& directory, const RelPath& name, uint32_t mode) {
   if ((mode & kOwnerAll) != kOwnerAll) static_cast<void>(directory.set_mode(name, kOwnerAll));
 }
 
@@ -27,7 +27,7 @@ Error crosses_mount(const std::string& name) {
 /// Empties a directory however deep it is, with few descriptors and little stack.
 class TreeRemoval {
  public:
-  TreeRemoval(const Directory& top, uint64_t mount) : top_(top), mount_(mount) {}
+  TreeRemoval(const WritableDirectory& top, uint64_t mount) : top_(top), mount_(mount) {}
 
   Result<void> run() {
     do {
@@ -38,7 +38,7 @@ class TreeRemoval {
   }
 
  private:
-  Result<void> remove_children(const Directory& directory, int level) {
+  Result<void> remove_children(const WritableDirectory& directory, int level) {
     GALLEY_ASSIGN(const auto entries, directory.list());
     for (const DirectoryEntry& entry : entries) {
       GALLEY_ASSIGN(const RelPath name, RelPath::of_entry(entry.name));
@@ -52,7 +52,8 @@ class TreeRemoval {
     return {};
   }
 
-  Result<void> remove_subdirectory(const Directory& directory, const RelPath& name, int level) {
+  Result<void> remove_subdirectory(const WritableDirectory& directory, const RelPath& name,
+                                   int level) {
     // Not by its own descriptor: what we may not enter can only be looked at from above.
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
     if (stat.kind == FileKind::kAbsent) return {};  // went away meanwhile
@@ -61,7 +62,7 @@ class TreeRemoval {
     open_to_owner(directory, name, stat.mode);
     if (level == kMaxHeldLevels) return move_up(directory, name);
     {
-      GALLEY_ASSIGN(const auto child, directory.open_directory(name));
+      GALLEY_ASSIGN(const auto child, directory.open_writable_directory(name));
       GALLEY_TRY(remove_children(*child, level + 1));
     }
     auto removed = directory.remove_directory(name);
@@ -71,7 +72,7 @@ class TreeRemoval {
 
   /// Makes a deep directory a child of the top one, to be removed in the next round. It is open to
   /// its owner: one whose `..` changes must be writable.
-  Result<void> move_up(const Directory& directory, const RelPath& name) {
+  Result<void> move_up(const WritableDirectory& directory, const RelPath& name) {
     has_moved_ = true;
     for (;;) {
       GALLEY_ASSIGN(const RelPath fresh, RelPath::parse("removed-" + std::to_string(fresh_++)));
@@ -82,7 +83,7 @@ class TreeRemoval {
     }
   }
 
-  const Directory& top_;
+  const WritableDirectory& top_;
   uint64_t mount_;
   int fresh_ = 0;
   bool has_moved_ = false;
@@ -90,9 +91,18 @@ class TreeRemoval {
 
 }  // namespace
 
-Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes) {
-  GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
-  GALLEY_ASSIGN(const FileStat stat, file->stat());
+Result<std::unique_ptr<Directory>> WritableDirectory::open_directory(const RelPath& path) const {
+  return open_writable_directory(path);
+}
+
+Result<std::unique_ptr<File>> WritableDirectory::open_file(const RelPath& path) const {
+  return open_writable_file(path, OpenMode::kRead);
+}
+
+Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& path,
+                                    uint64_t max_bytes) {
+  GALLEY_ASSIGN(const auto file, directory.open_file(path));
+  GALLEY_ASSIGN(const FileStat stat, file->stat_at_open());
   const auto too_large = [&] {
     return fail(ErrorKind::kQuota, "limit.file_size",
                 "'" + path.str() + "' is larger than " + std::to_string(max_bytes) + " bytes",
@@ -111,12 +121,18 @@ Result<std::string> read_file(const Directory& directory, const RelPath& path, u
       content.append(chunk);
     }
     if (content.size() > max_bytes) return too_large();
-    if (at_end) return content;
+    if (at_end) return FileRead{std::move(content), stat};
     want = kReadChunkBytes;
   }
 }
 
-Result<void> make_directories(const Directory& directory, const RelPath& path, uint32_t mode) {
+Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes) {
+  GALLEY_ASSIGN(FileRead read, read_file_and_stat(directory, path, max_bytes));
+  return std::move(read.bytes);
+}
+
+Result<void> make_directories(const WritableDirectory& directory, const RelPath& path,
+                              uint32_t mode) {
   if (path.is_root()) return {};
   auto made = directory.make_directory(path, mode);
   if (made) return {};
@@ -133,7 +149,7 @@ Result<void> make_directories(const Directory& directory, const RelPath& path, u
   return made;
 }
 
-Result<void> remove_tree(const Directory& directory, const RelPath& path) {
+Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path) {
   GALLEY_ASSIGN(const FileStat stat, directory.stat(path));
   if (stat.kind == FileKind::kAbsent) return {};
   if (stat.kind != FileKind::kDirectory) return directory.remove_file(path);
@@ -144,7 +160,7 @@ Result<void> remove_tree(const Directory& directory, const RelPath& path) {
                 path.str());
   }
   open_to_owner(directory, path, stat.mode);
-  GALLEY_ASSIGN(const auto tree, directory.open_directory(path));
+  GALLEY_ASSIGN(const auto tree, directory.open_writable_directory(path));
   GALLEY_TRY(TreeRemoval(*tree, stat.mount).run());
   auto removed = directory.remove_directory(path);
   if (!removed && removed.error().os_error != ENOENT) return removed;

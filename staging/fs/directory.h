@@ -45,7 +45,7 @@ struct ExtendedAttribute {
 };
 
 enum class OpenMode : uint8_t {
-  kRead,          ///< an existing regular file
+  kRead,          ///< an existing regular file; to sync it, or for its mode and attributes
   kReadWrite,     ///< an existing regular file
   kCreateNew,     ///< O_CREAT|O_EXCL, read-write
   kOpenOrCreate,  ///< O_CREAT, read-write
@@ -59,7 +59,7 @@ enum class RenameMode : uint8_t {
 
 enum class LockMode : uint8_t { kShared, kExclusive };
 
-/// An open regular file.
+/// An open regular file that can be read.
 ///
 /// Ownership: owns the descriptor. Threads: confined to one thread at a time.
 /// Errors:    EINTR and short transfers are handled inside; every other failure is an Error whose
@@ -70,6 +70,21 @@ class File {
 
   /// Reads up to `count` bytes at `offset`; shorter only at the end of the file.
   virtual Result<std::string> read_at(uint64_t offset, size_t count) = 0;
+  virtual Result<FileStat> stat() = 0;
+  /// What it was when it was opened to be read, without a call; of a file just made, stat().
+  virtual Result<FileStat> stat_at_open() { return stat(); }
+  virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
+  /// flock without waiting: true when the lock was taken. It dies with this object.
+  virtual Result<bool> try_lock(LockMode mode) = 0;
+  /// The kernel's descriptor for APIs that need one, or -1 (memory).
+  [[nodiscard]] virtual int descriptor() const = 0;
+};
+
+/// An open regular file that can be changed, as far as its OpenMode and the kernel allow.
+///
+/// Ownership, threads, errors: as File.
+class WritableFile : public File {
+ public:
   /// Writes all of `bytes` at `offset`.
   virtual Result<void> write_at(uint64_t offset, std::string_view bytes) = 0;
   /// Reserves space (fallocate); an Error with EOPNOTSUPP where the file system cannot.
@@ -77,27 +92,23 @@ class File {
   virtual Result<void> truncate(uint64_t size) = 0;
   virtual Result<void> sync_data() = 0;  ///< fdatasync
   virtual Result<void> sync() = 0;       ///< fsync
-  virtual Result<FileStat> stat() = 0;
   virtual Result<void> set_mode(uint32_t mode) = 0;
   virtual Result<void> set_owner(uint32_t uid, uint32_t gid) = 0;
-  virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
   virtual Result<void> set_attribute(const ExtendedAttribute& attribute) = 0;
   /// Removes an extended attribute; one that is not there is fine.
   virtual Result<void> remove_attribute(const std::string& name) = 0;
-  /// flock without waiting: true when the lock was taken. It dies with this object.
-  virtual Result<bool> try_lock(LockMode mode) = 0;
-  /// The kernel's descriptor for APIs that need one, or -1 (memory).
-  [[nodiscard]] virtual int descriptor() const = 0;
 };
 
-/// An open directory, and the seam to the file system: nothing else in Galley touches the disk.
+/// An open directory that can be read, and the seam to the file system: nothing else in Galley
+/// touches the disk.
 ///
 /// Every path is resolved below this directory by the kernel (openat2 with RESOLVE_BENEATH,
 /// RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS in the parent position; a walk with O_NOFOLLOW
 /// where openat2 is missing); the last component is never followed either. A path of one component
 /// costs one system call.
 ///
-/// Invariant: no call reads or writes outside this directory.
+/// Invariant: no call reads outside this directory, and none changes anything: who holds only this
+///            cannot write, for what it opens is read-only as well.
 /// Ownership: owns its descriptor. Threads: calls may run side by side.
 /// Errors:    ENOENT for a missing path is ErrorKind::kNotFound except where said; a symbolic link
 ///            in a parent position is ErrorKind::kRefused, reason `path.through_symlink`; opened as
@@ -108,52 +119,76 @@ class Directory {
   virtual ~Directory() = default;
 
   virtual Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const = 0;
-  virtual Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
-                                                  uint32_t create_mode = 0600) const = 0;
+  virtual Result<std::unique_ptr<File>> open_file(const RelPath& path) const = 0;
   /// lstat; kind is kAbsent (not an Error) when the path or one of its parents is missing, or when
   /// a parent is not a directory. RelPath::root() is this directory itself.
   virtual Result<FileStat> stat(const RelPath& path) const = 0;
   virtual Result<std::string> read_link(const RelPath& path) const = 0;
   /// Entries of this directory without `.` and `..`, sorted by name.
   virtual Result<std::vector<DirectoryEntry>> list() const = 0;
+  /// Extended attributes of the object itself (a directory or link as well as a file).
+  virtual Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const = 0;
+  /// Whether entries of this directory may be made, replaced and removed (faccessat); the answer
+  /// is advice, the operation itself has the last word.
+  virtual Result<bool> is_writable() const = 0;
+  /// The kernel's descriptor (O_PATH or not) for APIs that need one, or -1 (memory).
+  [[nodiscard]] virtual int descriptor() const = 0;
+};
+
+/// An open directory below which everything can be changed. Publishing, recovery, what lies in
+/// `.galley`, and the layers of the sandbox need one; everything else takes a Directory.
+///
+/// Invariant: no call writes outside this directory. No Directory leads to one of these.
+/// Ownership, threads, errors: as Directory.
+class WritableDirectory : public Directory {
+ public:
+  virtual Result<std::unique_ptr<WritableDirectory>> open_writable_directory(
+      const RelPath& path) const = 0;
+  virtual Result<std::unique_ptr<WritableFile>> open_writable_file(
+      const RelPath& path, OpenMode mode, uint32_t create_mode = 0600) const = 0;
+
+  Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const final;
+  Result<std::unique_ptr<File>> open_file(const RelPath& path) const final;
 
   virtual Result<void> make_directory(const RelPath& path, uint32_t mode) const = 0;
   virtual Result<void> make_symlink(const RelPath& path, std::string_view target) const = 0;
-  virtual Result<void> make_hard_link(const RelPath& from, const Directory& to_directory,
+  /// `to_directory` must be of the same implementation as this, here and in rename.
+  virtual Result<void> make_hard_link(const RelPath& from, const WritableDirectory& to_directory,
                                       const RelPath& to) const = 0;
   virtual Result<void> remove_file(const RelPath& path) const = 0;       ///< unlink
   virtual Result<void> remove_directory(const RelPath& path) const = 0;  ///< rmdir
-  /// `to_directory` must be of the same implementation as this.
-  virtual Result<void> rename(const RelPath& from, const Directory& to_directory, const RelPath& to,
-                              RenameMode mode) const = 0;
+  virtual Result<void> rename(const RelPath& from, const WritableDirectory& to_directory,
+                              const RelPath& to, RenameMode mode) const = 0;
   virtual Result<void> set_mode(const RelPath& path, uint32_t mode) const = 0;
   /// lchown.
   virtual Result<void> set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const = 0;
-  /// Extended attributes of the object itself (a directory or link as well as a file).
-  virtual Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const = 0;
   virtual Result<void> set_attribute(const RelPath& path,
                                      const ExtendedAttribute& attribute) const = 0;
   /// Removes an extended attribute; one that is not there is fine.
   virtual Result<void> remove_attribute(const RelPath& path, const std::string& name) const = 0;
-
-  /// Whether entries of this directory may be made, replaced and removed (faccessat); the answer
-  /// is advice, the operation itself has the last word.
-  virtual Result<bool> is_writable() const = 0;
-
   virtual Result<void> sync() const = 0;              ///< fsync of this directory
   virtual Result<void> sync_file_system() const = 0;  ///< syncfs
-  /// The kernel's descriptor (O_PATH or not) for APIs that need one, or -1 (memory).
-  [[nodiscard]] virtual int descriptor() const = 0;
 };
+
+/// The bytes of a file, and what it was right before they were read.
+struct FileRead {
+  std::string bytes;
+  FileStat stat;
+};
+
+/// Reads a whole regular file with one open; Errors as read_file().
+Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& path,
+                                    uint64_t max_bytes);
 
 /// Reads a whole regular file; refuses one larger than `max_bytes` (reason `limit.file_size`).
 Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes);
 
 /// Creates every missing directory of `path`, which is itself a directory.
-Result<void> make_directories(const Directory& directory, const RelPath& path, uint32_t mode);
+Result<void> make_directories(const WritableDirectory& directory, const RelPath& path,
+                              uint32_t mode);
 
 /// Removes a directory tree without following links or crossing a mount, whatever the modes of its
 /// directories are. Absent is fine.
-Result<void> remove_tree(const Directory& directory, const RelPath& path);
+Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path);
 
 }  // namespace galley

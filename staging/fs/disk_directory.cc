@@ -70,24 +70,25 @@ Error path_error(std::string_view action, const RelPath& path) {
   return error;
 }
 
-class DiskDirectory final : public Directory {
+class DiskDirectory final : public WritableDirectory {
  public:
   DiskDirectory(Descriptor descriptor, PathResolution resolution)
       : descriptor_(std::move(descriptor)), resolution_(resolution) {}
 
-  Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const override;
-  Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
-                                          uint32_t create_mode) const override;
+  Result<std::unique_ptr<WritableDirectory>> open_writable_directory(
+      const RelPath& path) const override;
+  Result<std::unique_ptr<WritableFile>> open_writable_file(const RelPath& path, OpenMode mode,
+                                                           uint32_t create_mode) const override;
   Result<FileStat> stat(const RelPath& path) const override;
   Result<std::string> read_link(const RelPath& path) const override;
   Result<std::vector<DirectoryEntry>> list() const override;
   Result<void> make_directory(const RelPath& path, uint32_t mode) const override;
   Result<void> make_symlink(const RelPath& path, std::string_view target) const override;
-  Result<void> make_hard_link(const RelPath& from, const Directory& to_directory,
+  Result<void> make_hard_link(const RelPath& from, const WritableDirectory& to_directory,
                               const RelPath& to) const override;
   Result<void> remove_file(const RelPath& path) const override;
   Result<void> remove_directory(const RelPath& path) const override;
-  Result<void> rename(const RelPath& from, const Directory& to_directory, const RelPath& to,
+  Result<void> rename(const RelPath& from, const WritableDirectory& to_directory, const RelPath& to,
                       RenameMode mode) const override;
   Result<void> set_mode(const RelPath& path, uint32_t mode) const override;
   Result<void> set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const override;
@@ -116,7 +117,7 @@ class DiskDirectory final : public Directory {
   PathResolution resolution_;
 };
 
-const DiskDirectory& as_disk(const Directory& directory) {
+const DiskDirectory& as_disk(const WritableDirectory& directory) {
   const auto* disk = dynamic_cast<const DiskDirectory*>(&directory);
   GALLEY_CHECK(disk != nullptr);
   return *disk;
@@ -159,16 +160,18 @@ int DiskDirectory::open_at(const RelPath& path, int flags, uint32_t mode) const 
   return fd;
 }
 
-Result<std::unique_ptr<Directory>> DiskDirectory::open_directory(const RelPath& path) const {
+Result<std::unique_ptr<WritableDirectory>> DiskDirectory::open_writable_directory(
+    const RelPath& path) const {
   int fd = open_at(path, O_RDONLY | O_DIRECTORY, 0);
   // A directory without the read bit can still be passed through.
   if (fd < 0 && errno == EACCES) fd = open_at(path, O_PATH | O_DIRECTORY, 0);
   if (fd < 0) return path_error("cannot open directory", path);
-  return std::unique_ptr<Directory>(std::make_unique<DiskDirectory>(Descriptor(fd), resolution_));
+  return std::unique_ptr<WritableDirectory>(
+      std::make_unique<DiskDirectory>(Descriptor(fd), resolution_));
 }
 
-Result<std::unique_ptr<File>> DiskDirectory::open_file(const RelPath& path, OpenMode mode,
-                                                       uint32_t create_mode) const {
+Result<std::unique_ptr<WritableFile>> DiskDirectory::open_writable_file(
+    const RelPath& path, OpenMode mode, uint32_t create_mode) const {
   int flags = O_NONBLOCK | O_NOCTTY;  // a FIFO must not make us wait
   switch (mode) {
     case OpenMode::kRead:
@@ -203,28 +206,34 @@ Result<std::unique_ptr<File>> DiskDirectory::open_file(const RelPath& path, Open
     errno = code;
     return path_error("cannot open", path);
   }
-  auto file = make_disk_file(Descriptor(fd), path.str());
-  if (mode == OpenMode::kCreateNew) return file;
-  GALLEY_ASSIGN(const FileStat status, file->stat());
+  Descriptor opened(fd);
+  if (mode == OpenMode::kCreateNew) return make_disk_file(std::move(opened), path.str());
+  FileStat status;
+  if (!disk_stat(fd, "", status)) return path_error("cannot look at", path);
   if (status.kind == FileKind::kDirectory) {
     return refused("path.is_directory", "a directory", EISDIR);
   }
   if (status.kind != FileKind::kRegular) {
     return refused("path.special_file", "a special file", EINVAL);
   }
-  return file;
+  return make_disk_file(std::move(opened), path.str(), status);
 }
 
 Result<FileStat> DiskDirectory::stat(const RelPath& path) const {
-  const auto is_missing = [](int code) { return code == ENOENT || code == ENOTDIR; };
-  auto at = place("cannot look at", path);
-  if (!at) {
-    if (is_missing(at.error().os_error)) return FileStat{};
-    return fail(std::move(at.error()));
-  }
+  const bool has_parent = !path.parent().is_root();
+  Descriptor object;
   FileStat result;
-  if (disk_stat(at->directory, at->name.c_str(), result)) return result;
-  if (is_missing(errno)) return FileStat{};
+  bool is_seen = false;
+  if (has_parent) {
+    // The object itself and not its parent: what is missing costs one call.
+    object = Descriptor(open_at(path, O_PATH | O_NOFOLLOW, 0));
+    is_seen = object && disk_stat(object.get(), "", result);
+  } else {
+    const std::string name = path.is_root() ? "." : path.str();
+    is_seen = disk_stat(descriptor_.get(), name.c_str(), result);
+  }
+  if (is_seen) return result;
+  if (errno == ENOENT || errno == ENOTDIR) return FileStat{};
   return path_error("cannot look at", path);
 }
 
@@ -296,7 +305,8 @@ Result<void> DiskDirectory::make_symlink(const RelPath& path, std::string_view t
   return path_error("cannot make symbolic link", path);
 }
 
-Result<void> DiskDirectory::make_hard_link(const RelPath& from, const Directory& to_directory,
+Result<void> DiskDirectory::make_hard_link(const RelPath& from,
+                                           const WritableDirectory& to_directory,
                                            const RelPath& to) const {
   GALLEY_ASSIGN(const Place source, place("cannot link", from));
   GALLEY_ASSIGN(const Place target, as_disk(to_directory).place("cannot link", to));
@@ -319,7 +329,7 @@ Result<void> DiskDirectory::remove_directory(const RelPath& path) const {
   return path_error("cannot remove directory", path);
 }
 
-Result<void> DiskDirectory::rename(const RelPath& from, const Directory& to_directory,
+Result<void> DiskDirectory::rename(const RelPath& from, const WritableDirectory& to_directory,
                                    const RelPath& to, RenameMode mode) const {
   GALLEY_ASSIGN(const Place source, place("cannot rename", from));
   GALLEY_ASSIGN(const Place target, as_disk(to_directory).place("cannot rename to", to));
@@ -413,8 +423,8 @@ bool has_openat2() {
   return has;
 }
 
-Result<std::unique_ptr<Directory>> open_disk_directory(const std::string& path,
-                                                       PathResolution resolution) {
+Result<std::unique_ptr<WritableDirectory>> open_writable_disk_directory(const std::string& path,
+                                                                        PathResolution resolution) {
   int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == EACCES) fd = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
@@ -426,10 +436,17 @@ Result<std::unique_ptr<Directory>> open_disk_directory(const std::string& path,
     return error;
   }
   if (!has_openat2()) resolution = PathResolution::kWalk;
-  return std::unique_ptr<Directory>(std::make_unique<DiskDirectory>(Descriptor(fd), resolution));
+  return std::unique_ptr<WritableDirectory>(
+      std::make_unique<DiskDirectory>(Descriptor(fd), resolution));
 }
 
-Result<std::unique_ptr<Directory>> make_disk_directory(const std::string& path, uint32_t mode) {
+Result<std::unique_ptr<Directory>> open_disk_directory(const std::string& path,
+                                                       PathResolution resolution) {
+  return open_writable_disk_directory(path, resolution);
+}
+
+Result<std::unique_ptr<WritableDirectory>> make_disk_directory(const std::string& path,
+                                                               uint32_t mode) {
   for (size_t at = 0; at != std::string::npos;) {
     at = path.find('/', at + 1);
     const std::string ancestor = path.substr(0, at);
@@ -437,7 +454,7 @@ Result<std::unique_ptr<Directory>> make_disk_directory(const std::string& path, 
       return os_error(errno, "cannot make directory", ancestor);
     }
   }
-  return open_disk_directory(path);
+  return open_writable_disk_directory(path);
 }
 
 }  // namespace galley

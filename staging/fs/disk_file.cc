@@ -33,10 +33,10 @@ int64_t to_ns(const struct statx_timestamp& time) {
   return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
-class DiskFile final : public File {
+class DiskFile final : public WritableFile {
  public:
-  DiskFile(Descriptor descriptor, std::string name)
-      : descriptor_(std::move(descriptor)), name_(std::move(name)) {}
+  DiskFile(Descriptor descriptor, std::string name, std::optional<FileStat> stat)
+      : descriptor_(std::move(descriptor)), name_(std::move(name)), at_open_(stat) {}
 
   Result<std::string> read_at(uint64_t offset, size_t count) override;
   Result<void> write_at(uint64_t offset, std::string_view bytes) override;
@@ -45,6 +45,7 @@ class DiskFile final : public File {
   Result<void> sync_data() override { return check(fdatasync(fd()), "cannot sync"); }
   Result<void> sync() override { return check(fsync(fd()), "cannot sync"); }
   Result<FileStat> stat() override;
+  Result<FileStat> stat_at_open() override { return at_open_ ? *at_open_ : stat(); }
   Result<void> set_mode(uint32_t mode) override {
     return check(fchmod(fd(), mode), "cannot set mode of");
   }
@@ -74,6 +75,7 @@ class DiskFile final : public File {
 
   Descriptor descriptor_;
   std::string name_;
+  std::optional<FileStat> at_open_;
 };
 
 Result<std::string> DiskFile::read_at(uint64_t offset, size_t count) {
@@ -86,6 +88,8 @@ Result<std::string> DiskFile::read_at(uint64_t offset, size_t count) {
     if (got < 0) return os_error(errno, "cannot read", name_);
     if (got == 0) break;
     done += static_cast<size_t>(got);
+    // A short read that ends where the file ends is the end: no call more to be told so.
+    if (done < count && at_open_ && offset + done == at_open_->size) break;
   }
   bytes.resize(done);
   return bytes;
@@ -170,8 +174,9 @@ void Descriptor::reset() {
   fd_ = -1;
 }
 
-std::unique_ptr<File> make_disk_file(Descriptor descriptor, std::string name) {
-  return std::make_unique<DiskFile>(std::move(descriptor), std::move(name));
+std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string name,
+                                             std::optional<FileStat> stat) {
+  return std::make_unique<DiskFile>(std::move(descriptor), std::move(name), stat);
 }
 
 bool disk_stat(int directory, const char* name, FileStat& result) {

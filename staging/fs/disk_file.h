@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +37,10 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// The File of an open descriptor; `name` is for messages only.
-[[nodiscard]] std::unique_ptr<File> make_disk_file(Descriptor descriptor, std::string name);
+/// The File of an open descriptor; `name` is for messages only. `stat` is what was asked of the
+/// descriptor since it was opened, if it was.
+[[nodiscard]] std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string name,
+                                                           std::optional<FileStat> stat = {});
 
 /// statx of `name` below `directory` without following; false with errno set when it fails. An
 /// empty name is the descriptor itself.

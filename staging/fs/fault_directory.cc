@@ -25,9 +25,9 @@ int enter(FaultPlan& plan, FaultCall call) {
   return plan.os_error;
 }
 
-class FaultFile final : public File {
+class FaultFile final : public WritableFile {
  public:
-  FaultFile(std::unique_ptr<File> inner, std::shared_ptr<FaultPlan> plan, std::string path)
+  FaultFile(std::unique_ptr<WritableFile> inner, std::shared_ptr<FaultPlan> plan, std::string path)
       : inner_(std::move(inner)), plan_(std::move(plan)), path_(std::move(path)) {}
 
   Result<std::string> read_at(uint64_t offset, size_t count) override {
@@ -55,6 +55,11 @@ class FaultFile final : public File {
   }
   Result<FileStat> stat() override {
     return call<FileStat>("fstat", false, [&] { return inner_->stat(); });
+  }
+  /// No call of its own: what the open brought along.
+  Result<FileStat> stat_at_open() override {
+    if (plan_->is_dead) return os_error(EIO, "fstat", path_);
+    return inner_->stat_at_open();
   }
   Result<void> set_mode(uint32_t mode) override {
     return call<void>("set_mode", true, [&] { return inner_->set_mode(mode); });
@@ -85,29 +90,31 @@ class FaultFile final : public File {
     return inner();
   }
 
-  std::unique_ptr<File> inner_;
+  std::unique_ptr<WritableFile> inner_;
   std::shared_ptr<FaultPlan> plan_;
   std::string path_;
 };
 
-class FaultDirectory final : public Directory {
+class FaultDirectory final : public WritableDirectory {
  public:
-  FaultDirectory(std::unique_ptr<Directory> inner, std::shared_ptr<FaultPlan> plan)
+  FaultDirectory(std::unique_ptr<WritableDirectory> inner, std::shared_ptr<FaultPlan> plan)
       : inner_(std::move(inner)), plan_(std::move(plan)) {}
 
-  Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const override {
-    auto opened = call<std::unique_ptr<Directory>>("open_directory", path, false,
-                                                   [&] { return inner_->open_directory(path); });
+  Result<std::unique_ptr<WritableDirectory>> open_writable_directory(
+      const RelPath& path) const override {
+    auto opened = call<std::unique_ptr<WritableDirectory>>(
+        "open_directory", path, false, [&] { return inner_->open_writable_directory(path); });
     if (!opened) return opened;
     return make_fault_directory(std::move(*opened), plan_);
   }
-  Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
-                                          uint32_t create_mode) const override {
+  Result<std::unique_ptr<WritableFile>> open_writable_file(const RelPath& path, OpenMode mode,
+                                                           uint32_t create_mode) const override {
     const bool creates = mode == OpenMode::kCreateNew || mode == OpenMode::kOpenOrCreate;
-    auto opened = call<std::unique_ptr<File>>(
-        "open_file", path, creates, [&] { return inner_->open_file(path, mode, create_mode); });
+    auto opened = call<std::unique_ptr<WritableFile>>("open_file", path, creates, [&] {
+      return inner_->open_writable_file(path, mode, create_mode);
+    });
     if (!opened) return opened;
-    return std::unique_ptr<File>(
+    return std::unique_ptr<WritableFile>(
         std::make_unique<FaultFile>(std::move(*opened), plan_, path.str()));
   }
   Result<FileStat> stat(const RelPath& path) const override {
@@ -128,7 +135,7 @@ class FaultDirectory final : public Directory {
     return call<void>("make_symlink", path, true,
                       [&] { return inner_->make_symlink(path, target); });
   }
-  Result<void> make_hard_link(const RelPath& from, const Directory& to_directory,
+  Result<void> make_hard_link(const RelPath& from, const WritableDirectory& to_directory,
                               const RelPath& to) const override {
     return call<void>("make_hard_link", from, true,
                       [&] { return inner_->make_hard_link(from, unwrap(to_directory), to); });
@@ -140,7 +147,7 @@ class FaultDirectory final : public Directory {
     return call<void>("remove_directory", path, true,
                       [&] { return inner_->remove_directory(path); });
   }
-  Result<void> rename(const RelPath& from, const Directory& to_directory, const RelPath& to,
+  Result<void> rename(const RelPath& from, const WritableDirectory& to_directory, const RelPath& to,
                       RenameMode mode) const override {
     const bool is_missing = (mode == RenameMode::kExchange && !plan_->has_exchange) ||
                             (mode == RenameMode::kNoReplace && !plan_->has_no_replace);
@@ -179,7 +186,7 @@ class FaultDirectory final : public Directory {
   [[nodiscard]] int descriptor() const override { return inner_->descriptor(); }
 
  private:
-  static const Directory& unwrap(const Directory& directory) {
+  static const WritableDirectory& unwrap(const WritableDirectory& directory) {
     const auto* wrapped = dynamic_cast<const FaultDirectory*>(&directory);
     GALLEY_CHECK(wrapped != nullptr);
     return *wrapped->inner_;
@@ -191,14 +198,14 @@ class FaultDirectory final : public Directory {
     return inner();
   }
 
-  std::unique_ptr<Directory> inner_;
+  std::unique_ptr<WritableDirectory> inner_;
   std::shared_ptr<FaultPlan> plan_;
 };
 
 }  // namespace
 
-std::unique_ptr<Directory> make_fault_directory(std::unique_ptr<Directory> inner,
-                                                std::shared_ptr<FaultPlan> plan) {
+std::unique_ptr<WritableDirectory> make_fault_directory(std::unique_ptr<WritableDirectory> inner,
+                                                        std::shared_ptr<FaultPlan> plan) {
   return std::make_unique<FaultDirectory>(std::move(inner), std::move(plan));
 }
 

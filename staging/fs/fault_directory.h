@@ -49,7 +49,7 @@ struct FaultPlan {
 /// Wraps a directory of any implementation: counts and logs every call, and lets the plan spoil it.
 ///
 /// Ownership: owns `inner`; shares the plan with everything opened from it.
-[[nodiscard]] std::unique_ptr<Directory> make_fault_directory(std::unique_ptr<Directory> inner,
-                                                              std::shared_ptr<FaultPlan> plan);
+[[nodiscard]] std::unique_ptr<WritableDirectory> make_fault_directory(
+    std::unique_ptr<WritableDirectory> inner, std::shared_ptr<FaultPlan> plan);
 
 }  // namespace galley

@@ -24,7 +24,7 @@ bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
   });
 }
 
-class MemoryDirectory final : public Directory {
+class MemoryDirectory final : public WritableDirectory {
  public:
   /// Under the tree's lock.
   MemoryDirectory(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node)
@@ -32,19 +32,20 @@ class MemoryDirectory final : public Directory {
         node_(std::move(node)),
         is_readable_(tree_->allows(*node_, kRead)) {}
 
-  Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const override;
-  Result<std::unique_ptr<File>> open_file(const RelPath& path, OpenMode mode,
-                                          uint32_t create_mode) const override;
+  Result<std::unique_ptr<WritableDirectory>> open_writable_directory(
+      const RelPath& path) const override;
+  Result<std::unique_ptr<WritableFile>> open_writable_file(const RelPath& path, OpenMode mode,
+                                                           uint32_t create_mode) const override;
   Result<FileStat> stat(const RelPath& path) const override;
   Result<std::string> read_link(const RelPath& path) const override;
   Result<std::vector<DirectoryEntry>> list() const override;
   Result<void> make_directory(const RelPath& path, uint32_t mode) const override;
   Result<void> make_symlink(const RelPath& path, std::string_view target) const override;
-  Result<void> make_hard_link(const RelPath& from, const Directory& to_directory,
+  Result<void> make_hard_link(const RelPath& from, const WritableDirectory& to_directory,
                               const RelPath& to) const override;
   Result<void> remove_file(const RelPath& path) const override;
   Result<void> remove_directory(const RelPath& path) const override;
-  Result<void> rename(const RelPath& from, const Directory& to_directory, const RelPath& to,
+  Result<void> rename(const RelPath& from, const WritableDirectory& to_directory, const RelPath& to,
                       RenameMode mode) const override;
   Result<void> set_mode(const RelPath& path, uint32_t mode) const override;
   Result<void> set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const override;
@@ -89,7 +90,7 @@ class MemoryDirectory final : public Directory {
   bool is_readable_;  ///< was, when it was opened
 };
 
-const MemoryDirectory& as_memory(const Directory& directory) {
+const MemoryDirectory& as_memory(const WritableDirectory& directory) {
   const auto* memory = dynamic_cast<const MemoryDirectory*>(&directory);
   GALLEY_CHECK(memory != nullptr);
   return *memory;
@@ -188,18 +189,19 @@ void MemoryDirectory::apply(const std::vector<MemoryEntryChange>& changes) const
   if (tree_->observer != nullptr) tree_->observer->on_entries(changes);
 }
 
-Result<std::unique_ptr<Directory>> MemoryDirectory::open_directory(const RelPath& path) const {
+Result<std::unique_ptr<WritableDirectory>> MemoryDirectory::open_writable_directory(
+    const RelPath& path) const {
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place at, existing("cannot open directory", path));
   if (at.node->kind == FileKind::kSymlink) return symlink_error(path);
   if (at.node->kind != FileKind::kDirectory) {
     return os_error(ENOTDIR, "cannot open directory", path.str());
   }
-  return std::unique_ptr<Directory>(std::make_unique<MemoryDirectory>(tree_, at.node));
+  return std::unique_ptr<WritableDirectory>(std::make_unique<MemoryDirectory>(tree_, at.node));
 }
 
-Result<std::unique_ptr<File>> MemoryDirectory::open_file(const RelPath& path, OpenMode mode,
-                                                         uint32_t create_mode) const {
+Result<std::unique_ptr<WritableFile>> MemoryDirectory::open_writable_file(
+    const RelPath& path, OpenMode mode, uint32_t create_mode) const {
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(Place at, place("cannot open", path));
   const bool is_new = at.node == nullptr;
@@ -279,7 +281,8 @@ Result<void> MemoryDirectory::make_symlink(const RelPath& path, std::string_view
   return {};
 }
 
-Result<void> MemoryDirectory::make_hard_link(const RelPath& from, const Directory& to_directory,
+Result<void> MemoryDirectory::make_hard_link(const RelPath& from,
+                                             const WritableDirectory& to_directory,
                                              const RelPath& to) const {
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place source, existing("cannot link", from));
@@ -329,7 +332,7 @@ Result<void> MemoryDirectory::check_rename(const Place& from, const Place& to, R
   return {};
 }
 
-Result<void> MemoryDirectory::rename(const RelPath& from, const Directory& to_directory,
+Result<void> MemoryDirectory::rename(const RelPath& from, const WritableDirectory& to_directory,
                                      const RelPath& to, RenameMode mode) const {
   const std::lock_guard guard(tree_->mutex);
   GALLEY_ASSIGN(const Place source, existing("cannot rename", from));
@@ -435,12 +438,12 @@ MemoryTree* memory_tree_of(const Directory& directory) {
   return memory == nullptr ? nullptr : memory->tree();
 }
 
-std::unique_ptr<Directory> open_memory_tree(std::shared_ptr<MemoryTree> tree) {
+std::unique_ptr<WritableDirectory> open_memory_tree(std::shared_ptr<MemoryTree> tree) {
   const std::lock_guard guard(tree->mutex);
   return std::make_unique<MemoryDirectory>(tree, tree->root);
 }
 
-std::unique_ptr<Directory> make_memory_directory() {
+std::unique_ptr<WritableDirectory> make_memory_directory() {
   return open_memory_tree(std::make_shared<MemoryTree>());
 }
 

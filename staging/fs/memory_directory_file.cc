@@ -6,7 +6,7 @@
 namespace galley {
 namespace {
 
-class MemoryFile final : public File {
+class MemoryFile final : public WritableFile {
  public:
   MemoryFile(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node, bool is_writable)
       : tree_(std::move(tree)), node_(std::move(node)), is_writable_(is_writable) {}
@@ -138,8 +138,8 @@ class MemoryFile final : public File {
 
 }  // namespace
 
-std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node,
-                                       bool is_writable) {
+std::unique_ptr<WritableFile> make_memory_file(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node,
+                                               bool is_writable) {
   return std::make_unique<MemoryFile>(std::move(tree), std::move(node), is_writable);
 }
 

@@ -89,14 +89,14 @@ struct MemoryTree {
 };
 
 /// The root directory of a tree that others may share.
-[[nodiscard]] std::unique_ptr<Directory> open_memory_tree(std::shared_ptr<MemoryTree> tree);
+[[nodiscard]] std::unique_ptr<WritableDirectory> open_memory_tree(std::shared_ptr<MemoryTree> tree);
 
 /// The tree a directory in memory belongs to; null for any other.
 [[nodiscard]] MemoryTree* memory_tree_of(const Directory& directory);
 
 /// The open file of a node.
-[[nodiscard]] std::unique_ptr<File> make_memory_file(std::shared_ptr<MemoryTree> tree,
-                                                     MemoryNodePtr node, bool is_writable);
+[[nodiscard]] std::unique_ptr<WritableFile> make_memory_file(std::shared_ptr<MemoryTree> tree,
+                                                             MemoryNodePtr node, bool is_writable);
 
 [[nodiscard]] FileStat memory_stat(const MemoryTree& tree, const MemoryNode& node);
 

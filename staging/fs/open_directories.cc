@@ -2,13 +2,14 @@
 
 namespace galley {
 
-Result<std::shared_ptr<const Directory>> OpenDirectories::at(const RelPath& path) {
-  if (path.is_root()) return std::shared_ptr<const Directory>(std::shared_ptr<void>(), top_);
+Result<std::shared_ptr<const WritableDirectory>> OpenDirectories::at(const RelPath& path) {
+  if (path.is_root())
+    return std::shared_ptr<const WritableDirectory>(std::shared_ptr<void>(), top_);
   const auto known = open_.find(path);
   if (known != open_.end()) return known->second;
   // Walks go depth first: what is needed again soon is opened again soon.
   if (open_.size() >= kMaxOpen) open_.clear();
-  GALLEY_ASSIGN(auto opened, top_->open_directory(path));
+  GALLEY_ASSIGN(auto opened, top_->open_writable_directory(path));
   return open_.emplace(path, std::move(opened)).first->second;
 }
 

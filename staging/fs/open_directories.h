@@ -17,15 +17,15 @@ class OpenDirectories {
  public:
   static constexpr size_t kMaxOpen = 16;
 
-  explicit OpenDirectories(const Directory& top) : top_(&top) {}
+  explicit OpenDirectories(const WritableDirectory& top) : top_(&top) {}
 
   /// Stays open as long as it is held; who descends lets go of it first.
-  Result<std::shared_ptr<const Directory>> at(const RelPath& path);
+  Result<std::shared_ptr<const WritableDirectory>> at(const RelPath& path);
   Result<std::vector<DirectoryEntry>> list(const RelPath& path);
 
  private:
-  const Directory* top_;
-  std::map<RelPath, std::shared_ptr<const Directory>> open_;
+  const WritableDirectory* top_;
+  std::map<RelPath, std::shared_ptr<const WritableDirectory>> open_;
 };
 
 }  // namespace galley

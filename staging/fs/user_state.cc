@@ -28,14 +28,14 @@ std::string user_state_path() {
 
 }  // namespace
 
-Result<std::unique_ptr<Directory>> open_user_state(UserState wanted) {
+Result<std::unique_ptr<WritableDirectory>> open_user_state(UserState wanted) {
   const std::string path = user_state_path();
   if (path.empty()) {
     return fail(ErrorKind::kNotFound, "user.no_home",
                 "neither XDG_STATE_HOME nor HOME names an absolute path to keep things in");
   }
   if (wanted == UserState::kMake) return make_disk_directory(path, kPrivateDirectory);
-  return open_disk_directory(path);
+  return open_writable_disk_directory(path);
 }
 
 }  // namespace galley

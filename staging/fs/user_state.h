@@ -12,6 +12,6 @@ enum class UserState : uint8_t { kExisting, kMake };
 /// Where Galley remembers what no workspace may know or bring: `$XDG_STATE_HOME/galley`, by default
 /// `~/.local/state/galley`, mode 0700.
 /// Errors: kNotFound when it is not there and is not to be made, or no home is known; kIo.
-Result<std::unique_ptr<Directory>> open_user_state(UserState wanted);
+Result<std::unique_ptr<WritableDirectory>> open_user_state(UserState wanted);
 
 }  // namespace galley

@@ -8,7 +8,7 @@
 
 #include "base/rel_path.h"
 #include "staging/formats/edit_set.h"
-#include "staging/overlay/content_store.h"
+#include "staging/fs/content_store.h"
 #include "staging/placing/place.h"
 
 namespace galley {

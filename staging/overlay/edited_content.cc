@@ -35,7 +35,9 @@ class ContentMaker {
     MatchOptions match = context_.options.match;
     match.indentation_is_meaning = indentation_is_meaning(path_.str());
     if (names_blob(edit_.old_blob)) {
-      match.base_is_proven = is_blob(edit_.old_blob, base);
+      match.base_is_proven = context_.base_blob
+                                 ? context_.base_blob->hex().starts_with(edit_.old_blob)
+                                 : is_blob(edit_.old_blob, base);
     }
     WhiteSpaceRules rules;
     std::deque<std::string> mended;
@@ -54,9 +56,11 @@ class ContentMaker {
     PlacedEdits placed = place_edits(base, *meant, match);
     out.placements = std::move(placed.placements);
     out.failures = std::move(placed.failures);
-    const StageOptions& options = context_.options;
-    const bool may_show = !options.may_read || options.may_read(path_);
-    context_.help.explain(may_show ? std::string_view(base) : std::string_view(), out.failures);
+    if (context_.help != nullptr && !out.failures.empty()) {
+      const StageOptions& options = context_.options;
+      const bool may_show = !options.may_read || options.may_read(path_);
+      context_.help->explain(may_show ? std::string_view(base) : std::string_view(), out.failures);
+    }
     if (context_.is_reversed) say_reversed(out.failures);
     for (Leniency& leniency : placed.leniencies) {
       if (leniency.path.empty()) leniency.path = path_.str();

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/git_oid.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/overlay/stage_edits.h"
@@ -14,9 +16,10 @@ namespace galley {
 struct EditedContext {
   const StageOptions& options;
   bool is_reversed = false;  ///< of the whole document
-  SearchHelp& help;          ///< of the whole document: its work is bounded
+  SearchHelp* help;          ///< of the whole document: its work is bounded; null: no help
   std::vector<Leniency>& leniencies;
   FileOutcome& outcome;
+  std::optional<GitOid> base_blob = {};  ///< git's name of the base, where it is known
 };
 
 /// What an edit makes of the content `base`; edits that do not fit are among the outcome's

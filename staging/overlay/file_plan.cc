@@ -118,6 +118,7 @@ Result<void> FilePlan::write(const RelPath& path, const PlannedFile& file) {
   }
   Overlay::WriteOptions options;
   options.mode_if_new = file.mode;
+  options.id = file.id;
   GALLEY_TRY(overlay_.write(path, file.content, options));
   GALLEY_ASSIGN(const Node after, overlay_.node_without_content(path));
   if (after.mode != file.mode) GALLEY_TRY(overlay_.set_mode(path, file.mode));

@@ -16,7 +16,8 @@ namespace galley {
 struct PlannedFile {
   FileKind kind = FileKind::kAbsent;
   uint32_t mode = 0;
-  Content content;  ///< bytes of a file, target of a symlink
+  Content content;              ///< bytes of a file, target of a symlink
+  std::optional<ContentId> id;  ///< of `content`, where it is known
   bool is_changed = false;
   std::optional<RelPath> moved_from;
   std::optional<RelPath> copied_from;
@@ -28,6 +29,7 @@ struct PlannedFile {
 class FilePlan {
  public:
   explicit FilePlan(Overlay& overlay) : overlay_(overlay) {}
+  [[nodiscard]] Overlay& overlay() { return overlay_; }
 
   /// Says that the document takes this path away: what lies below it is then the document's alone,
   /// also where a symbolic link leads to something now.

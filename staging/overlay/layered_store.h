@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "staging/overlay/content_store.h"
+#include "staging/fs/content_store.h"
 
 namespace galley {
 

@@ -1,6 +1,7 @@
 #include "staging/overlay/overlay.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/limits.h"
@@ -22,6 +23,14 @@ using overlay_errors::wrong_kind;
 Overlay::Overlay(const Directory& workspace, std::shared_ptr<ContentStore> store,
                  const Clock& clock)
     : workspace_(&workspace), store_(std::move(store)), clock_(&clock) {}
+
+Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& path,
+                                  int64_t seen_ns) {
+  GALLEY_ASSIGN(FileRead read, read_file_and_stat(workspace, path, limits::kMaxFileBytes));
+  FileOnDisk file{read.stat, seen_ns, {}, ContentId::of(read.bytes)};
+  file.content = std::make_shared<const std::string>(std::move(read.bytes));
+  return file;
+}
 
 // --- looking --------------------------------------------------------------------------------
 
@@ -61,7 +70,29 @@ Result<Content> Overlay::read_disk(const RelPath& path) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
+/// Most of what is touched is a regular file, which one open tells and reads. Nothing for what it
+/// cannot: a look decides.
+std::optional<Node> Overlay::file_on_disk(const RelPath& path, BaseStamp& stamp) {
+  FileOnDisk file;
+  if (const auto known = expected_.find(path); known != expected_.end()) {
+    file = std::move(known->second);
+    expected_.erase(known);
+  } else {
+    auto read = read_from_disk(*workspace_, path, clock_->wall_ns());
+    const int code = read ? 0 : read.error().os_error;
+    if (code == ENOENT || code == ENOTDIR) return Node();
+    if (!read) return std::nullopt;
+    file = std::move(*read);
+  }
+  stamp = {file.stat.inode, file.stat.device, file.stat.mtime_ns, file.stat.ctime_ns, file.seen_ns};
+  remember(file.content, file.id);
+  return Node{FileKind::kRegular, file.stat.mode & kPermissionBits, file.id, file.content->size()};
+}
+
 Result<Node> Overlay::disk_node(const RelPath& path, bool with_content, BaseStamp& stamp) {
+  if (with_content) {
+    if (const auto node = file_on_disk(path, stamp)) return *node;
+  }
   GALLEY_ASSIGN(const FileStat stat, workspace_->stat(path));
   stamp = {stat.inode, stat.device, stat.mtime_ns, stat.ctime_ns, clock_->wall_ns()};
   Node node;

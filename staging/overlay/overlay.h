@@ -10,11 +10,23 @@
 #include "base/clock.h"
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/change_set.h"
-#include "staging/overlay/content_store.h"
 
 namespace galley {
+
+/// A regular file of the workspace, read and hashed.
+struct FileOnDisk {
+  FileStat stat;
+  int64_t seen_ns = 0;  ///< wall clock of before the look
+  Content content;
+  ContentId id;
+};
+
+/// Reads and hashes one file; `seen_ns` is the wall clock of before the call.
+/// Errors: as read_file(); a symbolic link or directory is an Error, too.
+Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& path, int64_t seen_ns);
 
 /// A view that reads through to the workspace and keeps every write aside.
 ///
@@ -54,6 +66,7 @@ class Overlay {
     std::optional<uint32_t> mode_if_new;
     bool must_be_new = false;
     bool replace_symlink = false;
+    std::optional<ContentId> id = {};  ///< of the content, where the caller has hashed it
   };
   Result<void> write(const RelPath& path, const Content& content, const WriteOptions& options);
   Result<void> write(const RelPath& path, std::string content, const WriteOptions& options) {
@@ -84,6 +97,11 @@ class Overlay {
   /// What was read: every path that was touched and not changed, and since track_reads() every
   /// directory that was listed.
   [[nodiscard]] std::vector<Read> reads() const;
+  /// What was just read of the workspace: the first touch of a path takes it from here and not from
+  /// the disk. Replaces what was expected before.
+  void expect(std::map<RelPath, FileOnDisk> files) { expected_ = std::move(files); }
+  [[nodiscard]] const Clock& clock() const { return *clock_; }
+
   /// From now on listings, and looks that found nothing, are noted too: serializable isolation.
   void track_reads() { tracks_reads_ = true; }
   [[nodiscard]] bool tracks_reads() const { return tracks_reads_; }
@@ -122,6 +140,7 @@ class Overlay {
   Result<Entry*> touch(const RelPath& path);
   Result<Entry> look(const RelPath& path, bool with_content);
   Result<Node> disk_node(const RelPath& path, bool with_content, BaseStamp& stamp);
+  std::optional<Node> file_on_disk(const RelPath& path, BaseStamp& stamp);
   Result<void> check_name(const RelPath& path) const;
   Result<bool> ancestors_on_disk(const RelPath& path) const;
   Result<FileKind> kind_now(const RelPath& path);
@@ -147,6 +166,7 @@ class Overlay {
   std::map<RelPath, Listing> listings_;
   std::map<ContentId, Content> recent_;  ///< read but perhaps not yet in the store
   size_t recent_bytes_ = 0;
+  std::map<RelPath, FileOnDisk> expected_;
   bool tracks_reads_ = false;
 };
 

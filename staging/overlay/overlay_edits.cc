@@ -101,7 +101,8 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
   const bool is_new = kind == FileKind::kAbsent;  // what exists has its directories
   if (is_new) GALLEY_TRY(missing_parents(path));
   GALLEY_TRY(keep_base_content(path, *entry));
-  GALLEY_ASSIGN(const ContentId id, store_->put(content));
+  const ContentId id = options.id ? *options.id : ContentId::of(*content);
+  GALLEY_TRY(store_->keep(id, content));
   if (is_new) GALLEY_TRY(make_parents(path));
   const uint32_t mode = kind == FileKind::kRegular
                             ? entry->now.mode

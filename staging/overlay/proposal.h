@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/content_id.h"
+#include "staging/fs/content_store.h"
 #include "staging/overlay/change_set.h"
-#include "staging/overlay/content_store.h"
 
 namespace galley {
 

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <type_traits>
 #include <unordered_map>
+#include <utility>
 
+#include "base/hash_many.h"
+#include "base/parallel.h"
 #include "staging/printing/diff_moved.h"
 
 namespace galley {
@@ -169,13 +174,71 @@ bool is_visible(const FilePair& pair) {
          pair.old_content != pair.new_content;
 }
 
-template <class Take>
+// Pairs that are worked on side by side and held at once: so many, or so many bytes.
+constexpr size_t kPairsAtOnce = 512;
+constexpr uint64_t kBytesAtOnce = uint64_t{32} << 20U;
+constexpr size_t kPairsInBlock = 32;  // enough to fill the lanes of blob_names()
+
+size_t end_of_batch(const std::vector<PairPlan>& plans, size_t begin) {
+  uint64_t bytes = 0;
+  size_t end = begin;
+  while (end < plans.size() && end - begin < kPairsAtOnce &&
+         (end == begin || bytes < kBytesAtOnce)) {
+    bytes += plans[end].before->size + plans[end].after->size;
+    ++end;
+  }
+  return end;
+}
+
+/// Names both sides of each pair that will have an index line.
+void name_blobs(std::span<LoadedPair*> pairs) {
+  std::vector<std::string_view> contents;
+  for (const LoadedPair* loaded : pairs) {
+    contents.push_back(loaded->pair.old_content);
+    contents.push_back(loaded->pair.new_content);
+  }
+  const auto names = blob_names(contents);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    pairs[i]->pair.old_blob = names[2 * i];
+    pairs[i]->pair.new_blob = names[2 * i + 1];
+  }
+}
+
+/// Whether what is made of the pairs speaks of the names that git gives the contents.
+enum class BlobNames : uint8_t { kUnused, kPrinted };
+
+/// Makes something of each visible pair, on several cores at once, and hands it to `take` in order.
+template <class Make, class Take>
 Result<void> for_each_pair(const Proposal& proposal, const ProposalDiffOptions& options,
-                           Take take) {
+                           BlobNames names, const Make& make, const Take& take) {
+  using Made = std::invoke_result_t<Make, const LoadedPair&>;
   GALLEY_ASSIGN(const auto plans, PairPlanner(proposal, options).plan());
-  for (const auto& plan : plans) {
-    GALLEY_ASSIGN(LoadedPair loaded, load_pair(proposal, plan));
-    if (is_visible(loaded.pair)) take(loaded);
+  for (size_t begin = 0; begin < plans.size();) {
+    const size_t end = end_of_batch(plans, begin);
+    std::vector<Result<std::optional<Made>>> batch(end - begin);
+    for_each_block(batch.size(), kPairsInBlock, [&](size_t from, size_t to) {
+      std::vector<LoadedPair> held(to - from);
+      std::vector<LoadedPair*> visible;
+      for (size_t i = from; i < to; ++i) {
+        auto loaded = load_pair(proposal, plans[begin + i]);
+        if (!loaded) {
+          batch[i] = fail(std::move(loaded.error()));
+        } else if (is_visible(loaded->pair)) {
+          held[i - from] = *std::move(loaded);
+          visible.push_back(&held[i - from]);
+        }
+      }
+      if (names == BlobNames::kPrinted) name_blobs(visible);
+      for (const LoadedPair* loaded : visible) {
+        const auto i = from + static_cast<size_t>(loaded - held.data());
+        batch[i] = std::optional<Made>(make(*loaded));
+      }
+    });
+    for (auto& made : batch) {
+      if (!made) return fail(std::move(made.error()));
+      if (*made) take(**std::move(made));
+    }
+    begin = end;
   }
   return {};
 }
@@ -184,17 +247,21 @@ Result<void> for_each_pair(const Proposal& proposal, const ProposalDiffOptions& 
 Result<MovedMarks> find_moved(const Proposal& proposal, const ProposalDiffOptions& options) {
   std::vector<LoadedPair> held;
   MovedLineFinder finder(options.file.moved);
-  GALLEY_TRY(for_each_pair(proposal, options, [&](const LoadedPair& loaded) {
-    const auto add = [&](const FilePair& pair) {
-      const auto diff = diff_file(pair, options.file);
-      finder.add(diff, Lines(pair.old_content), Lines(pair.new_content));
-    };
-    held.push_back(loaded);
-    if (!loaded.pair.is_type_change()) return add(loaded.pair);
-    const auto [gone, made] = split_type_change(loaded.pair);
+  const auto add = [&](const FilePair& pair) {
+    const auto diff = diff_file(pair, options.file);
+    finder.add(diff, Lines(pair.old_content), Lines(pair.new_content));
+  };
+  const auto take = [&](LoadedPair loaded) {
+    held.push_back(std::move(loaded));
+    const FilePair& pair = held.back().pair;
+    if (!pair.is_type_change()) return add(pair);
+    const auto [gone, made] = split_type_change(pair);
     add(gone);
     add(made);
-  }));
+  };
+  GALLEY_TRY(for_each_pair(
+      proposal, options, BlobNames::kUnused, [](const LoadedPair& loaded) { return loaded; },
+      take));
   return finder.find();
 }
 
@@ -208,12 +275,10 @@ Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& op
     GALLEY_ASSIGN(marks, find_moved(proposal, options));
     own.file.marks = &marks;
   }
-  std::string text;
-  return for_each_pair(proposal, own, [&](const LoadedPair& loaded) {
-    text.clear();
-    append_git_diff(loaded.pair, own.file, text);
-    sink(text);
-  });
+  return for_each_pair(
+      proposal, own, BlobNames::kPrinted,
+      [&](const LoadedPair& loaded) { return git_diff(loaded.pair, own.file); },
+      [&](const std::string& text) { sink(text); });
 }
 
 Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options) {
@@ -225,18 +290,21 @@ Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOpti
 Result<std::vector<ProposedFileDiff>> diff_proposal(const Proposal& proposal,
                                                     const ProposalDiffOptions& options) {
   std::vector<ProposedFileDiff> diffs;
-  GALLEY_TRY(for_each_pair(proposal, options, [&](const LoadedPair& loaded) {
-    diffs.push_back({diff_file(loaded.pair, options.file), loaded.before, loaded.after});
-  }));
+  const auto make = [&](const LoadedPair& loaded) {
+    return ProposedFileDiff{diff_file(loaded.pair, options.file), loaded.before, loaded.after};
+  };
+  GALLEY_TRY(for_each_pair(proposal, options, BlobNames::kUnused, make,
+                           [&](ProposedFileDiff diff) { diffs.push_back(std::move(diff)); }));
   return diffs;
 }
 
 Result<std::vector<FileDiff>> summarize_proposal(const Proposal& proposal,
                                                  const ProposalDiffOptions& options) {
   std::vector<FileDiff> diffs;
-  GALLEY_TRY(for_each_pair(proposal, options, [&](const LoadedPair& loaded) {
-    diffs.push_back(diff_file(loaded.pair, options.file));
-  }));
+  GALLEY_TRY(for_each_pair(
+      proposal, options, BlobNames::kUnused,
+      [&](const LoadedPair& loaded) { return diff_file(loaded.pair, options.file); },
+      [&](FileDiff diff) { diffs.push_back(std::move(diff)); }));
   return diffs;
 }
 

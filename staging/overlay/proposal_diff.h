@@ -27,7 +27,7 @@ struct ProposedFileDiff {
   Content after;
 };
 
-/// Takes each file's text as it is made, so that nothing but one file is held at once.
+/// Takes each file's text, in order, so that only a few files are held at once.
 using DiffSink = std::function<void(std::string_view)>;
 
 /// Writes the proposal as `git diff --binary` prints it, files in order of path. Directories and

@@ -26,6 +26,17 @@ tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is
 
 }  // namespace
 
+Result<RelPath> editable_path(const std::string& text, const std::string& root) {
+  GALLEY_ASSIGN(RelPath path,
+                root.empty() ? RelPath::parse(text) : RelPath::parse_within(text, root));
+  if (path.is_protected()) {
+    return fail(ErrorKind::kRefused, "path.protected",
+                "'" + path.str() + "' is protected: no edit may touch .git, .galley or .sage",
+                path.str());
+  }
+  return path;
+}
+
 Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file,
                         bool is_reversed) {
   if (file.kind == FileKind::kAbsent) return missing(edit, path, is_reversed);

@@ -9,6 +9,9 @@
 
 namespace galley {
 
+/// The path that an edit names, which may be absolute below `root`; refuses what no edit may touch.
+Result<RelPath> editable_path(const std::string& text, const std::string& root);
+
 /// Refuses what is no file or link, and a patch for the one on the other. `is_reversed`: the whole
 /// document is.
 Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file,

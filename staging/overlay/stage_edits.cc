@@ -11,6 +11,7 @@
 #include "staging/overlay/edited_content.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/git_header.h"
+#include "staging/overlay/prepared_edits.h"
 #include "staging/overlay/stage_checks.h"
 #include "staging/placing/search_help.h"
 
@@ -54,7 +55,15 @@ class Stager {
       going_.insert(edit.path);
       if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
     }
-    for (const FileEdit& edit : edits) GALLEY_TRY(plan_file(edit));
+    if (selection_.is_everything()) {
+      prepared_ = PreparedEdits::of(plan_.overlay(), edits, options_, is_reversed_);
+    }
+    Result<void> planned;
+    for (const FileEdit& edit : edits) {
+      if (planned) planned = plan_file(edit);
+    }
+    plan_.overlay().expect({});
+    GALLEY_TRY(planned);
     return std::all_of(outcome_.files.begin() + static_cast<ptrdiff_t>(first_),
                        outcome_.files.end(), [](const FileOutcome& file) { return file.fits(); });
   }
@@ -122,14 +131,7 @@ class Stager {
   }
 
   Result<RelPath> safe_path(const std::string& text) const {
-    GALLEY_ASSIGN(RelPath path, options_.root.empty() ? RelPath::parse(text)
-                                                      : RelPath::parse_within(text, options_.root));
-    if (path.is_protected()) {
-      return fail(ErrorKind::kRefused, "path.protected",
-                  "'" + path.str() + "' is protected: no edit may touch .git, .galley or .sage",
-                  path.str());
-    }
-    return path;
+    return editable_path(text, options_.root);
   }
 
   /// The path that is meant where its prefix is uncertain: the one that exists.
@@ -212,15 +214,16 @@ class Stager {
 
   Result<void> plan_create(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
     GALLEY_TRY(check_made_once(edit, path));
-    GALLEY_ASSIGN(std::string content, content_of(edit, path, std::string(), out));
-    GALLEY_TRY(check_absent_later(path, content));
+    static const Content kNothing = std::make_shared<const std::string>();
+    GALLEY_ASSIGN(EditedFile made, content_of(edit, path, kNothing, out));
+    GALLEY_TRY(check_absent_later(path, *made.content));
     if (!out.failures.empty()) return {};
     PlannedFile file;
     file.kind = is_kind(edit.new_mode, kGitSymlink) ? FileKind::kSymlink : FileKind::kRegular;
     if (file.kind == FileKind::kRegular) {
       file.mode = mode_of_new(edit);
     }
-    file.content = std::make_shared<const std::string>(std::move(content));
+    file.content = std::move(made.content);
     plan_.put(path, std::move(file));
     return {};
   }
@@ -242,9 +245,9 @@ class Stager {
     GALLEY_TRY(check_kind(edit, path, file, is_reversed_));
     GALLEY_TRY(check_blob(edit, path, *file.content));
     if (!edit.hunks.empty() || edit.binary) {
-      GALLEY_ASSIGN(const std::string left, content_of(edit, path, *file.content, out));
+      GALLEY_ASSIGN(const EditedFile left, content_of(edit, path, file.content, out));
       if (!out.failures.empty()) return {};
-      if (!left.empty()) {
+      if (!left.content->empty()) {
         return fail(ErrorKind::kRefused, "patch.delete_leaves_content",
                     "'" + path.str() + "' holds more than the patch that deletes it knows of",
                     path.str());
@@ -296,10 +299,10 @@ class Stager {
     FileEdit typed = edit;
     if (!typed.old_mode && file.kind == FileKind::kSymlink) typed.old_mode = kGitSymlink;
     GALLEY_TRY(check_kind(typed, from, file, is_reversed_));
-    GALLEY_ASSIGN(std::string content, content_of(edit, from, *file.content, out));
+    GALLEY_ASSIGN(EditedFile made, content_of(edit, from, file.content, out));
     if (from != to && !will_go(to)) GALLEY_TRY(check_absent(to, nullptr));
     if (!out.failures.empty() && !options_.reject) return {};
-    file.content = std::make_shared<const std::string>(std::move(content));
+    take_content(file, made);
     apply_mode(edit, file);
     if (edit.op == FileOp::kRename) {
       if (!is_produced(from)) plan_.remove(from);
@@ -340,19 +343,34 @@ class Stager {
                   "'" + path.str() + "' would change its type; delete it and create it anew",
                   path.str());
     }
-    GALLEY_ASSIGN(std::string content, content_of(edit, path, *file.content, out));
+    GALLEY_ASSIGN(EditedFile made, content_of(edit, path, file.content, out));
     if (!out.failures.empty() && (!options_.reject || out.placements.empty())) return {};
-    file.content = std::make_shared<const std::string>(std::move(content));
+    take_content(file, made);
     apply_mode(edit, file);
     plan_.put(path, std::move(file));
     produced_.insert(path);
     return {};
   }
 
-  Result<std::string> content_of(const FileEdit& edit, const RelPath& path, const std::string& base,
-                                 FileOutcome& out) {
-    return edited_content(edit, path, base,
-                          {options_, is_reversed_, help_, outcome_.leniencies, out});
+  static void take_content(PlannedFile& file, EditedFile& made) {
+    file.content = std::move(made.content);
+    file.id = made.id;
+  }
+
+  Result<EditedFile> content_of(const FileEdit& edit, const RelPath& path, const Content& base,
+                                FileOutcome& out) {
+    if (auto made = prepared_.take(edit, base)) {
+      out.placements = std::move(made->placements);
+      outcome_.leniencies.insert(outcome_.leniencies.end(), made->leniencies.begin(),
+                                 made->leniencies.end());
+      return *std::move(made);
+    }
+    GALLEY_ASSIGN(std::string content,
+                  edited_content(edit, path, *base,
+                                 {options_, is_reversed_, &help_, outcome_.leniencies, out}));
+    EditedFile made;
+    made.content = std::make_shared<const std::string>(std::move(content));
+    return made;
   }
 
   const StageOptions& options_;
@@ -360,6 +378,7 @@ class Stager {
   EditSelection& selection_;
   SearchHelp& help_;
   FilePlan plan_;
+  PreparedEdits prepared_;
   EditOutcome& outcome_;
   size_t first_ = 0;  ///< of outcome_.files: the first of this part
   std::set<RelPath> produced_;

@@ -38,10 +38,10 @@ int64_t already_there(FileIndex& index, const FailedHunk& failed) {
   const std::vector<std::string_view> after = post_image(failed.hunk);
   const bool is_telling = std::any_of(after.begin(), after.end(), bears_identity);
   if (after.empty() || !is_telling || !changes_something(failed.hunk)) return -1;
-  if (failed.stated >= 0 && index.stands_at(after, failed.stated, Fold::kLineEnds)) {
+  if (failed.stated >= 0 && index.stands_at(after, failed.stated, LineFolding::kLineEnds)) {
     return failed.stated;
   }
-  const std::vector<uint32_t> starts = index.find(after, Fold::kLineEnds, 1);
+  const std::vector<uint32_t> starts = index.find(after, LineFolding::kLineEnds, 1);
   return starts.empty() ? -1 : static_cast<int64_t>(starts.front());
 }
 
@@ -71,7 +71,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
     out.expected.emplace_back(failed.pattern[i]);
   }
   const auto nearest =
-      index.nearest(failed.pattern, Fold::kBlanks, std::max<int64_t>(failed.stated, 0));
+      index.nearest(failed.pattern, LineFolding::kBlanks, std::max<int64_t>(failed.stated, 0));
   if (nearest.votes == 0) return out;  // SearchHelp goes on
   const NearPlace near = align_near(index.lines(), failed.pattern, nearest.start);
   out.nearest_line = static_cast<uint32_t>(near.begin + 1);

@@ -18,7 +18,7 @@ constexpr int64_t kTorn = 4;
 
 }  // namespace
 
-FileIndex::Index& FileIndex::index(Fold fold) {
+FileIndex::Index& FileIndex::index(LineFolding fold) {
   auto& slot = indexes_[static_cast<size_t>(fold)];
   if (slot) return *slot;
   slot = std::make_unique<Index>(lines_.size());
@@ -41,22 +41,22 @@ FileIndex::Index& FileIndex::index(Fold fold) {
 }
 
 bool FileIndex::stands_at(const std::vector<std::string_view>& pattern, int64_t start,
-                          Fold fold) const {
+                          LineFolding fold) const {
   if (start < 0 || static_cast<size_t>(start) + pattern.size() > lines_.size()) return false;
   std::string a;
   std::string b;
   for (size_t i = 0; i < pattern.size(); ++i) {
     const std::string_view line = lines_[static_cast<size_t>(start) + i];
-    if (fold == Fold::kBytes ? line != pattern[i]
-                             : folded(line, fold, a) != folded(pattern[i], fold, b)) {
+    if (fold == LineFolding::kBytes ? line != pattern[i]
+                                    : folded(line, fold, a) != folded(pattern[i], fold, b)) {
       return false;
     }
   }
   return true;
 }
 
-std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& pattern, Fold fold,
-                                      size_t limit) {
+std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& pattern,
+                                      LineFolding fold, size_t limit) {
   if (pattern.empty() || pattern.size() > lines_.size()) return {};
   Index& index = this->index(fold);
   std::vector<uint32_t> ids;
@@ -94,7 +94,7 @@ std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& patte
   return starts;
 }
 
-int64_t FileIndex::next_line(std::string_view line, Fold fold, int64_t from) {
+int64_t FileIndex::next_line(std::string_view line, LineFolding fold, int64_t from) {
   Index& index = this->index(fold);
   std::string storage;
   const LineId id = index.table.find(folded(line, fold, storage));
@@ -189,8 +189,8 @@ std::vector<uint32_t> FileIndex::find_by_suffixes(const Index& index,
   return starts;
 }
 
-FileIndex::Nearest FileIndex::nearest(const std::vector<std::string_view>& pattern, Fold fold,
-                                      int64_t expected) {
+FileIndex::Nearest FileIndex::nearest(const std::vector<std::string_view>& pattern,
+                                      LineFolding fold, int64_t expected) {
   Index& index = this->index(fold);
   std::unordered_map<int64_t, uint32_t> votes;
   std::string storage;

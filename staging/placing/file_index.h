@@ -14,7 +14,7 @@
 
 namespace galley {
 
-/// The lines of one file, found by their content under each Fold.
+/// The lines of one file, found by their content under each LineFolding.
 ///
 /// Invariant: the index of a fold is built when it is first asked for, in time linear in the file.
 /// Ownership: borrows the content. Threads: confined to one thread.
@@ -25,13 +25,13 @@ class FileIndex {
   [[nodiscard]] const Lines& lines() const { return lines_; }
 
   /// Starts of places (0-based lines) where `pattern` stands, ascending, at most `limit`.
-  [[nodiscard]] std::vector<uint32_t> find(const std::vector<std::string_view>& pattern, Fold fold,
-                                           size_t limit);
+  [[nodiscard]] std::vector<uint32_t> find(const std::vector<std::string_view>& pattern,
+                                           LineFolding fold, size_t limit);
   /// The first line from `from` on that equals `line`; -1 when there is none.
-  [[nodiscard]] int64_t next_line(std::string_view line, Fold fold, int64_t from);
+  [[nodiscard]] int64_t next_line(std::string_view line, LineFolding fold, int64_t from);
   /// True when `pattern` stands at line `start`; needs no index.
   [[nodiscard]] bool stands_at(const std::vector<std::string_view>& pattern, int64_t start,
-                               Fold fold) const;
+                               LineFolding fold) const;
   /// The place that most of the pattern's rarer lines point to, and how many do; the runner-up's
   /// count beside it.
   struct Nearest {
@@ -41,7 +41,7 @@ class FileIndex {
     /// The same, of a place that a few lines put in or taken out have torn apart.
     uint32_t torn_rival_votes = 0;
   };
-  [[nodiscard]] Nearest nearest(const std::vector<std::string_view>& pattern, Fold fold,
+  [[nodiscard]] Nearest nearest(const std::vector<std::string_view>& pattern, LineFolding fold,
                                 int64_t expected);
 
  private:
@@ -55,7 +55,7 @@ class FileIndex {
     std::vector<uint32_t> suffixes;  // lines sorted by what follows; built when work piles up
     uint64_t work = 0;
   };
-  Index& index(Fold fold);
+  Index& index(LineFolding fold);
   static void build_suffixes(Index& index);
   static std::vector<uint32_t> find_long(const Index& index, const std::vector<uint32_t>& ids,
                                          size_t limit);

@@ -95,8 +95,8 @@ bool HunkSearch::stands_at_stated() const {
   const int64_t start = stated();
   if (start < 0 || !hunk_.anchors.empty()) return false;
   if (pattern_.empty()) return false;
-  return fits_ends(start) && index_.stands_at(pattern_, start, Fold::kBytes) &&
-         !is_done_at(start, Fold::kBytes);
+  return fits_ends(start) && index_.stands_at(pattern_, start, LineFolding::kBytes) &&
+         !is_done_at(start, LineFolding::kBytes);
 }
 
 bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
@@ -110,7 +110,7 @@ bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
 void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) {
   int64_t from = 0;
   for (const std::string_view anchor : hunk_.anchors) {
-    const int64_t found = index_.next_line(anchor, Fold::kBlanks, from);
+    const int64_t found = index_.next_line(anchor, LineFolding::kBlanks, from);
     if (found < 0) return;
     from = found + 1;
   }
@@ -132,7 +132,7 @@ bool HunkSearch::accepts_indent(int64_t start) const {
 }
 
 /// A hunk without context on one side that adds there fits again where it was applied before.
-bool HunkSearch::is_done_at(int64_t start, Fold fold) const {
+bool HunkSearch::is_done_at(int64_t start, LineFolding fold) const {
   const bool adds_last = context_.trailing == 0 && context_.leading > 0;
   const bool adds_first = context_.leading == 0 && context_.trailing > 0;
   if (hunk_.minimal_context || !(adds_last || adds_first)) return false;
@@ -150,7 +150,7 @@ bool HunkSearch::accepts_line_ends(int64_t start, size_t drop_leading, size_t dr
   return ends_alike(index_.lines(), core, start + static_cast<int64_t>(drop_leading));
 }
 
-HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
+HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
   HunkPlaces places;
   places.fold = fold;
   places.step = step;
@@ -163,10 +163,10 @@ HunkPlaces HunkSearch::full(Fold fold, MatchStep step) {
   } else {
     starts = index_.find(pattern_, fold, kMaxPlaces);
   }
-  if (fold != Fold::kBytes) {
+  if (fold != LineFolding::kBytes) {
     std::erase_if(starts, [&](uint32_t start) { return !accepts_line_ends(start, 0, 0); });
   }
-  if (fold == Fold::kBlanks || fold == Fold::kTypography) {
+  if (fold == LineFolding::kBlanks || fold == LineFolding::kTypography) {
     if (!has_tellable_line(0, pattern_.size())) starts.clear();
     std::erase_if(starts, [&](uint32_t start) { return !accepts_indent(start); });
   }
@@ -210,7 +210,7 @@ void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
   if (lead >= end || !has_tellable_line(lead, end)) return;
   const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(lead),
                                            pattern_.begin() + static_cast<int64_t>(end));
-  const std::vector<uint32_t> found_at = index_.find(core, Fold::kLineEnds, kMaxPlaces);
+  const std::vector<uint32_t> found_at = index_.find(core, LineFolding::kLineEnds, kMaxPlaces);
   places.is_cut = places.is_cut || found_at.size() >= kMaxPlaces;
   for (const uint32_t found : found_at) {
     const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
@@ -225,7 +225,7 @@ void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
 HunkPlaces HunkSearch::fuzzy() {
   HunkPlaces places;
   places.step = MatchStep::kFuzz;
-  places.fold = Fold::kLineEnds;
+  places.fold = LineFolding::kLineEnds;
   const bool is_all_context = context_.leading == hunk_.lines.size();
   if (is_all_context) return places;
   for (size_t fuzz = 1; fuzz <= max_fuzz() && places.starts.empty(); ++fuzz) {
@@ -256,7 +256,7 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
       places.is_unexplained = true;
     }
   }
-  const auto nearest = index_.nearest(pattern_, Fold::kLineEnds, start);
+  const auto nearest = index_.nearest(pattern_, LineFolding::kLineEnds, start);
   const bool is_best =
       nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
   const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
@@ -285,7 +285,7 @@ bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
   }
   const auto stands_near = [&](const std::vector<std::string_view>& run) {
     for (int64_t at = begin; at < end; ++at) {
-      if (index_.stands_at(run, at, Fold::kLineEnds)) return true;
+      if (index_.stands_at(run, at, LineFolding::kLineEnds)) return true;
     }
     return false;
   };
@@ -316,13 +316,13 @@ HunkPlaces HunkSearch::without_pattern() const {
 
 HunkPlaces HunkSearch::find() {
   if (pattern_.empty()) return without_pattern();
-  HunkPlaces places = full(Fold::kBytes, MatchStep::kOffset);
+  HunkPlaces places = full(LineFolding::kBytes, MatchStep::kOffset);
   const int64_t at = stated();
   const bool is_at_stated = places.starts.size() == 1 && (at < 0 || places.starts.front() == at);
   if (is_at_stated || (places.starts.size() > 1 && at < 0)) places.step = MatchStep::kExact;
   if (!places.starts.empty()) return places;
   if (options_.last_step >= MatchStep::kLineEnds) {
-    places = full(Fold::kLineEnds, MatchStep::kLineEnds);
+    places = full(LineFolding::kLineEnds, MatchStep::kLineEnds);
     if (!places.starts.empty()) return places;
   }
   if (options_.last_step >= MatchStep::kFuzz) {
@@ -343,11 +343,11 @@ HunkPlaces HunkSearch::find() {
 HunkPlaces HunkSearch::folded_steps() {
   HunkPlaces places;
   if (options_.last_step >= MatchStep::kWhiteSpace) {
-    places = full(Fold::kBlanks, MatchStep::kWhiteSpace);
+    places = full(LineFolding::kBlanks, MatchStep::kWhiteSpace);
     if (!places.starts.empty()) return places;
   }
   if (options_.last_step >= MatchStep::kUnicode) {
-    places = full(Fold::kTypography, MatchStep::kUnicode);
+    places = full(LineFolding::kTypography, MatchStep::kUnicode);
   }
   return places;
 }
@@ -356,7 +356,7 @@ bool HunkSearch::is_already_there() {
   const std::vector<std::string_view> after = post_image(hunk_);
   const bool is_telling = std::any_of(after.begin(), after.end(), bears_identity);
   const bool changes = context_.leading < hunk_.lines.size();
-  return is_telling && changes && !index_.find(after, Fold::kLineEnds, 1).empty();
+  return is_telling && changes && !index_.find(after, LineFolding::kLineEnds, 1).empty();
 }
 
 }  // namespace galley

@@ -15,7 +15,7 @@ namespace galley {
 /// Places of one hunk at the first step that has any.
 struct HunkPlaces {
   MatchStep step = MatchStep::kExact;
-  Fold fold = Fold::kBytes;
+  LineFolding fold = LineFolding::kBytes;
   /// Where the pre-image's first line falls, ascending, 0-based; with fuzz it may be outside the
   /// file.
   std::vector<int64_t> starts;
@@ -46,7 +46,7 @@ class HunkSearch {
   static constexpr size_t kMaxPlaces = 200;  ///< kept of one hunk; more are as good as none
 
  private:
-  HunkPlaces full(Fold fold, MatchStep step);
+  HunkPlaces full(LineFolding fold, MatchStep step);
   [[nodiscard]] size_t max_fuzz() const;
   void find_reduced(size_t lead, size_t trail, HunkPlaces& places, std::set<int64_t>& starts);
   HunkPlaces fuzzy();
@@ -55,7 +55,7 @@ class HunkSearch {
   bool is_already_there();
   [[nodiscard]] bool accepts_line_ends(int64_t start, size_t drop_leading,
                                        size_t drop_trailing) const;
-  [[nodiscard]] bool is_done_at(int64_t start, Fold fold) const;
+  [[nodiscard]] bool is_done_at(int64_t start, LineFolding fold) const;
   void weigh_fuzz(HunkPlaces& places);
   [[nodiscard]] bool adds_what_is_there(const HunkPlaces& places) const;
   void narrow(std::vector<uint32_t>& starts);

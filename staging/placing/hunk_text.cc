@@ -9,7 +9,7 @@ namespace {
 /// Writes the splices of one hunk, a run of changed lines at a time.
 class HunkSplicer {
  public:
-  HunkSplicer(const Lines& file, const Hunk& hunk, size_t start, Fold fold)
+  HunkSplicer(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold)
       : file_(file),
         hunk_(hunk),
         line_(start),
@@ -56,7 +56,7 @@ class HunkSplicer {
 
   std::string new_line(std::string_view text, size_t at, const IndentMap& indent, bool is_very_last,
                        bool glues) const {
-    if (fold_ == Fold::kBytes) {
+    if (fold_ == LineFolding::kBytes) {
       if (!is_very_last && terminator_of(text).empty()) {
         return std::string(text) + neighbour_terminator(at);
       }
@@ -92,7 +92,7 @@ class HunkSplicer {
   const Lines& file_;
   const Hunk& hunk_;
   size_t line_;
-  Fold fold_;
+  LineFolding fold_;
   bool ends_alike_;
 };
 
@@ -157,7 +157,7 @@ ContextCounts context_counts(const Hunk& hunk) {
           static_cast<size_t>(last - hunk.lines.rbegin())};
 }
 
-void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, Fold fold,
+void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold,
                  const IndentMap& indent, std::vector<Splice>& out) {
   HunkSplicer(file, hunk, start, fold).run(indent, out);
 }

@@ -34,7 +34,7 @@ struct ContextCounts {
 /// Under kBytes new lines are put as the patch has them; otherwise they take the indentation of
 /// the place through `indent` and, where the place's lines do not end as the pre-image's, the
 /// terminator of their neighbours.
-void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, Fold fold,
+void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold,
                  const IndentMap& indent, std::vector<Splice>& out);
 
 }  // namespace galley

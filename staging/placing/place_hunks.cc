@@ -247,7 +247,8 @@ class HunkPlacer {
       search.places.is_doubtful = true;
       return;
     }
-    const auto nearest = index_.nearest(search.search.pattern(), Fold::kLineEnds, search.start);
+    const auto nearest =
+        index_.nearest(search.search.pattern(), LineFolding::kLineEnds, search.start);
     const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
     const bool has_moved = !is_where_expected(i);
     const uint32_t margin = has_moved ? kMarginElsewhere : kMarginAtStated;
@@ -345,7 +346,7 @@ class HunkPlacer {
     if (stated >= 0) out.offset = search.start - stated;
     out.line = static_cast<uint32_t>(search.start + 1);
     out.count = static_cast<uint32_t>(length(i));
-    if (search.places.fold >= Fold::kBlanks) {
+    if (search.places.fold >= LineFolding::kBlanks) {
       out.indent = indent_at(index_.lines(), search.search.pattern(), search.start).describe();
     }
     return out;
@@ -354,7 +355,7 @@ class HunkPlacer {
   void splice(size_t i, std::vector<Splice>& splices) const {
     const Search& search = searches_[i];
     IndentMap indent;
-    if (search.places.fold >= Fold::kBlanks) {
+    if (search.places.fold >= LineFolding::kBlanks) {
       indent = indent_at(index_.lines(), search.search.pattern(), search.start);
     }
     const size_t lead = search.places.drop_leading;

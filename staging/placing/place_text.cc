@@ -273,7 +273,7 @@ class TextPlacer {
       std::vector<size_t> dots;
       for (size_t i = 0; i < lines.size(); ++i) {
         std::string storage;
-        if (folded(lines[i], Fold::kBlanks, storage) == "...") dots.push_back(i);
+        if (folded(lines[i], LineFolding::kBlanks, storage) == "...") dots.push_back(i);
       }
       dots.push_back(lines.size());
       return dots;

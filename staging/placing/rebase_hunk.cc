@@ -14,7 +14,8 @@ std::vector<std::string> folded_lines(const std::vector<std::string_view>& lines
   std::vector<std::string> out;
   out.reserve(lines.size());
   std::string storage;
-  for (const std::string_view line : lines) out.emplace_back(folded(line, Fold::kBlanks, storage));
+  for (const std::string_view line : lines)
+    out.emplace_back(folded(line, LineFolding::kBlanks, storage));
   return out;
 }
 

@@ -153,7 +153,7 @@ class Explainer {
   /// The only or first place of the lines, blanks aside, or where the one line is a part; -1: none.
   int64_t line_of(const std::vector<std::string_view>& wanted) {
     if (!spend(index_.lines().text().size())) return -1;
-    const auto places = index_.find(wanted, Fold::kBlanks, 1);
+    const auto places = index_.find(wanted, LineFolding::kBlanks, 1);
     if (!places.empty()) return places.front();
     if (wanted.size() != 1 || wanted.front().size() > kMaxComparedBytes) return -1;
     const size_t at = index_.lines().text().find(trimmed(wanted.front()));

@@ -163,12 +163,15 @@ class PatchWriter {
   }
 
   void index(bool full) {
-    const auto id = [&](uint32_t mode, std::string_view content) {
-      const auto oid = mode == git_mode::kAbsent ? GitOid() : GitOid::of_blob(content);
+    const auto id = [&](uint32_t mode, std::string_view content,
+                        const std::optional<GitOid>& known) {
+      const auto oid = mode == git_mode::kAbsent ? GitOid()
+                       : known                   ? *known
+                                                 : GitOid::of_blob(content);
       return full || options_.full_index ? oid.hex() : oid.abbreviated();
     };
-    std::string line = "index " + id(pair_.old_mode, pair_.old_content) + ".." +
-                       id(pair_.new_mode, pair_.new_content);
+    std::string line = "index " + id(pair_.old_mode, pair_.old_content, pair_.old_blob) + ".." +
+                       id(pair_.new_mode, pair_.new_content, pair_.new_blob);
     if (pair_.old_mode == pair_.new_mode) line += fmt::format(" {:06o}", pair_.new_mode);
     print_.header(line);
   }

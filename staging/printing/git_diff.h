@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/git_oid.h"
 #include "staging/text/diff.h"
 #include "staging/text/hunk.h"
 
@@ -34,7 +36,9 @@ struct FilePair {
   std::string_view old_content;
   std::string_view new_content;
   PairKind kind = PairKind::kSamePath;
-  int similarity = 0;  ///< per cent, of a rename or copy
+  int similarity = 0;                   ///< per cent, of a rename or copy
+  std::optional<GitOid> old_blob = {};  ///< names of the contents, where they are known
+  std::optional<GitOid> new_blob = {};
 
   [[nodiscard]] bool is_create() const {
     return old_mode == git_mode::kAbsent && new_mode != git_mode::kAbsent;

@@ -1,7 +1,6 @@
-// Reading back what a command changed. What each object of an overlayfs upper layer means is in
-// the kernel's overlayfs.rst; ours adds what a change set cannot hold and therefore refuses.
+#include "staging/sandbox/absorb.h"
+
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,8 +12,45 @@
 #include "base/limits.h"
 #include "staging/fs/open_directories.h"
 #include "staging/overlay/infer_renames.h"
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_objects.h"
 #include "staging/sandbox/tree_copy.h"
+
+// How a command's upper layer becomes changes of the overlay.
+//
+// Why read the layer, and not compare two trees: overlayfs has written down exactly what the
+// command touched, so the cost is that of the effects and not that of the workspace. What each
+// object of an upper layer means is in the kernel's overlayfs.rst:
+//
+//     object                          meaning                          what becomes of it
+//     file, symbolic link             created, or copied up to write   compared, then put
+//     character device 0:0            whiteout: deleted                everything below is deleted
+//     directory                       created, or holds an effect      merged with the one below
+//     directory, opaque attribute     replaces the one below           what it lacks is deleted
+//     FIFO, socket, other device      made by the command              refused
+//     redirect, metacopy attribute    a feature we did not ask for     refused
+//
+// A layer says what was touched, not what differs: opening a file for writing copies it up. So each
+// object is compared with what the tree showed to the command (the staged node, or else the
+// workspace's file), and what is the same is left out.
+//
+// Order matters in three places. A directory that takes the place of a file is put before what it
+// holds, and a file that takes the place of a directory after that directory's contents are
+// deleted, because the overlay refuses a path below a file. A new directory is put after its
+// contents: only then is it known whether it holds ignored outputs alone, and then it is not
+// proposed either. Whether git ignores a path is asked before it is hashed: a build tree is large.
+//
+// Trust in nothing the command made. Names can be any bytes: a name that no RelPath holds refuses
+// the effect. Trees can be as deep as the file system allows: OpenDirectories holds a few
+// descriptors and no long paths. Modes can shut us out: they are opened where that is possible.
+// Contents can be replaced while they are read only by the command, and all its processes are dead.
+//
+// The base. The first time the overlay hears of a path it takes the path's base from the disk, as
+// it is now. A file that somebody else changed while the command ran would lend its new base to
+// effects on its old content, and the commit would undo that change without a conflict. Hence the
+// comparison of change times with the start of the command (refuse_changed_meanwhile).
+//
+// All or nothing: the overlay's entries are saved first and restored after an error or a refusal.
+// Refusals are collected, so that one run names all of them (up to kMaxRefusedKept).
 
 namespace galley {
 namespace {
@@ -29,7 +65,7 @@ constexpr uint32_t kOwnerOnly = 0600;
 /// One pass over an upper layer.
 class Absorption {
  public:
-  Absorption(const Directory& upper, const Directory& scratch, Overlay& overlay,
+  Absorption(const WritableDirectory& upper, const WritableDirectory& scratch, Overlay& overlay,
              const AbsorbRules& rules)
       : layer_(upper), scratch_(scratch), overlay_(overlay), rules_(rules) {}
 
@@ -51,7 +87,7 @@ class Absorption {
 
   /// An entry of the layer: its directory, open, and its name there.
   struct Place {
-    std::shared_ptr<const Directory> directory;
+    std::shared_ptr<const WritableDirectory> directory;
     RelPath name;
   };
   struct Hashed {
@@ -84,7 +120,7 @@ class Absorption {
   void refuse(const std::string& path, std::string why);
 
   OpenDirectories layer_;
-  const Directory& scratch_;
+  const WritableDirectory& scratch_;
   Overlay& overlay_;
   const AbsorbRules& rules_;
   AbsorbReport report_;
@@ -125,7 +161,7 @@ std::optional<RelPath> Absorption::child_of(const RelPath& path, const std::stri
 
 Result<Absorption::Hashed> Absorption::hash_file(const Directory& directory,
                                                  const RelPath& path) const {
-  GALLEY_ASSIGN(const auto file, directory.open_file(path, OpenMode::kRead));
+  GALLEY_ASSIGN(const auto file, directory.open_file(path));
   ContentHasher hasher;
   uint64_t size = 0;
   for (;;) {
@@ -439,8 +475,9 @@ Result<void> Absorption::copy_output(const RelPath& path) {
     GALLEY_ASSIGN(const std::string target, at.directory->read_link(at.name));
     GALLEY_TRY(scratch_.make_symlink(path, target));
   } else if (look.kind == FileKind::kRegular) {
-    GALLEY_ASSIGN(const auto from, at.directory->open_file(at.name, OpenMode::kRead));
-    GALLEY_ASSIGN(const auto to, scratch_.open_file(path, OpenMode::kCreateNew, kOwnerOnly));
+    GALLEY_ASSIGN(const auto from, at.directory->open_file(at.name));
+    GALLEY_ASSIGN(const auto to,
+                  scratch_.open_writable_file(path, OpenMode::kCreateNew, kOwnerOnly));
     GALLEY_TRY(copy_bytes(*from, *to, look.size));
     GALLEY_TRY(to->set_mode(look.mode & kPermissionBits));
   } else if (is_whiteout(*at.directory, at.name)) {
@@ -470,7 +507,7 @@ void refuse_changed_meanwhile(const Overlay::Entries& before, const Overlay::Ent
 
 }  // namespace
 
-Result<AbsorbReport> absorb_layer(const Directory& upper, const Directory& scratch,
+Result<AbsorbReport> absorb_layer(const WritableDirectory& upper, const WritableDirectory& scratch,
                                   Overlay& overlay, const AbsorbRules& rules) {
   Overlay::Entries saved = overlay.entries();
   auto report = Absorption(upper, scratch, overlay, rules).run();

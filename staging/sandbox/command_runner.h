@@ -34,8 +34,8 @@ struct CommandLimits {
   uint64_t max_private_bytes = uint64_t{1} << 30U;  ///< of the private /tmp and /dev/shm, each
 };
 
-/// What one command asks for, field by field as above; what it leaves open is the runner's to
-/// choose.
+/// The limits that one command asks for, field by field as in CommandLimits. The runner chooses
+/// those that are absent.
 struct AskedLimits {
   std::optional<std::chrono::milliseconds> wall;
   std::optional<std::chrono::milliseconds> grace;
@@ -49,13 +49,13 @@ struct AskedLimits {
   std::optional<uint64_t> max_stderr_bytes;
   std::optional<uint64_t> max_private_bytes;
 
-  /// With the usual limit wherever none was asked for.
+  /// Returns these limits, with the default of CommandLimits for each that is absent.
   [[nodiscard]] CommandLimits or_usual() const;
 };
 
 enum class NetworkAccess : uint8_t {
   kNone,  ///< a network of its own with a loopback device only
-  kHost,  ///< the host's; a capability that the policy must have granted
+  kHost,  ///< the host's network; the policy must have granted it
 };
 
 /// What becomes of the files a command creates, changes and deletes.
@@ -65,20 +65,14 @@ enum class EffectsRule : uint8_t {
   kDrop,            ///< never staged: validators
 };
 
-/// What the command sees of `.git`.
-enum class GitAccess : uint8_t {
-  kReadOnly,  ///< it can be read, not written: `git add` fails
-  kShadow,    ///< it can be written; all that is dropped afterwards
-};
-
-/// Which programs may be executed by what a command starts. The command's own program is the
-/// caller's to judge, and may always be executed.
+/// Which programs the processes of a command may execute. The caller judges the command's own
+/// program, which may always be executed.
 struct ProgramRules {
-  bool is_restricted = false;  ///< nothing but `allowed`, and what it needs to be started
+  bool is_restricted = false;  ///< only `allowed`, and what those need to be started
   /// Absolute paths of files, and of directories with all below them, which end in `/`.
   std::vector<std::string> allowed;
   std::vector<std::string> denied;     ///< absolute paths of files of the host
-  std::vector<std::string> unchecked;  ///< rules that no wall can hold, for people
+  std::vector<std::string> unchecked;  ///< rules that no wall can enforce, for people
 };
 
 enum class OutputStream : uint8_t { kStdout, kStderr };
@@ -93,17 +87,16 @@ struct Command {
   AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
   EffectsRule effects = EffectsRule::kStageOnSuccess;
-  GitAccess git = GitAccess::kReadOnly;
   ProgramRules programs;
   bool is_deterministic = false;  ///< fixed SOURCE_DATE_EPOCH, TZ, locale; no network
   bool propose_ignored = false;   ///< stage git-ignored outputs too
   std::vector<RelPath> keep;      ///< directories whose contents persist between runs, not staged
-  std::string keep_name;          ///< which of the kept sets; a validator's name
-  std::vector<RelPath> collect;   ///< files to hand back after the run, effects dropped or not
-  /// Called on the thread of run() with the output that is kept: its head as it comes, its tail
+  std::string keep_name;          ///< whose directories those are; a validator's name
+  std::vector<RelPath> collect;   ///< files to return after the run, effects dropped or not
+  /// Called on the thread of run() with the output that is kept: the head as it comes, the tail
   /// when the command has ended.
   std::function<void(OutputStream, std::string_view)> on_output;
-  /// Called before a tail with how many bytes lie between it and the head; not when none do.
+  /// Called before the tail with the number of bytes left out before it, unless that is 0.
   std::function<void(OutputStream, uint64_t)> on_left_out;
   std::stop_token stop;  ///< a request kills the whole tree
 };
@@ -113,11 +106,11 @@ struct CapturedOutput {
   std::string head;
   std::string tail;            ///< empty unless something was left out
   uint64_t omitted_bytes = 0;  ///< between head and tail
-  /// Both parts with a line between them that says how much is missing.
+  /// Returns both parts, with a line between them that says how many bytes are missing.
   [[nodiscard]] std::string text() const;
 };
 
-/// Which walls stood around a command.
+/// Which walls a command ran behind.
 enum class SandboxLevel : uint8_t {
   kNamespaces,  ///< namespaces, overlay, Landlock where the kernel has it, seccomp
   kCopy,        ///< a copy of the tree, Landlock and seccomp; no namespaces
@@ -135,7 +128,7 @@ enum class LimitKind : uint8_t {
   kReadBack,  ///< the command ended in time, but its effects could not be read in time
 };
 
-/// How long reading back a command's effects may take beyond the command's own wall limit.
+/// How long beyond the command's wall limit reading back its effects may take.
 inline constexpr std::chrono::milliseconds kReadBackGrace{5'000};
 
 /// The limit that ended a command.
@@ -143,12 +136,12 @@ struct LimitBreach {
   LimitKind kind = LimitKind::kWall;
   uint64_t limit = 0;   ///< milliseconds, seconds or bytes
   uint64_t figure = 0;  ///< what was reached, in the same unit
-  /// Reason `sandbox.timeout` (kTimeout), `sandbox.cancelled` (kTimeout) or `sandbox.quota_*`
-  /// (kQuota) with one sentence that has both figures.
+  /// Returns an Error whose message has both figures: kTimeout `sandbox.timeout`,
+  /// `sandbox.cancelled`, `sandbox.read_back`; kQuota `sandbox.quota_*`.
   [[nodiscard]] Error error() const;
 };
 
-/// Something the command left that cannot be part of a change set.
+/// Something that a command left and a change set cannot hold.
 struct RefusedEffect {
   std::string path;  ///< bytes as found
   std::string why;   ///< one clause: "is a FIFO"
@@ -162,11 +155,11 @@ struct CommandResult {
   CapturedOutput standard_error;
   SandboxLevel level = SandboxLevel::kNone;
   std::string walls;                ///< for people: "namespaces, overlay, landlock 7, seccomp"
-  bool restricts_programs = false;  ///< ProgramRules::is_restricted held
-  /// Rules for programs that held for the first one only, not for what it started.
+  bool restricts_programs = false;  ///< ProgramRules::is_restricted was enforced
+  /// Rules for programs that were checked for the first program only, not for what it started.
   std::vector<std::string> unchecked;
 
-  bool effects_staged = false;  ///< false: dropped, whatever the reason
+  bool effects_staged = false;  ///< false: the effects were dropped
   uint64_t staged_paths = 0;
   uint64_t ignored_paths = 0;          ///< git-ignored: kept in the scratch layer, not proposed
   uint64_t protected_paths = 0;        ///< below .git, .galley or .sage: dropped
@@ -183,14 +176,15 @@ struct CommandResult {
   }
 };
 
-/// The seam to running programs: nothing else in Galley forks or executes.
+/// The seam to running programs on the proposed tree.
 ///
-/// Invariant: the workspace is never written; what a command changes reaches the overlay only, all
+/// Invariant: the workspace is never written. What a command changes reaches the overlay only, all
 ///            of it or nothing.
-/// Threads:   run() may be called from any thread, side by side, on distinct overlays.
-/// Errors:    an Error means the command could not be run or its effects not be read; how it ended
-///            is in the result. kRefused `sandbox.unavailable` names what this machine lacks and
-///            the remedy; kNotFound `sandbox.program_not_found`; kInvalid `sandbox.bad_command`.
+/// Threads:   run() may be called from several threads at once, on distinct overlays.
+/// Errors:    an Error means that the command could not be run or its effects could not be read;
+///            how it ended is in the result. kRefused `sandbox.unavailable` names what this machine
+///            lacks and the remedy; kNotFound `sandbox.program_not_found`; kInvalid
+///            `sandbox.bad_command`.
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
@@ -201,8 +195,8 @@ class CommandRunner {
 
 class Proposal;
 
-/// An overlay that holds what `proposal` holds, for validators: each may have its own, on its own
-/// thread. A fixer's result is its changes().
+/// Returns a new overlay that proposes what `proposal` does. Each validator has one of its own, on
+/// its own thread; the changes() of a fixer's overlay are its result.
 [[nodiscard]] Overlay overlay_of(const Proposal& proposal, const Directory& workspace,
                                  const Clock& clock);
 

@@ -13,8 +13,9 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <vector>
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/input_relay.h"
 #include "staging/sandbox/output_capture.h"
 
@@ -22,7 +23,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10U;
-constexpr const char* kExpired = "sandbox.spare_expired";
+constexpr const char* kExpired = "sandbox.helper_expired";
 constexpr int kFirstFreeFd = 10;  // above every number that is handed on
 
 /// A copy of a descriptor that no dup2 of the spawn can overwrite.
@@ -49,8 +50,7 @@ Result<Ends> make_control() {
 
 /// The command's stdin as a sealed file in memory: nobody has to feed a pipe, no SIGPIPE.
 Result<Fd> make_input(const std::string& input) {
-  if (input.empty()) return high(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
-  Fd file = high(Fd(memfd_create("galley-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  Fd file(memfd_create("galley-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   for (size_t done = 0; done < input.size();) {
     const ssize_t wrote = write(file.get(), input.data() + done, input.size() - done);
     if (wrote < 0) return os_error(errno, "cannot hand over the input", "");
@@ -64,9 +64,17 @@ Result<Fd> make_input(const std::string& input) {
   return file;
 }
 
-Result<Fd> input_of(const Command& command) {
-  if (command.input_relay == nullptr) return make_input(command.input);
-  return Fd(fcntl(command.input_relay->read_end(), F_DUPFD_CLOEXEC, kFirstFreeFd));
+/// Sends the command's stdin, unless it has none: then it is the helper's own, /dev/null.
+Result<void> send_input(int socket, const Command& command) {
+  Fd file;
+  if (command.input_relay == nullptr && !command.input.empty()) {
+    GALLEY_ASSIGN(file, make_input(command.input));
+  }
+  std::vector<int> descriptors;
+  if (command.input_relay != nullptr) descriptors = {command.input_relay->read_end()};
+  if (file.is_open()) descriptors = {file.get()};
+  if (send_descriptors(socket, descriptors)) return {};
+  return os_error(errno, "cannot hand over the input", "");
 }
 
 /// Attributes and actions of a spawn, freed together.
@@ -220,7 +228,7 @@ class Conversation {
 
 }  // namespace
 
-std::optional<int> EndingProcess::wait() {
+std::optional<int> EndingHelper::wait() {
   if (pid_ < 0) return {};
   int status = 0;
   pid_t ended = 0;
@@ -231,56 +239,55 @@ std::optional<int> EndingProcess::wait() {
   return ended > 0 && WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 
-Result<WaitingProcess> WaitingProcess::start_with(const std::string& helper, bool is_spare,
-                                                  Fd input) {
+Result<WaitingHelper> WaitingHelper::start_with(const std::string& helper, bool is_spare) {
   GALLEY_ASSIGN(Ends control, make_control());
   GALLEY_ASSIGN(Ends out, make_pipe());
   GALLEY_ASSIGN(Ends err, make_pipe());
+  Fd nothing = high(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
   for (const Fd* fd :
-       {&control.ours, &control.theirs, &out.ours, &out.theirs, &err.ours, &err.theirs, &input}) {
+       {&control.ours, &control.theirs, &out.ours, &out.theirs, &err.ours, &err.theirs, &nothing}) {
     if (!fd->is_open()) return os_error(EMFILE, "cannot run a command", "");
   }
   GALLEY_ASSIGN(const pid_t pid,
                 spawn(helper, is_spare,
-                      {input.get(), out.theirs.get(), err.theirs.get(), control.theirs.get()}));
-  WaitingProcess started;
-  started.process_ = EndingProcess(pid);
+                      {nothing.get(), out.theirs.get(), err.theirs.get(), control.theirs.get()}));
+  WaitingHelper started;
+  started.process_ = EndingHelper(pid);
   started.control_ = std::move(control.ours);
   started.out_ = std::move(out.ours);
   started.err_ = std::move(err.ours);
   return started;
 }
 
-Result<WaitingProcess> WaitingProcess::start(const std::string& helper, const Command& command) {
-  GALLEY_ASSIGN(Fd file, input_of(command));
-  return start_with(helper, false, std::move(file));
+Result<WaitingHelper> WaitingHelper::start(const std::string& helper) {
+  return start_with(helper, false);
 }
 
-Result<WaitingProcess> WaitingProcess::start_spare(const std::string& helper) {
-  GALLEY_ASSIGN(Fd nothing, make_input({}));
-  return start_with(helper, true, std::move(nothing));
+Result<WaitingHelper> WaitingHelper::start_spare(const std::string& helper) {
+  return start_with(helper, true);
 }
 
-bool WaitingProcess::is_waiting() const {
+bool WaitingHelper::is_waiting() const {
   siginfo_t ended{};
   const int done =
       waitid(P_PID, static_cast<id_t>(process_.pid()), &ended, WEXITED | WNOHANG | WNOWAIT);
   return done == 0 && ended.si_pid == 0;
 }
 
-bool WaitingProcess::has_expired(const Error& error) { return error.reason == kExpired; }
+bool WaitingHelper::has_expired(const Error& error) { return error.reason == kExpired; }
 
-Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command) && {
+Result<HelperRun> WaitingHelper::run(const SandboxRequest& request, const Command& command) && {
   const std::string body = encode(request);
   std::string framed;
-  WireWriter{&framed}(uint64_t{body.size()});
+  RequestWriter{&framed}(uint64_t{body.size()});
   framed += body;
-  const auto sent = send_all(control_.get(), framed);
+  auto sent = send_input(control_.get(), command);
+  if (sent) sent = send_all(control_.get(), framed);
   Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));
-  EndingProcess ending = std::move(process_);
+  EndingHelper ending = std::move(process_);
   auto run = conversation.run();
   if (!run && ending.wait() == kSpareExpired) {
-    return fail(ErrorKind::kInternal, kExpired, "the spare helper had ended; nothing was run");
+    return fail(ErrorKind::kInternal, kExpired, "the waiting helper had ended; nothing was run");
   }
   if (!sent) return fail(sent.error());
   if (run) run->helper = std::move(ending);

@@ -8,25 +8,27 @@
 
 #include "base/result.h"
 #include "staging/sandbox/command_runner.h"
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/request.h"
 
 namespace galley {
 
-/// A helper that has reported and only has to let go of its namespaces: no process of the command
-/// is left. The kernel takes its time over that, which the caller need not wait for.
+/// A helper that has reported: no process of its command is left, and the kernel takes its
+/// namespaces and mounts down.
 ///
 /// Ownership: owns the child process; the destructor waits for it.
-class EndingProcess {
+class EndingHelper {
  public:
-  EndingProcess() = default;
-  explicit EndingProcess(pid_t pid) : pid_(pid) {}
-  EndingProcess(EndingProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
-  EndingProcess& operator=(EndingProcess&& other) noexcept {
+  EndingHelper() = default;
+  explicit EndingHelper(pid_t pid) : pid_(pid) {}
+  EndingHelper(EndingHelper&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  EndingHelper& operator=(EndingHelper&& other) noexcept {
     std::swap(pid_, other.pid_);
     return *this;
   }
-  ~EndingProcess() { wait(); }
-  /// Returns when it and its mounts are gone: its exit status, or nothing when it did not exit.
+  ~EndingHelper() { wait(); }
+  /// Waits until the process and its mounts are gone. Returns its exit status, or nothing when it
+  /// did not exit or there is none.
   std::optional<int> wait();
   [[nodiscard]] pid_t pid() const { return pid_; }
 
@@ -39,35 +41,36 @@ struct HelperRun {
   HelperReport report;
   CapturedOutput standard_output;
   CapturedOutput standard_error;
-  EndingProcess helper;
+  EndingHelper helper;
 };
 
 /// A helper program that has been started and waits for its one request.
 ///
-/// Ownership: owns the child process; one that is dropped ends, which the destructor waits for.
+/// Ownership: owns the child process. The destructor ends it and waits for it.
 /// Threads:   confined to one thread at a time.
 /// Errors:    kRefused `sandbox.unavailable` when the helper cannot be started; kInternal
 ///            `sandbox.helper_died` when it ends without a report.
-class WaitingProcess {
+class WaitingHelper {
  public:
-  /// One for this very command.
-  static Result<WaitingProcess> start(const std::string& helper, const Command& command);
-  /// One that makes its namespaces before there is a command; which has then no input and no
-  /// network of the host's. It ends by itself when none comes.
-  static Result<WaitingProcess> start_spare(const std::string& helper);
+  /// Starts one that makes its namespaces when the request has come, if the request wants any.
+  static Result<WaitingHelper> start(const std::string& helper);
+  /// Starts one that makes its namespaces at once, with a network of their own. It ends by itself
+  /// when no request comes for kSpareMs.
+  static Result<WaitingHelper> start_spare(const std::string& helper);
 
-  /// Sends the request and stays with the helper until every process of the command is dead,
-  /// passing on output and a stop request. Uses no signal handlers.
+  /// Sends the request and the command's input, and passes on its output and a stop request.
+  /// Returns when every process of the command is dead. Uses no signal handlers.
   Result<HelperRun> run(const SandboxRequest& request, const Command& command) &&;
-  /// False when it has ended meanwhile.
+  /// Returns false when it has ended meanwhile.
   [[nodiscard]] bool is_waiting() const;
-  /// Whether it ended before it took the request: the command has not been run.
+  /// Returns whether `error` says that the helper ended by itself before it took the request: the
+  /// command was not run.
   [[nodiscard]] static bool has_expired(const Error& error);
 
  private:
-  WaitingProcess() = default;
-  static Result<WaitingProcess> start_with(const std::string& helper, bool is_spare, Fd input);
-  EndingProcess process_;  ///< the first member: it ends when the socket below is closed
+  WaitingHelper() = default;
+  static Result<WaitingHelper> start_with(const std::string& helper, bool is_spare);
+  EndingHelper process_;  ///< the first member: it ends when the socket below is closed
   Fd control_;
   Fd out_;
   Fd err_;

@@ -7,28 +7,28 @@
 
 namespace galley {
 
-/// Where programs of a command are looked for: the folders of our own PATH that lie in `readable`,
-/// in its order; then kProgramPath; then those of our PATH below /usr and /opt.
+/// Returns the PATH of a command: the folders of our own PATH that lie in `readable`, in its order;
+/// then kProgramPath; then the folders of our PATH below /usr and /opt.
 [[nodiscard]] std::string program_search_path(const std::vector<std::string>& readable);
 
-/// Whether a path of the host is in the view of every command, or in one of `readable`.
+/// Returns whether a path of the host is in the view of every command or in one of `readable`.
 [[nodiscard]] bool is_in_view(std::string_view path, const std::vector<std::string>& readable);
 
-/// A program of this name in our own PATH that `search_path` does not find, or nothing.
+/// Returns a program of this name that our own PATH finds and `search_path` does not, or "".
 [[nodiscard]] std::string hidden_program(std::string_view name, std::string_view search_path);
 
-/// The folders that have to be readable for a hidden program, `~/` for the home: the toolchain it
-/// belongs to, or else the folder it lies in and the one it is a link to.
+/// Returns the folders that must be readable for a hidden program to run, with `~/` for the home:
+/// its toolchain's, or else the folder it lies in and the one it links to.
 [[nodiscard]] std::vector<std::string> folders_of_program(const std::string& program);
 
-/// One clause for an error about a hidden program: where it is, and what makes it visible.
+/// Returns a clause for an error about a hidden program: where it is, and what makes it visible.
 [[nodiscard]] std::string how_to_show(const std::string& program);
 
-/// Variables that tell toolchains where they are, since HOME is another folder inside.
+/// Returns the variables that tell toolchains where they are: HOME is another folder inside.
 [[nodiscard]] std::map<std::string, std::string> toolchain_environment(
     const std::vector<std::string>& readable);
 
-/// Files right in `readable` that hold credentials: they are covered.
+/// Returns the files of credentials that lie directly in `readable`: they are covered.
 [[nodiscard]] std::vector<std::string> credentials_in(const std::vector<std::string>& readable);
 
 /// The folders of the host with the links on the way resolved as well, those that are there.

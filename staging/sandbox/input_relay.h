@@ -7,16 +7,16 @@
 #include <string>
 
 #include "base/result.h"
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/fd.h"
 
 namespace galley {
 
-/// Hands what one of our descriptors gives on to a command, through a pipe. The command never gets
-/// the descriptor itself: a file could be opened again for writing through it, a directory be left
-/// upwards, a terminal be typed into.
+/// Passes the input of one of our descriptors on to a command through a pipe. The command never
+/// gets the descriptor itself: through it a file could be opened again for writing, a directory be
+/// left upwards, a terminal be typed into.
 ///
-/// Invariant: nothing is read that the pipe has no room for but one piece; of a file that can be
-///            positioned, what no command read is given back at the end.
+/// Invariant: at most one piece is read ahead of what the pipe has room for. A file that can be
+///            positioned is set back at the end to the first byte that no command read.
 /// Ownership: owns both ends of the pipe; borrows the descriptor.
 /// Threads:   confined to one thread.
 class InputRelay {
@@ -27,11 +27,12 @@ class InputRelay {
   InputRelay(const InputRelay&) = delete;
   InputRelay& operator=(const InputRelay&) = delete;
 
-  /// What a command reads from; it stays ours, so that a second try finds what the first left.
+  /// Returns the end that a command reads from. It stays ours, so that a second attempt to run the
+  /// command reads what the first one left.
   [[nodiscard]] int read_end() const { return read_end_.get(); }
-  /// What has to be waited for before advance(): nothing (-1) once the input has ended.
+  /// Returns what to poll for before advance(): descriptor -1 once the input has ended.
   [[nodiscard]] pollfd wanted() const;
-  /// Moves one piece on after poll() has answered; never waits.
+  /// Passes one piece on after poll() has answered. Never blocks.
   void advance(const pollfd& answered);
 
  private:

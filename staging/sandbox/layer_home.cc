@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
@@ -37,14 +37,15 @@ Error unavailable(const std::string& why) {
 
 Result<void> erase_home(const std::string& path) {
   const size_t slash = path.rfind('/');
-  GALLEY_ASSIGN(const auto parent, open_disk_directory(path.substr(0, std::max<size_t>(slash, 1))));
+  GALLEY_ASSIGN(const auto parent,
+                open_writable_disk_directory(path.substr(0, std::max<size_t>(slash, 1))));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
   return erase_layer(*parent, name);
 }
 
 }  // namespace
 
-std::string why_no_upper_layer(const Directory& directory) {
+std::string why_no_upper_layer(const WritableDirectory& directory) {
   struct statfs system {};
   if (fstatfs(directory.descriptor(), &system) != 0) return "it cannot be looked at";
   if (system.f_type == OVERLAYFS_SUPER_MAGIC)
@@ -64,19 +65,19 @@ std::string why_no_upper_layer(const Directory& directory) {
 }
 
 Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
-  const auto why_not = [use](const Directory& directory) {
+  const auto why_not = [use](const WritableDirectory& directory) {
     return use == LayerUse::kCopy ? std::string() : why_no_upper_layer(directory);
   };
   if (!wanted.empty()) {
     if (mkdir(wanted.c_str(), kPrivateMode) != 0 && errno != EEXIST) {
       return os_error(errno, "cannot make the layer directory", wanted);
     }
-    GALLEY_ASSIGN(auto directory, open_disk_directory(wanted));
+    GALLEY_ASSIGN(auto directory, open_writable_disk_directory(wanted));
     GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateMode));
     // One that layers were made in before has shown that it can hold them.
     GALLEY_ASSIGN(const FileStat run, directory->stat(*RelPath::parse("run")));
-    GALLEY_ASSIGN(const FileStat staged, directory->stat(*RelPath::parse("staged")));
-    const bool is_proven = run.kind == FileKind::kDirectory || staged.kind == FileKind::kDirectory;
+    GALLEY_ASSIGN(const FileStat scratch, directory->stat(*RelPath::parse("scratch")));
+    const bool is_proven = run.kind == FileKind::kDirectory || scratch.kind == FileKind::kDirectory;
     const std::string why = is_proven ? std::string() : why_not(*directory);
     if (!why.empty()) return unavailable(" " + wanted + ": " + why);
     return LayerHome(std::move(directory), wanted, false);
@@ -88,7 +89,7 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
       reasons += " " + place + ": it cannot be written;";
       continue;
     }
-    GALLEY_ASSIGN(auto directory, open_disk_directory(path));
+    GALLEY_ASSIGN(auto directory, open_writable_disk_directory(path));
     const std::string why = why_not(*directory);
     if (why.empty()) return LayerHome(std::move(directory), path, true);
     directory.reset();

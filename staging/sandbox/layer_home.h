@@ -9,6 +9,7 @@
 
 namespace galley {
 
+/// What a home is for.
 enum class LayerUse : uint8_t {
   kOverlay,  ///< overlayfs layers: not every file system will do
   kCopy,     ///< plain files
@@ -16,8 +17,9 @@ enum class LayerUse : uint8_t {
 
 /// A private directory (0700) on a file system that can hold an overlayfs upper layer.
 ///
-/// Ownership: one that was made for us is removed with all it holds; a given one stays.
-/// Threads:   its const members may be used side by side.
+/// Ownership: a home that open() made below $TMPDIR is removed, with all it holds, by the
+///            destructor; a given one stays.
+/// Threads:   its const members may be called from several threads.
 class LayerHome {
  public:
   /// Uses `wanted`, making it when it is missing; with an empty `wanted` makes a fresh one below
@@ -29,27 +31,28 @@ class LayerHome {
   LayerHome& operator=(LayerHome&&) = delete;
   ~LayerHome();
 
-  /// Makes a fresh one that stays when we are gone; remove_layer_home() takes it away.
+  /// Makes a home that outlives the process, and returns its path. remove_layer_home() removes it.
   static Result<std::string> make_lasting();
 
-  [[nodiscard]] const Directory& directory() const { return *directory_; }
+  [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  LayerHome(std::unique_ptr<Directory> directory, std::string path, bool is_ours)
+  LayerHome(std::unique_ptr<WritableDirectory> directory, std::string path, bool is_ours)
       : directory_(std::move(directory)), path_(std::move(path)), is_ours_(is_ours) {}
-  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<WritableDirectory> directory_;
   std::string path_;
   bool is_ours_;
 };
 
-/// Whether a lasting home is still there and still ours alone: what lies in a directory for
-/// temporary files may be swept away, and others may put their own there.
+/// Returns whether a home of make_lasting() is still there and ours alone: directories below
+/// $TMPDIR may be removed at any time, and others may make one of the same name.
 [[nodiscard]] bool is_layer_home(const std::string& path);
-/// Removes a lasting home with all it holds. Absent is fine; what is not ours is left alone.
+/// Removes a home of make_lasting() with all it holds. An absent one is no error; one that is not
+/// ours is left alone.
 [[nodiscard]] Result<void> remove_layer_home(const std::string& path);
 
-/// Empty when an upper layer can lie in this directory, else what is missing.
-[[nodiscard]] std::string why_no_upper_layer(const Directory& directory);
+/// Returns what an upper layer in this directory would lack; empty when it lacks nothing.
+[[nodiscard]] std::string why_no_upper_layer(const WritableDirectory& directory);
 
 }  // namespace galley

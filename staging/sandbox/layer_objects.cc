@@ -1,13 +1,15 @@
-// Whiteouts, owners and the removal of layers: what overlayfs.rst knows and Directory does not.
+#include "staging/sandbox/layer_objects.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <string>
 
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer.h"
 
 namespace galley {
 namespace {
@@ -18,7 +20,7 @@ constexpr uint32_t kPrivateMode = 0700;
 /// `top`, so that no path gets long and no descriptor is held per level.
 class Eraser {
  public:
-  explicit Eraser(const Directory& top) : top_(top) {}
+  explicit Eraser(const WritableDirectory& top) : top_(top) {}
 
   Result<void> run() {
     for (;;) {
@@ -37,7 +39,7 @@ class Eraser {
   }
 
  private:
-  static Result<void> unlink_entry(const Directory& directory, const std::string& name) {
+  static Result<void> unlink_entry(const WritableDirectory& directory, const std::string& name) {
     if (unlinkat(directory.descriptor(), name.c_str(), 0) == 0) return {};
     return os_error(errno, "cannot remove from a layer", "");
   }
@@ -50,7 +52,8 @@ class Eraser {
     const int fd =
         openat(top_.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return os_error(errno, "cannot enter a layer", "");
-    GALLEY_ASSIGN(const auto child, open_disk_directory("/proc/self/fd/" + std::to_string(fd)));
+    GALLEY_ASSIGN(const auto child,
+                  open_writable_disk_directory("/proc/self/fd/" + std::to_string(fd)));
     close(fd);
     GALLEY_ASSIGN(const auto entries, child->list());
     for (const DirectoryEntry& entry : entries) {
@@ -64,7 +67,7 @@ class Eraser {
     return os_error(errno, "cannot remove from a layer", "");
   }
 
-  Result<void> move_up(const Directory& from, const std::string& name) {
+  Result<void> move_up(const WritableDirectory& from, const std::string& name) {
     if (unlinkat(from.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
     for (;;) {
       const std::string fresh = "erase-" + std::to_string(count_++);
@@ -80,7 +83,7 @@ class Eraser {
     }
   }
 
-  const Directory& top_;
+  const WritableDirectory& top_;
   uint64_t count_ = 0;
 };
 
@@ -92,11 +95,11 @@ bool is_whiteout(const Directory& directory, const RelPath& name) {
          S_ISCHR(found.st_mode) && found.st_rdev == makedev(0, 0);
 }
 
-Result<void> make_whiteout(const Directory& directory, const RelPath& path) {
-  std::unique_ptr<Directory> owned;
-  const Directory* parent = &directory;
+Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& path) {
+  std::unique_ptr<WritableDirectory> owned;
+  const WritableDirectory* parent = &directory;
   if (!path.parent().is_root()) {
-    GALLEY_ASSIGN(owned, directory.open_directory(path.parent()));
+    GALLEY_ASSIGN(owned, directory.open_writable_directory(path.parent()));
     parent = owned.get();
   }
   const std::string name(path.name());
@@ -104,12 +107,13 @@ Result<void> make_whiteout(const Directory& directory, const RelPath& path) {
   return os_error(errno, "cannot make a whiteout for", path.str());
 }
 
-Result<void> imitate_owner(const Directory& directory, const RelPath& path, const FileStat& like) {
+Result<void> imitate_owner(const WritableDirectory& directory, const RelPath& path,
+                           const FileStat& like) {
   if (geteuid() != 0) return {};
   return directory.set_owner(path, like.uid, like.gid);
 }
 
-Result<void> imitate_root(const Directory& layer, const Directory& workspace) {
+Result<void> imitate_root(const WritableDirectory& layer, const Directory& workspace) {
   GALLEY_ASSIGN(const FileStat root, workspace.stat(RelPath::root()));
   if (fchmod(layer.descriptor(), root.mode) != 0 ||
       (geteuid() == 0 && fchown(layer.descriptor(), root.uid, root.gid) != 0)) {
@@ -118,13 +122,13 @@ Result<void> imitate_root(const Directory& layer, const Directory& workspace) {
   return {};
 }
 
-Result<void> erase_layer(const Directory& parent, const RelPath& name) {
+Result<void> erase_layer(const WritableDirectory& parent, const RelPath& name) {
   GALLEY_ASSIGN(const FileStat found, parent.stat(name));
   if (found.kind == FileKind::kAbsent) return {};
   if (found.kind != FileKind::kDirectory) return parent.remove_file(name);
   (void)parent.set_mode(name, kPrivateMode);
   {
-    GALLEY_ASSIGN(const auto top, parent.open_directory(name));
+    GALLEY_ASSIGN(const auto top, parent.open_writable_directory(name));
     GALLEY_TRY(Eraser(*top).run());
   }
   return parent.remove_directory(name);

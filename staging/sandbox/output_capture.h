@@ -8,15 +8,15 @@
 
 namespace galley {
 
-/// Keeps the first and the last bytes of a stream within a limit and counts the rest.
+/// Keeps the first and the last bytes of a stream, within a limit, and counts the others.
 ///
-/// Invariant: holds at most the limit plus one piece, however long the stream is.
+/// Invariant: holds at most the limit plus one piece.
 /// Threads:   confined to one thread.
 class OutputCapture {
  public:
   explicit OutputCapture(uint64_t limit) : head_limit_(limit - limit / 2), tail_limit_(limit / 2) {}
 
-  /// Returns how many bytes at the front of `piece` belong to the head.
+  /// Takes the next piece and returns how many of its first bytes belong to the head.
   size_t append(std::string_view piece);
   [[nodiscard]] uint64_t head_bytes() const { return head_.size(); }
   [[nodiscard]] CapturedOutput finish() &&;

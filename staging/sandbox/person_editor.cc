@@ -31,8 +31,10 @@ std::string shell_line(const std::string& editor) {
   return (is_plain ? "exec " : "") + editor + " \"$@\"";
 }
 
-Result<void> write_copy(const Directory& directory, const RelPath& name, const std::string& text) {
-  GALLEY_ASSIGN(const auto file, directory.open_file(name, OpenMode::kCreateNew, kCopyMode));
+Result<void> write_copy(const WritableDirectory& directory, const RelPath& name,
+                        const std::string& text) {
+  GALLEY_ASSIGN(const auto file,
+                directory.open_writable_file(name, OpenMode::kCreateNew, kCopyMode));
   return file->write_at(0, text);
 }
 

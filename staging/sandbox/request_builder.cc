@@ -220,8 +220,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   if (!command.working_directory.is_root()) {
     request.working_directory += "/" + command.working_directory.str();
   }
-  if (command.git == GitAccess::kReadOnly) request.frozen.push_back(options.workspace + "/.git");
-  request.frozen.push_back(options.workspace + "/.sage");
+  request.frozen = {options.workspace + "/.git", options.workspace + "/.sage"};
   request.system.assign(kSystemFolders.begin(), kSystemFolders.end());
   request.readable = options.readable;
   request.hidden = credentials_in(options.readable);
@@ -232,6 +231,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
     request.host_network = 1;
     add_host_network_files(request);
   }
+  request.has_input = command.input_relay != nullptr || !command.input.empty() ? 1 : 0;
   set_limits(command.limits.or_usual(), request);
   request.restricts_programs = command.programs.is_restricted ? 1 : 0;
   request.programs = command.programs.allowed;
@@ -239,7 +239,8 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   return request;
 }
 
-Result<CommandResult> result_of(const SandboxRequest& request, HelperRun run) {
+Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
+                                HelperRun run) {
   const HelperReport& report = run.report;
   if (report.outcome == HelperOutcome::kSetupFailed) return fail(setup_error(report));
   if (report.outcome == HelperOutcome::kExecFailed) return fail(exec_error(report, request));
@@ -261,6 +262,7 @@ Result<CommandResult> result_of(const SandboxRequest& request, HelperRun run) {
   if (report.landlock_abi != 0) result.walls += fmt::format(", landlock {}", report.landlock_abi);
   result.walls += ", seccomp";
   result.restricts_programs = request.restricts_programs != 0 && report.landlock_abi != 0;
+  result.unchecked = command.programs.unchecked;
   const bool is_open = request.restricts_programs != 0 && report.landlock_abi == 0;
   if (is_open)
     result.unchecked.emplace_back("sandbox.allow and exec capabilities, for want of Landlock");

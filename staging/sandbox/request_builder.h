@@ -8,16 +8,17 @@
 
 namespace galley {
 
-/// What the helper is asked to do for a command, but for its layers.
+/// Returns what the helper is asked to do for a command, all but its layers.
 /// Errors: kInvalid `sandbox.bad_command`; kNotFound `sandbox.program_not_found`; kRefused
 ///         `sandbox.unavailable` for a workspace that cannot be shown at its own path.
 [[nodiscard]] Result<SandboxRequest> build_request(const SandboxOptions& options,
                                                    const Command& command,
                                                    const Directory& workspace);
 
-/// How a run ended, in the words of the seam.
+/// Returns how a run ended; `wall` and the effects are left to the caller.
 /// Errors: kRefused `sandbox.unavailable` with the wall that could not be put up and the remedy;
 ///         kNotFound `sandbox.program_not_found`, kRefused `sandbox.program_not_runnable`.
-[[nodiscard]] Result<CommandResult> result_of(const SandboxRequest& request, HelperRun run);
+[[nodiscard]] Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
+                                              HelperRun run);
 
 }  // namespace galley

@@ -10,14 +10,14 @@
 
 namespace galley {
 
-/// A program that a command names, as policy rules and the kernel see it.
+/// The program that a command names, as policy rules and the kernel see it.
 struct ResolvedProgram {
   std::string path;  ///< absolute: what is executed
   std::string real;  ///< `path` with symbolic links followed; equals it inside the workspace
   bool is_in_workspace = false;
 };
 
-/// Directories that a command's programs are looked up in when it does not say otherwise.
+/// The default PATH of a command.
 inline constexpr std::string_view kProgramPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -25,29 +25,30 @@ inline constexpr std::string_view kProgramPath =
 inline constexpr std::array<std::string_view, 9> kSystemFolders = {
     "/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
-/// Finds the program `name` stands for: a bare name in the absolute directories of `search_path`,
-/// `dir/name` below `working_directory`, an absolute path as it is. A program in the workspace may
-/// be proposed only, so whether it exists there shows when it is run.
+/// Returns the program that `name` stands for: a bare name is looked up in the absolute directories
+/// of `search_path`, `dir/name` is below `working_directory`, an absolute path stands for itself. A
+/// program in the workspace need not exist on disk: it may be proposed.
 /// Errors: kNotFound `sandbox.program_not_found`; kInvalid `sandbox.bad_command`.
 [[nodiscard]] Result<ResolvedProgram> resolve_program(std::string_view name,
                                                       std::string_view search_path,
                                                       const std::string& workspace,
                                                       const RelPath& working_directory);
 
-/// Every program of the host that a name in the directories of `search_path` stands for, or the
-/// name `name` when it is not empty.
+/// Returns every program of the host in the directories of `search_path`; only those called `name`
+/// when it is not empty.
 [[nodiscard]] std::vector<ResolvedProgram> list_programs(std::string_view search_path,
                                                          std::string_view name = {});
 
-/// A path with `.` and `..` folded by text and symbolic links followed, as far as it exists.
+/// Returns `path` with `.` and `..` folded by text and symbolic links followed, as far as it
+/// exists.
 [[nodiscard]] std::string real_program_path(const std::string& path);
 
-/// Names of one file.
+/// The names of one file.
 struct ProgramNames {
   std::vector<std::string> names;
   bool is_complete = true;  ///< false: it has hard links elsewhere
 };
-/// The names in `search_path` that are hard links of the file `real`, itself included.
+/// Returns the names in `search_path` that are hard links of the file `real`, itself included.
 [[nodiscard]] ProgramNames names_of_program(const std::string& real, std::string_view search_path);
 
 /// Whether a program is many in one and does what the name says by which it is called (busybox):

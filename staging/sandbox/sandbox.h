@@ -1,31 +1,26 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/rel_path.h"
 #include "base/result.h"
+#include "staging/sandbox/absorb.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
 
-/// Whether git would ignore a path; asked of outputs only. The second argument says whether it is
-/// a directory, the third until when an answer is of use (else kTimeout).
-using IgnoreRule = std::function<Result<bool>(const RelPath&, bool, const Deadline&)>;
-
-/// How commands of one workspace are run.
+/// How the commands of one workspace are run.
 struct SandboxOptions {
   std::string workspace;  ///< any path of the workspace's root
   /// Where commands write: `.galley/stage/<tx>` of a transaction that outlives the process, so that
   /// contents reach its store by rename. Empty: a private directory below $TMPDIR that goes with
   /// the runner, so that nothing is written into the workspace.
   std::string layer_home;
-  /// Where the layers lie that show the proposed tree and hold git-ignored outputs. overlayfs wants
-  /// them outside the workspace. Empty: beside the others when those are outside, else a private
-  /// directory below $TMPDIR, and ignored outputs go with the runner.
+  /// Where the layers lie that show the proposed tree and hold git-ignored outputs; overlayfs wants
+  /// them outside the workspace. Empty: in the layer home when that is outside, else in a private
+  /// directory below $TMPDIR, which goes with the runner.
   std::string scratch_home;
   std::string keep_home;    ///< where Command::keep persists; empty: in the layer home
   std::string helper;       ///< path of galley-sandbox; empty: looked for beside this program
@@ -36,7 +31,8 @@ struct SandboxOptions {
   IgnoreRule is_ignored;                      ///< empty: nothing is ignored
 };
 
-/// Makes the runner that puts walls around commands.
+/// Makes the runner that puts walls around commands. It starts the helper of the first command at
+/// once, so make it when there is a command to run.
 ///
 /// Ownership: the runner owns its layers and removes those it made in a private directory; borrows
 ///            the clock.
@@ -44,20 +40,5 @@ struct SandboxOptions {
 ///            program is missing. What the kernel refuses shows at the first run.
 [[nodiscard]] Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options,
                                                                   const Clock& clock);
-
-/// What this machine offers, for `galley doctor`.
-struct SandboxProbe {
-  struct Item {
-    std::string name;  ///< `user namespaces`, `overlayfs`, …
-    bool present = false;
-    std::string detail;  ///< a version, or what is missing and the remedy
-  };
-  std::vector<Item> items;
-  SandboxLevel level = SandboxLevel::kNone;  ///< the best that works here; kNone: refuse
-  std::string summary;                       ///< one sentence
-};
-
-/// Tries each wall, the whole of them last by running `true`. Writes only below $TMPDIR.
-[[nodiscard]] SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock);
 
 }  // namespace galley

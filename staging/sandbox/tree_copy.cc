@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
@@ -28,7 +28,7 @@ bool is_same(const FileStat& a, const FileStat& b, int64_t racy_from_ns) {
 
 }  // namespace
 
-Result<void> copy_bytes(File& from, File& to, uint64_t size) {
+Result<void> copy_bytes(File& from, WritableFile& to, uint64_t size) {
   for (uint64_t done = 0; done < size;) {
     const ssize_t moved =
         copy_file_range(from.descriptor(), nullptr, to.descriptor(), nullptr, kCopyPieceBytes, 0);
@@ -49,7 +49,7 @@ Result<void> copy_bytes(File& from, File& to, uint64_t size) {
 }
 
 Result<TreeCopy> TreeCopy::make(Overlay& overlay, const std::string& workspace,
-                                const Directory& target, const TreeCopySources& sources) {
+                                const WritableDirectory& target, const TreeCopySources& sources) {
   TreeCopy copy(target);
   GALLEY_TRY(copy.copy_directory(overlay, RelPath::root(), sources.owner));
   OpenDirectories scratch(sources.scratch);
@@ -101,7 +101,7 @@ Result<void> TreeCopy::copy_node(Overlay& overlay, const RelPath& path, FileKind
 }
 
 Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const Node& node) {
-  GALLEY_ASSIGN(const auto to, target_->open_file(path, OpenMode::kCreateNew, 0600));
+  GALLEY_ASSIGN(const auto to, target_->open_writable_file(path, OpenMode::kCreateNew, 0600));
   const auto entry = overlay.entries().find(path);
   const bool is_changed =
       entry != overlay.entries().end() && entry->second.before != entry->second.now;
@@ -109,7 +109,7 @@ Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const No
     GALLEY_ASSIGN(const Content content, overlay.read(path));
     GALLEY_TRY(to->write_at(0, *content));
   } else {
-    GALLEY_ASSIGN(const auto from, overlay.workspace().open_file(path, OpenMode::kRead));
+    GALLEY_ASSIGN(const auto from, overlay.workspace().open_file(path));
     GALLEY_TRY(copy_bytes(*from, *to, node.size));
   }
   return to->set_mode(node.mode);
@@ -154,14 +154,14 @@ Result<void> TreeCopy::copy_output(const Directory& scratch, const DirectoryEntr
     return target_->make_symlink(path, link);
   }
   if (entry.kind != FileKind::kRegular) return {};  // a whiteout: it is gone already
-  GALLEY_ASSIGN(const auto from, scratch.open_file(name, OpenMode::kRead));
+  GALLEY_ASSIGN(const auto from, scratch.open_file(name));
   GALLEY_ASSIGN(const FileStat stat, from->stat());
-  GALLEY_ASSIGN(const auto to, target_->open_file(path, OpenMode::kCreateNew, 0600));
+  GALLEY_ASSIGN(const auto to, target_->open_writable_file(path, OpenMode::kCreateNew, 0600));
   GALLEY_TRY(copy_bytes(*from, *to, stat.size));
   return to->set_mode(stat.mode);
 }
 
-Result<std::vector<RelPath>> TreeCopy::extract_changes(const Directory& upper) {
+Result<std::vector<RelPath>> TreeCopy::extract_changes(const WritableDirectory& upper) {
   seen_.clear();
   OpenDirectories tree(*target_);
   GALLEY_TRY(extract_directory(tree, RelPath::root(), upper));
@@ -185,7 +185,7 @@ Result<std::vector<RelPath>> TreeCopy::extract_changes(const Directory& upper) {
 }
 
 Result<void> TreeCopy::extract_directory(OpenDirectories& tree, const RelPath& path,
-                                         const Directory& upper) {
+                                         const WritableDirectory& upper) {
   GALLEY_ASSIGN(const auto entries, tree.list(path));
   for (const DirectoryEntry& entry : entries) {
     const std::string text = path.is_root() ? entry.name : path.str() + "/" + entry.name;
@@ -201,7 +201,7 @@ Result<void> TreeCopy::extract_directory(OpenDirectories& tree, const RelPath& p
 }
 
 Result<void> TreeCopy::extract_entry(OpenDirectories& tree, const RelPath& path,
-                                     const Directory& upper) {
+                                     const WritableDirectory& upper) {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.name()));
   GALLEY_ASSIGN(auto directory, tree.at(path.parent()));
   GALLEY_ASSIGN(const FileStat now, directory->stat(name));

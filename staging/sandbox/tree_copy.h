@@ -12,33 +12,34 @@
 
 namespace galley {
 
-/// Copies `size` bytes inside the kernel, which shares the blocks where the file system can.
-[[nodiscard]] Result<void> copy_bytes(File& from, File& to, uint64_t size);
+/// Copies `size` bytes inside the kernel, which shares blocks where the file system supports it.
+[[nodiscard]] Result<void> copy_bytes(File& from, WritableFile& to, uint64_t size);
 
-/// What a copy needs beside the overlay.
+/// What a TreeCopy is made of, besides the overlay.
 struct TreeCopySources {
-  const Directory& scratch;  ///< git-ignored outputs of earlier commands
-  FileStat owner;            ///< of what is made, when we are root
+  const WritableDirectory& scratch;  ///< git-ignored outputs of earlier commands
+  FileStat owner;            ///< who owns the copy, when we are root
 };
 
 /// A whole copy of the proposed tree, for machines where no overlay can be mounted.
 ///
-/// `.galley` and `.sage` are left out, `.git` is a link to the workspace's own (which the command
-/// may read only). What git ignores is copied too: a build may need it.
-/// Ownership: borrows the directory it copies into.
+/// `.galley` and `.sage` are left out. `.git` is a link to the workspace's own, which the command
+/// can only read. What git ignores is copied too: a build may need it.
+///
+/// Ownership: borrows the directory that it copies into.
 /// Threads:   confined to one thread.
 class TreeCopy {
  public:
   /// Copies what `overlay` proposes into the empty directory `target`.
   static Result<TreeCopy> make(Overlay& overlay, const std::string& workspace,
-                               const Directory& target, const TreeCopySources& sources);
+                               const WritableDirectory& target, const TreeCopySources& sources);
 
-  /// Moves everything that differs by now into `upper`, in the form of an overlayfs layer but for
-  /// the deleted paths, which are returned (a file system without overlayfs may have no whiteouts).
-  Result<std::vector<RelPath>> extract_changes(const Directory& upper);
+  /// Moves everything that was changed since into `upper`, in the form of an overlayfs layer, and
+  /// returns the deleted paths: a file system without overlayfs may have no whiteouts.
+  Result<std::vector<RelPath>> extract_changes(const WritableDirectory& upper);
 
  private:
-  explicit TreeCopy(const Directory& target) : target_(&target) {}
+  explicit TreeCopy(const WritableDirectory& target) : target_(&target) {}
   Result<void> copy_directory(Overlay& overlay, const RelPath& path, const FileStat& owner);
   Result<void> copy_node(Overlay& overlay, const RelPath& path, FileKind kind);
   Result<void> copy_file(Overlay& overlay, const RelPath& path, const Node& node);
@@ -47,10 +48,11 @@ class TreeCopy {
   Result<void> copy_output(const Directory& scratch, const DirectoryEntry& entry,
                            const RelPath& path);
   Result<void> extract_directory(OpenDirectories& tree, const RelPath& path,
-                                 const Directory& upper);
-  Result<void> extract_entry(OpenDirectories& tree, const RelPath& path, const Directory& upper);
+                                 const WritableDirectory& upper);
+  Result<void> extract_entry(OpenDirectories& tree, const RelPath& path,
+                             const WritableDirectory& upper);
 
-  const Directory* target_;
+  const WritableDirectory* target_;
   std::map<std::string, FileStat> made_;  ///< by path, as the copy left it
   std::map<std::string, FileStat> seen_;
   int64_t racy_from_ns_ = 0;

@@ -75,13 +75,13 @@ bool is_all(std::string_view text, char c) {
 
 }  // namespace
 
-std::string_view folded(std::string_view line, Fold fold, std::string& storage) {
-  if (fold == Fold::kBytes) return line;
-  if (fold == Fold::kLineEnds) return without_terminator(line);
+std::string_view folded(std::string_view line, LineFolding fold, std::string& storage) {
+  if (fold == LineFolding::kBytes) return line;
+  if (fold == LineFolding::kLineEnds) return without_terminator(line);
   std::string_view text = trimmed(line);
   const bool has_high = std::any_of(text.begin(), text.end(),
                                     [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
-  if (fold == Fold::kTypography && has_high) {
+  if (fold == LineFolding::kTypography && has_high) {
     const std::string plain = without_typography(text);
     storage.clear();
     append_collapsed(plain, storage);

@@ -9,7 +9,7 @@
 namespace galley {
 
 /// How two lines are compared when one is looked for in a file; each is coarser than the last.
-enum class Fold : uint8_t {
+enum class LineFolding : uint8_t {
   kBytes,       ///< every byte, the terminator too
   kLineEnds,    ///< without the terminator
   kBlanks,      ///< without white space at the ends, inner runs as one blank
@@ -17,7 +17,8 @@ enum class Fold : uint8_t {
 };
 
 /// `line` as it is compared under `fold`; a view into `line` or `storage`.
-[[nodiscard]] std::string_view folded(std::string_view line, Fold fold, std::string& storage);
+[[nodiscard]] std::string_view folded(std::string_view line, LineFolding fold,
+                                      std::string& storage);
 
 /// True when the line holds a letter, a digit or a byte beyond ASCII: something that tells it
 /// apart.

@@ -9,6 +9,8 @@
 #include "tests/architecture/layout.h"
 #include "tests/architecture/rules.h"
 #include "tests/architecture/source_text.h"
+#include "tests/architecture/type_names.h"
+#include "tests/architecture/write_access.h"
 
 namespace galley::architecture {
 namespace {
@@ -156,6 +158,25 @@ TEST(Rooms, OnlyFsAndSandboxCallTheSystem) {
   const auto broken =
       broken_by_all([](const Source& s) { return raw_system_calls(s.path, s.text); });
   EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+TEST(Rooms, WhatProposesOrJudgesCannotWrite) {
+  const auto broken = broken_by_all([](const Source& s) { return write_access(s.path, s.text); });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
+TEST(Headers, NoTwoTypesHaveOneName) {
+  std::map<std::string, std::string> homes;
+  Violations repeated;
+  for (const Source& source : sources()) {
+    if (fs::path(source.path).extension() != ".h") continue;
+    for (const std::string& name : namespace_types(source.text)) {
+      const auto [known, is_new] = homes.emplace(name, source.path);
+      if (!is_new) repeated.push_back(name + " in " + known->second + " and " + source.path);
+    }
+  }
+  EXPECT_GT(homes.size(), 300U);
+  EXPECT_TRUE(repeated.empty()) << joined(repeated);
 }
 
 TEST(Style, FilesAndFunctionsStayShort) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/architecture/source_text.h"
+#include "tests/architecture/type_names.h"
+#include "tests/architecture/write_access.h"
 
 namespace galley::architecture {
 namespace {
@@ -123,6 +125,36 @@ TEST(Rules, MissingPragmaForeignFirstHeaderAndVagueNameAreFound) {
             1U);
   EXPECT_EQ(bad_manners("base/a.h", "#pragma once\nclass FileManager {};\n", false).size(), 1U);
   EXPECT_TRUE(bad_manners("base/a.cc", "#include \"base/a.h\"\n", true).empty());
+}
+
+TEST(Rules, AWriterInAReadingRoomIsFound) {
+  for (const char* line :
+       {"Result<void> put(const WritableDirectory& to);", "std::unique_ptr<WritableFile> file;",
+        "auto file = root.open_writable_file(path, OpenMode::kCreateNew);",
+        "auto root = open_writable_disk_directory(text);"}) {
+    EXPECT_EQ(write_access("staging/overlay/a.cc", line).size(), 1U) << line;
+    EXPECT_EQ(write_access("tools/a.h", line).size(), 1U) << line;
+    EXPECT_TRUE(write_access("engine/commit/a.cc", line).empty()) << line;
+  }
+  EXPECT_TRUE(
+      write_access("tools/a.cc", "// WritableDirectory\nif (root.is_writable()) {}").empty());
+}
+
+TEST(Rules, AWayFromReadingToWritingIsFound) {
+  const char* cast = "auto* all = dynamic_cast<const WritableDirectory*>(&directory);";
+  EXPECT_EQ(write_access("engine/commit/a.cc", cast).size(), 1U);
+  EXPECT_EQ(write_access("cli/a.cc", "const auto& root = writable_root(*workspace);").size(), 1U);
+}
+
+TEST(Rules, TypesOfANamespaceAreFoundAndNoOthers) {
+  const auto found = namespace_types(
+      "#include <a>\nclass Known;\nnamespace galley {\nclass Declared;\nenum class E : uint8_t "
+      "{ kA };\nstruct S { struct Inner { int x; }; enum class Kind { k }; };\n"
+      "class [[nodiscard]] C final : public S {\n};\nusing Alias = std::vector<S>;\n"
+      "template <class T>\nstruct Box { T value; };\nstruct S::Later { int y; };\n"
+      "inline int f(struct S* s) { struct Local { int z; }; return 1; }\n"
+      "namespace detail { struct Part {}; }\nnamespace { struct Hidden {}; }\n}\n");
+  EXPECT_EQ(found, (std::vector<std::string>{"E", "S", "C", "Alias", "Box", "detail::Part"}));
 }
 
 TEST(Rules, RoomsAreReadFromCMake) {

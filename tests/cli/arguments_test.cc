@@ -2,16 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/option_table.h"
+
 namespace galley {
 namespace {
 
-ParsedArguments parse(std::vector<const char*> words) {
+ParsedCommandLine parse(std::vector<const char*> words) {
   words.insert(words.begin(), "galley");
   return parse_arguments(static_cast<int>(words.size()), words.data());
 }
 
 Arguments parsed(std::vector<const char*> words) {
-  const ParsedArguments result = parse(std::move(words));
+  const ParsedCommandLine result = parse(std::move(words));
   EXPECT_TRUE(result.arguments) << result.text;
   return result.arguments.value_or(Arguments());
 }
@@ -78,7 +80,7 @@ TEST(Arguments, MistypedWordsAreNamedWithTheOneThatWasMeant) {
         Case{{"aply"}, "did you mean 'apply'?"}, Case{{"tools", "lst"}, "did you mean 'list'?"},
         Case{{"apply", "--format", "unifed"}, "did you mean 'unified'?"},
         Case{{"help", "comit"}, "did you mean 'commit'?"}}) {
-    const ParsedArguments result = parse(one.words);
+    const ParsedCommandLine result = parse(one.words);
     EXPECT_EQ(result.status, 2);
     EXPECT_NE(result.text.find(one.said), std::string::npos) << result.text;
   }
@@ -107,6 +109,33 @@ TEST(Arguments, UnfinishedLineIsNotParsed) {
   const Arguments arguments = parsed({"complete", "--", "apply", "--onyl", ""});
   EXPECT_EQ(arguments.command, "complete");
   EXPECT_EQ(arguments.words, (Words{"apply", "--onyl", ""}));
+}
+
+std::vector<std::string> names_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) names.push_back(option->get_name());
+  for (const CLI::App* member : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(member->get_name());
+    for (const std::string& name : names_of(*member)) names.push_back("  " + name);
+  }
+  return names;
+}
+
+TEST(OptionTable, OneForACommandHasItAsTheWholeTableHas) {
+  const OptionTable all;
+  for (const CLI::App* command : all.app().get_subcommands([](const CLI::App*) { return true; })) {
+    const OptionTable some(Words{"-C", "undo", "--json", command->get_name(), "words"});
+    const auto same = some.app().get_subcommands(
+        [&](const CLI::App* one) { return one->get_name() == command->get_name(); });
+    ASSERT_EQ(same.size(), 1U) << command->get_name();
+    EXPECT_EQ(names_of(*same.front()), names_of(*command));
+  }
+}
+
+TEST(OptionTable, AMistakeIsExplainedByAllCommands) {
+  EXPECT_NE(parse({"rolback"}).text.find("'rollback'"), std::string::npos);
+  EXPECT_NE(parse({"help", "undo"}).text.find("undo"), std::string::npos);
+  EXPECT_NE(parse({"exec", "--help"}).text.find("--timeout"), std::string::npos);
 }
 
 }  // namespace

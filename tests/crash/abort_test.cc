@@ -122,18 +122,18 @@ TEST(Abort, WhenPuttingBackFailsTooTheNextOpenFinishesIt) {
 
 TEST(Abort, AFileThatTheUserPutIntoOurNewDirectoryIsKept) {
   const CrashCase shape = {
-      "a new directory and a change", [](const Directory& ws) { put_file(ws, "c", "old"); },
+      "a new directory and a change", [](const WritableDirectory& ws) { put_file(ws, "c", "old"); },
       [](ChangeBuilder& change) { change.directory("n").write("n/x", "x").write("c", "new"); }};
   size_t kept = 0;
   for (size_t at = 1;; ++at) {
     const auto workspace = make_case(shape);
-    const Directory& raw = *workspace.directory;
+    const WritableDirectory& raw = *workspace.directory;
     bool is_made = false;
     const auto plan = std::make_shared<FaultPlan>();
     plan->at = at;
     plan->before = [&] {
       if (raw.stat(rel("n"))->kind != FileKind::kDirectory) return;
-      is_made = bool(raw.open_file(rel("n/mine"), OpenMode::kCreateNew, 0644));
+      is_made = bool(raw.open_writable_file(rel("n/mine"), OpenMode::kCreateNew, 0644));
       save_file(raw, "c", "the user's");
     };
     const auto outcome =
@@ -157,7 +157,7 @@ TEST(Abort, AFileThatTheUserPutIntoOurNewDirectoryIsKept) {
 TEST(Abort, AFileInADirectoryThatBecomesAFileAgainIsRescuedWithAWord) {
   const CrashCase shape = {
       "a file to a directory and a change",
-      [](const Directory& ws) {
+      [](const WritableDirectory& ws) {
         put_file(ws, "c", "old");
         put_file(ws, "n", "a file");
       },
@@ -165,13 +165,13 @@ TEST(Abort, AFileInADirectoryThatBecomesAFileAgainIsRescuedWithAWord) {
   size_t rescued = 0;
   for (size_t at = 1;; ++at) {
     const auto workspace = make_case(shape);
-    const Directory& raw = *workspace.directory;
+    const WritableDirectory& raw = *workspace.directory;
     bool is_made = false;
     const auto plan = std::make_shared<FaultPlan>();
     plan->at = at;
     plan->before = [&] {
       if (raw.stat(rel("n"))->kind != FileKind::kDirectory) return;
-      is_made = bool(raw.open_file(rel("n/mine"), OpenMode::kCreateNew, 0644));
+      is_made = bool(raw.open_writable_file(rel("n/mine"), OpenMode::kCreateNew, 0644));
       save_file(raw, "c", "the user's");
     };
     const auto outcome =
@@ -193,7 +193,7 @@ TEST(Abort, AFileInADirectoryThatBecomesAFileAgainIsRescuedWithAWord) {
 TEST(Abort, ASaveOfALargeFileThatKeepsSizeAndTimesIsAConflict) {
   const std::string old(300'000, 'o');
   const CrashCase shape = {"a large file",
-                           [&](const Directory& ws) {
+                           [&](const WritableDirectory& ws) {
                              put_file(ws, "changed", old);
                              put_file(ws, "deleted", old + "d");
                              put_file(ws, "renamed", old + "r");

@@ -33,14 +33,14 @@ class SinkInMemory final : public AuditSink {
 
 const SystemClock kClock;
 
-Result<PublishOutcome> publish_with(const Directory& workspace, const Proposal& proposal,
+Result<PublishOutcome> publish_with(const WritableDirectory& workspace, const Proposal& proposal,
                                     SinkInMemory& sink) {
   PublisherOptions options = test_options();
   options.audit = &sink;
   return publish(workspace, proposal, options, {"", "", "", {}, {kRecord}});
 }
 
-Result<RecoveryReport> reopen_with(const Directory& workspace, SinkInMemory& sink) {
+Result<RecoveryReport> reopen_with(const WritableDirectory& workspace, SinkInMemory& sink) {
   GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));
   RecoveryOptions options;
   options.boot_id = kBoot;
@@ -48,7 +48,7 @@ Result<RecoveryReport> reopen_with(const Directory& workspace, SinkInMemory& sin
   return recover_if_needed(workspace, *state, kClock, options);
 }
 
-Result<void> retire_with(const Directory& workspace, SinkInMemory& sink) {
+Result<void> retire_with(const WritableDirectory& workspace, SinkInMemory& sink) {
   GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));
   GALLEY_ASSIGN(auto lock, WriterLock::take(*state, kClock, std::chrono::milliseconds(0)));
   GALLEY_ASSIGN(const auto ids, journal_ids(state->journals()));
@@ -56,13 +56,13 @@ Result<void> retire_with(const Directory& workspace, SinkInMemory& sink) {
   return {};
 }
 
-size_t pending(const Directory& workspace) {
+size_t pending(const WritableDirectory& workspace) {
   const auto state = StateDirectory::open(workspace);
   return journal_ids((*state)->journals())->size();
 }
 
 /// Settles what a kill left; the record must be there once if the tree is new, else not at all.
-void expect_on_record(const CaseWorkspace& shape, const Directory& left, SinkInMemory& sink,
+void expect_on_record(const CaseWorkspace& shape, const WritableDirectory& left, SinkInMemory& sink,
                       const std::string& where) {
   const auto report = reopen_with(left, sink);
   ASSERT_TRUE(report) << where << ": " << report.error().message;
@@ -113,7 +113,7 @@ TEST(AuditRecordFacts, AreAddedBeforeTheCommitIsAnswered) {
 
 TEST(AuditRecordFacts, ThatTheLogDoesNotTakeKeepTheirJournal) {
   const auto workspace = make_case(crash_case("change one"));
-  const Directory& raw = *workspace.directory;
+  const WritableDirectory& raw = *workspace.directory;
   ASSERT_TRUE(retire_all(raw));
   SinkInMemory sink;
   sink.fails = true;

@@ -13,7 +13,7 @@
 namespace galley {
 namespace {
 
-void rich_tree(const Directory& ws) {
+void rich_tree(const WritableDirectory& ws) {
   put_file(ws, "changed", "old content of a changed file", 0751);
   put_file(ws, "deleted", "deleted");
   put_file(ws, "renamed", "renamed");
@@ -41,13 +41,13 @@ void rich_change(ChangeBuilder& change) {
   change.write("created", "created", 0600);
 }
 
-void two_files(const Directory& ws) {
+void two_files(const WritableDirectory& ws) {
   put_file(ws, "a", "old a");
   put_file(ws, "b", "old b, somewhat longer");
   put_file(ws, "c", "old c");
 }
 
-void closed_folder(const Directory& ws) {
+void closed_folder(const WritableDirectory& ws) {
   put_file(ws, "d/f", "f");
   put_file(ws, "d/sub/g", "g", 0444);
   put_file(ws, "plain", "plain");
@@ -59,7 +59,7 @@ void closed_folder(const Directory& ws) {
 std::vector<CrashCase> make_mode_cases() {
   std::vector<CrashCase> cases;
   cases.push_back({"read-only files",
-                   [](const Directory& ws) {
+                   [](const WritableDirectory& ws) {
                      put_file(ws, "a", "old a", 0444);
                      put_file(ws, "b", "old b", 0555);
                      put_file(ws, "c", "old c", 0400);
@@ -76,7 +76,7 @@ std::vector<CrashCase> make_mode_cases() {
   unreadable.is_unreadable = true;
   cases.push_back(unreadable);
   cases.push_back({"a folder is closed",
-                   [](const Directory& ws) {
+                   [](const WritableDirectory& ws) {
                      put_file(ws, "d/f", "f");
                      put_file(ws, "d/g", "g");
                    },
@@ -97,7 +97,7 @@ std::vector<CrashCase> make_mode_cases() {
                      c.directory("plain", 0500).write("plain/x", "x");
                    }});
   CrashCase hidden = {"a folder is hidden",
-                      [](const Directory& ws) {
+                      [](const WritableDirectory& ws) {
                         put_file(ws, "d/f", "f");
                         put_file(ws, "e/f", "f");
                       },
@@ -108,7 +108,7 @@ std::vector<CrashCase> make_mode_cases() {
   hidden.is_unreadable = true;
   cases.push_back(hidden);
   cases.push_back({"foreign groups",
-                   [](const Directory& ws) {
+                   [](const WritableDirectory& ws) {
                      constexpr uint32_t kKeep = UINT32_MAX;
                      put_file(ws, "a", "old a", 0664);
                      put_file(ws, "b", "old b", 0660);
@@ -124,7 +124,7 @@ std::vector<CrashCase> make_mode_cases() {
                      c.write("d/n", "n").directory("d/sub").write("d/sub/m", "m");
                    }});
   CrashCase every = {"every mode",
-                     [](const Directory& ws) {
+                     [](const WritableDirectory& ws) {
                        for (uint32_t bits = 0; bits < 8; ++bits) {
                          put_file(ws, "m" + std::to_string(bits), "m");
                        }
@@ -151,7 +151,7 @@ std::vector<CrashCase> make_cases() {
                      c.write("n", "n").write("d/x", "x").directory("d").write("empty", "");
                    }});
   cases.push_back({"delete", two_files, [](auto& c) { c.remove("a").remove("b"); }});
-  cases.push_back({"delete a tree", [](const Directory& ws) { put_file(ws, "d/e/f", "f"); },
+  cases.push_back({"delete a tree", [](const WritableDirectory& ws) { put_file(ws, "d/e/f", "f"); },
                    [](auto& c) { c.remove("d/e/f").remove("d/e").remove("d"); }});
   cases.push_back({"rename", two_files, [](auto& c) { c.rename("a", "d/a").directory("d"); }});
   cases.push_back(
@@ -159,19 +159,20 @@ std::vector<CrashCase> make_cases() {
   cases.push_back({"swap", two_files, [](auto& c) { c.rename("a", "b").rename("b", "a"); }});
   cases.push_back({"cycle of three", two_files,
                    [](auto& c) { c.rename("a", "b").rename("b", "c").rename("c", "a"); }});
-  cases.push_back({"rename a directory", [](const Directory& ws) { put_file(ws, "d/f", "f"); },
+  cases.push_back({"rename a directory",
+                   [](const WritableDirectory& ws) { put_file(ws, "d/f", "f"); },
                    [](auto& c) { c.directory("e").rename("d/f", "e/f").remove("d"); }});
   cases.push_back({"file to directory", two_files,
                    [](auto& c) { c.directory("a").write("a/x", "x").write("a/y", "y"); }});
   cases.push_back(
       {"directory to file",
-       [](const Directory& ws) {
+       [](const WritableDirectory& ws) {
          put_file(ws, "d/x", "x");
          put_file(ws, "d/e/y", "y");
        },
        [](auto& c) { c.remove("d/x").remove("d/e/y").remove("d/e").write("d", "file"); }});
   cases.push_back({"links",
-                   [](const Directory& ws) {
+                   [](const WritableDirectory& ws) {
                      put_file(ws, "f", "f");
                      ASSERT_TRUE(ws.make_symlink(rel("l"), "f"));
                      ASSERT_TRUE(ws.make_symlink(rel("m"), "f"));
@@ -182,7 +183,7 @@ std::vector<CrashCase> make_cases() {
                      c.remove("gone").link("fresh", "f");
                    }});
   cases.push_back({"modes",
-                   [](const Directory& ws) {
+                   [](const WritableDirectory& ws) {
                      put_file(ws, "f", "f");
                      put_file(ws, "d/g", "g");
                      put_file(ws, "linked", "l");
@@ -193,7 +194,7 @@ std::vector<CrashCase> make_cases() {
                      c.mode("f", 0755).mode("d", 0555).mode("d/g", 0600).write("d/h", "h");
                    }});
   cases.push_back({"six operations",
-                   [](const Directory& ws) {
+                   [](const WritableDirectory& ws) {
                      for (const auto* name : {"a", "b", "c", "d"}) put_file(ws, name, name);
                    },
                    [](auto& c) {
@@ -270,7 +271,7 @@ std::string name_of_test(const CrashCase& shape) {
 namespace {
 
 /// Everything gets the user's id, and his group where the shape gave it none.
-void give_away(const Directory& directory, uint32_t group) {
+void give_away(const WritableDirectory& directory, uint32_t group) {
   const auto give = [&](const RelPath& path) {
     const auto stat = directory.stat(path);
     ASSERT_TRUE(stat);
@@ -284,7 +285,7 @@ void give_away(const Directory& directory, uint32_t group) {
   ASSERT_TRUE(entries);
   for (const auto& entry : *entries) {
     if (entry.kind == FileKind::kDirectory) {
-      const auto below = directory.open_directory(rel(entry.name));
+      const auto below = directory.open_writable_directory(rel(entry.name));
       ASSERT_TRUE(below);
       give_away(**below, group);
     } else {
@@ -299,13 +300,13 @@ MemoryUser user_of_cases() { return MemoryUser{geteuid(), getegid(), {kSecondGro
 
 }  // namespace
 
-void prepare_tree(const CrashCase& shape, const Directory& directory) {
+void prepare_tree(const CrashCase& shape, const WritableDirectory& directory) {
   shape.prepare(directory);
   const bool is_on_disk = memory_tree_of(directory) == nullptr;
   if (shape.is_as_user && is_on_disk) give_away(directory, directory.stat(RelPath::root())->gid);
 }
 
-void prepare_case(const CrashCase& shape, const Directory& directory) {
+void prepare_case(const CrashCase& shape, const WritableDirectory& directory) {
   prepare_tree(shape, directory);
   if (auto* tree = memory_tree_of(directory); tree != nullptr && shape.is_as_user) {
     tree->user = user_of_cases();
@@ -313,13 +314,13 @@ void prepare_case(const CrashCase& shape, const Directory& directory) {
   prepare_history(directory);
 }
 
-void prepare_history(const Directory& directory) {
+void prepare_history(const WritableDirectory& directory) {
   // So that the state directory stands and the history is not empty.
   const auto first = publish(directory, ChangeBuilder(directory).write("first", "1").proposal());
   ASSERT_TRUE(first) << first.error().message;
 }
 
-Proposal propose_case(const CrashCase& shape, const Directory& directory) {
+Proposal propose_case(const CrashCase& shape, const WritableDirectory& directory) {
   ChangeBuilder change(directory);
   shape.change(change);
   return change.proposal();
@@ -384,13 +385,13 @@ CaseWorkspace make_case(const CrashCase& shape) {
   return made;
 }
 
-std::vector<std::string> litter_of(const Directory& workspace) {
+std::vector<std::string> litter_of(const WritableDirectory& workspace) {
   std::vector<std::string> litter;
-  const auto root = workspace.open_directory(rel(".galley"));
+  const auto root = workspace.open_writable_directory(rel(".galley"));
   if (!root) return litter;
   const auto names_in = [&](const char* name) {
     std::vector<std::string> names;
-    const auto directory = (*root)->open_directory(rel(name));
+    const auto directory = (*root)->open_writable_directory(rel(name));
     if (!directory) return names;
     const auto entries = (*directory)->list();
     if (!entries) return names;
@@ -431,7 +432,7 @@ std::string difference(const TreePicture& have, const TreePicture& want) {
   return text;
 }
 
-void CrashRow::judge(const Directory& workspace, const TreePicture& before,
+void CrashRow::judge(const WritableDirectory& workspace, const TreePicture& before,
                      const TreePicture& after, const std::string& where) {
   ++cases_;
   const TreePicture now = picture_of(workspace);
@@ -451,8 +452,8 @@ void CrashRow::judge(const Directory& workspace, const TreePicture& before,
   ADD_FAILURE() << operation_ << ", " << where << ": litter " << litter.front();
 }
 
-void CrashRow::judge_history(const Directory& workspace, const TreePicture& tree, bool is_old,
-                             const std::string& where) {
+void CrashRow::judge_history(const WritableDirectory& workspace, const TreePicture& tree,
+                             bool is_old, const std::string& where) {
   judge(workspace, tree, tree, where);
   if (is_old || old_ == 0) return;
   --old_;

@@ -15,7 +15,7 @@ namespace galley {
 /// One shape of a transaction: a tree to start from and what to change in it.
 struct CrashCase {
   std::string name;
-  std::function<void(const Directory&)> prepare;
+  std::function<void(const WritableDirectory&)> prepare;
   std::function<void(ChangeBuilder&)> change;
   /// Somebody who is not root commits and recovers, in a tree that is his.
   bool is_as_user = false;
@@ -41,7 +41,7 @@ const CrashCase& crash_case(std::string_view name);
 /// the history), and the proposal of the case.
 struct CaseWorkspace {
   std::shared_ptr<struct MemoryTree> tree;
-  std::unique_ptr<Directory> directory;
+  std::unique_ptr<WritableDirectory> directory;
   std::unique_ptr<Proposal> proposal;
   TreePicture before;
   TreePicture after;
@@ -50,12 +50,12 @@ CaseWorkspace make_case(const CrashCase& shape);
 /// The same tree once more, with the same inode numbers and times; nobody holds a lock in it.
 std::shared_ptr<struct MemoryTree> copy_of(const struct MemoryTree& tree);
 /// The tree of a case, in a directory that is given, by whoever may give files away.
-void prepare_tree(const CrashCase& shape, const Directory& directory);
+void prepare_tree(const CrashCase& shape, const WritableDirectory& directory);
 /// As make_case, on a directory that is given, with the history that makes.
-void prepare_case(const CrashCase& shape, const Directory& directory);
+void prepare_case(const CrashCase& shape, const WritableDirectory& directory);
 /// The commit that comes before that of a case.
-void prepare_history(const Directory& directory);
-Proposal propose_case(const CrashCase& shape, const Directory& directory);
+void prepare_history(const WritableDirectory& directory);
+Proposal propose_case(const CrashCase& shape, const WritableDirectory& directory);
 TreePicture picture_after(const CrashCase& shape);
 
 /// The part of a test name that says the case.
@@ -69,7 +69,7 @@ int in_child(const std::function<int()>& body);
 size_t stride_of(const CrashCase& shape, size_t stride);
 
 /// What is in `.galley` that should not be there once everything is settled.
-std::vector<std::string> litter_of(const Directory& workspace);
+std::vector<std::string> litter_of(const WritableDirectory& workspace);
 
 /// Counts of one row of the crash table; printed at the end of its life as
 /// `CRASH | operation | calls | cases | old | new | refused | mixed | litter`.
@@ -79,10 +79,10 @@ class CrashRow {
   ~CrashRow();
   void set_calls(size_t calls) { calls_ = std::max(calls_, calls); }
   /// Judges a settled workspace; adds a test failure for a mix or litter.
-  void judge(const Directory& workspace, const TreePicture& before, const TreePicture& after,
-             const std::string& where);
+  void judge(const WritableDirectory& workspace, const TreePicture& before,
+             const TreePicture& after, const std::string& where);
   /// Judges an operation that must leave the tree alone, and only shortens the history.
-  void judge_history(const Directory& workspace, const TreePicture& tree, bool is_old,
+  void judge_history(const WritableDirectory& workspace, const TreePicture& tree, bool is_old,
                      const std::string& where);
   void add_refused() {
     ++cases_;

@@ -25,7 +25,7 @@ const char* name_of(Save save) {
   return "";
 }
 
-bool holds_token(const Directory& directory) {
+bool holds_token(const WritableDirectory& directory) {
   const auto entries = directory.list();
   if (!entries) return false;
   for (const auto& entry : *entries) {
@@ -33,7 +33,7 @@ bool holds_token(const Directory& directory) {
     if (entry.kind == FileKind::kDirectory) {
       // What only a slot, a stage or a journal holds is not within the user's reach.
       const bool is_hidden = entry.name == "slot" || entry.name == "j" || entry.name == "undo";
-      const auto child = directory.open_directory(name);
+      const auto child = directory.open_writable_directory(name);
       if (!is_hidden && child && holds_token(**child)) return true;
     } else if (entry.kind == FileKind::kRegular) {
       const auto content = read_file(directory, name, 1U << 20U);
@@ -43,7 +43,7 @@ bool holds_token(const Directory& directory) {
   return false;
 }
 
-void settle(const Directory& workspace) {
+void settle(const WritableDirectory& workspace) {
   ASSERT_TRUE(reopen(workspace));
   const auto retired = retire_all(workspace);
   ASSERT_TRUE(retired) << retired.error().message;
@@ -58,10 +58,10 @@ INSTANTIATE_TEST_SUITE_P(Of, ForeignSaveFacts, testing::ValuesIn(crash_cases()),
 bool run_with_save(const CrashCase& shape, const RelPath& path, Save save, size_t at, bool kills,
                    size_t& cases) {
   const auto workspace = make_case(shape);
-  const Directory& raw = *workspace.directory;
-  std::unique_ptr<File> held;
+  const WritableDirectory& raw = *workspace.directory;
+  std::unique_ptr<WritableFile> held;
   if (save == Save::kHeldDescriptor) {
-    auto opened = raw.open_file(path, OpenMode::kReadWrite);
+    auto opened = raw.open_writable_file(path, OpenMode::kReadWrite);
     if (!opened) return false;
     held = std::move(*opened);
   }
@@ -72,12 +72,12 @@ bool run_with_save(const CrashCase& shape, const RelPath& path, Save save, size_
   plan->before = [&] {
     switch (save) {
       case Save::kInPlace: {
-        const auto file = raw.open_file(path, OpenMode::kReadWrite);
+        const auto file = raw.open_writable_file(path, OpenMode::kReadWrite);
         is_saved = file && (*file)->write_at((*file)->stat()->size, kToken);
         break;
       }
       case Save::kRename: {
-        const auto file = raw.open_file(rel("editor.tmp"), OpenMode::kCreateNew, 0644);
+        const auto file = raw.open_writable_file(rel("editor.tmp"), OpenMode::kCreateNew, 0644);
         ASSERT_TRUE(file && (*file)->write_at(0, kToken));
         is_saved = bool(raw.rename(rel("editor.tmp"), raw, path, RenameMode::kReplace));
         if (!is_saved) {
@@ -86,7 +86,7 @@ bool run_with_save(const CrashCase& shape, const RelPath& path, Save save, size_
         break;
       }
       case Save::kCreate: {
-        const auto file = raw.open_file(path, OpenMode::kCreateNew, 0644);
+        const auto file = raw.open_writable_file(path, OpenMode::kCreateNew, 0644);
         is_saved = file && (*file)->write_at(0, kToken);
         break;
       }

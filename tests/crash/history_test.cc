@@ -15,7 +15,7 @@ namespace {
 
 const SystemClock kClock;
 
-StateDirectory state_of(const Directory& workspace) {
+StateDirectory state_of(const WritableDirectory& workspace) {
   auto state = StateDirectory::open(workspace);
   EXPECT_TRUE(state && *state);
   return std::move(**state);
@@ -68,7 +68,7 @@ constexpr size_t kTransactions = 5;
 constexpr size_t kKept = 2;
 
 /// As `galley gc` goes: retires what is finished, clears what dead processes left, prunes.
-Result<void> collect(const Directory& workspace) {
+Result<void> collect(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(const auto opened, StateDirectory::open(workspace));
   const StateDirectory& state = *opened;
   GALLEY_ASSIGN(auto lock, WriterLock::take(state, kClock, std::chrono::seconds(1)));
@@ -82,7 +82,7 @@ Result<void> collect(const Directory& workspace) {
 }
 
 /// The ids of the history; it must read whole, have no gap and end with the newest.
-std::vector<TxId> history_of(const Directory& workspace, const std::string& where) {
+std::vector<TxId> history_of(const WritableDirectory& workspace, const std::string& where) {
   const StateDirectory state = state_of(workspace);
   const auto ids = committed_ids(state);
   EXPECT_TRUE(ids) << where;

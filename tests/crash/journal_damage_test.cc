@@ -12,7 +12,7 @@ namespace galley {
 namespace {
 
 const CrashCase kFiveFiles = {"five files",
-                              [](const Directory& ws) {
+                              [](const WritableDirectory& ws) {
                                 for (const auto* name : {"a", "b", "c", "d"}) {
                                   put_file(ws, name, std::string("old ") + name);
                                 }
@@ -50,10 +50,11 @@ Unapplied stop_after_commit_point() {
 }
 
 /// A copy of the stopped workspace with these bytes where its journal is.
-std::unique_ptr<Directory> with_journal(const Unapplied& stopped, const std::string& bytes) {
+std::unique_ptr<WritableDirectory> with_journal(const Unapplied& stopped,
+                                                const std::string& bytes) {
   const PowerLossModel copier(stopped.workspace.tree);
   auto directory = open_memory_tree(copier.after_power_loss({}));
-  auto file = directory->open_file(rel(".galley/j/2.j"), OpenMode::kReadWrite);
+  auto file = directory->open_writable_file(rel(".galley/j/2.j"), OpenMode::kReadWrite);
   EXPECT_TRUE(file && (*file)->truncate(0) && (*file)->write_at(0, bytes));
   return directory;
 }
@@ -114,7 +115,7 @@ TEST(JournalDamage, EveryByteRemovedAndEveryBlockSwapped) {
 
 TEST(JournalDamage, AJournalOfAnotherWorkspaceOrUnderAnotherIdIsRefused) {
   const auto stopped = stop_after_commit_point();
-  const Directory& ws = *stopped.workspace.directory;
+  const WritableDirectory& ws = *stopped.workspace.directory;
   ASSERT_TRUE(ws.rename(rel(".galley/j/2.j"), ws, rel(".galley/j/7.j"), RenameMode::kNoReplace));
   const auto moved = reopen(ws);
   ASSERT_FALSE(moved);
@@ -157,7 +158,7 @@ TEST(JournalDamage, QuarantineMakesTheWorkspaceUsableAgain) {
 
 TEST(JournalDamage, ForeignFilesInTheStateDirectoryAreLeftAlone) {
   const auto workspace = make_case(kFiveFiles);
-  const Directory& ws = *workspace.directory;
+  const WritableDirectory& ws = *workspace.directory;
   for (const auto* name : {".galley/j/notes.txt", ".galley/j/zz.j", ".galley/undo/x",
                            ".galley/slot/readme", ".galley/mine"}) {
     put_file(ws, name, "mine");
@@ -174,7 +175,7 @@ TEST(JournalDamage, ForeignFilesInTheStateDirectoryAreLeftAlone) {
 
 TEST(Recovery, ADryRunSaysWhatItWouldDoAndDoesNothing) {
   const auto stopped = stop_after_commit_point();
-  const Directory& ws = *stopped.workspace.directory;
+  const WritableDirectory& ws = *stopped.workspace.directory;
   const auto report = reopen(ws, kBoot, true);
   ASSERT_TRUE(report) << report.error().message;
   std::map<std::string, RecoveryAction::Kind> kinds;
@@ -191,7 +192,7 @@ TEST(Recovery, ADryRunSaysWhatItWouldDoAndDoesNothing) {
 
 TEST(Recovery, AUsersOwnRevertAfterAFinishedCommitIsLeftAlone) {
   const auto workspace = make_case(kFiveFiles);
-  const Directory& ws = *workspace.directory;
+  const WritableDirectory& ws = *workspace.directory;
   ASSERT_TRUE(publish(ws, *workspace.proposal));
   // The old file comes back with its old timestamp, as `mv a.bak a` or `cp -p` does.
   save_file(ws, "a", "old a");
@@ -201,7 +202,7 @@ TEST(Recovery, AUsersOwnRevertAfterAFinishedCommitIsLeftAlone) {
   EXPECT_TRUE(reopen(ws)->is_clean());
   EXPECT_EQ(picture_of(ws), mine);
   // Also when the holder that finished it could not leave its note in the lock file.
-  auto lock = ws.open_file(rel(".galley/lock"), OpenMode::kReadWrite);
+  auto lock = ws.open_writable_file(rel(".galley/lock"), OpenMode::kReadWrite);
   ASSERT_TRUE(lock && (*lock)->truncate(0));
   ASSERT_TRUE(reopen(ws));
   EXPECT_EQ(picture_of(ws), mine);
@@ -209,7 +210,7 @@ TEST(Recovery, AUsersOwnRevertAfterAFinishedCommitIsLeftAlone) {
 
 TEST(Recovery, AnEditAfterAKillIsKeptAndReported) {
   const auto stopped = stop_after_commit_point();
-  const Directory& ws = *stopped.workspace.directory;
+  const WritableDirectory& ws = *stopped.workspace.directory;
   save_file(ws, "a", "the user's");
   save_file(ws, "e", "the user's too");
   const auto report = reopen(ws);
@@ -226,7 +227,7 @@ TEST(Recovery, AnEditAfterAKillIsKeptAndReported) {
 
 TEST(Recovery, AnEmptiedFileAfterAKillIsTheUsersAndNotATornOne) {
   const auto stopped = stop_after_commit_point();
-  const Directory& ws = *stopped.workspace.directory;
+  const WritableDirectory& ws = *stopped.workspace.directory;
   put_file(ws, "a", "");
   ASSERT_TRUE(reopen(ws, "another boot"));
   EXPECT_EQ(picture_of(ws)["a"], "f 644 ");
@@ -234,8 +235,8 @@ TEST(Recovery, AnEmptiedFileAfterAKillIsTheUsersAndNotATornOne) {
 
 TEST(Recovery, ALateWriterIsFoundWhenItsInodeIsLetGo) {
   const auto workspace = make_case(kFiveFiles);
-  const Directory& ws = *workspace.directory;
-  auto held = ws.open_file(rel("a"), OpenMode::kReadWrite);
+  const WritableDirectory& ws = *workspace.directory;
+  auto held = ws.open_writable_file(rel("a"), OpenMode::kReadWrite);
   ASSERT_TRUE(held);
   ASSERT_TRUE(publish(ws, *workspace.proposal));
   ASSERT_TRUE((*held)->write_at(0, "LATE"));

@@ -44,7 +44,7 @@ constexpr int kRefused = 5;
 
 /// A commit that runs out of memory at its `at`-th allocation, in a process that then goes on.
 int commit_and_run_out(const CrashCase& shape, const std::string& path, size_t at, bool lasting) {
-  const auto mine = open_disk_directory(path);
+  const auto mine = open_writable_disk_directory(path);
   if (!mine) return kRefused;
   const Proposal proposal = propose_case(shape, **mine);
   try {
@@ -70,7 +70,7 @@ TEST_P(MemoryFacts, RunningOutAtEveryAllocationOfACommitLeavesOldOrNew) {
   CrashRow row(std::string(GetParam() ? "no memory from: " : "no memory at: ") + shape.name);
   for (size_t at = 1;; at += stride_of(shape, 5)) {
     const ScratchDirectory scratch;
-    const auto directory = open_disk_directory(scratch.path());
+    const auto directory = open_writable_disk_directory(scratch.path());
     ASSERT_TRUE(directory);
     prepare_case(shape, **directory);
     const TreePicture before = picture_of(**directory);

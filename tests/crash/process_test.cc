@@ -58,14 +58,14 @@ TEST_P(ProcessFacts, SigkillBeforeEveryChangingCallOnTheRealDisk) {
   CrashRow row("SIGKILL on disk: " + shape.name);
   for (size_t at = 1;; at += stride_of(shape, 3)) {
     const ScratchDirectory scratch;
-    auto directory = open_disk_directory(scratch.path());
+    auto directory = open_writable_disk_directory(scratch.path());
     ASSERT_TRUE(directory);
     prepare_tree(shape, **directory);
     const AsUserOfCases as_user(shape.is_as_user);
     prepare_history(**directory);
     const TreePicture before = picture_of(**directory);
     const int status = in_child([&] {
-      auto mine = open_disk_directory(scratch.path());
+      auto mine = open_writable_disk_directory(scratch.path());
       if (!mine) return 2;
       const auto plan = std::make_shared<FaultPlan>();
       plan->at = at;
@@ -119,7 +119,7 @@ int commit_on_full_disk(const std::string& path) {
   size_t failures = 0;
   size_t successes = 0;
   for (size_t free_kib = 0; free_kib <= 128; free_kib += 4) {
-    auto directory = open_disk_directory(path);
+    auto directory = open_writable_disk_directory(path);
     if (!directory) return 10;
     for (int i = 0; i < 6; ++i) {
       put_file(**directory, "f" + std::to_string(i), std::string(4 * kKiB, 'o'));
@@ -177,7 +177,7 @@ TEST(Mounts, AFileOnAnotherMountIsRefusedAndNothingMoves) {
     if (const int code = enter_tmpfs(scratch.path() + "/mounted", "size=1m"); code != 0) {
       return code;
     }
-    auto directory = open_disk_directory(scratch.path());
+    auto directory = open_writable_disk_directory(scratch.path());
     if (!directory) return 10;
     put_file(**directory, "mounted/f", "old");
     put_file(**directory, "plain", "old");
@@ -202,7 +202,7 @@ TEST(Mounts, AFileOnAnotherMountIsRefusedAndNothingMoves) {
 int change_directory_with_mount(const std::string& base, bool is_empty, bool is_move) {
   std::filesystem::create_directories(base + "/d/sub/mounted");
   if (const int code = enter_tmpfs(base + "/d/sub/mounted", "size=1m"); code != 0) return code;
-  auto directory = open_disk_directory(base);
+  auto directory = open_writable_disk_directory(base);
   if (!directory) return 10;
   put_file(**directory, "d/g", "old");
   if (!is_empty) put_file(**directory, "d/sub/mounted/f", "old");
@@ -247,7 +247,7 @@ TEST(Mounts, EveryKindOfChangeLandsOnOverlayfs) {
       std::filesystem::create_directory(base + "/tmp" + name);
     }
     {
-      auto lower = open_disk_directory(base + "/tmp/lower");
+      auto lower = open_writable_disk_directory(base + "/tmp/lower");
       if (!lower) return 10;
       shape.prepare(**lower);
     }
@@ -256,7 +256,7 @@ TEST(Mounts, EveryKindOfChangeLandsOnOverlayfs) {
     if (mount("overlay", (base + "/tmp/merged").c_str(), "overlay", 0, options.c_str()) != 0) {
       return kSkipped;
     }
-    auto merged = open_disk_directory(base + "/tmp/merged");
+    auto merged = open_writable_disk_directory(base + "/tmp/merged");
     if (!merged) return 11;
     if (!publish(**merged, ChangeBuilder(**merged).write("first", "1").proposal())) return 12;
     const auto outcome = publish(**merged, propose_case(shape, **merged));

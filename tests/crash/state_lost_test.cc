@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(Of, StateLostFacts, testing::ValuesIn(crash_cases()),
 void remove_before_every_call(const CrashCase& shape, std::string_view part, size_t& lost) {
   for (size_t at = 1;; ++at) {
     const auto workspace = make_case(shape);
-    const Directory& raw = *workspace.directory;
+    const WritableDirectory& raw = *workspace.directory;
     const auto plan = std::make_shared<FaultPlan>();
     plan->at = at;
     plan->before = [&] {

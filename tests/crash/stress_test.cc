@@ -35,7 +35,7 @@ Load load() {
 std::string file_name(unsigned n) { return "d" + std::to_string(n % 3) + "/f" + std::to_string(n); }
 
 /// Some files rewritten, some removed; nothing when one went away between the look and the read.
-std::optional<Proposal> random_proposal(const Directory& workspace, std::mt19937& random,
+std::optional<Proposal> random_proposal(const WritableDirectory& workspace, std::mt19937& random,
                                         const std::string& token) {
   ChangeBuilder change(workspace);
   const unsigned count = 1 + random() % 4;
@@ -60,7 +60,7 @@ std::optional<Proposal> random_proposal(const Directory& workspace, std::mt19937
 /// One committer: reads some files, rewrites them, notes what it was promised.
 int commit_in_a_loop(const std::string& path, int process, int transactions,
                      const std::string& receipts) {
-  auto directory = open_disk_directory(path);
+  auto directory = open_writable_disk_directory(path);
   if (!directory) return 10;
   std::mt19937 random(static_cast<unsigned>(process * 7919 + getpid()));
   std::ofstream log(receipts, std::ios::app);
@@ -117,7 +117,7 @@ void run_processes(const std::string& path, const Load& load) {
 }
 
 /// Replays the history on the first tree.
-void replay(const Directory& workspace, std::map<uint64_t, std::string>& tokens) {
+void replay(const WritableDirectory& workspace, std::map<uint64_t, std::string>& tokens) {
   const auto state = StateDirectory::open(workspace);
   EXPECT_TRUE(state && *state);
   const auto ids = committed_ids(**state);
@@ -147,7 +147,7 @@ void replay(const Directory& workspace, std::map<uint64_t, std::string>& tokens)
 TEST(Stress, ManyProcessesAndRandomKillsEqualASerialReplay) {
   const ScratchDirectory scratch;
   std::filesystem::create_directory(scratch.path() + "/ws");
-  auto workspace = open_disk_directory(scratch.path() + "/ws");
+  auto workspace = open_writable_disk_directory(scratch.path() + "/ws");
   ASSERT_TRUE(workspace);
   ChangeBuilder first(**workspace);
   for (int d = 0; d < 3; ++d) first.directory("d" + std::to_string(d));

@@ -16,9 +16,9 @@
 #include "engine/commit/state_directory.h"
 #include "engine/commit/workspace_view.h"
 #include "engine/commit/writer_lock.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 #include "staging/fs/memory_tree.h"
-#include "staging/overlay/content_store.h"
 #include "staging/overlay/proposal.h"
 
 namespace galley {
@@ -95,11 +95,11 @@ inline TreePicture picture_of(const Directory& workspace) {
   return picture;
 }
 
-inline void put_file(const Directory& directory, std::string_view name, std::string_view content,
-                     uint32_t mode = 0644) {
+inline void put_file(const WritableDirectory& directory, std::string_view name,
+                     std::string_view content, uint32_t mode = 0644) {
   const RelPath path = rel(name);
   ASSERT_TRUE(make_directories(directory, path.parent(), 0755));
-  auto file = directory.open_file(path, OpenMode::kOpenOrCreate, mode);
+  auto file = directory.open_writable_file(path, OpenMode::kOpenOrCreate, mode);
   ASSERT_TRUE(file) << file.error().message;
   ASSERT_TRUE((*file)->truncate(0));
   ASSERT_TRUE((*file)->write_at(0, content));
@@ -107,7 +107,8 @@ inline void put_file(const Directory& directory, std::string_view name, std::str
 }
 
 /// As an editor saves: a new file renamed over the old one.
-inline void save_file(const Directory& directory, std::string_view name, std::string_view content) {
+inline void save_file(const WritableDirectory& directory, std::string_view name,
+                      std::string_view content) {
   put_file(directory, std::string(name) + ".tmp", content);
   ASSERT_TRUE(directory.rename(rel(std::string(name) + ".tmp"), directory, rel(name),
                                RenameMode::kReplace));
@@ -116,7 +117,7 @@ inline void save_file(const Directory& directory, std::string_view name, std::st
 /// Collects a change set against what a workspace holds now.
 class ChangeBuilder {
  public:
-  explicit ChangeBuilder(const Directory& workspace)
+  explicit ChangeBuilder(const WritableDirectory& workspace)
       : workspace_(workspace), store_(make_memory_store()) {}
 
   ChangeBuilder& write(std::string_view path, const std::string& content, uint32_t mode = 0644) {
@@ -178,7 +179,7 @@ class ChangeBuilder {
     return *this;
   }
 
-  const Directory& workspace_;
+  const WritableDirectory& workspace_;
   std::shared_ptr<ContentStore> store_;
   std::map<RelPath, Change> changes_;
 };
@@ -191,7 +192,7 @@ inline PublisherOptions test_options() {
   return options;
 }
 
-inline Result<PublishOutcome> publish(const Directory& workspace, const Proposal& proposal,
+inline Result<PublishOutcome> publish(const WritableDirectory& workspace, const Proposal& proposal,
                                       PublisherOptions options = test_options(),
                                       const CommitMeta& meta = {}) {
   static const SystemClock clock;
@@ -200,8 +201,8 @@ inline Result<PublishOutcome> publish(const Directory& workspace, const Proposal
 }
 
 /// Opens the state directory and recovers, as every command does.
-inline Result<RecoveryReport> reopen(const Directory& workspace, const std::string& boot = kBoot,
-                                     bool dry_run = false) {
+inline Result<RecoveryReport> reopen(const WritableDirectory& workspace,
+                                     const std::string& boot = kBoot, bool dry_run = false) {
   static const SystemClock clock;
   GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));
   if (!state) return RecoveryReport();
@@ -212,7 +213,7 @@ inline Result<RecoveryReport> reopen(const Directory& workspace, const std::stri
 }
 
 /// Moves every finished journal to the history, which is when the caught inodes are let go.
-inline Result<std::vector<JournalNote>> retire_all(const Directory& workspace) {
+inline Result<std::vector<JournalNote>> retire_all(const WritableDirectory& workspace) {
   static const SystemClock clock;
   GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));
   if (!state) return std::vector<JournalNote>();

@@ -31,7 +31,7 @@ class TempDirectory {
     std::string pattern = std::string(base != nullptr ? base : "/tmp") + "/galley-test-XXXXXX";
     GALLEY_CHECK(::mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
-    auto opened = open_disk_directory(path_);
+    auto opened = open_writable_disk_directory(path_);
     GALLEY_CHECK(opened.has_value());
     directory_ = *std::move(opened);
   }
@@ -49,7 +49,7 @@ class TempDirectory {
   TempDirectory& operator=(const TempDirectory&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const Directory& directory() const { return *directory_; }
+  [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
 
   /// Writes a file, making its parents.
   void write(std::string_view path, std::string_view content, uint32_t mode = 0644) const {
@@ -57,7 +57,7 @@ class TempDirectory {
     if (!target.parent().is_root()) {
       GALLEY_CHECK(make_directories(*directory_, target.parent(), 0755).has_value());
     }
-    auto file = directory_->open_file(target, OpenMode::kOpenOrCreate, mode);
+    auto file = directory_->open_writable_file(target, OpenMode::kOpenOrCreate, mode);
     GALLEY_CHECK(file.has_value());
     GALLEY_CHECK((*file)->truncate(0).has_value());
     GALLEY_CHECK((*file)->write_at(0, content).has_value());
@@ -75,7 +75,7 @@ class TempDirectory {
 
  private:
   std::string path_;
-  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<WritableDirectory> directory_;
 };
 
 }  // namespace galley

@@ -157,11 +157,11 @@ class Callers(hostile.HostileCase):
                 for record in self.records()]
         self.assertEqual(seen, [
             ("call", "Write", "mover", "bot", False),
-            ("call", "exec", "mover", "bot", False),
-            ("call", "exec", "reviewer", "bot", True),
+            ("exec", "exec", "mover", "bot", False),
+            ("exec", "exec", "reviewer", "bot", True),
             ("call", "Write", "bot", None, False),
             ("refusal", "commit", "reviewer", "bot", True),
-            ("rollback", None, "mover", "bot", False),
+            ("rollback", "rollback", "mover", "bot", False),
         ])
         self.galley("audit", "verify", expect=0)
 

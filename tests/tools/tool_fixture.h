@@ -30,7 +30,7 @@ class ToolFixture : public ::testing::Test {
     if (!rel(path).parent().is_root()) {
       ASSERT_TRUE(make_directories(*workspace_, rel(path).parent(), 0755));
     }
-    auto file = workspace_->open_file(rel(path), OpenMode::kOpenOrCreate, 0644);
+    auto file = workspace_->open_writable_file(rel(path), OpenMode::kOpenOrCreate, 0644);
     ASSERT_TRUE(file) << file.error().message;
     ASSERT_TRUE((*file)->truncate(0));
     ASSERT_TRUE((*file)->write_at(0, bytes));
@@ -84,7 +84,7 @@ class ToolFixture : public ::testing::Test {
   }
 
   SystemClock clock_;
-  std::unique_ptr<Directory> workspace_ = make_memory_directory();
+  std::unique_ptr<WritableDirectory> workspace_ = make_memory_directory();
   Overlay overlay_{*workspace_, make_memory_store(), clock_};
   ToolRegistry registry_;
   CommandRunner* commands_ = nullptr;

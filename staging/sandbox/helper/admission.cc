@@ -1,12 +1,13 @@
 #include "staging/sandbox/helper/admission.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <string_view>
+#include <utility>
+
+#include "staging/sandbox/helper/descriptors.h"
 
 namespace galley {
 namespace {
@@ -33,81 +34,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-constexpr size_t kMaxTrees = 120;  // their number goes in one char; the kernel passes 253 at most
-
-std::vector<int> descriptors_of(const LayerTrees& trees) {
-  std::vector<int> all;
-  if (!trees.workspace.is_open()) return all;
-  all = {trees.workspace.get(), trees.upper_home.get()};
-  for (const Fd& lower : trees.lowers) all.push_back(lower.get());
-  for (const Fd& kept : trees.keep) all.push_back(kept.get());
-  for (const Fd& readable : trees.readable) all.push_back(readable.get());
-  return all;
-}
-
-bool send_trees(int lifeline, const LayerTrees& trees) {
-  const std::vector<int> all = descriptors_of(trees);
-  if (all.size() > kMaxTrees) {
-    errno = E2BIG;
-    return false;
-  }
-  char count = static_cast<char>(all.size());
-  iovec piece{&count, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxTrees * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  if (!all.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(all.size() * sizeof(int));
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(all.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(header), all.data(), all.size() * sizeof(int));
-  }
-  return sendmsg(lifeline, &message, MSG_NOSIGNAL) == 1;
-}
-
-/// Waits for it; false when the monitor is gone.
-bool receive_trees(int lifeline, std::vector<Fd>& trees) {
-  char count = 0;
-  iovec piece{&count, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxTrees * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  ssize_t got = 0;
-  do {
-    got = recvmsg(lifeline, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  if (got != 1) return false;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  for (size_t i = 0; header != nullptr && i < static_cast<size_t>(count); ++i) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-    trees.emplace_back(fd);
-  }
-  return trees.size() == static_cast<size_t>(count);
-}
-
-}  // namespace
-
-bool sort_trees(const SandboxRequest& request, std::vector<Fd> all, LayerTrees& trees) {
-  const size_t keep_begin = 2 + request.lowers.size();
-  const size_t readable_begin = keep_begin + request.keep_from.size();
-  if (all.size() != readable_begin + request.readable.size()) return false;
-  trees.workspace = std::move(all[0]);
-  trees.upper_home = std::move(all[1]);
-  for (size_t i = 2; i < all.size(); ++i) {
-    auto& into = i < keep_begin ? trees.lowers : i < readable_begin ? trees.keep : trees.readable;
-    into.push_back(std::move(all[i]));
-  }
-  return true;
-}
-
+/// Reads the bytes of one request, after their length.
 bool read_framed(int fd, std::string& bytes) {
   uint64_t size = 0;
   if (!read_all(fd, &size, sizeof size) || size > kMaxRequestBytes) return false;
@@ -115,15 +42,65 @@ bool read_framed(int fd, std::string& bytes) {
   return read_all(fd, bytes.data(), size);
 }
 
-bool send_admission(int lifeline, const std::string& request, const LayerTrees& trees) {
-  const uint64_t size = request.size();
-  const std::string_view length(reinterpret_cast<const char*>(&size), sizeof size);
-  return send_trees(lifeline, trees) && write_all(lifeline, length) && write_all(lifeline, request);
+/// All descriptors of an admission, in the order in which take_apart() finds them.
+std::vector<int> descriptors_of(const Fd& input, const LayerTrees& trees) {
+  std::vector<int> all;
+  if (input.is_open()) all.push_back(input.get());
+  if (!trees.workspace.is_open()) return all;
+  all.push_back(trees.workspace.get());
+  all.push_back(trees.upper_home.get());
+  for (const std::vector<Fd>* list : {&trees.lowers, &trees.keep, &trees.readable}) {
+    for (const Fd& tree : *list) all.push_back(tree.get());
+  }
+  return all;
 }
 
-bool receive_admission(int lifeline, SandboxRequest& request, std::vector<Fd>& trees) {
+bool take_apart(std::vector<Fd> all, bool has_trees, Admission& admission) {
+  const SandboxRequest& request = admission.request;
+  LayerTrees& trees = admission.trees;
+  const size_t layers =
+      2 + request.lowers.size() + request.keep_from.size() + request.readable.size();
+  if (all.size() != request.has_input + (has_trees ? layers : 0)) return false;
+  size_t next = 0;
+  if (request.has_input != 0) admission.input = std::move(all[next++]);
+  if (!has_trees) return true;
+  trees.workspace = std::move(all[next++]);
+  trees.upper_home = std::move(all[next++]);
+  const auto take = [&](size_t count, std::vector<Fd>& list) {
+    for (size_t i = 0; i < count; ++i) list.push_back(std::move(all[next++]));
+  };
+  take(request.lowers.size(), trees.lowers);
+  take(request.keep_from.size(), trees.keep);
+  take(request.readable.size(), trees.readable);
+  return true;
+}
+
+}  // namespace
+
+bool receive_request(int control, ReceivedRequest& received) {
+  std::vector<Fd> descriptors;
+  if (!receive_descriptors(control, descriptors) || !read_framed(control, received.bytes) ||
+      !decode(received.bytes, received.request) || received.request.has_input > 1 ||
+      descriptors.size() != received.request.has_input) {
+    return false;
+  }
+  if (!descriptors.empty()) received.input = std::move(descriptors.front());
+  return true;
+}
+
+bool send_admission(int lifeline, const ReceivedRequest& received, const LayerTrees& trees) {
+  const uint64_t size = received.bytes.size();
+  const std::string_view length(reinterpret_cast<const char*>(&size), sizeof size);
+  return send_descriptors(lifeline, descriptors_of(received.input, trees)) &&
+         write_all(lifeline, length) && write_all(lifeline, received.bytes);
+}
+
+bool receive_admission(int lifeline, bool has_trees, Admission& admission) {
+  std::vector<Fd> descriptors;
   std::string bytes;
-  return receive_trees(lifeline, trees) && read_framed(lifeline, bytes) && decode(bytes, request);
+  return receive_descriptors(lifeline, descriptors) && read_framed(lifeline, bytes) &&
+         decode(bytes, admission.request) &&
+         take_apart(std::move(descriptors), has_trees, admission);
 }
 
 }  // namespace galley

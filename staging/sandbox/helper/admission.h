@@ -3,25 +3,39 @@
 #include <string>
 #include <vector>
 
+#include "staging/sandbox/helper/fd.h"
 #include "staging/sandbox/helper/view.h"
 
-// What pid 1 needs to go on comes over the lifeline: the layers that root has opened, as
-// descriptors (SCM_RIGHTS, unix(7)), then the request. So it can be started before there is one.
+// What a waiting process needs to go on. The engine sends the helper its request: the command's
+// standard input, as a descriptor, then the request's bytes. The helper (the monitor) sends pid 1
+// the same over the lifeline, with the layers that root has opened. So pid 1 can be started before
+// there is a request.
 
 namespace galley {
 
-/// Reads the bytes of one request, after their length; false when the other side is gone.
-[[nodiscard]] bool read_framed(int fd, std::string& bytes);
+/// A request as it came, with the command's standard input.
+struct ReceivedRequest {
+  SandboxRequest request;
+  std::string bytes;  ///< the request, encoded
+  Fd input;           ///< closed: the command reads what the helper would read, /dev/null
+};
 
-/// Lets pid 1 go on. `trees` are empty when pid 1 is to open the layers itself.
-[[nodiscard]] bool send_admission(int lifeline, const std::string& request,
+/// Waits for the engine's request. Returns false when the engine is gone or speaks another version.
+[[nodiscard]] bool receive_request(int control, ReceivedRequest& received);
+
+/// Lets pid 1 go on. `trees` is empty when pid 1 is to open the layers itself.
+[[nodiscard]] bool send_admission(int lifeline, const ReceivedRequest& received,
                                   const LayerTrees& trees);
 
-/// Waits for it; false when the monitor is gone.
-[[nodiscard]] bool receive_admission(int lifeline, SandboxRequest& request, std::vector<Fd>& trees);
+/// What pid 1 has received.
+struct Admission {
+  SandboxRequest request;
+  Fd input;
+  LayerTrees trees;
+};
 
-/// Puts received descriptors back where they were sent from.
-[[nodiscard]] bool sort_trees(const SandboxRequest& request, std::vector<Fd> all,
-                              LayerTrees& trees);
+/// Waits for send_admission(); `has_trees` says whether it sends layers. Returns false when the
+/// monitor is gone.
+[[nodiscard]] bool receive_admission(int lifeline, bool has_trees, Admission& admission);
 
 }  // namespace galley

@@ -21,7 +21,9 @@
 #include <set>
 #include <string>
 
+#include "staging/sandbox/helper/fd.h"
 #include "staging/sandbox/helper/pid_one.h"
+#include "staging/sandbox/helper/setup_failure.h"
 #include "staging/sandbox/helper/usage.h"
 #include "staging/sandbox/helper/walls.h"
 
@@ -240,13 +242,6 @@ class CopyMonitor {
   int wait_status_ = 0;
 };
 
-HelperReport failure_report(const SetupFailure& failure) {
-  HelperReport report;
-  report.os_error = failure.os_error;
-  failure.step.copy(report.step, sizeof report.step - 1);
-  return report;
-}
-
 [[noreturn]] void child_main(const SandboxRequest& request, int notes) {
   SetupFailure failure;
   const auto uid = static_cast<uid_t>(request.uid);
@@ -254,7 +249,7 @@ HelperReport failure_report(const SetupFailure& failure) {
   if (geteuid() == 0 && (setgroups(0, nullptr) != 0 || setresgid(gid, gid, gid) != 0 ||
                          setresuid(uid, uid, uid) != 0)) {
     (void)failed(failure, "become an unprivileged user");
-    const HelperReport report = failure_report(failure);
+    const HelperReport report = report_of(HelperOutcome::kSetupFailed, failure);
     (void)!write(notes, &report, sizeof report);
     _exit(1);
   }
@@ -271,12 +266,12 @@ HelperReport run_on_copy(const SandboxRequest& request) {
     // Nothing else would keep the command from writing to the workspace itself.
     errno = EOPNOTSUPP;
     (void)failed(failure, "enter a Landlock domain");
-    return failure_report(failure);
+    return report_of(HelperOutcome::kSetupFailed, failure);
   }
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     (void)failed(failure, "watch over the command");
-    return failure_report(failure);
+    return report_of(HelperOutcome::kSetupFailed, failure);
   }
   Fd notes_read(ends[0]);
   Fd notes_write(ends[1]);
@@ -288,7 +283,7 @@ HelperReport run_on_copy(const SandboxRequest& request) {
   if (command == 0) child_main(request, notes_write.get());
   if (command < 0) {
     (void)failed(failure, "start the command");
-    return failure_report(failure);
+    return report_of(HelperOutcome::kSetupFailed, failure);
   }
   notes_write = Fd();
   return CopyMonitor(request, std::move(gauge), command, std::move(notes_read)).run();

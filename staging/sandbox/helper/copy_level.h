@@ -1,12 +1,12 @@
 #pragma once
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/request.h"
 
 namespace galley {
 
-/// The weaker way, for machines without user namespaces: the command runs on a copy of the tree
-/// with Landlock, seccomp, no new privileges and limits, but sees the host's files and processes.
-/// As root it becomes an unprivileged user first.
+/// Runs the command on a copy of the tree, for machines without user namespaces: with Landlock,
+/// seccomp, no new privileges and limits, but in sight of the host's files and processes. As root
+/// the command becomes an unprivileged user first. Returns when all of its processes are dead.
 [[nodiscard]] HelperReport run_on_copy(const SandboxRequest& request);
 
 }  // namespace galley

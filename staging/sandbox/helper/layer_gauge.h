@@ -6,25 +6,26 @@
 #include <set>
 #include <vector>
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/fd.h"
 
 namespace galley {
 
-/// By how many bytes a command's directories have grown where /proc/<pid>/io does not count what is
-/// written, because the file system is memory: tmpfs.
+/// Measures by how many bytes a command's directories on tmpfs have grown: /proc/<pid>/io does not
+/// count what is written to memory.
 ///
-/// Ownership: owns descriptors of the directories. Threads: confined to one thread.
+/// Ownership: owns descriptors of the directories.
+/// Threads:   confined to one thread.
 class LayerGauge {
  public:
-  /// Watches the tree below an open directory, from what it holds now on. Does nothing for one that
-  /// is not open or whose writes are counted.
+  /// Starts to watch the tree below an open directory. Does nothing when it is not open or lies on
+  /// a file system whose writes are counted.
   void watch(Fd directory);
 
-  /// What the trees grew by, files without a name that `processes` hold open included (of all of
-  /// this /proc but pid 1 when it is null). A look into the trees is dear: it returns 0 without one
-  /// while the file systems as a whole have not grown by more than `suspect_bytes` and nobody freed
-  /// memory there; with 0 it always looks. A tree that cannot be measured, being too deep or shut,
-  /// is taken to have grown by as much as its file system.
+  /// Returns by how many bytes the trees grew. Files without a name that `processes` hold open are
+  /// counted too; null means every process of this /proc but pid 1. Walking the trees is slow: it
+  /// returns 0 without doing so while the file systems as a whole have not grown by more than
+  /// `suspect_bytes` and nobody freed memory there. With 0 it always walks. A tree that is too deep
+  /// or cannot be read counts with the growth of its whole file system.
   [[nodiscard]] uint64_t grown(uint64_t suspect_bytes, const std::set<pid_t>* processes);
 
  private:

@@ -19,6 +19,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/setup_failure.h"
 #include "staging/sandbox/helper/usage.h"
 #include "staging/sandbox/helper/walls.h"
 
@@ -50,10 +52,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }
 
 [[noreturn]] void report_and_exit(int notes, HelperOutcome outcome, const SetupFailure& failure) {
-  HelperReport report;
-  report.outcome = outcome;
-  report.os_error = failure.os_error;
-  failure.step.copy(report.step, sizeof report.step - 1);
+  const HelperReport report = report_of(outcome, failure);
   (void)!write(notes, &report, sizeof report);
   _exit(1);
 }

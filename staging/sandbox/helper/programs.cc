@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "staging/sandbox/helper/fd.h"
+
 namespace galley {
 namespace {
 

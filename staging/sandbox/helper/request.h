@@ -10,6 +10,8 @@
 // What the engine and its helper program say to each other over one socket. Both are built from
 // this file and check kWireVersion, so the layout is private to one build.
 //
+//   engine -> helper   one byte, the number of descriptors that come with it: 1 for the command's
+//                      standard input, else 0 (descriptors.h)
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
 //   engine -> helper   one byte kCancelByte, any time later; the end of the stream means the same
 //   helper -> engine   one HelperReport, when every process of the command is dead; the helper
@@ -21,7 +23,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790004;  // "galley", 4
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790005;  // "galley", 5
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 inline constexpr char kCancelByte = 'c';
@@ -33,6 +35,7 @@ inline constexpr int kSpareExpired = 3;
 struct SandboxRequest {
   uint64_t version = kWireVersion;
   uint64_t copy_level = 0;  ///< 1: no namespaces, `workspace` is a copy already
+  uint64_t has_input = 0;   ///< 1: a descriptor for standard input comes with it
   std::string program;      ///< absolute, inside the view
   std::vector<std::string> argv;
   std::vector<std::string> environment;
@@ -89,7 +92,8 @@ struct HelperReport {
 /// Calls `field` for every member, in wire order: the one place that knows the order.
 template <class Field, class Request>
 void for_each_field(Request& r, Field field) {
-  field(r.version), field(r.copy_level), field(r.program), field(r.argv), field(r.environment);
+  field(r.version), field(r.copy_level), field(r.has_input), field(r.program), field(r.argv),
+      field(r.environment);
   field(r.workspace), field(r.workspace_device), field(r.workspace_inode);
   field(r.working_directory), field(r.lowers), field(r.upper_home), field(r.frozen);
   field(r.keep_from), field(r.keep_to), field(r.system), field(r.readable);
@@ -101,7 +105,7 @@ void for_each_field(Request& r, Field field) {
 }
 
 /// Appends values to a string.
-struct WireWriter {
+struct RequestWriter {
   std::string* out;
   void operator()(uint64_t value) const {
     out->append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -117,7 +121,7 @@ struct WireWriter {
 };
 
 /// Takes values from the front of some bytes; `ok` turns false for good when they run out.
-struct WireReader {
+struct RequestReader {
   std::string_view* rest;
   bool* ok;
   void operator()(uint64_t& value) const {
@@ -152,13 +156,13 @@ struct WireReader {
 
 [[nodiscard]] inline std::string encode(const SandboxRequest& request) {
   std::string out;
-  for_each_field(request, WireWriter{&out});
+  for_each_field(request, RequestWriter{&out});
   return out;
 }
 
 [[nodiscard]] inline bool decode(std::string_view bytes, SandboxRequest& request) {
   bool ok = true;
-  for_each_field(request, WireReader{&bytes, &ok});
+  for_each_field(request, RequestReader{&bytes, &ok});
   return ok && bytes.empty() && request.version == kWireVersion;
 }
 

@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// What all processes of a command hold and have used.
+/// What the processes of a command hold and have used, together.
 struct Usage {
   uint64_t cpu_ns = 0;
   uint64_t memory_bytes = 0;   ///< resident; exact (shared pages once) when over suspicion
@@ -17,19 +17,20 @@ struct Usage {
   uint32_t processes = 0;
 };
 
-/// Visits, by a descriptor of its directory, each process of this /proc that `chosen` names, or all
-/// but pid 1 when it is null.
+/// Calls `visit` with a descriptor of its directory for each process of this /proc that is in
+/// `chosen`; when `chosen` is null, for all but pid 1.
 void for_each_process(const std::set<pid_t>* chosen, const std::function<void(int)>& visit);
 
-/// Sums /proc over every process in it but pid 1. A process that was waited for is part of its
-/// parent's figures, so nothing is counted twice or forgotten (proc(5)); pid 1 knows its own.
-/// `suspect_memory_bytes`: above this the slower, exact memory figure is read; 0 for never.
+/// Returns the sums over every process in /proc but pid 1. The figures of a process that was waited
+/// for are part of its parent's (proc(5)), so each is counted once; add_waited_for() adds those
+/// that pid 1 waited for. Above `suspect_memory_bytes` the exact memory figure is read, which is
+/// slower; 0 means never.
 [[nodiscard]] Usage measure_all(uint64_t suspect_memory_bytes);
 
-/// As measure_all(), over these processes only.
+/// Returns the sums over these processes, as measure_all() does.
 [[nodiscard]] Usage measure_these(const std::set<pid_t>& processes, uint64_t suspect_memory_bytes);
 
-/// Adds what the processes that the caller itself waited for had used.
+/// Adds what the processes that the caller waited for had used.
 void add_waited_for(Usage& usage);
 
 }  // namespace galley

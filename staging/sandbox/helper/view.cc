@@ -13,9 +13,40 @@
 #include <string_view>
 #include <vector>
 
-// The new root is built on top of /tmp of the copied mount namespace (a directory that every
-// machine has) and becomes / at the end. Everything that comes from the host is cloned by
-// descriptor first, since /tmp may be where it lies.
+// How the command's view of the file system is built.
+//
+// The view is made of what is put into it; nothing of the host is taken out. So a directory that is
+// forgotten here is missing inside, which is noticed, and not visible, which is not. The result:
+//
+//     /            tmpfs, read-only           /usr /etc /opt ...   clones of the host's, read-only
+//     /tmp         tmpfs of a fixed size      /dev                 five devices of the host, links
+//     /proc        of the new pid namespace   <readable>           clones, read-only
+//     <workspace>  overlayfs, at its own path; .git and .sage in it are covered by read-only clones
+//
+// The order of the steps, and what each of them prevents:
+//
+// 1. Clone everything that comes from the host as detached mounts (open_tree), before anything is
+//    mounted: the new root is built on /tmp, a directory that every machine has, and what is needed
+//    may lie there. As root, the monitor clones the layers outside and maps their owners to ids
+//    that own nothing on the host (MOUNT_ATTR_IDMAP); without root, pid 1 does it inside the user
+//    namespace, where owners are what they are.
+// 2. Compare the workspace's device and inode with what the engine opened: the path may lead
+//    somewhere else by now (ESTALE).
+// 3. Make all mounts private, so that none of the following is seen outside, nor the other way.
+// 4. Mount the overlay from layers that are attached at short paths in a tmpfs of their own, and
+//    keep it as a detached mount. Step 5 covers that tmpfs, and step 8 lets it go: the command can
+//    reach the layers through the overlay only.
+// 5. Mount the new root over /tmp, fill it with the clones, attach the overlay.
+// 6. Attach kept directories below the workspace: by descriptor and through no link, since what the
+//    workspace holds decides here, and until step 8 its links lead to the host.
+// 7. Cover `.git`, `.sage`, denied programs and files of credentials, on top of everything else. A
+//    mount cannot be removed by the command: it has no capability, and seccomp refuses the calls.
+// 8. Make the root read-only, pivot_root, and detach the old root. Nothing of the host is left but
+//    the clones.
+//
+// overlayfs is mounted with `userxattr`, since a user namespace may not write trusted attributes,
+// and `volatile`: the layer is read back or dropped, never needed after a crash, and without it
+// unmounting would flush the whole file system.
 
 namespace galley {
 namespace {
@@ -203,10 +234,8 @@ bool place_dev_links(SetupFailure& failure) {
   return true;
 }
 
-/// Makes the overlay from layers attached at short paths: the old `lowerdir=a:b` option then needs
-/// no escaping and stays under fsconfig's limit of 256 bytes, on kernels without `lowerdir+` too.
-/// The places lie in a root that the new one covers and that pivot() lets go of, so that the
-/// command cannot write to the layers themselves.
+/// Makes the overlay from layers attached at short paths: the `lowerdir=a:b` option then needs no
+/// escaping and stays under fsconfig's limit of 256 bytes, on kernels without `lowerdir+` too.
 Fd make_overlay(const LayerTrees& trees, SetupFailure& failure) {
   if (!attach_new("tmpfs", {{"size", std::to_string(kRootTmpfsBytes)}}, kSafe, kNewRoot)) {
     (void)failed(failure, "mount a place for the layers");

@@ -2,29 +2,30 @@
 
 #include <cstdint>
 
-#include "staging/sandbox/helper/setup.h"
+#include "staging/sandbox/helper/request.h"
+#include "staging/sandbox/helper/setup_failure.h"
 
 namespace galley {
 
 /// Sets the resource limits of the calling process.
 [[nodiscard]] bool apply_limits(const SandboxRequest& request, SetupFailure& failure);
 
-/// Gives up every capability, for good and for every program executed later.
+/// Gives up every capability, for this process and for every program that it executes.
 [[nodiscard]] bool drop_capabilities(SetupFailure& failure);
 
-/// No program executed from here on gains anything by being setuid or having file capabilities.
+/// From here on no program gains privileges by a setuid bit or file capabilities.
 [[nodiscard]] bool forbid_new_privileges(SetupFailure& failure);
 
-/// The Landlock version of this kernel; 0 when it has none.
+/// Returns the Landlock version of this kernel; 0 when it has none.
 [[nodiscard]] uint32_t landlock_abi();
 
-/// Lets the process write below the workspace and the private /tmp only (Landlock). Does nothing
-/// on a kernel without it.
+/// Lets the process write only below the workspace and the private /tmp (Landlock), and execute
+/// only what the request allows. Does nothing on a kernel without Landlock.
 [[nodiscard]] bool apply_landlock(const SandboxRequest& request, SetupFailure& failure);
 
-/// The system calls a command has no business with fail from here on (seccomp), and so do sockets
-/// of every family that would lead to the host: unix ones without a view of its own, internet ones
-/// without a network namespace.
+/// Makes the system calls that a command does not need fail (seccomp), and sockets of each family
+/// that would lead to the host: unix sockets unless the view is its own, internet sockets unless
+/// the network is.
 [[nodiscard]] bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure);
 
 }  // namespace galley

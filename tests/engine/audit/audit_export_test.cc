@@ -26,7 +26,7 @@ class ExportTest : public testing::Test {
     journal.workspace = state_.workspace_id();
     journal.time_ns = 1'700'000'000'000'000'000;
     journal.meta = meta;
-    const auto file = *state_.undo().open_file(journal_name(id), OpenMode::kCreateNew);
+    const auto file = *state_.undo().open_writable_file(journal_name(id), OpenMode::kCreateNew);
     const Proposal proposal = Proposal::freeze(overlay);
     for (const Change& change : proposal.changes()) {
       JournalOp op;
@@ -54,7 +54,7 @@ class ExportTest : public testing::Test {
 TEST_F(ExportTest, AiosEntriesHaveEveryField) {
   AuditLog log(state_.root(), clock_);
   AuditEvent event;
-  event.kind = "commit";
+  event.kind = AuditKind::kCommit;
   event.tool = "apply";
   event.agent = "coder";
   event.tx = "31";
@@ -62,7 +62,7 @@ TEST_F(ExportTest, AiosEntriesHaveEveryField) {
   event.capabilities_used = {"fs:write"};
   ASSERT_TRUE(log.append(event).has_value());
   AuditEvent call;
-  call.kind = "call";
+  call.kind = AuditKind::kCall;
   call.tool = "read";
   ASSERT_TRUE(log.append(call).has_value());
   std::vector<json> entries;
@@ -82,6 +82,29 @@ TEST_F(ExportTest, AiosEntriesHaveEveryField) {
       EXPECT_TRUE(entry.contains(key)) << key;
     }
   }
+}
+
+TEST_F(ExportTest, TheJournalOfAnOldCommitIsNamedByItsHexadecimalNumber) {
+  AuditLog log(state_.root(), clock_);
+  AuditEvent event;
+  event.kind = AuditKind::kCommit;
+  event.tx = "10";
+  event.execution_id = std::string(64, 'a') + "-1795000000000000000";  // as it was once named
+  ASSERT_TRUE(log.append(event).has_value());
+  event.execution_id = "commit-" + event.execution_id;
+  ASSERT_TRUE(log.append(event).has_value());
+  event.kind = AuditKind::kUndo;
+  event.execution_id += "1";
+  ASSERT_TRUE(log.append(event).has_value());
+  event.kind = AuditKind::kRefusal;
+  event.execution_id += "1";
+  ASSERT_TRUE(log.append(event).has_value());
+  std::vector<std::string> backups;
+  ASSERT_TRUE(export_aios(state_.root(), [&](std::string_view line) {
+                backups.push_back(json::parse(line)["backup_path"]);
+              }).has_value());
+  EXPECT_EQ(backups, (std::vector<std::string>{".galley/undo/10.j", ".galley/undo/a.j",
+                                               ".galley/undo/a.j", ""}));
 }
 
 TEST_F(ExportTest, AiosRefusesWhatIsNoRecordAndIgnoresACutOffEnd) {

@@ -32,7 +32,7 @@ class FixedClock final : public Clock {
 
 AuditEvent event(const std::string& id) {
   AuditEvent out;
-  out.kind = "call";
+  out.kind = AuditKind::kCall;
   out.execution_id = id;
   out.tool = "Write";
   out.agent = "bot";
@@ -45,7 +45,7 @@ class AuditTest : public ::testing::Test {
     return *read_file(*directory_, *RelPath::parse(name), limits::kMaxFileBytes);
   }
   void put(const std::string& bytes, const char* name = "audit.jsonl") {
-    auto file = directory_->open_file(*RelPath::parse(name), OpenMode::kOpenOrCreate);
+    auto file = directory_->open_writable_file(*RelPath::parse(name), OpenMode::kOpenOrCreate);
     ASSERT_TRUE((*file)->truncate(0));
     ASSERT_TRUE((*file)->write_at(0, bytes));
   }
@@ -82,7 +82,7 @@ class AuditTest : public ::testing::Test {
   }
 
   FixedClock clock_;
-  std::unique_ptr<Directory> directory_ = make_memory_directory();
+  std::unique_ptr<WritableDirectory> directory_ = make_memory_directory();
   AuditLog log_{*directory_, clock_};
   int appended_ = 0;
 };
@@ -331,7 +331,8 @@ TEST_F(AuditTest, TwoLogsOfOneDirectoryMakeOneChain) {
 }
 
 TEST_F(AuditTest, ALogHeldByAnotherIsATimeoutNotAWaitForEver) {
-  auto holder = directory_->open_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
+  auto holder =
+      directory_->open_writable_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
   ASSERT_TRUE(*(*holder)->try_lock(LockMode::kExclusive));
   const auto position = log_.append(event("x"));
   ASSERT_FALSE(position);

@@ -43,6 +43,7 @@ class FunctionTool final : public Tool {
   ToolResult run(const json& args, ToolContext& context) const override {
     return run_(args, context);
   }
+  void need(std::string capability) { info_.capabilities.push_back(std::move(capability)); }
 
  private:
   ToolInfo info_;
@@ -59,7 +60,7 @@ class ExecutorTest : public ::testing::Test {
   }
 
   ToolResult call(const std::string& tool, const json& args) {
-    Executor executor(registry_, audit_, clock_, options_);
+    Executor executor(&registry_, recorder_, clock_, options_);
     return executor.call(overlay_, make(tool, args));
   }
   static ToolCall make(const std::string& tool, const json& args) {
@@ -67,7 +68,6 @@ class ExecutorTest : public ::testing::Test {
     out.tool = tool;
     out.args = std::make_shared<const json>(args);
     out.reason = "a test";
-    out.tx = "t1";
     return out;
   }
   /// "ok", or "CODE reason".
@@ -88,11 +88,11 @@ class ExecutorTest : public ::testing::Test {
   }
 
   SteppingClock clock_;
-  std::unique_ptr<Directory> workspace_ = make_memory_directory();
-  std::unique_ptr<Directory> galley_ = make_memory_directory();
+  std::unique_ptr<WritableDirectory> workspace_ = make_memory_directory();
+  std::unique_ptr<WritableDirectory> galley_ = make_memory_directory();
   Overlay overlay_{*workspace_, make_memory_store(), clock_};
-  AuditLog log_{*galley_, clock_};
-  AuditLog* audit_ = &log_;
+  std::unique_ptr<AuditLog> log_ = std::make_unique<AuditLog>(*galley_, clock_);
+  Recorder recorder_{log_, clock_, RecordTime::kAtOnce, "t1"};
   ToolRegistry registry_;
   ExecutorOptions options_;
   int ids_ = 0;
@@ -166,12 +166,37 @@ TEST_F(ExecutorTest, ProgramsAreGrantedByName) {
       << "a shell line is run by the shell, not by git";
 }
 
+TEST_F(ExecutorTest, ACapabilityThatNobodyGaveIsRefusedWhateverItsDomain) {
+  const auto said_of_a_tool_that_needs = [this](const std::string& needed) {
+    const std::string name = "Needs" + std::to_string(++ids_);
+    auto tool = std::make_unique<FunctionTool>(
+        name, [](const json&, ToolContext&) { return ToolResult::success(json::object()); });
+    tool->need(needed);
+    EXPECT_TRUE(registry_.add(std::move(tool)));
+    return said(call(name, json::object()));
+  };
+  constexpr const char* kMissing = "EPERMISSION capability.missing";
+  options_.capabilities = {"fs:read"};
+  for (const char* needed : {"net:host", "net", "db:write", "exec", "exec:git", "fs:write"}) {
+    EXPECT_EQ(said_of_a_tool_that_needs(needed), kMissing) << needed;
+  }
+  options_.capabilities = {"net:host", "exec:git", "fs:write:src/**"};
+  for (const char* needed : {"net:host", "net", "exec", "exec:git", "fs:write"}) {
+    EXPECT_EQ(said_of_a_tool_that_needs(needed), "ok") << needed;
+  }
+  options_.capabilities = {"net:host", "!net:host", "exec:*", "!exec:git"};
+  for (const char* needed : {"net:host", "exec:git"}) {
+    EXPECT_EQ(said_of_a_tool_that_needs(needed), kMissing) << needed;
+  }
+}
+
 TEST_F(ExecutorTest, TheEarlyPolicySeesTheIntent) {
   std::vector<std::string> seen;
-  options_.early_policy = [&](const ToolInfo& info, const Intent& intent) {
-    for (const RelPath& path : intent.writes) seen.push_back(info.name + " " + path.str());
-    return std::optional<ToolError>(
-        ToolError{ToolErrorCode::kPermission, "policy.path", "not here", nullptr});
+  options_.early_policy = [&](const Action& action) {
+    for (const RelPath& path : action.intent.writes) {
+      seen.push_back(action.record.tool + " " + path.str());
+    }
+    return std::optional<Error>(Error{ErrorKind::kRefused, "policy.path", "not here", "", 0});
   };
   EXPECT_EQ(said(call("Move", {{"source", "a"}, {"destination", "/ws/b"}})),
             "EPERMISSION policy.path");
@@ -228,14 +253,14 @@ TEST_F(ExecutorTest, AToolThatOverrunsItsDeadlineLeavesNothing) {
 }
 
 TEST_F(ExecutorTest, ACallThatCannotBeRecordedIsNotDone) {
-  auto head = galley_->open_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
+  auto head = galley_->open_writable_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
   ASSERT_TRUE(*(*head)->try_lock(LockMode::kExclusive));
   EXPECT_EQ(said(call("Write", {{"file", "a.txt"}, {"content", "x"}})), "ETIMEOUT audit.locked");
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
 TEST_F(ExecutorTest, WithoutALogCallsStillWork) {
-  audit_ = nullptr;
+  log_.reset();
   EXPECT_TRUE(call("Write", {{"file", "a.txt"}, {"content", "x"}}).ok);
   EXPECT_TRUE(records().empty());
 }
@@ -260,7 +285,7 @@ TEST_F(ExecutorTest, SecretsHandedOutNeverComeBack) {
 }
 
 TEST_F(ExecutorTest, StagedCallsAreOneOrNone) {
-  Executor executor(registry_, audit_, clock_, options_);
+  Executor executor(&registry_, recorder_, clock_, options_);
   const auto good = executor.stage_calls(
       overlay_, {make("Write", {{"file", "a.txt"}, {"content", "1\n"}}),
                  make("Edit", {{"file_path", "a.txt"}, {"old_string", "1"}, {"new_string", "2"}})});
@@ -280,7 +305,7 @@ TEST_F(ExecutorTest, StagedCallsAreOneOrNone) {
 
 TEST_F(ExecutorTest, ADryRunOfManyCallsBuildsOnEachOther) {
   options_.dry_run = true;
-  Executor executor(registry_, audit_, clock_, options_);
+  Executor executor(&registry_, recorder_, clock_, options_);
   const auto staged = executor.stage_calls(
       overlay_,
       {make("Write", {{"file", "a.txt"}, {"content", "1\n"}}), make("Read", {{"file", "a.txt"}})});

@@ -57,7 +57,7 @@ class InheritanceFacts : public testing::Test {
 
   TxId removed_;
   std::shared_ptr<MemoryTree> tree_;
-  std::unique_ptr<Directory> workspace_;
+  std::unique_ptr<WritableDirectory> workspace_;
 };
 
 TEST_F(InheritanceFacts, AChangedFileKeepsAGroupThatTheUserIsIn) {

@@ -32,7 +32,7 @@ Journal small_journal() {
 ::testing::AssertionResult is_taken(const Journal& journal) {
   const auto checked = check_journal_limits(journal);
   const auto directory = make_memory_directory();
-  auto file = directory->open_file(rel("j"), OpenMode::kCreateNew);
+  auto file = directory->open_writable_file(rel("j"), OpenMode::kCreateNew);
   JournalWriter writer(**file);
   auto written = writer.begin(journal);
   for (const auto& [id, content] : journal.images) {
@@ -137,7 +137,7 @@ TEST(JournalLimits, ASourceThatIsProtectedIsRefusedBeforeItIsWritten) {
 
 TEST(JournalLimits, ANoteTooLongIsCutAndOneTooManyLeavesRoomForWhatCounts) {
   const auto directory = make_memory_directory();
-  auto file = directory->open_file(rel("j"), OpenMode::kCreateNew);
+  auto file = directory->open_writable_file(rel("j"), OpenMode::kCreateNew);
   const Journal journal = small_journal();
   JournalWriter writer(**file);
   ASSERT_TRUE(writer.begin(journal));
@@ -157,7 +157,7 @@ TEST(JournalLimits, ANoteTooLongIsCutAndOneTooManyLeavesRoomForWhatCounts) {
 }
 
 /// The promise as a user meets it: a refusal, nothing touched, and a workspace that goes on.
-void expect_refused_without_a_trace(const Directory& workspace, const Proposal& proposal,
+void expect_refused_without_a_trace(const WritableDirectory& workspace, const Proposal& proposal,
                                     const CommitMeta& meta, const std::string& reason) {
   const TreePicture before = picture_of(workspace);
   const auto outcome = publish(workspace, proposal, test_options(), meta);

@@ -43,7 +43,7 @@ class JournalRules : public testing::Test {
     return found.value_or("an error");
   }
 
-  std::unique_ptr<Directory> workspace_ = make_memory_directory();
+  std::unique_ptr<WritableDirectory> workspace_ = make_memory_directory();
   std::optional<StateDirectory> state_;
   Journal journal_;
   FileStat own_;

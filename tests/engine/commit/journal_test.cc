@@ -48,7 +48,7 @@ Journal five_files() {
 
 std::string encode(const Journal& journal) {
   const auto directory = make_memory_directory();
-  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  auto file = directory->open_writable_file(path("j"), OpenMode::kCreateNew);
   JournalWriter writer(**file);
   EXPECT_TRUE(writer.begin(journal));
   for (const auto& [id, content] : journal.images) EXPECT_TRUE(writer.image(id, *content));
@@ -59,7 +59,7 @@ std::string encode(const Journal& journal) {
 
 std::string with_trailers(const std::string& bytes, bool is_aborted) {
   const auto directory = make_memory_directory();
-  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  auto file = directory->open_writable_file(path("j"), OpenMode::kCreateNew);
   EXPECT_TRUE((*file)->write_at(0, bytes));
   JournalTrailer trailer(**file, parse_journal(bytes));
   EXPECT_TRUE(is_aborted ? trailer.abort("a conflict") : trailer.applied("boot-1"));
@@ -98,7 +98,7 @@ TEST(Journal, ReadsBackWhatWasWritten) {
 
 TEST(Journal, AFailedFlushHoldsUntilTheNextApplied) {
   const auto directory = make_memory_directory();
-  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  auto file = directory->open_writable_file(path("j"), OpenMode::kCreateNew);
   const std::string bytes = encode(five_files());
   ASSERT_TRUE((*file)->write_at(0, bytes));
   JournalTrailer trailer(**file, parse_journal(bytes));
@@ -116,7 +116,7 @@ TEST(Journal, AFailedFlushHoldsUntilTheNextApplied) {
 /// A journal in a file, judged through a window that is smaller than it.
 JournalVerdict judge_file(std::string_view bytes, ImageUse use) {
   const auto directory = make_memory_directory();
-  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  auto file = directory->open_writable_file(path("j"), OpenMode::kCreateNew);
   EXPECT_TRUE((*file)->write_at(0, bytes));
   auto verdict = parse_journal(**file, bytes.size(), use);
   EXPECT_TRUE(verdict);
@@ -133,7 +133,7 @@ TEST(Journal, AFileIsJudgedAsItsBytesAre) {
     journal.images[id] = std::make_shared<const std::string>(std::move(content));
   }
   const auto directory = make_memory_directory();
-  auto file = directory->open_file(path("j"), OpenMode::kCreateNew);
+  auto file = directory->open_writable_file(path("j"), OpenMode::kCreateNew);
   JournalWriter writer(**file);
   ASSERT_TRUE(writer.begin(journal));
   for (const auto& [id, content] : journal.images) ASSERT_TRUE(writer.image(id, *content));

@@ -16,14 +16,14 @@ class PublisherFacts : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     if (GetParam()) {
-      auto opened = open_disk_directory(scratch_.path());
+      auto opened = open_writable_disk_directory(scratch_.path());
       ASSERT_TRUE(opened);
       workspace_ = std::move(*opened);
     } else {
       workspace_ = make_memory_directory();
     }
   }
-  const Directory& ws() const { return *workspace_; }
+  const WritableDirectory& ws() const { return *workspace_; }
   Receipt must_publish(const Proposal& proposal) {
     auto outcome = publish(ws(), proposal);
     EXPECT_TRUE(outcome) << outcome.error().message;
@@ -43,7 +43,7 @@ class PublisherFacts : public testing::TestWithParam<bool> {
   }
 
   ScratchDirectory scratch_;
-  std::unique_ptr<Directory> workspace_;
+  std::unique_ptr<WritableDirectory> workspace_;
 };
 
 INSTANTIATE_TEST_SUITE_P(On, PublisherFacts, testing::Values(false, true),

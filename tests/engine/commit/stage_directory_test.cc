@@ -6,6 +6,7 @@
 #include "engine/commit/retire.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
+#include "staging/fs/memory_tree.h"
 #include "support/commit_fixture.h"
 
 namespace galley {
@@ -34,6 +35,37 @@ TEST(StageDirectory, IsHeldByOneAndAdoptedWhenItsStagerIsGone) {
   EXPECT_TRUE(list_stages(*state)->empty());
   for (const auto* hostile : {"../j", "0123456789ab", "", "x", "../../etc/passwd"}) {
     EXPECT_EQ(StageDirectory::adopt(*state, hostile).error().reason, "stage.not_found") << hostile;
+  }
+}
+
+/// At each call of a creation somebody lists the stages, and is slow to let go of what it locked.
+TEST(StageDirectory, IsMadeBesideWhoLooksAtThem) {
+  for (size_t at = 1;; ++at) {
+    const auto tree = std::make_shared<MemoryTree>();
+    const auto raw = open_memory_tree(tree);
+    auto plan = std::make_shared<FaultPlan>();
+    const auto workspace = make_fault_directory(open_memory_tree(tree), plan);
+    const auto state = StateDirectory::open_or_create(*workspace);
+    ASSERT_TRUE(state);
+    std::vector<std::unique_ptr<WritableFile>> locked;
+    plan->at = plan->calls.size() + at;
+    plan->before = [&] {
+      const auto stages = raw->open_writable_directory(rel(".galley/stage"));
+      const auto entries =
+          stages ? (*stages)->list() : Result<std::vector<DirectoryEntry>>(Error());
+      if (!entries) return;
+      for (const DirectoryEntry& entry : *entries) {
+        auto owner =
+            (*stages)->open_writable_file(rel(entry.name + "/owner"), OpenMode::kReadWrite);
+        if (!owner || !*(*owner)->try_lock(LockMode::kShared)) continue;
+        locked.push_back(std::move(*owner));
+      }
+    };
+    const auto stage = StageDirectory::create(*state);
+    ASSERT_TRUE(stage) << at << ": " << stage.error().message;
+    EXPECT_TRUE(locked.empty()) << at;
+    EXPECT_EQ(StageDirectory::adopt(*state, stage->id()).error().reason, "stage.busy");
+    if (plan->calls.size() < plan->at) break;
   }
 }
 
@@ -165,7 +197,7 @@ class UnflushedCommit : public testing::Test {
   }
 
   std::shared_ptr<FaultPlan> plan_;
-  std::unique_ptr<Directory> workspace_;
+  std::unique_ptr<WritableDirectory> workspace_;
 };
 
 // The kernel tells a failed write-back once: flushing the same inode again would succeed falsely.
@@ -308,7 +340,7 @@ TEST(Recovery, NeverFlushesAJournalWhoseFlushMayHaveFailed) {
   const auto state = StateDirectory::open(*workspace);
   const auto ids = journal_ids((*state)->journals());
   ASSERT_EQ(ids->size(), 1U);
-  const auto inode = [&](const Directory& directory) {
+  const auto inode = [&](const WritableDirectory& directory) {
     return directory.stat(journal_name(ids->front()))->inode;
   };
   const uint64_t written = inode((*state)->journals());

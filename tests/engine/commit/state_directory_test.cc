@@ -17,7 +17,7 @@ namespace {
 
 using Fate = PowerLossModel::Fate;
 
-void expect_not_believed(const Directory& workspace, const std::string& why) {
+void expect_not_believed(const WritableDirectory& workspace, const std::string& why) {
   for (const auto& error : {StateDirectory::open(workspace).error(),
                             StateDirectory::open_or_create(workspace).error()}) {
     EXPECT_EQ(error.reason, "state.not_believed");
@@ -114,10 +114,10 @@ TEST(StateDirectory, WhatACreationLeftThatWasCutShortIsCompleted) {
 
 /// Runs `work` killed before each of its calls; then `rely` in full, a power cut that loses all
 /// that was not synced, and `check`.
-void kill_rely_and_cut(const std::function<void(const Directory&)>& prepare,
-                       const std::function<void(const Directory&)>& work,
-                       const std::function<void(const Directory&)>& rely,
-                       const std::function<void(const Directory&)>& check) {
+void kill_rely_and_cut(const std::function<void(const WritableDirectory&)>& prepare,
+                       const std::function<void(const WritableDirectory&)>& work,
+                       const std::function<void(const WritableDirectory&)>& rely,
+                       const std::function<void(const WritableDirectory&)>& check) {
   for (size_t at = 1;; ++at) {
     SCOPED_TRACE("killed before call " + std::to_string(at));
     auto tree = std::make_shared<MemoryTree>();
@@ -142,16 +142,16 @@ void kill_rely_and_cut(const std::function<void(const Directory&)>& prepare,
 }
 
 TEST(StateDirectory, ACreationThatWasCutShortIsSyncedBeforeItIsReliedOn) {
-  kill_rely_and_cut([](const Directory& workspace) { put_file(workspace, "a", "old"); },
-                    [](const Directory& workspace) {
+  kill_rely_and_cut([](const WritableDirectory& workspace) { put_file(workspace, "a", "old"); },
+                    [](const WritableDirectory& workspace) {
                       static_cast<void>(StateDirectory::open_or_create(workspace));
                     },
-                    [](const Directory& workspace) {
+                    [](const WritableDirectory& workspace) {
                       const auto done =
                           publish(workspace, ChangeBuilder(workspace).write("a", "new").proposal());
                       ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));
                     },
-                    [](const Directory& workspace) {
+                    [](const WritableDirectory& workspace) {
                       ASSERT_TRUE(reopen(workspace, "next boot"));
                       EXPECT_EQ(read_file(workspace, rel("a"), 100).value(), "new");
                       EXPECT_EQ(workspace.stat(rel(".galley/format"))->nlink, 1U);
@@ -162,10 +162,10 @@ TEST(BlobStore, ABlobWhoseWritingWasCutShortIsSyncedBeforeItIsReliedOn) {
   const std::string content = "large enough for a test";
   const ContentId id = ContentId::of(content);
   kill_rely_and_cut(
-      [](const Directory&) {},
-      [&](const Directory& state) { static_cast<void>(write_blob(state, id, content)); },
-      [&](const Directory& state) { ASSERT_TRUE(write_blob(state, id, content)); },
-      [&](const Directory& state) {
+      [](const WritableDirectory&) {},
+      [&](const WritableDirectory& state) { static_cast<void>(write_blob(state, id, content)); },
+      [&](const WritableDirectory& state) { ASSERT_TRUE(write_blob(state, id, content)); },
+      [&](const WritableDirectory& state) {
         const auto found = read_blob(state, id);
         ASSERT_TRUE(found) << found.error().message;
         EXPECT_EQ(**found, content);

@@ -6,7 +6,7 @@
 
 namespace galley {
 
-Approval approve(const Proposal& proposal, const Directory& workspace, const Clock& clock) {
+Approval approve(const Proposal& proposal, const WritableDirectory& workspace, const Clock& clock) {
   const Config config;
   Gate gate(config, {}, {}, clock);
   const auto verdict = gate.judge(ProposedTree(proposal, workspace), GateRequest());

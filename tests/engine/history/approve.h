@@ -8,6 +8,6 @@
 namespace galley {
 
 /// The yes of a gate without rules or validators; throws when even that says no.
-Approval approve(const Proposal& proposal, const Directory& workspace, const Clock& clock);
+Approval approve(const Proposal& proposal, const WritableDirectory& workspace, const Clock& clock);
 
 }  // namespace galley

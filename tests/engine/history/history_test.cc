@@ -127,7 +127,7 @@ TEST_F(HistoryTest, DamagedJournalIsListedWithItsProblemAndHidesNoOther) {
   workspace_.commit_file("a.txt", "3\n");
   workspace_.retire_all();
   const auto file =
-      workspace_.state().undo().open_file(journal_name(TxId{2}), OpenMode::kReadWrite);
+      workspace_.state().undo().open_writable_file(journal_name(TxId{2}), OpenMode::kReadWrite);
   ASSERT_TRUE(file.has_value());
   ASSERT_TRUE((*file)->write_at(80, "XXXX").has_value());
   const auto list = workspace_.history().list();

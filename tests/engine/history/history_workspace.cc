@@ -15,8 +15,9 @@ T must_have(Result<T> result) {
   return *std::move(result);
 }
 
-void list_tree(const Directory& root, const RelPath& at, std::map<std::string, std::string>& out) {
-  const auto directory = must_have(root.open_directory(at));
+void list_tree(const WritableDirectory& root, const RelPath& at,
+               std::map<std::string, std::string>& out) {
+  const auto directory = must_have(root.open_writable_directory(at));
   for (const DirectoryEntry& entry : must_have(directory->list())) {
     const RelPath name = rel(entry.name);
     if (at.is_root() && entry.name == StateDirectory::kName) continue;

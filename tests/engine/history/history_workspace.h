@@ -26,7 +26,7 @@ class HistoryWorkspace {
   }
 
   [[nodiscard]] const TempDirectory& temp() const { return temp_; }
-  [[nodiscard]] const Directory& root() const { return temp_.directory(); }
+  [[nodiscard]] const WritableDirectory& root() const { return temp_.directory(); }
   [[nodiscard]] const StateDirectory& state() const { return *state_; }
   [[nodiscard]] History history() const { return History(*state_); }
   [[nodiscard]] const Clock& clock() const { return clock_; }

@@ -135,7 +135,7 @@ TEST_F(IndexTest, WorksInMemoryWhereTheDiskDoesNotTakeIt) {
 TEST_F(IndexTest, DamagedJournalIsListedWithItsProblem) {
   workspace_.retire_all();
   const auto file =
-      workspace_.state().undo().open_file(journal_name(TxId{2}), OpenMode::kReadWrite);
+      workspace_.state().undo().open_writable_file(journal_name(TxId{2}), OpenMode::kReadWrite);
   ASSERT_TRUE((*file)->write_at(80, "XXXX").has_value());
   expect_true_to_journals();
 }

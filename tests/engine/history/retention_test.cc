@@ -74,7 +74,7 @@ TEST_F(RetentionTest, NoLimitKeepsEverything) {
 
 TEST_F(RetentionTest, DamagedJournalsAndTheirPossibleBlobsAreNotDropped) {
   const auto file =
-      workspace_.state().undo().open_file(journal_name(TxId{1}), OpenMode::kReadWrite);
+      workspace_.state().undo().open_writable_file(journal_name(TxId{1}), OpenMode::kReadWrite);
   ASSERT_TRUE(file.has_value());
   ASSERT_TRUE((*file)->write_at(80, "XXXX").has_value());
   workspace_.temp().write(".galley/blob/ab/ab" + std::string(62, '0'), "orphan");

@@ -117,7 +117,9 @@ TEST_F(CallersTest, ACommitKeepsBothNames) {
   EXPECT_EQ((*listed)[0].owner, "bot");
   const auto record = read_file(workspace_->state()->root(), rel("audit.jsonl"), 1U << 20U);
   ASSERT_TRUE(record);
-  EXPECT_EQ(nlohmann::json::parse(*record)["owner"], "bot");
+  const std::string last = record->substr(record->rfind('\n', record->size() - 2) + 1);
+  EXPECT_EQ(nlohmann::json::parse(last)["owner"], "bot");
+  EXPECT_EQ(nlohmann::json::parse(last)["kind"], "commit");
 }
 
 TEST_F(CallersTest, WithoutAnIdItIsTheOnlyOwnOne) {

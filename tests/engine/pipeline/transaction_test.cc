@@ -74,11 +74,11 @@ class SerializableTest : public TransactionTest {
     tree_.write("dir/in.txt", "in\n");
   }
   /// The reason of the conflict, or nothing when it was committed.
-  std::string reason_after(const std::function<void(Overlay&)>& look,
+  std::string reason_after(const std::function<void(Transaction&)>& look,
                            const std::function<void()>& meanwhile) {
     const auto workspace = open();
     Transaction transaction = begin(*workspace);
-    look(transaction.overlay());
+    look(transaction);
     EXPECT_TRUE(transaction.write("out.txt", "out\n"));
     meanwhile();
     const auto outcome = transaction.commit();
@@ -95,46 +95,45 @@ class SerializableTest : public TransactionTest {
 };
 
 TEST_F(SerializableTest, AReadFileThatChangedIsAConflict) {
-  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.read(path("a.txt"))); },
+  EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.read("a.txt")); },
                          [&] { tree_.write("a.txt", "one\ntwo\nThree\n"); }),
             "conflict.read_changed");
   EXPECT_THAT(message_, HasSubstr("'a.txt' was changed since it was read"));
 }
 
 TEST_F(SerializableTest, TheSameBytesWrittenAgainAreNoConflict) {
-  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.read(path("a.txt"))); },
+  EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.read("a.txt")); },
                          [&] { tree_.write("a.txt", "one\ntwo\nthree\n"); }),
             "");
 }
 
 TEST_F(SerializableTest, AnAbsentPathThatAppearedIsAConflict) {
-  EXPECT_EQ(
-      reason_after([](Overlay& seen) { ASSERT_TRUE(seen.node_without_content(path("no.txt"))); },
-                   [&] { tree_.write("no.txt", "yes\n"); }),
-      "conflict.read_changed");
+  EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.look("no.txt")); },
+                         [&] { tree_.write("no.txt", "yes\n"); }),
+            "conflict.read_changed");
   EXPECT_THAT(message_, HasSubstr("'no.txt' exists now"));
 }
 
 TEST_F(SerializableTest, AReadFileThatIsGoneWithItsDirectoryIsAConflict) {
-  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.read(path("dir/in.txt"))); },
+  EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.read("dir/in.txt")); },
                          [&] { std::filesystem::remove_all(tree_.path() + "/dir"); }),
             "conflict.read_changed");
   EXPECT_THAT(message_, HasSubstr("'dir/in.txt' is gone"));
 }
 
 TEST_F(SerializableTest, AListingWithANewNameIsAConflict) {
-  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.list(path("dir"))); },
+  EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.list("dir")); },
                          [&] { tree_.write("dir/more.txt", "more\n"); }),
             "conflict.read_changed");
   EXPECT_THAT(message_, HasSubstr("'dir' has other entries"));
-  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.list(RelPath::root())); },
+  EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.list("")); },
                          [&] { tree_.write("top.txt", "top\n"); }),
             "conflict.read_changed");
   EXPECT_THAT(message_, HasSubstr("'.' has other entries"));
 }
 
 TEST_F(SerializableTest, WhatWasNotReadMayChange) {
-  EXPECT_EQ(reason_after([](Overlay& seen) { ASSERT_TRUE(seen.list(path("dir"))); },
+  EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.list("dir")); },
                          [&] {
                            tree_.write("a.txt", "other\n");
                            tree_.write("dir/in.txt", "another\n");
@@ -159,7 +158,7 @@ TEST_F(SerializableTest, WhatAStoredTransactionReadIsRemembered) {
   {
     auto transaction = workspace->begin_stored({"tester", "a reason"});
     ASSERT_TRUE(transaction);
-    ASSERT_TRUE(transaction->overlay().list(path("dir")));
+    ASSERT_TRUE(transaction->list("dir"));
     ASSERT_TRUE(transaction->write("out.txt", "out\n"));
     ASSERT_TRUE(transaction->save());
     id = transaction->id();
@@ -345,7 +344,7 @@ TEST_F(TransactionTest, SavepointsAndForksGoTheirOwnWays) {
   ASSERT_TRUE(parent->rollback_to("one"));
   EXPECT_EQ(*parent->read("a.txt"), "first\n");
   EXPECT_EQ(*child->read("a.txt"), "second\n");
-  EXPECT_EQ(parent->overlay().node(rel("b.txt"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(parent->look("b.txt")->kind, FileKind::kAbsent);
   EXPECT_EQ(parent->rollback_to("none").error().kind, ErrorKind::kNotFound);
   ASSERT_TRUE(parent->rollback());
   const auto outcome = child->commit();

@@ -99,7 +99,7 @@ max_step = "offset"
   ASSERT_EQ(config->policy.rules.size(), 1U);
   const PathRule& rule = config->policy.rules[0];
   EXPECT_EQ(rule.line, 6U);
-  EXPECT_EQ(rule.operations, (std::vector{Operation::kModify, Operation::kDelete}));
+  EXPECT_EQ(rule.operations, (std::vector{PathOperation::kModify, PathOperation::kDelete}));
   EXPECT_TRUE(rule.paths.selects(rel("gen/x")));
   EXPECT_FALSE(rule.paths.selects(rel("gen/README")));
   EXPECT_EQ(config->policy.effects.max_files.value, 20U);

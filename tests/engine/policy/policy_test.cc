@@ -48,10 +48,12 @@ paths = ["src/**", "!src/gen/**"]
 decision = "allow"
 )");
   const Policy policy(config_);
-  EXPECT_EQ(policy.judge_path(rel("src/a.c"), Operation::kModify, "").decision, Decision::kAllow);
-  EXPECT_EQ(policy.judge_path(rel("src/gen/b.c"), Operation::kModify, "").decision,
+  EXPECT_EQ(policy.judge_path(rel("src/a.c"), PathOperation::kModify, "").decision,
+            Decision::kAllow);
+  EXPECT_EQ(policy.judge_path(rel("src/gen/b.c"), PathOperation::kModify, "").decision,
             Decision::kDeny);
-  EXPECT_EQ(policy.judge_path(rel("README.md"), Operation::kModify, "").decision, Decision::kDeny);
+  EXPECT_EQ(policy.judge_path(rel("README.md"), PathOperation::kModify, "").decision,
+            Decision::kDeny);
 }
 
 TEST_F(PolicyTest, RulesHoldForTheirAgentsAndOperationsOnly) {
@@ -62,12 +64,12 @@ operations = ["delete"]
 decision = "ask"
 )");
   const Policy policy(config_);
-  const auto decide = [&](Operation operation, std::string_view agent) {
+  const auto decide = [&](PathOperation operation, std::string_view agent) {
     return policy.judge_path(rel("src/a.c"), operation, agent).decision;
   };
-  EXPECT_EQ(decide(Operation::kDelete, "bot-1"), Decision::kAsk);
-  EXPECT_EQ(decide(Operation::kModify, "bot-1"), Decision::kAllow);
-  EXPECT_EQ(decide(Operation::kDelete, "ann"), Decision::kAllow);
+  EXPECT_EQ(decide(PathOperation::kDelete, "bot-1"), Decision::kAsk);
+  EXPECT_EQ(decide(PathOperation::kModify, "bot-1"), Decision::kAllow);
+  EXPECT_EQ(decide(PathOperation::kDelete, "ann"), Decision::kAllow);
 }
 
 TEST_F(PolicyTest, MoveIsADeleteOfTheOldPathAndACreateOfTheNew) {
@@ -98,7 +100,8 @@ TEST_F(PolicyTest, TheConfigurationIsNeverChangedUnlessAPersonsOwnOneSaysSo) {
     ASSERT_EQ(report.decision, Decision::kDeny) << path;
     EXPECT_EQ(report.judgements[0].id, "policy.always");
     EXPECT_THAT(report.judgements[0].remedy, HasSubstr("edits_configuration = true"));
-    EXPECT_EQ(Policy(config_).judge_path(rel(path), Operation::kModify, "").id, "policy.always");
+    EXPECT_EQ(Policy(config_).judge_path(rel(path), PathOperation::kModify, "").id,
+              "policy.always");
   }
   overlay_.restore({});
   ASSERT_TRUE(overlay_.remove(rel("galley.toml")));
@@ -227,7 +230,7 @@ tools = ["Read", "Ed*"]
 )");
   const Policy policy(config_);
   const auto writes = [&](std::string_view path, std::string_view agent) {
-    return policy.judge_path(rel(path), Operation::kCreate, agent).decision == Decision::kAllow;
+    return policy.judge_path(rel(path), PathOperation::kCreate, agent).decision == Decision::kAllow;
   };
   EXPECT_TRUE(writes("src/x.c", "bot"));
   EXPECT_FALSE(writes("src/gen/x.c", "bot"));
@@ -252,7 +255,7 @@ TEST_F(PolicyTest, StarProfileHoldsForAgentsWithoutTheirOwn) {
       "capabilities = [\"fs:write\"]\n");
   const Policy policy(config_);
   const auto decide = [&](std::string_view agent) {
-    return policy.judge_path(rel("a"), Operation::kCreate, agent).decision;
+    return policy.judge_path(rel("a"), PathOperation::kCreate, agent).decision;
   };
   EXPECT_EQ(decide("somebody"), Decision::kDeny);
   EXPECT_EQ(decide("chief"), Decision::kAllow);
@@ -276,7 +279,8 @@ name = "sources"
 paths = ["src/"]
 decision = "allow"
 )");
-  const Explanation explanation = Policy(config_).explain(rel("src/a.c"), Operation::kModify, "");
+  const Explanation explanation =
+      Policy(config_).explain(rel("src/a.c"), PathOperation::kModify, "");
   EXPECT_EQ(explanation.judgement.decision, Decision::kAllow);
   EXPECT_EQ(explanation.judgement.rule, "sources");
   ASSERT_EQ(explanation.steps.size(), 3U);

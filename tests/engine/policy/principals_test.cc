@@ -47,7 +47,7 @@ TEST_F(PrincipalsTest, ANameStandsOnceAndTheCallerFirst) {
 TEST_F(PrincipalsTest, WhatOneOfThemMayNotDoIsDeniedWhicheverWayRound) {
   const Policy policy(config_);
   for (const auto& who : {both("reviewer", "bot"), both("bot", "reviewer"), both("reviewer", "")}) {
-    EXPECT_EQ(policy.judge_path(path("x"), Operation::kCreate, who).decision, Decision::kDeny);
+    EXPECT_EQ(policy.judge_path(path("x"), PathOperation::kCreate, who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_read(path("secret/x"), who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_exec("/bin/sh", who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_network(who).decision, Decision::kDeny);

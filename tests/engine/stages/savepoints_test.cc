@@ -19,11 +19,11 @@ class SavepointsTest : public testing::Test {
   void open(const std::string& id) {
     GALLEY_CHECK(make_directories(stages_.directory(), rel(id + "/contents"), 0700).has_value());
   }
-  std::unique_ptr<Directory> stage(const std::string& id) {
-    return *stages_.directory().open_directory(rel(id));
+  std::unique_ptr<WritableDirectory> stage(const std::string& id) {
+    return *stages_.directory().open_writable_directory(rel(id));
   }
   std::shared_ptr<ContentStore> store(const std::string& id) {
-    return make_disk_store(*stages_.directory().open_directory(rel(id + "/contents")));
+    return make_disk_store(*stages_.directory().open_writable_directory(rel(id + "/contents")));
   }
   Overlay overlay(const std::string& id) { return {workspace_.directory(), store(id), clock_}; }
   std::vector<std::string> names(const std::string& id) {

@@ -29,7 +29,7 @@ class StoredStageTest : public testing::Test {
     GALLEY_CHECK(stage->save(overlay.entries()).has_value());
   }
 
-  static StateDirectory open_state(const Directory& root) {
+  static StateDirectory open_state(const WritableDirectory& root) {
     auto state = StateDirectory::open_or_create(root);
     GALLEY_CHECK(state.has_value());
     return *std::move(state);
@@ -53,7 +53,7 @@ class StoredStageTest : public testing::Test {
     GALLEY_CHECK(child.has_value());
     return child->id();
   }
-  Result<void> drop(const Directory& root, const std::string& id) {
+  Result<void> drop(const WritableDirectory& root, const std::string& id) {
     const StateDirectory there = open_state(root);
     GALLEY_ASSIGN(StoredStage stage, StoredStage::open(there, id, kAtOnce));
     return StoredStage::remove(there, std::move(stage));
@@ -67,7 +67,7 @@ class StoredStageTest : public testing::Test {
     return *std::move(report);
   }
   std::vector<std::string> names_below(const std::string& path) {
-    const auto directory = state().root().open_directory(rel(path));
+    const auto directory = state().root().open_writable_directory(rel(path));
     std::vector<std::string> names;
     if (!directory) return names;
     const auto entries = (*directory)->list();
@@ -80,7 +80,7 @@ class StoredStageTest : public testing::Test {
   static constexpr std::chrono::hours kEverything{1};  // a memory tree's clock stands in 2001
   SystemClock clock_;
   std::shared_ptr<MemoryTree> tree_;
-  std::unique_ptr<Directory> root_;
+  std::unique_ptr<WritableDirectory> root_;
   std::string parent_;
 };
 
@@ -232,7 +232,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfTheLastOnesEndGcClearsTheContents) {
     ASSERT_TRUE(lock);
     ASSERT_TRUE(clear_leftovers(*root, there, *lock, clock_, {kEverything}));
     for (const char* folder : {"stage", "contents"}) {
-      const auto left = there.root().open_directory(rel(folder));
+      const auto left = there.root().open_writable_directory(rel(folder));
       ASSERT_TRUE(!left || (*left)->list()->empty()) << at << ": " << folder;
     }
     if (!plan->is_dead) break;

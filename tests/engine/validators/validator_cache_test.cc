@@ -34,20 +34,6 @@ TEST(ValidatorCache, DamagedTextIsNoAnswer) {
       findings_from_json("{\"format\":2,\"findings\":[[\"a\",9,\"\",0,0,\"\",\"\",\"\"]]}"));
 }
 
-TEST(ValidatorCache, DiskCacheAnswersAfterReopening) {
-  const auto root = make_memory_directory();
-  ASSERT_TRUE(root->make_directory(rel("cache"), 0700));
-  const ContentId key = ContentId::of("key");
-  {
-    DiskValidatorCache cache(*root->open_directory(rel("cache")));
-    EXPECT_FALSE(cache.get(key));
-    cache.put(key, {});
-  }
-  DiskValidatorCache cache(*root->open_directory(rel("cache")));
-  ASSERT_TRUE(cache.get(key));
-  EXPECT_TRUE(cache.get(key)->empty());
-}
-
 TEST(ValidatorCache, MemoryCacheForgetsTheOldest) {
   MemoryValidatorCache cache;
   for (size_t i = 0; i <= MemoryValidatorCache::kMaxEntries; ++i) {

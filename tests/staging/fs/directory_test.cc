@@ -18,13 +18,13 @@ constexpr uint64_t kLimit = 1 << 20U;
 
 RelPath path(std::string_view text) { return *RelPath::parse(text); }
 
-void put(const Directory& directory, std::string_view name, std::string_view content) {
-  auto file = directory.open_file(path(name), OpenMode::kCreateNew, 0644);
+void put(const WritableDirectory& directory, std::string_view name, std::string_view content) {
+  auto file = directory.open_writable_file(path(name), OpenMode::kCreateNew, 0644);
   ASSERT_TRUE(file) << file.error().message;
   ASSERT_TRUE((*file)->write_at(0, content));
 }
 
-std::string get(const Directory& directory, std::string_view name) {
+std::string get(const WritableDirectory& directory, std::string_view name) {
   auto content = read_file(directory, path(name), kLimit);
   return content ? *content : "error: " + content.error().message;
 }
@@ -32,14 +32,14 @@ std::string get(const Directory& directory, std::string_view name) {
 /// One way to make an empty Directory; the same facts hold for all of them.
 struct Maker {
   const char* name;
-  std::function<std::unique_ptr<Directory>(const std::string& scratch)> make;
+  std::function<std::unique_ptr<WritableDirectory>(const std::string& scratch)> make;
 };
 
 class DirectoryFacts : public testing::TestWithParam<Maker> {
  protected:
   void SetUp() override { root_ = GetParam().make(scratch_.path()); }
   ScratchDirectory scratch_;
-  std::unique_ptr<Directory> root_;
+  std::unique_ptr<WritableDirectory> root_;
 };
 
 TEST_P(DirectoryFacts, WritesAndReadsAFile) {
@@ -57,17 +57,18 @@ TEST_P(DirectoryFacts, AbsentIsAValueOfStatAndAnErrorOfOpen) {
   EXPECT_EQ(root_->stat(path("no/deeper"))->kind, FileKind::kAbsent);
   put(*root_, "file", "");
   EXPECT_EQ(root_->stat(path("file/below"))->kind, FileKind::kAbsent);
-  const auto opened = root_->open_file(path("no"), OpenMode::kRead);
+  const auto opened = root_->open_file(path("no"));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, ErrorKind::kNotFound);
-  EXPECT_EQ(root_->open_directory(path("no")).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(root_->open_writable_directory(path("no")).error().kind, ErrorKind::kNotFound);
 }
 
 TEST_P(DirectoryFacts, CreateNewRefusesWhatIsThere) {
   put(*root_, "a", "x");
-  EXPECT_EQ(root_->open_file(path("a"), OpenMode::kCreateNew).error().os_error, EEXIST);
+  EXPECT_EQ(root_->open_writable_file(path("a"), OpenMode::kCreateNew).error().os_error, EEXIST);
   ASSERT_TRUE(root_->make_symlink(path("dangling"), "nowhere"));
-  EXPECT_EQ(root_->open_file(path("dangling"), OpenMode::kCreateNew).error().os_error, EEXIST);
+  EXPECT_EQ(root_->open_writable_file(path("dangling"), OpenMode::kCreateNew).error().os_error,
+            EEXIST);
 }
 
 TEST_P(DirectoryFacts, ASymlinkInAParentPositionIsRefused) {
@@ -75,9 +76,9 @@ TEST_P(DirectoryFacts, ASymlinkInAParentPositionIsRefused) {
   put(*root_, "real/f", "secret");
   ASSERT_TRUE(root_->make_symlink(path("link"), "real"));
   for (const auto& error :
-       {root_->open_file(path("link/f"), OpenMode::kRead).error(),
-        root_->stat(path("link/f")).error(), root_->remove_file(path("link/f")).error(),
-        root_->open_directory(path("link")).error(),
+       {root_->open_file(path("link/f")).error(), root_->stat(path("link/f")).error(),
+        root_->remove_file(path("link/f")).error(),
+        root_->open_writable_directory(path("link")).error(),
         root_->rename(path("link/f"), *root_, path("g"), RenameMode::kReplace).error()}) {
     EXPECT_EQ(error.kind, ErrorKind::kRefused) << error.message;
     EXPECT_EQ(error.reason, "path.through_symlink") << error.message;
@@ -88,16 +89,18 @@ TEST_P(DirectoryFacts, ASymlinkInAParentPositionIsRefused) {
 TEST_P(DirectoryFacts, ASymlinkIsNeverOpenedAsAFile) {
   put(*root_, "target", "t");
   ASSERT_TRUE(root_->make_symlink(path("link"), "target"));
-  EXPECT_EQ(root_->open_file(path("link"), OpenMode::kRead).error().reason, "path.is_symlink");
-  EXPECT_EQ(root_->open_file(path("link"), OpenMode::kReadWrite).error().reason, "path.is_symlink");
+  EXPECT_EQ(root_->open_file(path("link")).error().reason, "path.is_symlink");
+  EXPECT_EQ(root_->open_writable_file(path("link"), OpenMode::kReadWrite).error().reason,
+            "path.is_symlink");
   EXPECT_EQ(*root_->read_link(path("link")), "target");
   EXPECT_EQ(root_->stat(path("link"))->kind, FileKind::kSymlink);
 }
 
 TEST_P(DirectoryFacts, ADirectoryIsNeverOpenedAsAFile) {
   ASSERT_TRUE(root_->make_directory(path("d"), 0755));
-  EXPECT_EQ(root_->open_file(path("d"), OpenMode::kRead).error().reason, "path.is_directory");
-  EXPECT_EQ(root_->open_file(path("d"), OpenMode::kReadWrite).error().reason, "path.is_directory");
+  EXPECT_EQ(root_->open_file(path("d")).error().reason, "path.is_directory");
+  EXPECT_EQ(root_->open_writable_file(path("d"), OpenMode::kReadWrite).error().reason,
+            "path.is_directory");
 }
 
 TEST_P(DirectoryFacts, RenameModesKeepTheirPromise) {
@@ -146,7 +149,7 @@ TEST_P(DirectoryFacts, HardLinksShareOneInode) {
   ASSERT_TRUE(root_->make_hard_link(path("a"), *root_, path("b")));
   EXPECT_EQ(root_->stat(path("a"))->inode, root_->stat(path("b"))->inode);
   EXPECT_EQ(root_->stat(path("a"))->nlink, 2U);
-  auto file = root_->open_file(path("b"), OpenMode::kReadWrite);
+  auto file = root_->open_writable_file(path("b"), OpenMode::kReadWrite);
   ASSERT_TRUE(file);
   ASSERT_TRUE((*file)->write_at(1, "2"));
   EXPECT_EQ(get(*root_, "a"), "12");
@@ -156,7 +159,7 @@ TEST_P(DirectoryFacts, HardLinksShareOneInode) {
 
 TEST_P(DirectoryFacts, AnOpenFileOutlivesItsNameAndKeepsBeingWritable) {
   put(*root_, "a", "old");
-  auto file = root_->open_file(path("a"), OpenMode::kReadWrite);
+  auto file = root_->open_writable_file(path("a"), OpenMode::kReadWrite);
   ASSERT_TRUE(file);
   ASSERT_TRUE(root_->rename(path("a"), *root_, path("b"), RenameMode::kNoReplace));
   ASSERT_TRUE((*file)->write_at(0, "NEW"));
@@ -170,7 +173,7 @@ TEST_P(DirectoryFacts, ModesAndAttributesAreKept) {
   const ExtendedAttribute attribute{"user.galley", "value"};
   ASSERT_TRUE(root_->set_attribute(path("a"), attribute));
   EXPECT_THAT(*root_->attributes(path("a")), testing::Contains(attribute));
-  auto file = root_->open_file(path("a"), OpenMode::kReadWrite);
+  auto file = root_->open_writable_file(path("a"), OpenMode::kReadWrite);
   ASSERT_TRUE(file);
   EXPECT_THAT(*(*file)->attributes(), testing::Contains(attribute));
   ASSERT_TRUE((*file)->remove_attribute("user.galley"));
@@ -204,8 +207,8 @@ TEST_P(DirectoryFacts, ListIsSortedAndTellsKinds) {
 }
 
 TEST_P(DirectoryFacts, ALockExcludesOtherOpenFilesUntilItsFileCloses) {
-  auto first = root_->open_file(path("lock"), OpenMode::kOpenOrCreate);
-  auto second = root_->open_file(path("lock"), OpenMode::kOpenOrCreate);
+  auto first = root_->open_writable_file(path("lock"), OpenMode::kOpenOrCreate);
+  auto second = root_->open_writable_file(path("lock"), OpenMode::kOpenOrCreate);
   ASSERT_TRUE(first && second);
   EXPECT_TRUE(*(*first)->try_lock(LockMode::kExclusive));
   EXPECT_FALSE(*(*second)->try_lock(LockMode::kExclusive));
@@ -233,11 +236,11 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesMoreLevelsThanThereAreDescriptors) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   ASSERT_TRUE(root_->make_directory(path("t"), 0755));
   put(*root_, "t/top", "x");
-  auto at = root_->open_directory(path("t"));
+  auto at = root_->open_writable_directory(path("t"));
   for (int level = 0; level < 2000; ++level) {
     ASSERT_TRUE(at) << at.error().message;
     ASSERT_TRUE((*at)->make_directory(path("d"), 0755));
-    at = (*at)->open_directory(path("d"));
+    at = (*at)->open_writable_directory(path("d"));
   }
   put(**at, "bottom", "x");
   const auto removed = remove_tree(*root_, path("t"));
@@ -249,13 +252,14 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesMoreLevelsThanThereAreDescriptors) {
 
 TEST_P(DirectoryFacts, RemoveTreeRemovesNamesThatNobodyCouldGive) {
   ASSERT_TRUE(root_->make_directory(path("t"), 0755));
-  const auto tree = root_->open_directory(path("t"));
+  const auto tree = root_->open_writable_directory(path("t"));
   ASSERT_TRUE(tree);
   const RelPath inner = *RelPath::of_entry("a\x7f");
   ASSERT_TRUE((*tree)->make_directory(inner, 0755));
-  const auto opened = (*tree)->open_directory(inner);
+  const auto opened = (*tree)->open_writable_directory(inner);
   ASSERT_TRUE(opened);
-  ASSERT_TRUE((*opened)->open_file(*RelPath::of_entry("two\nlines"), OpenMode::kCreateNew, 0644));
+  ASSERT_TRUE(
+      (*opened)->open_writable_file(*RelPath::of_entry("two\nlines"), OpenMode::kCreateNew, 0644));
   ASSERT_TRUE(remove_tree(*root_, path("t")));
   EXPECT_EQ(root_->stat(path("t"))->kind, FileKind::kAbsent);
 }
@@ -275,8 +279,9 @@ TEST_P(DirectoryFacts, ReadFileHoldsTheLimit) {
   EXPECT_EQ(over.error().reason, "limit.file_size");
 }
 
-std::unique_ptr<Directory> open_or_die(const std::string& scratch, PathResolution resolution) {
-  auto opened = open_disk_directory(scratch, resolution);
+std::unique_ptr<WritableDirectory> open_or_die(const std::string& scratch,
+                                               PathResolution resolution) {
+  auto opened = open_writable_disk_directory(scratch, resolution);
   EXPECT_TRUE(opened);
   return std::move(*opened);
 }

@@ -279,7 +279,7 @@ TEST(OverlayCost, NothingIsLookedAtButThePathsThatAreNamed) {
 
 TEST(DiskStore, GivesBackWhatWasPutAndNoticesDamage) {
   TempDirectory tree;
-  auto opened = open_disk_directory(tree.path());
+  auto opened = open_writable_disk_directory(tree.path());
   ASSERT_TRUE(opened);
   const auto store = make_disk_store(*std::move(opened));
   const auto id = store->put("some bytes");

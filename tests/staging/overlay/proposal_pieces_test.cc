@@ -163,7 +163,7 @@ TEST_F(PiecesTest, EverySubsetCanBeStagedOnTheTreeAsItIs) {
     // A directory is removed only when nothing stays in it.
     for (const Change& change : part->changes()) {
       if (!change.is_delete() || change.before.kind != FileKind::kDirectory) continue;
-      const auto directory = tree_.directory().open_directory(change.path);
+      const auto directory = tree_.directory().open_writable_directory(change.path);
       const auto inside = (*directory)->list();
       for (const DirectoryEntry& entry : *inside) {
         EXPECT_TRUE(removed.contains(*change.path.join(rel(entry.name)))) << entry.name;

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "staging/sandbox/layer.h"
+#include "staging/sandbox/absorb.h"
 #include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_objects.h"
 #include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 void put_file(const TempDirectory& directory, const std::string& path, const std::string& text) {
   ASSERT_TRUE(make_directories(directory.directory(), rel(path).parent(), 0755).has_value());
-  auto file = directory.directory().open_file(rel(path), OpenMode::kCreateNew, 0644);
+  auto file = directory.directory().open_writable_file(rel(path), OpenMode::kCreateNew, 0644);
   ASSERT_TRUE(file.has_value()) << file.error().message;
   ASSERT_TRUE((*file)->write_at(0, text).has_value());
 }
@@ -190,7 +191,7 @@ TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
 }
 
 TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
-  std::shared_ptr<Directory> stage = *open_disk_directory(stage_.path());
+  std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
   put_file(upper_, "big", std::string(100'000, 'x'));
   struct stat before {};
@@ -205,7 +206,7 @@ TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
 }
 
 TEST_F(AbsorbTest, WhatHasSeveralNamesIsHashedAndKeptOnce) {
-  std::shared_ptr<Directory> stage = *open_disk_directory(stage_.path());
+  std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
   put_file(upper_, "n0", "");
   // Hashed under each of its names this would take a minute.
@@ -242,11 +243,11 @@ TEST_F(AbsorbTest, ADeepTreeIsRefusedByNameWithFewDescriptors) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const struct rlimit few { 64, before.rlim_max };
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  auto at = upper_.directory().open_directory(RelPath::root());
+  auto at = upper_.directory().open_writable_directory(RelPath::root());
   for (int level = 0; level < 1000; ++level) {
     ASSERT_TRUE(at.has_value());
     ASSERT_TRUE((*at)->make_directory(rel("d"), 0755).has_value());
-    at = (*at)->open_directory(rel("d"));
+    at = (*at)->open_writable_directory(rel("d"));
   }
   const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, {});
   AbsorbRules ignored;
@@ -259,17 +260,6 @@ TEST_F(AbsorbTest, ADeepTreeIsRefusedByNameWithFewDescriptors) {
   EXPECT_NE(report->refused[0].why.find("256 components"), std::string::npos);
   EXPECT_TRUE(changes().empty());
   EXPECT_TRUE(stashed.has_value()) << stashed.error().message;
-}
-
-TEST(EraseLayer, RemovesWhatACommandMadeHardToRemove) {
-  TempDirectory place;
-  put_file(place, "victim/a/b/c", "x");
-  ASSERT_EQ(symlink("/etc", (place.path() + "/victim/a/link").c_str()), 0);
-  ASSERT_EQ(chmod((place.path() + "/victim/a/b").c_str(), 0), 0);
-  ASSERT_EQ(chmod((place.path() + "/victim").c_str(), 0), 0);
-  ASSERT_TRUE(erase_layer(place.directory(), rel("victim")).has_value());
-  EXPECT_TRUE(place.directory().list()->empty());
-  EXPECT_TRUE(erase_layer(place.directory(), rel("victim")).has_value());
 }
 
 }  // namespace

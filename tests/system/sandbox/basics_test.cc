@@ -205,7 +205,7 @@ TEST_P(SandboxBasics, ValidatorsRunSideBySideOnOneProposal) {
     World world;
     ASSERT_TRUE(world.overlay().write(rel("a.txt"), "judge me\n").has_value());
     const Proposal proposal = Proposal::freeze(world.overlay());
-    const auto workspace = open_disk_directory(world.root());
+    const auto workspace = open_writable_disk_directory(world.root());
     SystemClock clock;
     std::vector<std::thread> threads;
     std::vector<std::string> seen(4);

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "staging/sandbox/input_relay.h"
+#include "staging/sandbox/sandbox_probe.h"
 #include "tests/system/sandbox/world.h"
 
 namespace galley {

@@ -122,7 +122,7 @@ TEST_P(SandboxSpare, SeesWhatWasStagedAfterItWasStarted) {
   });
 }
 
-TEST_P(SandboxSpare, CommandWithInputGetsAHelperOfItsOwn) {
+TEST_P(SandboxSpare, GivesACommandItsInput) {
   as_user(GetParam(), [] {
     World world;
     ASSERT_GT(wait_for_spare(world), 0);

@@ -196,23 +196,6 @@ TEST_P(SandboxTraps, WritingOneNameOfAHardLinkLeavesTheOther) {
   });
 }
 
-TEST_P(SandboxTraps, ShadowedGitCanBeWrittenAndIsDropped) {
-  as_user(GetParam(), [] {
-    World world;
-    world.defaults().git = GitAccess::kShadow;
-    world.put_file(".git/HEAD", "ref: refs/heads/main\n");
-    world.put_file(".git/config", "[core]\n");
-    const std::string before = world.picture();
-    const CommandResult result =
-        world.sh("echo x > .git/index; echo moved > .git/HEAD; cat .git/HEAD; echo y > y");
-    EXPECT_EQ(result.standard_output.text(), "moved\n");
-    EXPECT_EQ(world.changes(), (std::vector<std::string>{"A y"}));
-    EXPECT_EQ(result.protected_paths, 1U);
-    EXPECT_EQ(world.picture(), before);
-    EXPECT_EQ(world.sh("cat .git/HEAD").standard_output.text(), "ref: refs/heads/main\n");
-  });
-}
-
 TEST_P(SandboxTraps, MovedWorkspaceIsNoticed) {
   as_user(GetParam(), [] {
     World world;

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/audit/audit.h"
+
+namespace galley {
+
+/// When what happens is put on record.
+enum class RecordTime : uint8_t {
+  kAtOnce,  ///< as it happens: stored transactions, and what a workspace does by itself
+  kAtEnd,   ///< refusals as they happen, the rest when the transaction ends: one in memory
+  kNever,   ///< a preview
+};
+
+/// Puts what happens in one transaction on record.
+///
+/// Invariant: every record names the transaction. Where there is no log yet nothing is written:
+///            nothing was ever kept in that workspace.
+/// Ownership: borrows the place where the workspace has its log, and the clock.
+/// Threads:   confined to one thread.
+/// Errors:    AuditLog's.
+class Recorder {
+ public:
+  /// `log` may be empty, and filled later. `tx` may be empty: then the events say it.
+  Recorder(const std::unique_ptr<AuditLog>& log, const Clock& clock, RecordTime time,
+           std::string tx = {})
+      : log_(&log), clock_(&clock), time_(time), tx_(std::move(tx)) {}
+
+  /// Records one event, or holds it until write_held().
+  Result<void> record(AuditEvent event);
+  /// Records one that is not held in any case: the outcome of a commit.
+  Result<void> record_now(AuditEvent event);
+  /// Writes what is held, in order.
+  Result<void> write_held();
+
+  /// Nothing is ever written: nobody has to put records together.
+  [[nodiscard]] bool is_silent() const { return time_ == RecordTime::kNever; }
+  /// Events are held, so recording one cannot fail.
+  [[nodiscard]] bool holds() const { return time_ != RecordTime::kAtOnce; }
+  /// The id that the transaction has while it is open.
+  [[nodiscard]] const std::string& tx() const { return tx_; }
+
+ private:
+  void complete(AuditEvent& event) const;
+
+  const std::unique_ptr<AuditLog>* log_;
+  const Clock* clock_;
+  RecordTime time_;
+  std::string tx_;
+  std::vector<std::string> held_;
+  size_t held_bytes_ = 0;
+};
+
+/// Held records beyond this are written early.
+inline constexpr size_t kMaxHeldRecordBytes = size_t{16} << 20U;
+
+}  // namespace galley

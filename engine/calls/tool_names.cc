@@ -1,0 +1,140 @@
+#include "engine/calls/tool_names.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "staging/overlay/restaged.h"
+
+namespace galley {
+namespace {
+
+/// A tool and what it can do, apart from what its name says.
+struct Row {
+  ToolDeed deed;
+  std::array<std::string_view, 10> tools;
+};
+
+// apply_patch makes, changes, moves and removes files; who may write a file may also change it.
+constexpr std::array<Row, 9> kRows = {{
+    {ToolDeed::kEdit,
+     {"Edit", "MultiEdit", "replace", "edit_file", "Write", "write_file", "apply_patch",
+      "str_replace_based_edit_tool", "str_replace_editor"}},
+    {ToolDeed::kWrite,
+     {"Write", "write_file", "apply_patch", "str_replace_based_edit_tool", "str_replace_editor"}},
+    {ToolDeed::kDelete, {"Delete", "apply_patch"}},
+    {ToolDeed::kMove, {"Move", "move_file", "apply_patch"}},
+    {ToolDeed::kCopy,
+     {"Copy", "Write", "write_file", "apply_patch", "str_replace_based_edit_tool",
+      "str_replace_editor"}},
+    {ToolDeed::kChmod, {"Chmod"}},
+    {ToolDeed::kSymlink, {"Symlink"}},
+    {ToolDeed::kMakeDirectory, {"MakeDirectory", "create_directory"}},
+    {ToolDeed::kRun, {"Bash"}},
+}};
+
+void add_tools(ToolDeed deed, std::vector<std::string>& names) {
+  for (const Row& row : kRows) {
+    if (row.deed != deed) continue;
+    for (const std::string_view name : row.tools) {
+      if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
+        names.emplace_back(name);
+      }
+    }
+  }
+}
+
+bool is_below(const RelPath& path, const RelPath& directory) {
+  const std::string& text = path.str();
+  const std::string& start = directory.str();
+  return text.size() > start.size() && text.starts_with(start) && text[start.size()] == '/';
+}
+
+/// Whether something in the directory that is no directory came or went as well.
+bool goes_with_files(const RelPath& directory, const Overlay::Entries& now, bool is_made) {
+  for (auto at = now.upper_bound(directory); at != now.end() && is_below(at->first, directory);
+       ++at) {
+    const Node& node = is_made ? at->second.now : at->second.before;
+    const Node& other = is_made ? at->second.before : at->second.now;
+    if (node.kind != FileKind::kDirectory && node.kind != FileKind::kAbsent &&
+        other.kind == FileKind::kAbsent) {
+      return true;
+    }
+  }
+  return false;
+}
+
+class Deeds {
+ public:
+  Deeds(const Overlay::Entries& before, const Overlay::Entries& now) : before_(before), now_(now) {
+    for (const auto& [path, entry] : now) {
+      if (entry.renamed_from) moved_away_.insert(*entry.renamed_from);
+    }
+  }
+
+  void add(const RelPath& path) {
+    const auto at = now_.find(path);
+    const auto was = before_.find(path);
+    if (at == now_.end()) return put(path, ToolDeed::kEdit);  // put back as it is on disk
+    const Overlay::Entry& entry = at->second;
+    const Node& old_node = was == before_.end() ? entry.before : was->second.now;
+    const Node& node = entry.now;
+    if (node.kind == FileKind::kDirectory || old_node.kind == FileKind::kDirectory) {
+      add_directory(path, old_node, node);
+    }
+    if (node.kind == FileKind::kSymlink) return put(path, ToolDeed::kSymlink);
+    if (node.kind == FileKind::kDirectory) return;
+    if (node.kind == FileKind::kAbsent) {
+      if (old_node.kind == FileKind::kDirectory) return;
+      return put(path, moved_away_.contains(path) ? ToolDeed::kMove : ToolDeed::kDelete);
+    }
+    if (old_node.kind != FileKind::kRegular) {
+      return put(path, entry.renamed_from  ? ToolDeed::kMove
+                       : entry.copied_from ? ToolDeed::kCopy
+                                           : ToolDeed::kWrite);
+    }
+    if (node.content != old_node.content) put(path, ToolDeed::kEdit);
+    if (node.mode != old_node.mode) put(path, ToolDeed::kChmod);
+  }
+
+  std::vector<StagedDeed> take() { return std::move(deeds_); }
+
+ private:
+  void put(const RelPath& path, ToolDeed deed) { deeds_.push_back({path, deed}); }
+
+  void add_directory(const RelPath& path, const Node& old_node, const Node& node) {
+    if (node.kind == old_node.kind) return put(path, ToolDeed::kChmod);
+    const bool is_made = node.kind == FileKind::kDirectory;
+    if (goes_with_files(path, now_, is_made)) return;
+    put(path, is_made ? ToolDeed::kMakeDirectory : ToolDeed::kDelete);
+  }
+
+  const Overlay::Entries& before_;
+  const Overlay::Entries& now_;
+  std::set<RelPath> moved_away_;
+  std::vector<StagedDeed> deeds_;
+};
+
+}  // namespace
+
+std::vector<std::string> tools_that(ToolDeed deed) {
+  std::vector<std::string> names;
+  if (deed != ToolDeed::kChange) {
+    add_tools(deed, names);
+    return names;
+  }
+  for (const Row& row : kRows) {
+    if (row.deed != ToolDeed::kRun) add_tools(row.deed, names);
+  }
+  return names;
+}
+
+std::vector<StagedDeed> staged_deeds(const Overlay::Entries& before, const Overlay::Entries& now) {
+  Deeds deeds(before, now);
+  for (const RelPath& path : restaged_paths(before, now)) deeds.add(path);
+  return deeds.take();
+}
+
+}  // namespace galley

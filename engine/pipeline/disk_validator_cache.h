@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/validators/validator_cache.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Keeps each answer as a JSON file `<hex key>` in a directory of its own, below `.galley/`, with a
+/// memory cache in front. Files beyond kMaxFiles are dropped, oldest first, when the cache is
+/// opened.
+///
+/// Ownership: owns the directory.
+class DiskValidatorCache final : public ValidatorCache {
+ public:
+  static constexpr size_t kMaxFiles = 20'000;
+  explicit DiskValidatorCache(std::unique_ptr<WritableDirectory> directory);
+  std::optional<std::vector<Finding>> get(const ContentId& key) override;
+  void put(const ContentId& key, const std::vector<Finding>& findings) override;
+
+ private:
+  void drop_oldest();
+
+  std::unique_ptr<WritableDirectory> directory_;
+  MemoryValidatorCache memory_;
+};
+
+}  // namespace galley

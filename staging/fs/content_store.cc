@@ -1,0 +1,156 @@
+#include "staging/fs/content_store.h"
+
+#include <cerrno>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace galley {
+
+Result<ContentId> ContentStore::put(const Content& content) {
+  const ContentId id = ContentId::of(*content);
+  GALLEY_TRY(keep(id, content));
+  return id;
+}
+
+Result<void> ContentStore::adopt(const ContentId& id, const WritableDirectory& from,
+                                 const RelPath& name) {
+  GALLEY_ASSIGN(std::string content, read_file(from, name, limits::kMaxFileBytes));
+  GALLEY_ASSIGN(const ContentId stored, put(std::move(content)));
+  if (stored == id) return {};
+  return fail(ErrorKind::kInternal, "stage.content_changed",
+              "'" + name.str() + "' changed while it was taken into the stage", name.str());
+}
+
+namespace {
+
+class MemoryStore final : public ContentStore {
+ public:
+  Result<void> keep(const ContentId& id, const Content& content) override {
+    const std::lock_guard lock(mutex_);
+    contents_.try_emplace(id, content);
+    return {};
+  }
+
+  Result<Content> get(const ContentId& id) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = contents_.find(id);
+    if (found == contents_.end()) {
+      return fail(ErrorKind::kInternal, "stage.content_missing",
+                  "the staged content " + id.hex() + " is not in the store");
+    }
+    return found->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<ContentId, Content> contents_;
+};
+
+class DiskStore final : public ContentStore {
+ public:
+  explicit DiskStore(std::shared_ptr<WritableDirectory> directory)
+      : directory_(std::move(directory)) {}
+
+  Result<void> keep(const ContentId& id, const Content& content) override {
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
+    GALLEY_ASSIGN(const FileStat there, directory_->stat(name));
+    if (there.kind == FileKind::kRegular && there.size == content->size()) return {};
+    return write_then_name(name, *content);
+  }
+
+  Result<void> adopt(const ContentId& id, const WritableDirectory& from,
+                     const RelPath& name) override {
+    GALLEY_ASSIGN(const RelPath target, RelPath::parse(id.hex()));
+    GALLEY_ASSIGN(const FileStat there, directory_->stat(target));
+    if (there.kind == FileKind::kRegular) return {};
+    GALLEY_ASSIGN(const FileStat source, from.stat(name));
+    // Another name of the same inode must not see its mode change; another disk needs a copy.
+    const bool can_move =
+        from.descriptor() >= 0 && directory_->descriptor() >= 0 && source.nlink == 1;
+    if (can_move && from.set_mode(name, 0600) &&
+        from.rename(name, *directory_, target, RenameMode::kReplace)) {
+      return {};
+    }
+    return copy_then_name(id, target, from, name);
+  }
+
+  Result<Content> get(const ContentId& id) const override {
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
+    auto content = read_file(*directory_, name, limits::kMaxFileBytes);
+    if (!content && content.error().kind != ErrorKind::kNotFound) return fail(content.error());
+    if (!content || ContentId::of(*content) != id) {
+      return fail(ErrorKind::kInternal, "stage.content_missing",
+                  "the staged content " + id.hex() + " is missing or damaged; roll the " +
+                      "transaction back and stage it again");
+    }
+    return std::make_shared<const std::string>(*std::move(content));
+  }
+
+ private:
+  static constexpr int kMaxScratchNames = 1000;
+
+  static constexpr size_t kCopyPieceBytes = size_t{1} << 20U;
+
+  struct Fresh {
+    RelPath name;
+    std::unique_ptr<WritableFile> file;
+  };
+
+  /// A killed stager leaves `<id>.<n>.new`, never a short `<id>`.
+  Result<Fresh> make_new(const RelPath& name) const {
+    for (int n = 0;; ++n) {
+      // Two threads may stage the same bytes at once, and dead ones leave their names behind.
+      GALLEY_ASSIGN(RelPath scratch, RelPath::parse(name.str() + "." + std::to_string(n) + ".new"));
+      auto file = directory_->open_writable_file(scratch, OpenMode::kCreateNew, 0600);
+      if (!file && file.error().os_error == EEXIST && n < kMaxScratchNames) continue;
+      if (!file) return fail(file.error());
+      return Fresh{std::move(scratch), std::move(*file)};
+    }
+  }
+
+  Result<void> write_then_name(const RelPath& name, const std::string& content) const {
+    GALLEY_ASSIGN(const Fresh fresh, make_new(name));
+    GALLEY_TRY(fresh.file->write_at(0, content));
+    return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
+  }
+
+  /// In pieces, so that a large file needs no memory, and without its holes.
+  Result<void> copy_then_name(const ContentId& id, const RelPath& name,
+                              const WritableDirectory& from, const RelPath& source) const {
+    GALLEY_ASSIGN(const auto file, from.open_file(source));
+    GALLEY_ASSIGN(const Fresh fresh, make_new(name));
+    ContentHasher hasher;
+    uint64_t size = 0;
+    for (;;) {
+      GALLEY_ASSIGN(const std::string piece, file->read_at(size, kCopyPieceBytes));
+      if (piece.empty()) break;
+      hasher.update(piece);
+      const bool is_hole = piece.find_first_not_of('\0') == std::string::npos;
+      if (!is_hole) GALLEY_TRY(fresh.file->write_at(size, piece));
+      size += piece.size();
+    }
+    GALLEY_TRY(fresh.file->truncate(size));
+    if (hasher.finish() == id) {
+      return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
+    }
+    GALLEY_TRY(directory_->remove_file(fresh.name));
+    return fail(ErrorKind::kInternal, "stage.content_changed",
+                "'" + source.str() + "' changed while it was taken into the stage", source.str());
+  }
+
+  std::shared_ptr<WritableDirectory> directory_;
+};
+
+}  // namespace
+
+std::shared_ptr<ContentStore> make_memory_store() { return std::make_shared<MemoryStore>(); }
+
+std::shared_ptr<ContentStore> make_disk_store(std::shared_ptr<WritableDirectory> directory) {
+  return std::make_shared<DiskStore>(std::move(directory));
+}
+
+}  // namespace galley

@@ -1,0 +1,193 @@
+#include "staging/sandbox/change_set_layer.h"
+
+#include <cerrno>
+
+#include "staging/sandbox/layer_objects.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kWritableMode = 0700;  // until everything below is written
+constexpr uint32_t kNewDirectoryMode = 0755;
+
+/// Walks the ancestors of a path, nearest first; true as soon as one is in the set.
+bool has_ancestor_in(const std::unordered_set<std::string>& set, const RelPath& path) {
+  if (set.empty()) return false;
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    if (set.contains(above.str())) return true;
+  }
+  return false;
+}
+
+bool changes_kind(const Change* before, const Change* after) {
+  const bool was_directory = before == nullptr || before->after.kind == FileKind::kDirectory;
+  const bool is_directory = after == nullptr || after->after.kind == FileKind::kDirectory;
+  return !was_directory || !is_directory;
+}
+
+/// Visits two sorted change sets side by side; an absent partner is a null pointer.
+template <class Visit>
+void side_by_side(const ChangeSet& left, const ChangeSet& right, Visit visit) {
+  size_t l = 0;
+  size_t r = 0;
+  while (l < left.size() || r < right.size()) {
+    const bool take_left = r == right.size() || (l < left.size() && left[l].path <= right[r].path);
+    const bool take_right = l == left.size() || (r < right.size() && right[r].path <= left[l].path);
+    visit(take_left ? &left[l] : nullptr, take_right ? &right[r] : nullptr);
+    l += take_left ? 1 : 0;
+    r += take_right ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+ChangeSetLayer::ChangeSetLayer(std::unique_ptr<WritableDirectory> directory,
+                               const Directory& workspace)
+    : directory_(std::move(directory)), workspace_(&workspace) {}
+
+bool ChangeSetLayer::is_below_reset(const RelPath& path) const {
+  return has_ancestor_in(reset_, path);
+}
+
+bool ChangeSetLayer::is_hidden_above(const RelPath& path) const {
+  return has_ancestor_in(hidden_, path);
+}
+
+Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& store) {
+  const ContentId id = change_set_id(changes);
+  if (has_root_ && id == shown_id_) return {};
+  if (!has_root_) {
+    GALLEY_TRY(imitate_root(*directory_, *workspace_));
+    has_root_ = true;
+  }
+  reset_.clear();
+  hidden_.clear();
+  parents_.clear();
+  late_modes_.clear();
+  std::vector<const Change*> gone;
+  side_by_side(shown_, changes, [&](const Change* before, const Change* after) {
+    const bool is_same = before != nullptr && after != nullptr && before->after == after->after;
+    const RelPath& path = (before != nullptr ? before : after)->path;
+    if (!is_same && changes_kind(before, after)) reset_.insert(path.str());
+    if (before != nullptr && after == nullptr) gone.push_back(before);
+    if (after != nullptr && after->after.kind != FileKind::kDirectory) hidden_.insert(path.str());
+  });
+  // Until all of it is written the layer shows nothing that can be named.
+  const ChangeSet before = std::exchange(shown_, {});
+  shown_id_ = ContentId();
+  for (auto it = gone.rbegin(); it != gone.rend(); ++it) GALLEY_TRY(take_away(**it));
+  std::vector<const Change*> fresh;
+  side_by_side(before, changes, [&](const Change* old, const Change* now) {
+    if (now == nullptr) return;
+    const bool is_same = old != nullptr && old->after == now->after;
+    if (!is_same || is_below_reset(now->path)) fresh.push_back(now);
+  });
+  for (const Change* change : fresh) GALLEY_TRY(write(*change, store));
+  for (auto it = late_modes_.rbegin(); it != late_modes_.rend(); ++it) {
+    GALLEY_TRY(directory_->set_mode(it->first, it->second));
+  }
+  shown_ = changes;
+  shown_id_ = id;
+  return {};
+}
+
+/// Undoes what the layer showed for a path that is no longer changed.
+Result<void> ChangeSetLayer::take_away(const Change& change) {
+  GALLEY_ASSIGN(const FileStat found, directory_->stat(change.path));
+  if (found.kind == FileKind::kAbsent) return {};
+  if (found.kind != FileKind::kDirectory) return directory_->remove_file(change.path);
+  auto removed = directory_->remove_directory(change.path);
+  if (removed || removed.error().os_error != ENOTEMPTY) return removed;
+  // Others below it still need it: it goes back to the workspace's look.
+  GALLEY_ASSIGN(const FileStat base, workspace_->stat(change.path));
+  if (base.kind == FileKind::kDirectory) late_modes_.emplace_back(change.path, base.mode);
+  return {};
+}
+
+/// A directory of the layer covers the attributes of the one below it, so it takes them over.
+Result<void> ChangeSetLayer::make_merged_parents(const RelPath& path) {
+  std::vector<RelPath> missing;
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    if (parents_.contains(above.str())) break;
+    missing.push_back(above);
+  }
+  for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
+    GALLEY_TRY(make_merged_parent(*it));
+    parents_.insert(it->str());
+  }
+  return {};
+}
+
+Result<void> ChangeSetLayer::make_merged_parent(const RelPath& path) {
+  GALLEY_ASSIGN(const FileStat there, directory_->stat(path));
+  if (there.kind == FileKind::kDirectory) {
+    if ((there.mode & kWritableMode) == kWritableMode) return {};
+    late_modes_.emplace_back(path, there.mode);
+    return directory_->set_mode(path, kWritableMode);
+  }
+  if (there.kind != FileKind::kAbsent) GALLEY_TRY(directory_->remove_file(path));
+  GALLEY_TRY(directory_->make_directory(path, kWritableMode));
+  GALLEY_ASSIGN(FileStat base, workspace_->stat(path));
+  if (base.kind != FileKind::kDirectory) {
+    GALLEY_ASSIGN(base, workspace_->stat(RelPath::root()));
+    base.mode = kNewDirectoryMode;
+  }
+  late_modes_.emplace_back(path, base.mode);
+  return imitate_owner(*directory_, path, base);
+}
+
+Result<void> ChangeSetLayer::give_owner(const RelPath& path, const Change& change) {
+  const bool has_base = change.before.kind != FileKind::kAbsent;
+  GALLEY_ASSIGN(FileStat like, workspace_->stat(has_base ? path : RelPath::root()));
+  if (like.kind == FileKind::kAbsent) {
+    GALLEY_ASSIGN(like, workspace_->stat(RelPath::root()));
+  }
+  return imitate_owner(*directory_, path, like);
+}
+
+Result<void> ChangeSetLayer::write(const Change& change, const ContentStore& store) {
+  const RelPath& path = change.path;
+  if (path.is_protected() || is_hidden_above(path)) return {};
+  GALLEY_TRY(make_merged_parents(path));
+  GALLEY_ASSIGN(const FileStat there, directory_->stat(path));
+  if (there.kind == FileKind::kDirectory && change.after.kind == FileKind::kDirectory) {
+    late_modes_.emplace_back(path, change.after.mode);
+    return directory_->set_mode(path, kWritableMode);
+  }
+  if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*directory_, path));
+  if (change.after.kind == FileKind::kAbsent) {
+    // Nothing below to hide: a created path that was given up again.
+    GALLEY_ASSIGN(const FileStat base, workspace_->stat(path));
+    if (base.kind == FileKind::kAbsent) return {};
+    return make_whiteout(*directory_, path);
+  }
+  GALLEY_TRY(write_node(path, change, store));
+  return give_owner(path, change);
+}
+
+Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& change,
+                                        const ContentStore& store) {
+  switch (change.after.kind) {
+    case FileKind::kDirectory:
+      late_modes_.emplace_back(path, change.after.mode);
+      return directory_->make_directory(path, kWritableMode);
+    case FileKind::kSymlink: {
+      GALLEY_ASSIGN(const Content target, store.get(change.after.content));
+      return directory_->make_symlink(path, *target);
+    }
+    case FileKind::kRegular: {
+      GALLEY_ASSIGN(const Content content, store.get(change.after.content));
+      GALLEY_ASSIGN(const auto file,
+                    directory_->open_writable_file(path, OpenMode::kCreateNew, 0600));
+      GALLEY_TRY(file->write_at(0, *content));
+      return file->set_mode(change.after.mode);
+    }
+    case FileKind::kAbsent:
+    case FileKind::kOther:
+      break;
+  }
+  return fail(ErrorKind::kInternal, "sandbox.bad_change",
+              "'" + path.str() + "' cannot be shown in a layer", path.str());
+}
+
+}  // namespace galley

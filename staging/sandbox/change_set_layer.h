@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/content_store.h"
+#include "staging/fs/directory.h"
+#include "staging/overlay/change_set.h"
+
+namespace galley {
+
+/// A directory that overlayfs lays over the workspace to show a change set: changed files as files,
+/// deletes as whiteouts, unchanged paths absent (kernel documentation, overlayfs.rst).
+///
+/// Invariant: after an Ok from show(), workspace plus layer is what the change set proposes.
+/// Ownership: owns the directory's handle; borrows the workspace.
+/// Threads:   confined to one thread; no command may run on the layer while show() writes.
+class ChangeSetLayer {
+ public:
+  /// `directory` must be empty, and nobody else may write to it.
+  ChangeSetLayer(std::unique_ptr<WritableDirectory> directory, const Directory& workspace);
+
+  /// Makes the layer show these changes; writes only what differs from the last call. After an
+  /// Error the layer shows no change set and must not be used again.
+  Result<void> show(const ChangeSet& changes, const ContentStore& store);
+  /// The id of the change set that the layer shows.
+  [[nodiscard]] const ContentId& shown() const { return shown_id_; }
+
+ private:
+  Result<void> take_away(const Change& change);
+  Result<void> write(const Change& change, const ContentStore& store);
+  Result<void> write_node(const RelPath& path, const Change& change, const ContentStore& store);
+  Result<void> make_merged_parents(const RelPath& path);
+  Result<void> make_merged_parent(const RelPath& path);
+  Result<void> give_owner(const RelPath& path, const Change& change);
+  [[nodiscard]] bool is_below_reset(const RelPath& path) const;
+  [[nodiscard]] bool is_hidden_above(const RelPath& path) const;
+
+  std::unique_ptr<WritableDirectory> directory_;
+  const Directory* workspace_;
+  ChangeSet shown_;
+  ContentId shown_id_;
+  bool has_root_ = false;
+  std::unordered_set<std::string> reset_;    ///< paths whose layer object changed kind
+  std::unordered_set<std::string> hidden_;   ///< paths that are no directory in the proposed tree
+  std::unordered_set<std::string> parents_;  ///< directories known to be in the layer
+  std::vector<std::pair<RelPath, uint32_t>> late_modes_;  ///< set when everything is written
+};
+
+}  // namespace galley

@@ -1,0 +1,100 @@
+#include "staging/sandbox/copy_runner.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "staging/sandbox/helper_process.h"
+#include "staging/sandbox/layer_objects.h"
+#include "staging/sandbox/request_builder.h"
+#include "staging/sandbox/tree_copy.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateMode = 0700;
+constexpr uint32_t kNobody = 65534;  // the user that has nothing, by convention of every system
+
+/// Without namespaces root cannot be fenced in: the command becomes the workspace's owner, or
+/// nobody when that is root.
+FileStat copy_owner(const FileStat& root) {
+  FileStat owner = root;
+  if (owner.uid == 0) owner.uid = owner.gid = kNobody;
+  return owner;
+}
+
+/// The private place of one run. Removed with all it holds when the object goes.
+struct CopyPlace {
+  LayerHome home;
+  std::unique_ptr<WritableDirectory> upper;
+  std::unique_ptr<WritableDirectory> tree;
+  TreeCopy copy;  ///< borrows `tree`
+};
+
+Result<CopyPlace> make_place(Overlay& overlay, const WritableDirectory& scratch,
+                             const std::string& workspace) {
+  GALLEY_ASSIGN(auto home, LayerHome::open("", LayerUse::kCopy));
+  GALLEY_ASSIGN(const FileStat root, overlay.workspace().stat(RelPath::root()));
+  const FileStat owner = copy_owner(root);
+  const WritableDirectory& place = home.directory();
+  for (const char* name : {"tree", "tmp", "tmp/home", "upper"}) {
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
+    GALLEY_TRY(place.make_directory(path, kPrivateMode));
+    GALLEY_TRY(imitate_owner(place, path, owner));
+  }
+  GALLEY_TRY(imitate_owner(place, RelPath::root(), owner));
+  GALLEY_ASSIGN(auto tree, place.open_writable_directory(*RelPath::parse("tree")));
+  GALLEY_ASSIGN(auto upper, place.open_writable_directory(*RelPath::parse("upper")));
+  GALLEY_ASSIGN(auto copy, TreeCopy::make(overlay, workspace, *tree, {scratch, owner}));
+  return CopyPlace{std::move(home), std::move(upper), std::move(tree), std::move(copy)};
+}
+
+/// Turns a request for the namespaces into one for the copy in `home`.
+void adapt(SandboxRequest& request, const std::string& home) {
+  const std::string from = request.workspace;
+  const std::string to = home + "/tree";
+  const auto move_below = [&](std::string& path) {
+    if (path == from || path.starts_with(from + "/")) path = to + path.substr(from.size());
+  };
+  request.copy_level = 1;
+  request.workspace = to;
+  request.upper_home = home + "/tmp";
+  move_below(request.program);
+  for (std::string& program : request.programs) move_below(program);
+  move_below(request.working_directory);
+  for (std::string& variable : request.environment) {
+    if (variable.starts_with("HOME=")) variable = "HOME=" + request.upper_home + "/home";
+    if (variable.starts_with("TMPDIR=")) variable = "TMPDIR=" + request.upper_home;
+  }
+  if (geteuid() == 0 && request.uid == 0) request.uid = request.gid = kNobody;
+}
+
+}  // namespace
+
+Result<CommandResult> CopyRunner::run(const Command& command, Overlay& overlay,
+                                      SandboxRequest request) {
+  if (!command.keep.empty()) {
+    return fail(ErrorKind::kRefused, "sandbox.unavailable",
+                "a command that keeps directories between runs needs the namespaces; see galley "
+                "doctor for what this machine lacks, or take `keep` away");
+  }
+  GALLEY_ASSIGN(const int64_t began_ns, parts_.read_back.file_system_now());
+  GALLEY_ASSIGN(const auto scratch, parts_.homes.open_scratch());
+  GALLEY_ASSIGN(CopyPlace place, make_place(overlay, *scratch, request.workspace));
+  adapt(request, place.home.path());
+  const auto started = parts_.clock.steady();
+  GALLEY_ASSIGN(WaitingHelper helper, WaitingHelper::start(parts_.helper));
+  // Its EndingHelper waits before the place is removed.
+  GALLEY_ASSIGN(HelperRun ended, std::move(helper).run(request, command));
+  const EndingHelper ending = std::move(ended.helper);
+  GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
+  result.wall = parts_.clock.steady() - started;
+  GALLEY_ASSIGN(std::vector<RelPath> deleted, place.copy.extract_changes(*place.upper));
+  GALLEY_TRY(parts_.read_back.take(command, {*place.upper, began_ns, std::move(deleted)}, overlay,
+                                   result));
+  return result;
+}
+
+}  // namespace galley

@@ -1,0 +1,63 @@
+#include "staging/sandbox/helper/descriptors.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace galley {
+
+bool send_descriptors(int socket, const std::vector<int>& descriptors) {
+  if (descriptors.size() > kMaxDescriptors) {
+    errno = E2BIG;
+    return false;
+  }
+  const size_t bytes = descriptors.size() * sizeof(int);
+  char count = static_cast<char>(descriptors.size());
+  iovec piece{&count, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(bytes);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(header), descriptors.data(), bytes);
+  }
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == 1;
+}
+
+bool receive_descriptors(int socket, std::vector<Fd>& descriptors) {
+  char count = 0;
+  iovec piece{&count, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t got = 0;
+  do {
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) return false;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  const size_t passed = header == nullptr ? 0 : (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < passed; ++i) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+    descriptors.emplace_back(fd);
+  }
+  return passed == static_cast<size_t>(count);
+}
+
+}  // namespace galley

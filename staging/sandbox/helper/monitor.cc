@@ -1,0 +1,297 @@
+#include "staging/sandbox/helper/monitor.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "staging/sandbox/helper/pid_one.h"
+#include "staging/sandbox/helper/view.h"
+
+namespace galley {
+namespace {
+
+// Root's own files must not belong to a root inside: every id of the host's first 65,536 is mapped
+// to one in a range that nothing else uses (systemd's table of ids leaves it free).
+constexpr uint64_t kMappedIds = 65'536;
+constexpr uint64_t kFirstMappedId = 0x70000000;
+
+bool write_file(const std::string& path, const std::string& text) {
+  const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file.is_open() &&
+         write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+/// One line of uid_map or gid_map for each extent.
+std::string id_map(uint64_t inside, bool is_root) {
+  if (!is_root) {
+    const std::string id = std::to_string(inside);
+    return id + " " + id + " 1\n";
+  }
+  std::string map = "0 " + std::to_string(kFirstMappedId) + " " + std::to_string(kMappedIds) + "\n";
+  if (inside >= kMappedIds) {
+    map += std::to_string(inside) + " " + std::to_string(kFirstMappedId + kMappedIds) + " 1\n";
+  }
+  return map;
+}
+
+bool map_ids(pid_t child, const SandboxRequest& request, bool is_root, SetupFailure& failure) {
+  const std::string proc = "/proc/" + std::to_string(child);
+  if (!is_root && !write_file(proc + "/setgroups", "deny")) {
+    return failed(failure, "deny setgroups");
+  }
+  if (!write_file(proc + "/uid_map", id_map(request.uid, is_root)) ||
+      !write_file(proc + "/gid_map", id_map(request.gid, is_root))) {
+    return failed(failure, "map the user ids");
+  }
+  return true;
+}
+
+/// The ends of what connects the monitor and pid 1.
+struct Links {
+  Fd notes_read, notes_write;
+  Fd lifeline_ours, lifeline_theirs;
+  [[nodiscard]] bool open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    notes_read = Fd(ends[0]);
+    notes_write = Fd(ends[1]);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    lifeline_theirs = Fd(ends[0]);
+    lifeline_ours = Fd(ends[1]);
+    return true;
+  }
+};
+
+[[noreturn]] void tell_and_exit(int notes, const SetupFailure& failure) {
+  const HelperReport report = report_of(HelperOutcome::kSetupFailed, failure);
+  (void)!write(notes, &report, sizeof report);
+  _exit(1);
+}
+
+/// Becomes the user inside that owns the workspace.
+bool become_owner(const SandboxRequest& request) {
+  const auto gid = static_cast<gid_t>(request.gid);
+  const auto uid = static_cast<uid_t>(request.uid);
+  return setgroups(0, nullptr) == 0 && setresgid(gid, gid, gid) == 0 &&
+         setresuid(uid, uid, uid) == 0;
+}
+
+/// What the command can write to outside its private /tmp.
+void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  gauge.watch(Fd(openat(trees.upper_home.get(), "upper", kFlags)));
+  for (const Fd& kept : trees.keep) gauge.watch(Fd(openat(kept.get(), ".", kFlags)));
+}
+
+/// The life of pid 1 until it starts the command.
+[[noreturn]] void pid_one_main(Links links, bool has_own_network, bool is_root) {
+  links.notes_read = Fd();
+  links.lifeline_ours = Fd();
+  close(kControlFd);
+  if (has_own_network) bring_loopback_up();
+  SetupFailure failure;
+  const int notes = links.notes_write.get();
+  static Admission admission;  // lives as long as the process
+  if (!receive_admission(links.lifeline_theirs.get(), is_root, admission)) _exit(1);
+  const SandboxRequest& request = admission.request;
+  // Another process of the same user could otherwise reach in while we still hold capabilities.
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 && !failed(failure, "close the process")) {
+    tell_and_exit(notes, failure);
+  }
+  if (admission.input.is_open() && dup2(admission.input.get(), STDIN_FILENO) < 0 &&
+      !failed(failure, "take the input")) {
+    tell_and_exit(notes, failure);
+  }
+  admission.input = Fd();
+  if (is_root && !become_owner(request)) {
+    (void)failed(failure, "become the owner of the workspace");
+    tell_and_exit(notes, failure);
+  }
+  const bool is_open = is_root || open_layers(request, admission.trees, failure);
+  LayerGauge gauge;
+  if (is_open) watch_layers(admission.trees, gauge);
+  if (!is_open || !enter_view(request, std::move(admission.trees), failure)) {
+    tell_and_exit(notes, failure);
+  }
+  live_as_pid_one(request, std::move(gauge), links.notes_write.release(),
+                  links.lifeline_theirs.release());
+}
+
+/// What pid 1 and the command's process say of the end.
+class Notes {
+ public:
+  explicit Notes(int fd) : fd_(fd) {
+    report_.os_error = ECHILD;
+    (void)!std::snprintf(report_.step, sizeof report_.step, "hear from pid 1");
+    (void)fcntl(fd_, F_SETFL, O_NONBLOCK);
+  }
+  void read_all() {
+    HelperReport note;
+    while (read(fd_, &note, sizeof note) == sizeof note) {
+      is_alone_ = is_alone_ || note.is_alone != 0;
+      // A failed exec is told by the command's process, then pid 1 reports its exit: keep the
+      // first.
+      if (report_.outcome != HelperOutcome::kExecFailed && report_.os_error == ECHILD) {
+        report_ = note;
+      }
+    }
+  }
+  /// Whether pid 1 is about to end and nobody else is left.
+  [[nodiscard]] bool is_alone() const { return is_alone_; }
+  [[nodiscard]] const HelperReport& report() const { return report_; }
+
+ private:
+  int fd_;
+  bool is_alone_ = false;
+  HelperReport report_;
+};
+
+/// How long the monitor waits for pid 1. pid 1 watches the wall limit; this is for a set-up that
+/// hangs.
+class Patience {
+ public:
+  explicit Patience(const SandboxRequest& request)
+      : longest_(request.wall_ms == 0 ? 0 : request.wall_ms + request.grace_ms + kSlackMs) {}
+
+  [[nodiscard]] uint64_t ran_ms() const {
+    const auto ran = std::chrono::steady_clock::now() - started_;
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(ran).count());
+  }
+  [[nodiscard]] bool has_passed() const { return longest_ != 0 && ran_ms() >= longest_; }
+  /// For poll(); never endless.
+  [[nodiscard]] int timeout_ms() const {
+    if (longest_ == 0 || has_passed()) return kOneHourMs;
+    const uint64_t now = ran_ms();
+    return now >= longest_ ? 0 : static_cast<int>(std::min<uint64_t>(longest_ - now, kOneHourMs));
+  }
+
+ private:
+  static constexpr uint64_t kSlackMs = 2000;
+  static constexpr int kOneHourMs = 3'600'000;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  uint64_t longest_;
+};
+
+/// The report of a command whose pid 1 is gone.
+HelperReport final_report(const Notes& notes, const Patience& patience, bool is_cancelled,
+                          const SandboxRequest& request) {
+  HelperReport report = notes.report();
+  const bool is_late = patience.has_passed() && report.outcome != HelperOutcome::kEnded;
+  if (is_cancelled || is_late) {
+    report.outcome = HelperOutcome::kEnded;
+    report.wait_status = SIGKILL;
+    report.breach = is_cancelled ? HelperBreach::kCancelled : HelperBreach::kWall;
+    report.limit = is_cancelled ? 0 : request.wall_ms;
+    report.figure = patience.ran_ms();
+  }
+  return report;
+}
+
+/// Lets go of the command's output, so that its end is seen when the last of its processes ends.
+void let_go_of_output() {
+  const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; null.is_open() && fd < kControlFd; ++fd) (void)dup2(null.get(), fd);
+}
+
+}  // namespace
+
+bool Monitor::start(bool has_own_network, SetupFailure& failure) {
+  end();
+  Links links;
+  if (!links.open()) return failed(failure, "make a pipe");
+  const bool is_root = geteuid() == 0;
+  int process = -1;
+  clone_args args{};
+  args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+               CLONE_NEWCGROUP | CLONE_PIDFD;
+  if (has_own_network) args.flags |= CLONE_NEWNET;
+  args.exit_signal = SIGCHLD;
+  args.pidfd = reinterpret_cast<uint64_t>(&process);
+  const long child = syscall(SYS_clone3, &args, sizeof args);
+  if (child == 0) pid_one_main(std::move(links), has_own_network, is_root);
+  if (child < 0) return failed(failure, "make the namespaces");
+  pid_ = static_cast<pid_t>(child);
+  process_ = Fd(process);
+  notes_ = std::move(links.notes_read);
+  lifeline_ = std::move(links.lifeline_ours);
+  return true;
+}
+
+void Monitor::end() {
+  if (pid_ < 0) return;
+  (void)kill(pid_, SIGKILL);
+  (void)waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+/// Gives pid 1 its ids, its layers and its request.
+bool Monitor::admit(const ReceivedRequest& received, SetupFailure& failure) const {
+  const bool is_root = geteuid() == 0;
+  LayerTrees trees;
+  if (is_root && !open_layers(received.request, trees, failure)) return false;
+  if (!map_ids(pid_, received.request, is_root, failure)) return false;
+  if (is_root) {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/ns/user";
+    const Fd user_ns(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!user_ns.is_open()) return failed(failure, "open the user namespace");
+    if (!idmap_layers(trees, user_ns.get(), failure)) return false;
+  }
+  return send_admission(lifeline_.get(), received, trees) || failed(failure, "start pid 1");
+}
+
+HelperReport Monitor::run(const ReceivedRequest& received) {
+  SetupFailure failure;
+  const bool wants_own_network = received.request.host_network == 0;
+  // start() was called for a request that wants what most requests want.
+  const bool fits = pid_ > 0 && wants_own_network;
+  if (!fits && !start(wants_own_network, failure)) {
+    return report_of(HelperOutcome::kSetupFailed, failure);
+  }
+  if (!admit(received, failure)) {
+    end();
+    return report_of(HelperOutcome::kSetupFailed, failure);
+  }
+  let_go_of_output();
+  return watch(received.request);
+}
+
+/// Waits until pid 1 is gone, and with it every process, or says that it is the last of them. Kills
+/// it when the engine says so or dies.
+HelperReport Monitor::watch(const SandboxRequest& request) const {
+  const Patience patience(request);
+  Notes notes(notes_.get());
+  bool is_cancelled = false;
+  bool is_silent = false;  // nobody holds the other end of the notes any more
+  for (;;) {
+    pollfd polled[3] = {{process_.get(), POLLIN, 0},
+                        {is_cancelled ? -1 : kControlFd, POLLIN, 0},
+                        {is_silent ? -1 : notes_.get(), POLLIN, 0}};
+    (void)poll(polled, 3, patience.timeout_ms());
+    if (polled[0].revents != 0) break;
+    if (polled[2].revents != 0) notes.read_all();
+    if (notes.is_alone()) return notes.report();
+    if ((polled[2].revents & POLLHUP) != 0) is_silent = true;
+    if (polled[1].revents != 0) is_cancelled = true;
+    if (is_cancelled || patience.has_passed()) (void)kill(pid_, SIGKILL);
+  }
+  notes.read_all();
+  return final_report(notes, patience, is_cancelled, request);
+}
+
+}  // namespace galley

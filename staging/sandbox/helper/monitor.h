@@ -1,0 +1,47 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include "staging/sandbox/helper/admission.h"
+#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/request.h"
+#include "staging/sandbox/helper/setup_failure.h"
+
+namespace galley {
+
+/// The process outside the namespaces: it makes pid 1 in new ones, lets it go on when there is a
+/// request, and stays until no process of the command is left.
+///
+///     monitor                            pid 1 (pid_one.h)             command
+///     start()  -- clone3: namespaces -->  waits
+///     run()    -- layers, ids, request -> builds the view, forks  -->  walls, execve
+///              <------------------------  report: everybody is gone
+///
+/// Threads: confined to one thread; the process has no other.
+class Monitor {
+ public:
+  Monitor() = default;
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  /// Makes the namespaces and pid 1. A second call replaces them.
+  [[nodiscard]] bool start(bool has_own_network, SetupFailure& failure);
+
+  /// Runs the request's command, in the namespaces that start() made or, when they do not fit or
+  /// there are none, in new ones. Returns when every process of the command is dead.
+  HelperReport run(const ReceivedRequest& received);
+
+  /// Kills pid 1, if there is one, and waits for it.
+  void end();
+
+ private:
+  [[nodiscard]] bool admit(const ReceivedRequest& received, SetupFailure& failure) const;
+  [[nodiscard]] HelperReport watch(const SandboxRequest& request) const;
+
+  pid_t pid_ = -1;
+  Fd process_;   ///< of pid 1, readable when it has ended
+  Fd notes_;     ///< a pipe: pid 1 and the command's process report
+  Fd lifeline_;  ///< a socket: pid 1 goes on when told so, and dies when it is closed
+};
+
+}  // namespace galley

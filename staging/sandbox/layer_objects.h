@@ -1,0 +1,30 @@
+#pragma once
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
+
+// What overlayfs layers are made of and Directory has no word for: whiteouts, owners that are taken
+// over, trees that are hard to remove (kernel documentation, overlayfs.rst).
+
+namespace galley {
+
+/// Returns whether `name` in `directory` is a whiteout: a character device 0:0.
+[[nodiscard]] bool is_whiteout(const Directory& directory, const RelPath& name);
+
+/// Makes a whiteout at `path`, whose parent exists.
+/// Errors: kIo; `os_error` is EEXIST when something is there, EPERM where no whiteout can be made.
+[[nodiscard]] Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& path);
+
+/// Gives the root of `layer` the mode and the owner of the workspace's root, which it covers.
+[[nodiscard]] Result<void> imitate_root(const WritableDirectory& layer, const Directory& workspace);
+
+/// Gives `path` the owner of `like` when we are root; does nothing for other users.
+[[nodiscard]] Result<void> imitate_owner(const WritableDirectory& directory, const RelPath& path,
+                                         const FileStat& like);
+
+/// Removes the tree `name`, however deep it is and whatever its modes are. Follows no link. An
+/// absent tree is no error.
+[[nodiscard]] Result<void> erase_layer(const WritableDirectory& parent, const RelPath& name);
+
+}  // namespace galley

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/helper_process.h"
+#include "staging/sandbox/layer_cache.h"
+#include "staging/sandbox/layer_homes.h"
+#include "staging/sandbox/read_back.h"
+#include "staging/sandbox/retention_set.h"
+#include "staging/sandbox/run_pool.h"
+
+namespace galley {
+
+/// Runs commands in namespaces of their own, on overlayfs:
+///
+///     lower layers, topmost first       upper layer
+///     changes/<n>  the change set       run/<n>/upper  this command's effects
+///     scratch      what git ignores
+///     workspace
+///
+/// Ownership: owns its layers and helpers; borrows everything that it is made of.
+/// Threads:   run() may be called from several threads on distinct overlays.
+class NamespaceRunner {
+ public:
+  /// What a runner works with; all of it outlives the runner.
+  struct Parts {
+    const Directory& workspace;
+    const LayerHomes& homes;
+    const ReadBack& read_back;
+    const Clock& clock;
+    const std::string& helper;     ///< path of galley-sandbox
+    const std::string& keep_home;  ///< where Command::keep persists
+  };
+
+  /// `first` is a helper for the first command, when one was started already.
+  NamespaceRunner(const Parts& parts, std::optional<WaitingHelper> first);
+
+  /// Runs the command and reads its effects back. `request` is as build_request() made it.
+  /// Errors: as CommandRunner::run.
+  Result<CommandResult> run(const Command& command, Overlay& overlay, SandboxRequest request);
+
+ private:
+  Result<RetentionSet> retain(const Command& command, Overlay& overlay, SandboxRequest& request);
+  Result<CommandResult> run_in(const RelPath& directory, const Command& command, Overlay& overlay,
+                               const SandboxRequest& request, EndingHelper& helper);
+
+  Parts parts_;
+  LayerCache layers_;
+  RunPool pool_;
+};
+
+}  // namespace galley

@@ -1,0 +1,85 @@
+#include "staging/sandbox/read_back.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateMode = 0700;
+
+uint64_t in_ms(std::chrono::nanoseconds span) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
+}
+
+/// Files to hand back: what the command made of them, or what the proposed tree has.
+Result<void> collect(const Command& command, const WritableDirectory& upper, Overlay& overlay,
+                     CommandResult& result) {
+  for (const RelPath& path : command.collect) {
+    GALLEY_ASSIGN(const FileStat made, upper.stat(path));
+    if (made.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(result.collected[path], read_file(upper, path, limits::kMaxFileBytes));
+    } else if (made.kind == FileKind::kAbsent) {
+      const auto proposed = overlay.read(path);
+      if (proposed) result.collected[path] = **proposed;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int64_t> ReadBack::file_system_now() const {
+  // Setting the mode of a directory stamps it.
+  const RelPath stamped = *RelPath::parse("run");
+  const WritableDirectory& home = homes_->upper().directory();
+  GALLEY_TRY(home.set_mode(stamped, kPrivateMode));
+  GALLEY_ASSIGN(const FileStat stat, home.stat(stamped));
+  return stat.ctime_ns;
+}
+
+/// The command's wall limit and the grace, less the time that the command took. Without a wall
+/// limit there is no deadline.
+Deadline ReadBack::deadline(const Command& command, const CommandResult& result) const {
+  const auto wall = command.limits.or_usual().wall;
+  if (wall.count() == 0) return {};
+  const auto left = wall + kReadBackGrace - result.wall;
+  return Deadline::after(*clock_, std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
+
+Result<void> ReadBack::take(const Command& command, const FinishedLayer& layer, Overlay& overlay,
+                            CommandResult& result) const {
+  GALLEY_TRY(collect(command, layer.upper, overlay, result));
+  const bool is_wanted = command.effects == EffectsRule::kStageAlways ||
+                         (command.effects == EffectsRule::kStageOnSuccess && result.succeeded());
+  if (!is_wanted || result.breach) return {};
+  return absorb(command, layer, overlay, result);
+}
+
+Result<void> ReadBack::absorb(const Command& command, const FinishedLayer& layer, Overlay& overlay,
+                              CommandResult& result) const {
+  GALLEY_ASSIGN(const auto scratch, homes_->open_scratch());
+  GALLEY_ASSIGN(const int64_t ended_ns, file_system_now());
+  const AbsorbRules rules{
+      is_ignored_, command.propose_ignored,   command.keep, layer.deleted, layer.began_ns,
+      ended_ns,    deadline(command, result), clock_};
+  const auto before = clock_->steady();
+  auto report = absorb_layer(layer.upper, *scratch, overlay, rules);
+  if (!report && report.error().kind == ErrorKind::kTimeout) {
+    const auto took = result.wall + (clock_->steady() - before);
+    result.breach = LimitBreach{
+        LimitKind::kReadBack, in_ms(command.limits.or_usual().wall + kReadBackGrace), in_ms(took)};
+    return {};
+  }
+  if (!report) return fail(report.error());
+  result.refused = std::move(report->refused);
+  result.effects_staged = result.refused.empty();
+  result.staged_paths = result.effects_staged ? report->staged : 0;
+  result.ignored_paths = report->ignored;
+  result.protected_paths = report->protected_paths;
+  return {};
+}
+
+}  // namespace galley

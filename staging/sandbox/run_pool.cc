@@ -1,0 +1,124 @@
+#include "staging/sandbox/run_pool.h"
+
+#include <memory>
+#include <utility>
+
+#include "staging/sandbox/layer_objects.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateMode = 0700;
+
+bool looks_the_same(const FileStat& a, const FileStat& b) {
+  return a.mode == b.mode && a.uid == b.uid && a.gid == b.gid;
+}
+
+}  // namespace
+
+RunPool::RunPool(const LayerHome& home, const Directory& workspace, std::string helper,
+                 std::optional<WaitingHelper> first)
+    : home_(&home),
+      workspace_(&workspace),
+      helper_(std::move(helper)),
+      waiting_helper_(std::move(first)) {}
+
+RunPool::~RunPool() {
+  worker_.finish();
+  // A destructor has nobody to tell; the next sandbox that uses this home erases what is left.
+  if (directory_) (void)erase_layer(home_->directory(), directory_->path);
+}
+
+Result<RunPool::RunDirectory> RunPool::make_directory() {
+  const WritableDirectory& home = home_->directory();
+  GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
+  std::string number;
+  {
+    const std::lock_guard lock(mutex_);
+    number = std::to_string(next_number_++);
+  }
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse("run/" + number));
+  for (const char* name : {"", "/upper", "/work"}) {
+    GALLEY_ASSIGN(const RelPath made, RelPath::parse(path.str() + name));
+    GALLEY_TRY(home.make_directory(made, kPrivateMode));
+    GALLEY_TRY(imitate_owner(home, made, root));
+  }
+  GALLEY_ASSIGN(const RelPath upper, RelPath::parse(path.str() + "/upper"));
+  GALLEY_ASSIGN(const auto opened, home.open_writable_directory(upper));
+  GALLEY_TRY(imitate_root(*opened, *workspace_));
+  return RunDirectory{path, root};
+}
+
+Result<RelPath> RunPool::take_directory() {
+  std::optional<RunDirectory> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    ready = std::exchange(directory_, std::nullopt);
+  }
+  if (ready) {
+    GALLEY_ASSIGN(const FileStat root, workspace_->stat(RelPath::root()));
+    if (looks_the_same(root, ready->root)) return ready->path;
+    GALLEY_TRY(erase_layer(home_->directory(), ready->path));
+  }
+  GALLEY_ASSIGN(const RunDirectory made, make_directory());
+  return made.path;
+}
+
+std::optional<WaitingHelper> RunPool::take_helper() {
+  std::optional<WaitingHelper> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    ready = std::exchange(waiting_helper_, std::nullopt);
+  }
+  if (ready && !ready->is_waiting()) ready.reset();
+  return ready;
+}
+
+Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& command) {
+  // A waiting helper has a network namespace of its own already.
+  auto ready = request.host_network == 0 ? take_helper() : std::nullopt;
+  if (ready) {
+    auto run = std::move(*ready).run(request, command);
+    // Its namespaces are as old as it is: fresh ones may do what they cannot.
+    const bool is_of_no_use = run ? run->report.outcome == HelperOutcome::kSetupFailed
+                                  : WaitingHelper::has_expired(run.error());
+    if (!is_of_no_use) return run;
+  }
+  GALLEY_ASSIGN(WaitingHelper fresh, WaitingHelper::start(helper_));
+  return std::move(fresh).run(request, command);
+}
+
+void RunPool::retire(const RelPath& directory, EndingHelper helper) {
+  const auto ending = std::make_shared<EndingHelper>(std::move(helper));
+  worker_.post([this, directory, ending]() -> Result<void> {
+    // No process uses the layers any more; the kernel needs a while to unmount them, which does not
+    // keep us from erasing them.
+    auto erased = erase_layer(home_->directory(), directory);
+    ending->wait();
+    if (!erased) return erased;
+    return refill();
+  });
+}
+
+Result<void> RunPool::refill() {
+  bool lacks_directory = false;
+  bool lacks_helper = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (++retired_ < 2) return {};
+    lacks_directory = !directory_;
+    lacks_helper = !waiting_helper_;
+  }
+  if (lacks_helper) {
+    auto started = WaitingHelper::start_spare(helper_);
+    const std::lock_guard lock(mutex_);
+    if (started) waiting_helper_ = std::move(*started);  // else the next command says why
+  }
+  if (!lacks_directory) return {};
+  GALLEY_ASSIGN(RunDirectory made, make_directory());
+  const std::lock_guard lock(mutex_);
+  directory_ = std::move(made);
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "staging/sandbox/background_worker.h"
+#include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/helper_process.h"
+#include "staging/sandbox/layer_home.h"
+
+namespace galley {
+
+/// What a command needs before it can start, made before it is asked for: a run directory with an
+/// empty upper layer, and a helper process whose namespaces exist.
+///
+///     run/<n>/upper   the command's effects      run/<n>/work   for overlayfs itself
+///
+/// The first helper is given to the constructor. The pool refills itself in the background when the
+/// second command has ended: most processes run one command only.
+///
+/// Ownership: owns the run directories below `home` and the helpers; borrows home and workspace.
+///            The destructor returns when the directories are erased and the helpers have ended.
+/// Threads:   safe to share.
+class RunPool {
+ public:
+  RunPool(const LayerHome& home, const Directory& workspace, std::string helper,
+          std::optional<WaitingHelper> first);
+  ~RunPool();
+  RunPool(const RunPool&) = delete;
+  RunPool& operator=(const RunPool&) = delete;
+
+  /// Returns a run directory, as a path below the home, that belongs to the caller until retire().
+  Result<RelPath> take_directory();
+
+  /// Runs the command with a helper that is ready, or else with a fresh one.
+  Result<HelperRun> run(const SandboxRequest& request, const Command& command);
+
+  /// Erases the directory and waits for the helper, both in the background.
+  void retire(const RelPath& directory, EndingHelper helper);
+
+  /// Returns the first failure of the background work since the last call.
+  [[nodiscard]] Result<void> take_failure() { return worker_.take_failure(); }
+
+ private:
+  /// A run directory and what the workspace's root looked like when it was made.
+  struct RunDirectory {
+    RelPath path;
+    FileStat root;
+  };
+  Result<RunDirectory> make_directory();
+  std::optional<WaitingHelper> take_helper();
+  Result<void> refill();
+
+  const LayerHome* home_;
+  const Directory* workspace_;
+  std::string helper_;  ///< path of galley-sandbox
+  std::mutex mutex_;
+  std::optional<RunDirectory> directory_;        ///< for the next command
+  std::optional<WaitingHelper> waiting_helper_;  ///< for the next command
+  uint64_t next_number_ = 1;
+  uint64_t retired_ = 0;
+  BackgroundWorker worker_;  ///< the last member: its jobs use the others
+};
+
+}  // namespace galley

@@ -1,0 +1,145 @@
+#include "staging/sandbox/sandbox_probe.h"
+
+#include <fmt/core.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "staging/fs/disk_directory.h"
+#include "staging/sandbox/layer_home.h"
+
+namespace galley {
+namespace {
+
+using Item = SandboxProbe::Item;
+
+std::string first_line(const char* directory, const char* name) {
+  const auto opened = open_disk_directory(directory);
+  const auto path = RelPath::parse(name);
+  if (!opened || !path) return {};
+  const auto file = (*opened)->open_file(*path);
+  if (!file) return {};
+  constexpr size_t kMost = 256;
+  const auto text = (*file)->read_at(0, kMost);
+  return text ? text->substr(0, text->find('\n')) : std::string();
+}
+
+Item kernel_item() {
+  utsname name{};
+  (void)uname(&name);
+  return {"kernel", true, fmt::format("{} {}", name.sysname, name.release)};
+}
+
+Item user_namespaces_item() {
+  const std::string most = first_line("/proc/sys/user", "max_user_namespaces");
+  const std::string debian = first_line("/proc/sys/kernel", "unprivileged_userns_clone");
+  const std::string apparmor =
+      first_line("/proc/sys/kernel", "apparmor_restrict_unprivileged_userns");
+  if (most == "0") return {"user namespaces", false, "set user.max_user_namespaces above 0"};
+  if (geteuid() != 0 && debian == "0") {
+    return {"user namespaces", false, "set kernel.unprivileged_userns_clone=1"};
+  }
+  if (geteuid() != 0 && apparmor == "1") {
+    return {"user namespaces", false,
+            "AppArmor restricts them: set kernel.apparmor_restrict_unprivileged_userns=0 or give "
+            "galley-sandbox a profile"};
+  }
+  return {"user namespaces", !most.empty(), most.empty() ? "not in this kernel" : "up to " + most};
+}
+
+Item overlay_item() {
+  const auto filesystems = open_disk_directory("/proc");
+  const auto file = filesystems ? (*filesystems)->open_file(*RelPath::parse("filesystems"))
+                                : Result<std::unique_ptr<File>>(filesystems.error());
+  constexpr size_t kMost = 16384;
+  const auto text = file ? (*file)->read_at(0, kMost) : Result<std::string>(file.error());
+  const bool present = text && text->find("overlay") != std::string::npos;
+  return {"overlayfs", present,
+          present ? "known to the kernel" : "load the overlay module (modprobe overlay)"};
+}
+
+Item landlock_item() {
+  const long abi =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (abi > 0) return {"landlock", true, fmt::format("ABI {}", abi)};
+  return {"landlock", false, "boot with lsm=landlock,… to have the second wall"};
+}
+
+Item seccomp_item() {
+  const uint32_t action = SECCOMP_RET_ERRNO;
+  const bool present = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+  return {"seccomp", present, present ? "filters available" : "not in this kernel"};
+}
+
+Item openat2_item() {
+  const bool present = has_openat2();
+  return {"openat2", present,
+          present ? "paths are resolved by the kernel" : "paths are walked component by component"};
+}
+
+Item layers_item(const SandboxOptions& options) {
+  const auto home = LayerHome::open(options.layer_home);
+  if (home)
+    return {"layers", true, "can lie in " + home->path().substr(0, home->path().rfind('/'))};
+  return {"layers", false, home.error().message};
+}
+
+/// Runs `true` behind every wall, on an empty workspace.
+Result<CommandResult> run_true(SandboxOptions options, const Clock& clock) {
+  GALLEY_ASSIGN(const auto home, LayerHome::open("", LayerUse::kCopy));
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("workspace"));
+  GALLEY_TRY(home.directory().make_directory(name, 0700));
+  options.workspace = home.path() + "/workspace";
+  options.layer_home.clear();
+  options.keep_home.clear();
+  GALLEY_ASSIGN(const auto runner, make_sandbox(options, clock));
+  GALLEY_ASSIGN(const auto workspace, open_disk_directory(options.workspace));
+  Overlay overlay(*workspace, make_memory_store(), clock);
+  Command command;
+  command.argv = {"true"};
+  command.effects = EffectsRule::kDrop;
+  return runner->run(command, overlay);
+}
+
+}  // namespace
+
+SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock) {
+  SandboxProbe probe;
+  probe.items = {kernel_item(),  user_namespaces_item(), overlay_item(),      landlock_item(),
+                 seccomp_item(), openat2_item(),         layers_item(options)};
+  SandboxOptions strict = options;
+  strict.allow_copy = strict.force_copy = false;
+  const auto whole = run_true(strict, clock);
+  if (whole && whole->succeeded()) {
+    probe.level = SandboxLevel::kNamespaces;
+    probe.items.push_back({"whole sandbox", true, whole->walls});
+    probe.summary = "commands run behind all walls: " + whole->walls;
+    return probe;
+  }
+  const std::string why = whole ? "`true` failed in it" : whole.error().message;
+  probe.items.push_back({"whole sandbox", false, why});
+  SandboxOptions weaker = options;
+  weaker.force_copy = true;
+  const auto copy = run_true(weaker, clock);
+  if (copy && copy->succeeded()) {
+    probe.items.push_back({"copy", true, copy->walls});
+    if (options.allow_copy) probe.level = SandboxLevel::kCopy;
+    probe.summary = options.allow_copy
+                        ? "commands run on a copy of the tree: " + copy->walls
+                        : "commands are refused; sandbox.fallback = \"copy\" would run them on a "
+                          "copy of the tree: " +
+                              copy->walls;
+    return probe;
+  }
+  probe.items.push_back({"copy", false, copy ? "`true` failed on it" : copy.error().message});
+  probe.summary = "commands are refused: " + why;
+  return probe;
+}
+
+}  // namespace galley

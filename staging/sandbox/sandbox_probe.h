@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/sandbox.h"
+
+namespace galley {
+
+/// What this machine offers, for `galley doctor`.
+struct SandboxProbe {
+  struct Item {
+    std::string name;  ///< `user namespaces`, `overlayfs`, …
+    bool present = false;
+    std::string detail;  ///< a version, or what is missing and the remedy
+  };
+  std::vector<Item> items;
+  SandboxLevel level = SandboxLevel::kNone;  ///< the best that works here; kNone: refuse
+  std::string summary;                       ///< one sentence
+};
+
+/// Tries each wall, and all of them last by running `true`. Writes only below $TMPDIR.
+[[nodiscard]] SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock);
+
+}  // namespace galley

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace galley::architecture {
+
+/// The types that a source defines in a named namespace, qualified below `galley`: classes,
+/// structs, unions, enumerations and aliases. What is only declared, nested in a class or local to
+/// the file is left out.
+[[nodiscard]] std::vector<std::string> namespace_types(std::string_view source);
+
+}  // namespace galley::architecture

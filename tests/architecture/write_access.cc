@@ -1,0 +1,49 @@
+#include "tests/architecture/write_access.h"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <string>
+
+#include "tests/architecture/source_text.h"
+
+namespace galley::architecture {
+namespace {
+
+/// Rooms that propose or judge: a const Directory& is all they get of the workspace.
+constexpr std::array<std::string_view, 10> kReadingRooms = {
+    "base",        "staging/text",    "staging/formats", "staging/placing",   "staging/printing",
+    "staging/git", "staging/overlay", "tools",           "engine/validators", "engine/policy"};
+
+void find_all(std::string_view path, const std::string& code, const std::regex& names,
+              const std::string& why, Violations& found) {
+  for (auto it = std::sregex_iterator(code.begin(), code.end(), names);
+       it != std::sregex_iterator(); ++it) {
+    const auto line = std::count(code.begin(), code.begin() + it->position(0), '\n') + 1;
+    found.push_back(std::string(path) + ":" + std::to_string(line) + ": " + it->str() + ", " + why);
+  }
+}
+
+}  // namespace
+
+Violations write_access(std::string_view path, std::string_view source) {
+  static const std::regex writers(
+      R"(\b(WritableDirectory|WritableFile|open_writable_\w+|make_disk_directory|open_user_state)\b)");
+  static const std::regex cast(R"(\b(dynamic|static|reinterpret)_cast<[^>]*\bWritable\w+)");
+  static const std::regex root(R"(\bwritable_root\b)");
+  Violations found;
+  const std::string room = room_of(path);
+  const std::string code = without_comments_and_literals(source);
+  if (std::find(kReadingRooms.begin(), kReadingRooms.end(), room) != kReadingRooms.end()) {
+    find_all(path, code, writers, "but " + room + " only reads", found);
+  }
+  if (room != "staging/fs") {
+    find_all(path, code, cast, "but a Directory never becomes a WritableDirectory", found);
+  }
+  if (room != "engine/pipeline") {
+    find_all(path, code, root, "which is private to engine/pipeline", found);
+  }
+  return found;
+}
+
+}  // namespace galley::architecture

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""The list of tools of an agent holds for everything that it can do, not only for tool calls; and everything it does is
+on record with its transaction, refusals too."""
+
+import json
+import shutil
+import unittest
+
+from support import SystemCase
+
+RULES = """
+[agents.editor]
+tools = ["Read", "Edit"]
+
+[agents.writer]
+tools = ["Read", "Edit", "Write"]
+
+[agents.looker]
+tools = ["Read"]
+
+[[validator]]
+name = "upper"
+command = ["sed", "-i", "s/old/new/", "{files}"]
+paths = ["*.txt"]
+fix = true
+"""
+
+CHANGE = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
+CREATE = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
+REMOVE = "--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+MODE = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n"
+RENAME = "diff --git a/a.txt b/b.txt\nsimilarity index 100%\nrename from a.txt\nrename to b.txt\n"
+
+
+class ToolLists(SystemCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        (self.work / "galley.toml").write_text(RULES)
+        (self.work / "a.txt").write_text("one\n")
+
+    def by(self, agent, *arguments, expect=0, **options):
+        who = ["--agent", agent] if agent else []
+        return self.galley(*who, *arguments, expect=expect, **options)
+
+    def begin(self, agent=""):
+        return self.by(agent, "begin").stdout.decode().strip()
+
+    def staged(self, tx):
+        document = json.loads(self.galley("--json", "diff", "--tx", tx, expect=0).stdout)
+        return [change["path"] for change in document["changes"]]
+
+    def records(self):
+        log = self.work / ".galley" / "audit.jsonl"
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    def refused(self, agent, *arguments, **options):
+        said = self.by(agent, "--json", *arguments, expect=1, **options)
+        document = json.loads(said.stdout)
+        self.assertEqual(document["reason"], "policy.capability", document)
+        self.assertIn(f"[agents.{agent}]", document["message"])
+        return document["message"]
+
+    def test_a_command_needs_the_tool_bash(self):
+        tx = self.begin("editor")
+        said = self.refused("editor", "exec", "--", "sh", "-c", "echo x > made.txt")
+        self.assertIn("`Bash`", said)
+        self.assertEqual(self.staged(tx), [])
+        record = self.records()[-1]
+        self.assertEqual((record["kind"], record["tool"], record["agent"], record["tx"]), ("exec", "exec", "editor", tx))
+        self.assertEqual(record["error"]["reason"], "policy.capability")
+
+    def test_a_document_needs_the_tools_that_would_do_the_same(self):
+        tx = self.begin("editor")
+        for patch, tool in ((CREATE, "Write"), (REMOVE, "Delete"), (MODE, "Chmod"), (RENAME, "Move")):
+            with self.subTest(tool=tool):
+                self.assertIn(f"`{tool}`", self.refused("editor", "stage", "-", stdin=patch.encode()))
+                self.assertIn(f"`{tool}`", self.refused("editor", "apply", "-", stdin=patch.encode()))
+        self.assertEqual(self.staged(tx), [])
+        self.by("editor", "stage", "-", stdin=CHANGE.encode())
+        self.assertEqual(self.staged(tx), ["a.txt"])
+        self.by("writer", "apply", "-", stdin=CREATE.encode())
+        self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+
+    def test_who_has_no_tool_that_changes_files_stages_nothing(self):
+        tx = self.begin("looker")
+        before = len(self.records())
+        for command in (("stage", "-"), ("apply", "-"), ("preview", "-")):
+            self.assertIn("`Edit`", self.refused("looker", *command, stdin=CHANGE.encode()))
+        self.refused("looker", "edit", "a.txt", env={"EDITOR": "sed -i s/one/two/"})
+        self.refused("looker", "validate", "--fix")
+        self.assertEqual(self.staged(tx), [])
+        kinds = [(record["kind"], record["tx"] == tx) for record in self.records()[before:]]
+        self.assertEqual(kinds, [("edit", True), ("edit", False), ("edit", True), ("fix", True)])
+        self.by("looker", "rollback")  # taking back one's own is no edit
+
+    def test_undo_and_redo_need_a_tool_that_changes_files(self):
+        self.by("", "apply", "-", stdin=CHANGE.encode())
+        self.refused("looker", "undo", "1")
+        self.by("editor", "undo", "1")
+        self.refused("looker", "redo")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\n")
+        kinds = [(record["kind"], record.get("agent"), "error" in record) for record in self.records()]
+        self.assertEqual(kinds, [("edit", None, False), ("commit", None, False), ("undo", "looker", True),
+                                 ("undo", "editor", False), ("redo", "looker", True)])
+
+    def test_somebody_elses_transaction_is_left_alone_by_who_has_no_tool_that_changes_files(self):
+        tx = self.begin()
+        self.by("", "stage", "--tx", tx, "-", stdin=CHANGE.encode())
+        for command in (("savepoint", "mine"), ("rollback",), ("fork",)):
+            self.refused("looker", command[0], "--tx", tx, *command[1:])
+        self.assertEqual(self.staged(tx), ["a.txt"])
+        self.by("editor", "savepoint", "--tx", tx, "one")
+        self.by("editor", "rollback", "--tx", tx)
+
+    def test_every_record_names_its_transaction(self):
+        tx = self.begin()
+        self.by("", "--reason", "because", "stage", "-", stdin=CHANGE.encode())
+        self.by("", "savepoint", "one")
+        self.by("", "exec", "--", "true")
+        self.by("", "rollback", "--to", "one")
+        self.by("", "commit")
+        seen = [(record["kind"], record["tx"], record.get("reason")) for record in self.records()]
+        self.assertEqual(seen, [("edit", tx, "because"), ("savepoint", tx, "because"), ("exec", tx, "because"),
+                                ("rollback", tx, "because"), ("commit", "1", "because")])
+        self.assertEqual(self.records()[-1]["open_tx"], tx)
+        exported = [json.loads(line) for line in self.by("", "audit", "export", "aios").stdout.splitlines()]
+        self.assertEqual(exported[-1]["backup_path"], ".galley/undo/1.j")
+
+    def test_a_preview_leaves_no_record(self):
+        self.by("", "apply", "-", stdin=CREATE.encode())
+        before = self.records()
+        self.by("", "preview", "-", stdin=CHANGE.encode())
+        calls = [{"tool": "Write", "args": {"file_path": "b.txt", "content": "b\n"}}]
+        self.by("", "preview", "--format", "calls", "-", stdin=json.dumps(calls).encode())
+        calls[0]["tool"] = "Delete"
+        self.by("looker", "preview", "--format", "calls", "-", stdin=json.dumps(calls).encode(), expect=1)
+        self.assertEqual(self.records(), before)
+
+    def test_a_secret_is_named_and_its_value_comes_from_the_environment(self):
+        self.begin()
+        line = json.dumps({"command": "printf %s $ENV.TOKEN"})
+        said = json.loads(self.by("", "--json", "call", "Bash", line, expect=1).stdout)
+        self.assertEqual(said["error"]["reason"], "secret.unavailable")
+        self.by("", "call", "--secret", "TOKEN", "Bash", line, expect=2)
+        said = json.loads(self.by("", "--json", "call", "--secret", "TOKEN", "Bash", line,
+                                  env={"TOKEN": "hunter2-and-more"}).stdout)
+        self.assertEqual(said["data"]["stdout"], "[REDACTED:env.TOKEN]")
+        self.assertNotIn("hunter2", (self.work / ".galley" / "audit.jsonl").read_text())
+
+    def test_a_dry_call_tells_and_stages_nothing(self):
+        tx = self.begin()
+        write = json.dumps({"file_path": "b.txt", "content": "b"})
+        said = json.loads(self.by("", "--json", "call", "-n", "Write", write).stdout)
+        self.assertTrue(said["meta"]["dryRun"])
+        self.assertEqual(self.staged(tx), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
