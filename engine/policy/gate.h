@@ -35,7 +35,8 @@ struct ApprovalAnswer {
   std::string by;  ///< who answered, for the record
 };
 
-/// Asks a terminal, an MCP client, a callback; an empty one means that nobody is there.
+/// Asks a person at a terminal, or whoever the caller's function asks; an empty one means that
+/// nobody is there.
 using Approver = std::function<Result<ApprovalAnswer>(const ApprovalQuestion&)>;
 
 /// A validator that began or ended, for progress lines; called on the thread that called judge().
