@@ -46,8 +46,7 @@ struct AbsorbReport {
 /// ignores are moved to `scratch`. A file that was changed on disk while the command ran is
 /// refused: its base would be taken from contents that the command never saw. Contents are moved
 /// into the overlay's store. Costs are linear in the upper layer; a file with several names is
-/// hashed once.
-/// Errors: kTimeout when the deadline passes; after an Error the overlay is as before.
+/// hashed once. Errors: kTimeout when the deadline passes; after an Error the overlay is as before.
 [[nodiscard]] Result<AbsorbReport> absorb_layer(const WritableDirectory& upper,
                                                 const WritableDirectory& scratch, Overlay& overlay,
                                                 const AbsorbRules& rules);
