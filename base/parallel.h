@@ -19,8 +19,7 @@ inline constexpr size_t kMinSharedItems = 32;
 /// that cannot be started is done without.
 ///
 /// Threads: `work` runs on several at once, the caller's among them. What it throws (lack of
-/// memory)
-///          is thrown again here, once all have stopped.
+///          memory) is thrown again here, once all have stopped.
 void for_each_block(size_t count, size_t block, const std::function<void(size_t, size_t)>& work);
 
 }  // namespace galley

@@ -135,8 +135,9 @@ class Directory {
 /// An open directory below which everything can be changed. Publishing, recovery, what lies in
 /// `.galley`, and the layers of the sandbox need one; everything else takes a Directory.
 ///
+/// Ownership, threads and errors are as with Directory.
+///
 /// Invariant: no call writes outside this directory. No Directory leads to one of these.
-/// Ownership, threads, errors: as Directory.
 class WritableDirectory : public Directory {
  public:
   virtual Result<std::unique_ptr<WritableDirectory>> open_writable_directory(

@@ -203,11 +203,9 @@ TEST(Style, EverySourceBelongsToAHeaderOfItsName) {
     if (fs::path(source.path).extension() == ".h") headers.insert(source.path);
   }
   const auto broken = broken_by_all([&headers](const Source& s) -> Violations {
-    // cli has a file a command; those of staging/sandbox are not named after their headers yet.
-    const std::string room = room_of(s.path);
     const fs::path path = s.path;
     if (path.extension() != ".cc" || path.stem() == "main") return {};
-    if (room == "cli" || room == "staging/sandbox") return {};
+    if (room_of(s.path) == "cli") return {};  // a file a command
     if (!header_of_source(s.path, headers).empty()) return {};
     return {s.path + " belongs to no header"};
   });

@@ -71,7 +71,7 @@ bool is_plain_system_header(std::string_view header) {
       "sys/signalfd.h", "termios.h",   "pwd.h",           "grp.h",         "syslog.h",
       "locale.h",       "wchar.h",     "immintrin.h",     "emmintrin.h",   "nmmintrin.h",
       "cpuid.h",        "arm_acle.h",  "sys/sysmacros.h", "sys/statfs.h",  "sys/auxv.h",
-      "stdio.h",        "endian.h",    "byteswap.h"};
+      "stdio.h",        "endian.h",    "byteswap.h",      "malloc.h"};
   return table.count(header) != 0;
 }
 
