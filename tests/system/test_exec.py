@@ -164,6 +164,16 @@ class Exec(SystemCase):
         self.assertFalse(os.path.exists(place))
         self.assertFalse(stage.exists())
 
+    def test_a_command_that_changes_nothing_leaves_the_stored_stage_as_it_is(self):
+        self.galley("begin", expect=0)
+        stored = next((self.work / ".galley" / "stage").iterdir()) / "overlay"
+        before = stored.stat()
+        self.galley("exec", "--", "ls", expect=0)
+        after = stored.stat()
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
+        self.galley("exec", "--", "sh", "-c", "echo x > made", expect=0)
+        self.assertEqual(set(self.staged()), {"made"})
+
     def test_a_failed_command_is_kept_only_when_asked(self):
         self.galley("begin", expect=0)
         self.galley("exec", "--", "sh", "-c", "echo x > made; exit 7", expect=7)

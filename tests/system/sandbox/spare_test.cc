@@ -110,6 +110,18 @@ for attempt in (lambda: os.mkdir("/usr/x"), lambda: socket.socket(socket.AF_PACK
   });
 }
 
+TEST_P(SandboxSpare, OneIsStartedForTheFirstCommand) {
+  as_user(GetParam(), [] {
+    World world;
+    ASSERT_TRUE(comes_true([] { return spare_of(getpid()) > 0; }));
+    const pid_t first = spare_of(getpid());
+    ASSERT_TRUE(world.overlay().write(rel("late.txt"), "late\n").has_value());
+    world.defaults().input = "given\n";
+    EXPECT_EQ(world.sh("cat - late.txt").standard_output.text(), "given\nlate\n");
+    EXPECT_TRUE(comes_true([&] { return is_gone_or_dead(first); }));
+  });
+}
+
 TEST_P(SandboxSpare, SeesWhatWasStagedAfterItWasStarted) {
   as_user(GetParam(), [] {
     World world;
