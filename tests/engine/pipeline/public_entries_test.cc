@@ -174,7 +174,7 @@ std::vector<Entry> entries_of_workspaces() {
     const History history(*w.workspace->state());
     const auto plan =
         is_redo ? plan_redo(history, w.workspace->root(), TxId(), w.workspace->clock())
-                : plan_undo(history, w.workspace->root(), *history.latest(), w.workspace->clock());
+                : plan_undo(history, w.workspace->root(), **history.latest(), w.workspace->clock());
     const auto& found = std::get<UndoPlan>(*plan);
     CommitRequest request;
     request.tool = found.tool;
