@@ -19,6 +19,7 @@
 #include "engine/stages/stored_stage.h"
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
+#include "staging/overlay/restaged.h"
 
 namespace galley {
 

@@ -9,6 +9,8 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <type_traits>
+#include <utility>
 
 #include "engine/calls/executor.h"
 #include "engine/commit/state_directory.h"
@@ -209,6 +211,9 @@ std::vector<Entry> entries_of_workspaces() {
        [](World& w) { expect(w.workspace->take_up_state().has_value()); }, "", ""},
   };
 }
+
+// No way to write an overlay is handed out: there is no second road.
+static_assert(std::is_same_v<decltype(std::declval<Transaction&>().overlay()), const Overlay&>);
 
 /// What changes nothing that is staged, committed or believed, or writes the log itself.
 const std::set<std::string>& quiet_entries() {
