@@ -49,7 +49,9 @@ std::vector<CommandText> transaction_texts() {
       {"diff", {"Shows the exact diff that committing the transaction would make."}, {}},
       {"call",
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
-        "The names of tools: galley tools list."},
+        "The names of tools: galley tools list.\n"
+        "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
+        "from the environment and shown nowhere."},
        {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/calls/early_policy.h"
+#include "engine/calls/executor.h"
 #include "engine/commit/publisher.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
@@ -247,6 +249,18 @@ void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
 }
 
 }  // namespace
+
+Result<void> pass_alone(WorkspaceState& workspace, const TransactionOptions& who,
+                        Recorder& recorder, Action action, const Effect& effect) {
+  ExecutorOptions options;
+  options.agent = who.agent;
+  options.owner = who.owner;
+  options.reason = who.message;
+  const EarlyPolicy early(workspace.config, who.principals(), nullptr);
+  options.early_policy = [&early](const Action& asked) { return early.refusal(asked); };
+  Executor executor(nullptr, recorder, workspace.clock(), std::move(options));
+  return executor.perform(nullptr, std::move(action), effect);
+}
 
 AuditKind kind_of(const CommitRequest& request) {
   if (request.tool == kRedoTool) return AuditKind::kRedo;

@@ -3,6 +3,7 @@
 #include <galley/workspace.h>
 
 #include "engine/audit/recorder.h"
+#include "engine/calls/action.h"
 #include "engine/pipeline/workspace_state.h"
 
 namespace galley {
@@ -26,6 +27,10 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
 Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Proposal& asked,
                                          const TransactionOptions& who,
                                          const CommitRequest& request, Recorder& recorder);
+
+/// What a workspace does by itself, apart from any open transaction, passes the executor as well.
+Result<void> pass_alone(WorkspaceState& workspace, const TransactionOptions& who,
+                        Recorder& recorder, Action action, const Effect& effect);
 
 /// As what a commit that was asked for so is on record: a commit, an undo or a redo.
 [[nodiscard]] AuditKind kind_of(const CommitRequest& request);

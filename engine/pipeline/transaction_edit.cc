@@ -12,6 +12,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "staging/formats/read_edits.h"
 #include "staging/git/white_space_attributes.h"
+#include "staging/overlay/restaged.h"
 #include "tools/edit_formats.h"
 
 namespace galley {
@@ -218,7 +219,9 @@ Result<bool> Transaction::stage_all(const std::function<Result<bool>()>& steps) 
   const Overlay::Entries before = state_->overlay.entries();
   const auto is_kept = steps();
   if (is_kept && *is_kept) return true;
-  if (state_->overlay.entries() != before) {
+  if (restaged_paths(before, state_->overlay.entries()).empty()) {
+    state_->overlay.restore(before);
+  } else {
     Action action;
     action.record.kind = AuditKind::kEditsDropped;
     action.record.input =

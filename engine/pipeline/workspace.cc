@@ -6,8 +6,7 @@
 #include "base/limits.h"
 #include "engine/audit/audit_chain.h"
 #include "engine/audit/recorder.h"
-#include "engine/calls/early_policy.h"
-#include "engine/calls/executor.h"
+#include "engine/calls/action.h"
 #include "engine/calls/guarded_runner.h"
 #include "engine/calls/tool_names.h"
 #include "engine/commit/history_reader.h"
@@ -252,23 +251,6 @@ Result<Preview> Workspace::judge(Proposal proposal, const TransactionOptions& wh
   return galley::judge(*state_, std::move(proposal), who, on_progress);
 }
 
-namespace {
-
-/// What a workspace does by itself passes the executor as well, and is on record as it happens.
-Result<void> pass(WorkspaceState& workspace, const TransactionOptions& who, Recorder& recorder,
-                  Action action, const Effect& effect) {
-  ExecutorOptions options;
-  options.agent = who.agent;
-  options.owner = who.owner;
-  options.reason = who.message;
-  const EarlyPolicy early(workspace.config, who.principals(), nullptr);
-  options.early_policy = [&early](const Action& asked) { return early.refusal(asked); };
-  Executor executor(nullptr, recorder, workspace.clock(), std::move(options));
-  return executor.perform(nullptr, std::move(action), effect);
-}
-
-}  // namespace
-
 Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
                                         const CommitRequest& request) {
   Recorder recorder(state_->audit, state_->clock(), RecordTime::kAtOnce);
@@ -280,7 +262,7 @@ Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOpti
   action.records_itself = true;
   std::optional<CommitOutcome> outcome;
   const auto passed =
-      pass(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+      pass_alone(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
         GALLEY_ASSIGN(outcome, decide_and_publish(*state_, proposal, who, request, recorder));
         return {};
       });
@@ -298,7 +280,7 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
   action.record.proposal = proposal.hex();
   action.record.reason = "given beforehand by " + by;
   const auto passed =
-      pass(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+      pass_alone(*state_, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
         if (who.agent.empty()) return {};
         return fail(ErrorKind::kRefused, "approval.by_agent",
                     "an agent does not approve; have a person say it, without --agent");
@@ -315,7 +297,7 @@ Result<void> Workspace::take_up_state() {
   action.record.kind = AuditKind::kAdoption;
   action.record.tool = "recover";
   if (state_->doubt) action.record.reason = state_->doubt->message;
-  return pass(*state_, {}, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+  return pass_alone(*state_, {}, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
     state_->options.recovers = true;
     GALLEY_TRY(state_->open_state());
     return state_->need_state();

@@ -6,6 +6,7 @@
 
 #include "engine/audit/recorder.h"
 #include "engine/commit/stage_directory.h"
+#include "engine/pipeline/decide.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
@@ -86,6 +87,13 @@ Result<void> Workspace::drop_damaged(const std::string& id) {
     return fail(ErrorKind::kRefused, "stage.not_yours",
                 "the transaction " + id + " is damaged and belongs to another user of this system");
   }
+  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce, id);
+  Action action;
+  action.record.kind = AuditKind::kRollback;
+  action.record.tool = "rollback";
+  action.record.reason = "it was damaged";
+  const auto nothing = [](AuditEvent&) { return Result<void>(); };
+  GALLEY_TRY(pass_alone(*state_, {}, recorder, std::move(action), nothing));
   GALLEY_TRY(drop_scratch_home(stage.directory()));
   return StageDirectory::remove(*state_->state_directory, std::move(stage));
 }

@@ -90,9 +90,16 @@ TEST_F(CallersTest, WhoOnlyReadsIsNoContributor) {
 TEST_F(CallersTest, WhoStagedIsJudgedWhoeverCommits) {
   const std::string id = staged_by("");
   {
-    // The library's own staging asks nobody at the door; the gate does.
+    Transaction owner = resumed(id, "");
+    ASSERT_TRUE(owner.write("outside.txt", "x"));
+    ASSERT_TRUE(owner.save());
+  }
+  {
+    // What it may not do it cannot stage in somebody else's, however it tries.
     Transaction bot = resumed(id, "bot");
-    ASSERT_TRUE(bot.write("outside.txt", "x"));
+    EXPECT_EQ(bot.write("other.txt", "x").error().reason, "policy.capability");
+    EXPECT_EQ(bot.edit("outside.txt", "x", "y").error().reason, "policy.capability");
+    ASSERT_TRUE(bot.write("src/more.txt", "x"));
     ASSERT_TRUE(bot.save());
   }
   Transaction owner = resumed(id, "");

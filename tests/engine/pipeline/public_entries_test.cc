@@ -9,6 +9,8 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <type_traits>
+#include <utility>
 
 #include <galley/workspace.h>
 #include "engine/calls/executor.h"
@@ -174,7 +176,7 @@ std::vector<Entry> entries_of_workspaces() {
     const History history(*w.workspace->state());
     const auto plan =
         is_redo ? plan_redo(history, w.workspace->root(), TxId(), w.workspace->clock())
-                : plan_undo(history, w.workspace->root(), *history.latest(), w.workspace->clock());
+                : plan_undo(history, w.workspace->root(), **history.latest(), w.workspace->clock());
     const auto& found = std::get<UndoPlan>(*plan);
     CommitRequest request;
     request.tool = found.tool;
@@ -209,6 +211,9 @@ std::vector<Entry> entries_of_workspaces() {
        [](World& w) { expect(w.workspace->take_up_state().has_value()); }, "", ""},
   };
 }
+
+// No way to write an overlay is handed out: there is no second road.
+static_assert(std::is_same_v<decltype(std::declval<Transaction&>().overlay()), const Overlay&>);
 
 /// What changes nothing that is staged, committed or believed, or writes the log itself.
 const std::set<std::string>& quiet_entries() {
