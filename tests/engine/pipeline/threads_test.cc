@@ -11,7 +11,6 @@
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
 #include "support/temp_directory.h"
-#include "tools/registry.h"
 
 namespace galley {
 namespace {
@@ -45,8 +44,7 @@ class Worker {
     const ToolResult written =
         transaction.call("Write", R"({"file_path": ")" + made + R"(", "content": "{}\n"})");
     if (!written.ok) return fail(ErrorKind::kInternal, "test.call", written.error->message);
-    GALLEY_ASSIGN(const ToolRegistry* tools, workspace_.tools());
-    EXPECT_NE(tools, nullptr);
+    GALLEY_TRY(workspace_.tools());
     GALLEY_TRY(transaction.save());
     GALLEY_TRY(workspace_.stages());
     GALLEY_ASSIGN(const Preview preview, transaction.preview());
