@@ -50,9 +50,7 @@ class Applier {
   Result<std::optional<ConflictPath>> apply(size_t index);
   /// The current step has had an effect and must be undone from now on, complete or not.
   void mark(Way way) { done_.push_back({current_, way}); }
-  [[nodiscard]] bool is_file_for_file(const Step& step) const;
-  Result<bool> exchange(const Step& step, const Location& at);
-  Result<void> replace(const Step& step, const Location& again);
+  Result<void> exchange(const Step& step, const Location& at);
   Result<void> place(const RelPath& slot, const Location& at) const;
   Result<void> take(const Location& at, const RelPath& slot) const;
   Result<void> take_if_there(const Location& at, const RelPath& slot) const;
