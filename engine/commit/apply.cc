@@ -302,9 +302,26 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
   return look_at(at, here.path, *expected);
 }
 
+/// Whether a file holds the content that is at hand, byte for byte, and has its mode. False also
+/// when that cannot be told: a look that hashes decides, and says what is there.
+bool Applier::has_bytes(const Location& at, const Node& expected) const {
+  const auto known = contents_->find(expected.content);
+  if (expected.kind != FileKind::kRegular || known == contents_->end()) return false;
+  const auto file = at.directory->open_file(at.name, OpenMode::kRead);
+  if (!file) return false;
+  const auto stat = (*file)->stat_at_open();
+  if (!stat || stat->size != expected.size || (stat->mode & kPermissions) != expected.mode) {
+    return false;
+  }
+  const auto bytes = (*file)->read_at(0, known->second->size() + 1);
+  return bytes && *bytes == *known->second;
+}
+
 Result<std::optional<ConflictPath>> Applier::look_at(const Location& at, const RelPath& path,
                                                      const JournalSide& expected) const {
   // Always by content: a save may keep size and mtime, and a store through a mapping sets neither.
+  const bool is_caught = at.directory == &slots_->directory();
+  if (is_caught && has_bytes(at, expected.node)) return std::optional<ConflictPath>();
   GALLEY_ASSIGN(const Node caught,
                 at.directory == &slots_->directory() ? observe_slot(at) : observe(at));
   bool is_base = caught == expected.node;
