@@ -89,8 +89,7 @@ Result<std::optional<ConflictPath>> Applier::run() {
   return std::optional<ConflictPath>();
 }
 
-/// A change that is visible already is found before anything moves: needed where nothing is caught
-/// (a mode, a directory) and where a swap takes two calls.
+/// Saves most swap-backs: a change that is visible already is found before anything moves.
 Result<std::optional<ConflictPath>> Applier::look_before(const Step& step,
                                                          const Location& at) const {
   const JournalOp& here = op(step);
@@ -113,23 +112,13 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
   const Step& step = plan_->steps[index];
   const JournalOp& here = op(step);
   GALLEY_ASSIGN(const Location at, view_->locate(here.path));
-  // A file that changed since the bases were compared is found by the look at what was caught, and
-  // goes back: looking before each swap as well would cost every commit a call a file.
-  if (!is_file_for_file(step)) {
-    GALLEY_ASSIGN(auto conflict, look_before(step, at));
-    if (conflict) return conflict;
-  }
+  GALLEY_ASSIGN(auto conflict, look_before(step, at));
+  if (conflict) return conflict;
   current_ = index;
   switch (step.kind) {
-    case StepKind::kExchange: {
-      GALLEY_ASSIGN(const bool is_swapped, exchange(step, at));
-      if (is_swapped) break;
-      GALLEY_ASSIGN(const Location again, view_->locate(here.path));
-      GALLEY_ASSIGN(auto conflict, look_before(step, again));
-      if (conflict) return conflict;
-      GALLEY_TRY(replace(step, again));
+    case StepKind::kExchange:
+      GALLEY_TRY(exchange(step, at));
       break;
-    }
     case StepKind::kPlace:
       GALLEY_TRY(place(Slots::name(step.op), at));
       mark(Way::kPlain);
@@ -246,31 +235,17 @@ Result<void> Applier::rename(const RelPath& from, const RelPath& to) {
   return source->rename(name, *target.directory, target.name, RenameMode::kNoReplace);
 }
 
-bool Applier::is_file_for_file(const Step& step) const {
+Result<void> Applier::exchange(const Step& step, const Location& at) {
+  const Directory& slots = slots_->directory();
+  const RelPath slot = Slots::name(step.op);
   const JournalOp& here = op(step);
-  return step.kind == StepKind::kExchange && here.before.node.kind == FileKind::kRegular &&
-         here.after.node.kind == FileKind::kRegular;
-}
-
-/// False where the file system knows no exchange.
-Result<bool> Applier::exchange(const Step& step, const Location& at) {
-  const JournalOp& here = op(step);
-  auto swapped = slots_->directory().rename(Slots::name(step.op), *at.directory, at.name,
-                                            RenameMode::kExchange);
+  auto swapped = slots.rename(slot, *at.directory, at.name, RenameMode::kExchange);
   const bool is_directory =
       here.before.node.kind == FileKind::kDirectory || here.after.node.kind == FileKind::kDirectory;
   if (is_directory) view_->forget();
   if (swapped) mark(Way::kPlain);
-  if (swapped) return true;
-  if (is_unsupported(swapped.error())) return false;
-  return fail(std::move(swapped.error()));
-}
-
-/// Puts the new object in the place of the old one, which is kept, without an exchange.
-Result<void> Applier::replace(const Step& step, const Location& again) {
-  const Directory& slots = slots_->directory();
-  const RelPath slot = Slots::name(step.op);
-  const JournalOp& here = op(step);
+  if (swapped || !is_unsupported(swapped.error())) return swapped;
+  GALLEY_ASSIGN(const Location again, view_->locate(here.path));
   if (here.before.node.kind == FileKind::kDirectory) {
     // Its children are gone already; overlayfs lets nobody rename a directory of a lower layer.
     GALLEY_TRY(again.directory->remove_directory(again.name));
@@ -327,9 +302,26 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
   return look_at(at, here.path, *expected);
 }
 
+/// Whether a file holds the content that is at hand, byte for byte, and has its mode. False also
+/// when that cannot be told: a look that hashes decides, and says what is there.
+bool Applier::has_bytes(const Location& at, const Node& expected) const {
+  const auto known = contents_->find(expected.content);
+  if (expected.kind != FileKind::kRegular || known == contents_->end()) return false;
+  const auto file = at.directory->open_file(at.name, OpenMode::kRead);
+  if (!file) return false;
+  const auto stat = (*file)->stat_at_open();
+  if (!stat || stat->size != expected.size || (stat->mode & kPermissions) != expected.mode) {
+    return false;
+  }
+  const auto bytes = (*file)->read_at(0, known->second->size() + 1);
+  return bytes && *bytes == *known->second;
+}
+
 Result<std::optional<ConflictPath>> Applier::look_at(const Location& at, const RelPath& path,
                                                      const JournalSide& expected) const {
   // Always by content: a save may keep size and mtime, and a store through a mapping sets neither.
+  const bool is_caught = at.directory == &slots_->directory();
+  if (is_caught && has_bytes(at, expected.node)) return std::optional<ConflictPath>();
   GALLEY_ASSIGN(const Node caught,
                 at.directory == &slots_->directory() ? observe_slot(at) : observe(at));
   bool is_base = caught == expected.node;

@@ -3,12 +3,14 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/commit/base_check.h"
 #include "engine/commit/plan.h"
 #include "engine/commit/slots.h"
 #include "engine/commit/workspace_view.h"
+#include "staging/overlay/content_store.h"
 
 namespace galley {
 
@@ -20,8 +22,12 @@ namespace galley {
 /// Threads:   confined to one thread.
 class Applier {
  public:
-  Applier(const Plan& plan, const CheckedBases& bases, WorkspaceView& view, const Slots& slots)
-      : plan_(&plan), bases_(&bases), view_(&view), slots_(&slots) {}
+  /// Contents of the bases that are at hand: what was caught is then compared and not hashed.
+  using Contents = std::unordered_map<ContentId, Content>;
+
+  Applier(const Plan& plan, const CheckedBases& bases, WorkspaceView& view, const Slots& slots,
+          const Contents& contents)
+      : plan_(&plan), bases_(&bases), view_(&view), slots_(&slots), contents_(&contents) {}
 
   /// Does every step, or stops at the first conflict (a value) or failure (an Error); then undo()
   /// is to be called.
@@ -49,9 +55,7 @@ class Applier {
   Result<std::optional<ConflictPath>> apply(size_t index);
   /// The current step has had an effect and must be undone from now on, complete or not.
   void mark(Way way) { done_.push_back({current_, way}); }
-  [[nodiscard]] bool is_file_for_file(const Step& step) const;
-  Result<bool> exchange(const Step& step, const Location& at);
-  Result<void> replace(const Step& step, const Location& again);
+  Result<void> exchange(const Step& step, const Location& at);
   Result<void> place(const RelPath& slot, const Location& at) const;
   Result<void> take(const Location& at, const RelPath& slot) const;
   Result<void> take_if_there(const Location& at, const RelPath& slot) const;
@@ -63,6 +67,7 @@ class Applier {
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);
   Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
                                               const JournalSide& expected) const;
+  [[nodiscard]] bool has_bytes(const Location& at, const Node& expected) const;
   Result<std::optional<ConflictPath>> look_before(const Step& step, const Location& at) const;
   Result<void> undo_one(const Done& done);
   Result<void> undo_move(const Step& step, Way way);
@@ -78,6 +83,7 @@ class Applier {
   const CheckedBases* bases_;
   WorkspaceView* view_;
   const Slots* slots_;
+  const Contents* contents_;
   [[nodiscard]] JournalSide as_opened(size_t index) const;
   size_t current_ = 0;
   std::set<size_t> opened_;  ///< operations whose directory is open until the end

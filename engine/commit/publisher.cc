@@ -51,6 +51,7 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kPrivateFile = 0600;
+constexpr uint64_t kMaxHeldBytes = uint64_t{64} << 20U;
 constexpr const char* kStateLost = "commit.state_lost";
 
 bool has_content(const Node& node) {
@@ -110,6 +111,8 @@ class Publisher::Attempt {
   Journal journal_;
   std::unique_ptr<WritableFile> journal_file_;
   std::optional<JournalTrailer> trailer_;
+  Applier::Contents base_contents_;  ///< of the journal's images, as far as there is room
+  uint64_t held_bytes_ = 0;
   std::optional<Applier> applier_;
   std::vector<std::string> warnings_;  ///< of the new inodes
   std::vector<std::string> met_;       ///< files of others, and where they are now
@@ -245,6 +248,9 @@ Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
       }
       GALLEY_ASSIGN(const Content content, proposal_.content(*node));
       GALLEY_TRY(writer.image(node->content, *content));
+      if (node != &op.before.node || held_bytes_ + node->size > kMaxHeldBytes) continue;
+      held_bytes_ += node->size;
+      base_contents_.emplace(node->content, content);
     }
   }
   return {};
@@ -374,7 +380,7 @@ void Publisher::Attempt::clear_slots() {
 }
 
 Result<std::optional<ConflictPath>> Publisher::Attempt::apply() {
-  applier_.emplace(plan_, bases_, view_, *slots_);
+  applier_.emplace(plan_, bases_, view_, *slots_, base_contents_);
   return applier_->run();
 }
 

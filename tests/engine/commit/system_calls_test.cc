@@ -16,7 +16,7 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxCallsAFile = 14;
+constexpr size_t kMaxCallsAFile = 15;
 
 /// The system calls that a call at the seam makes on a disk, closing what it opens included.
 std::map<std::string, size_t> on_disk(const FaultCall& call) {
@@ -72,7 +72,7 @@ std::map<std::string, size_t> calls_of_apply(size_t files) {
   return calls;
 }
 
-TEST(SystemCalls, AnApplyMakesAtMostFourteenAFile) {
+TEST(SystemCalls, AnApplyMakesAtMostFifteenAFile) {
   // The double is for one thread, so fewer files than are shared; the difference is the files'.
   constexpr size_t kFew = 8;
   constexpr size_t kMore = kMinSharedItems - 1;
