@@ -74,6 +74,7 @@ struct ToolResult {
 [[nodiscard]] nlohmann::ordered_json to_json(const ToolResult& result);
 
 using ToolAnnotations = ToolInfo::Annotations;
+using ToolLog = CallOptions::Log;
 
 /// What a tool made of the arguments of a call; a tool derives its own from it.
 struct ParsedArguments {

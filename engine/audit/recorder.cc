@@ -26,20 +26,20 @@ Result<void> Recorder::record(AuditEvent event) {
   complete(event);
   held_.push_back(audit_record(event, clock_->wall_ns()));
   held_bytes_ += held_.back().size();
-  const bool is_too_much = held_bytes_ > kMaxHeldRecordBytes && *log_ != nullptr;
+  const bool is_too_much = held_bytes_ > kMaxHeldRecordBytes && log_() != nullptr;
   return is_too_much ? write_held() : Result<void>();
 }
 
 Result<void> Recorder::record_now(AuditEvent event) {
-  if (is_silent() || *log_ == nullptr) return {};
+  if (is_silent() || log_() == nullptr) return {};
   complete(event);
-  GALLEY_TRY((*log_)->append(event));
+  GALLEY_TRY(log_()->append(event));
   return {};
 }
 
 Result<void> Recorder::write_held() {
-  if (held_.empty() || *log_ == nullptr) return {};
-  GALLEY_TRY((*log_)->add(held_));
+  if (held_.empty() || log_() == nullptr) return {};
+  GALLEY_TRY(log_()->add(held_));
   held_.clear();
   held_bytes_ = 0;
   return {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,10 +28,11 @@ enum class RecordTime : uint8_t {
 /// Errors:    AuditLog's.
 class Recorder {
  public:
-  /// `log` may be empty, and filled later. `tx` may be empty: then the events say it.
-  Recorder(const std::unique_ptr<AuditLog>& log, const Clock& clock, RecordTime time,
-           std::string tx = {})
-      : log_(&log), clock_(&clock), time_(time), tx_(std::move(tx)) {}
+  /// `log` is a pointer that owns the log; it may be empty, and filled later. `tx` may be empty:
+  /// then the events say it.
+  template <class Owner>
+  Recorder(const Owner& log, const Clock& clock, RecordTime time, std::string tx = {})
+      : log_([&log] { return log.get(); }), clock_(&clock), time_(time), tx_(std::move(tx)) {}
 
   /// Records one event, or holds it until write_held().
   Result<void> record(AuditEvent event);
@@ -49,7 +51,7 @@ class Recorder {
  private:
   void complete(AuditEvent& event) const;
 
-  const std::unique_ptr<AuditLog>* log_;
+  std::function<AuditLog*()> log_;
   const Clock* clock_;
   RecordTime time_;
   std::string tx_;

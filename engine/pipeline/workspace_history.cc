@@ -27,14 +27,14 @@ CommitOutcome as_conflict(UndoConflict misfits) {
   for (const Dependency& dependency : misfits.dependencies) {
     conflict.warnings.push_back(dependency.text());
   }
-  return conflict;
+  return {Proposal::from({}, nullptr), std::move(conflict)};
 }
 
 /// Judges and publishes what was planned, by the one road.
 Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, TransactionOptions who) {
   if (auto* misfits = std::get_if<UndoConflict>(&planned)) return as_conflict(std::move(*misfits));
   auto* plan = std::get_if<UndoPlan>(&planned);
-  if (plan == nullptr) return CommitOutcome(NothingToCommit{});
+  if (plan == nullptr) return CommitOutcome(Proposal::from({}, nullptr), NothingToCommit{});
   if (who.message.empty()) who.message = plan->message;
   CommitRequest request;
   request.tool = plan->tool;

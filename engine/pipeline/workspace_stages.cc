@@ -98,7 +98,7 @@ Result<void> Workspace::drop_damaged(const std::string& id) {
   return StageDirectory::remove(*state_->state_directory, std::move(stage));
 }
 
-Result<std::vector<StageStatus>> Workspace::stages() const {
+Result<std::vector<Workspace::Stage>> Workspace::stages() const {
   std::vector<StageStatus> found;
   if (!state_->state_directory) return found;
   GALLEY_ASSIGN(const auto infos, list_stages(*state_->state_directory));

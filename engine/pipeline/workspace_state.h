@@ -24,6 +24,8 @@
 
 namespace galley {
 
+using StageStatus = Workspace::Stage;
+
 /// A record that a journal of the history carries.
 struct RecordedCommit {
   TxId id;
@@ -58,8 +60,6 @@ struct WorkspaceState {
   /// where they keep things: one judgement's layers serve the next.
   std::map<std::pair<Principals, bool>, std::unique_ptr<CommandRunner>> runners;
 
-  [[nodiscard]] const Directory& root() const { return *writable_root; }
-  [[nodiscard]] const Directory& root() const { return *writable_root; }
   [[nodiscard]] const Directory& root() const { return *writable_root; }
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;

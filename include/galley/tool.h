@@ -96,13 +96,6 @@ struct ToolDefinition {
   std::function<Result<std::string>(ToolRun& call)> run;
 };
 
-/// Something a running tool has to say: a line of progress or a piece of a command's output.
-struct ToolLog {
-  enum class Stream : uint8_t { kNote, kStdout, kStderr };
-  Stream stream = Stream::kNote;
-  std::string_view text;
-};
-
 /// Answers the value of a secret by its key (`GITHUB_API_KEY`), or nothing when it may not be told.
 using SecretProvider = std::function<std::optional<std::string>(const std::string& key)>;
 
@@ -110,6 +103,13 @@ using SecretProvider = std::function<std::optional<std::string>(const std::strin
 ///
 /// `secrets`, `logger` and `stop` are called and looked at on the thread of the call only.
 struct CallOptions {
+  /// Something a running tool has to say: a line of progress or a piece of a command's output.
+  struct Log {
+    enum class Stream : uint8_t { kNote, kStdout, kStderr };
+    Stream stream = Stream::kNote;
+    std::string_view text;
+  };
+
   std::string call_id = {};  ///< the caller's own id of the call; on record
   std::string task_id = {};  ///< what it belongs to; on record
   std::string goal_id = {};
@@ -120,7 +120,7 @@ struct CallOptions {
   bool dry_run = false;         ///< tell what would be staged, keep nothing
   bool deterministic = false;   ///< commands see a fixed time and locale, and no network
   SecretProvider secrets = {};  ///< answers `$ENV.NAME`; empty: there are none
-  std::function<void(const ToolLog&)> logger = {};  ///< what tools say while they run
+  std::function<void(const Log&)> logger = {};  ///< what tools say while they run
   std::stop_token stop = {};  ///< a request ends a command; what was begun is taken back
 };
 

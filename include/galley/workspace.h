@@ -44,22 +44,6 @@ struct WorkspaceOptions {
   std::shared_ptr<const UserSettings> user = nullptr;  ///< already loaded personal settings
 };
 
-/// One open stored transaction, for `status`.
-struct StageStatus {
-  std::string id;
-  std::string agent;
-  std::string message;
-  int64_t begun_ns = 0;
-  size_t changes = 0;
-  bool is_held = false;          ///< another process has it open now
-  bool is_of_this_user = false;  ///< of the system's user that this process acts as
-
-  /// Whether a command of `agent` means it without naming it.
-  [[nodiscard]] bool is_own(const std::string& name) const {
-    return is_of_this_user && agent == name;
-  }
-};
-
 /// A directory under Galley's care: where transactions begin, and what they are committed to.
 ///
 /// Invariant: opening writes nothing. `.galley/` is made by the first stored transaction or commit;
@@ -76,6 +60,22 @@ struct StageStatus {
 ///            answers kRefused `state.not_believed` where a `.galley` was not made here.
 class Workspace {
  public:
+  /// One open stored transaction, for `status`.
+  struct Stage {
+    std::string id;
+    std::string agent;
+    std::string message;
+    int64_t begun_ns = 0;
+    size_t changes = 0;
+    bool is_held = false;          ///< another process has it open now
+    bool is_of_this_user = false;  ///< of the system's user that this process acts as
+
+    /// Whether a command of `agent` means it without naming it.
+    [[nodiscard]] bool is_own(const std::string& name) const {
+      return is_of_this_user && agent == name;
+    }
+  };
+
   /// Opens the workspace that `path` lies in: the nearest directory upwards with a `.git` or a
   /// `.galley` that is believed, else the outermost one with a galley.toml, else `path` itself.
   /// Errors: those of the class; kInvalid `tool.*`, which names the tool, for one of options.tools.
@@ -106,7 +106,7 @@ class Workspace {
   /// Errors: kNotFound `stage.not_found`; kRefused `stage.not_yours`.
   Result<void> drop_damaged(const std::string& id);
   /// Stored transactions, oldest first.
-  Result<std::vector<StageStatus>> stages() const;
+  Result<std::vector<Stage>> stages() const;
   /// Asks the gate about a proposal made elsewhere (what show() returns, an undo).
   Result<Preview> judge(Proposal proposal, const TransactionOptions& who,
                         const std::function<void(const Verdict::Progress&)>& on_progress = {});

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <galley/workspace.h>
+#include "engine/pipeline/transaction_state.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 
@@ -48,7 +49,7 @@ TEST_F(CallOptionsTest, WhatTheCallerSaysIsOnRecord) {
   options.task_id = "task-1";
   options.goal_id = "goal-1";
   options.reason = "because of this";
-  ASSERT_TRUE(transaction_->call("Read", R"({"file_path": "a.txt"})", options).ok);
+  ASSERT_TRUE(transaction_->call("Read", R"({"file_path": "a.txt"})", options).result().ok);
   json record = last_record();
   EXPECT_EQ(record["call_id"], "call-7");
   EXPECT_EQ(record["task_id"], "task-1");
@@ -64,19 +65,19 @@ TEST_F(CallOptionsTest, WhatTheCallerSaysIsOnRecord) {
 }
 
 TEST_F(CallOptionsTest, ASecretReachesTheCommandAndIsRedactedFromItsAnswer) {
-  EXPECT_EQ(transaction_->call("Bash", leak_).error->reason, "secret.unavailable");
+  EXPECT_EQ(transaction_->call("Bash", leak_).error().reason, "secret.unavailable");
   CallOptions options;
   options.secrets = [](const std::string& name) -> std::optional<std::string> {
     if (name == "TOKEN") return "hunter2-and-more";
     return {};
   };
-  const ToolResult told = transaction_->call("Bash", leak_, options);
+  const ToolResult told = transaction_->call("Bash", leak_, options).result();
   ASSERT_TRUE(told.ok) << told.error->message;
   EXPECT_EQ((*told.data)["stdout"], "[REDACTED:env.TOKEN]");
   EXPECT_EQ(runner_.commands().back().environment.at("TOKEN"), "hunter2-and-more");
   EXPECT_EQ(tree_.read(".galley/audit.jsonl").find("hunter2"), std::string::npos);
   const ToolResult unknown =
-      transaction_->call("Bash", R"({"command": "echo $ENV.OTHER"})", options);
+      transaction_->call("Bash", R"({"command": "echo $ENV.OTHER"})", options).result();
   EXPECT_EQ(unknown.error->reason, "secret.unknown");
 }
 
@@ -84,7 +85,7 @@ TEST_F(CallOptionsTest, ADryRunKeepsNothing) {
   CallOptions options;
   options.dry_run = true;
   const auto told =
-      transaction_->call("Write", R"({"file_path": "b.txt", "content": "b\n"})", options);
+      transaction_->call("Write", R"({"file_path": "b.txt", "content": "b\n"})", options).result();
   ASSERT_TRUE(told.ok);
   EXPECT_TRUE(told.meta.dry_run);
   EXPECT_TRUE(transaction_->proposal().is_empty());
@@ -102,11 +103,11 @@ TEST_F(CallOptionsTest, AStopReachesTheCommandAndEndsACall) {
   Command command;
   command.argv = {"true"};
   ASSERT_TRUE(transaction_->run(command, options));
-  EXPECT_TRUE(transaction_->call("Bash", R"({"command": "true"})", options).ok);
+  EXPECT_TRUE(transaction_->call("Bash", R"({"command": "true"})", options).result().ok);
   source.request_stop();
   for (const Command& ran : runner_.commands()) EXPECT_TRUE(ran.stop.stop_requested());
   const auto stopped =
-      transaction_->call("Write", R"({"file_path": "b.txt", "content": "b\n"})", options);
+      transaction_->call("Write", R"({"file_path": "b.txt", "content": "b\n"})", options).result();
   EXPECT_EQ(stopped.error->reason, "call.cancelled");
   EXPECT_TRUE(transaction_->proposal().is_empty());
   EXPECT_EQ(last_record()["error"]["reason"], "call.cancelled");

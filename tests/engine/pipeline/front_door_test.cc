@@ -240,7 +240,7 @@ TEST_F(FrontDoor, AnOwnToolIsHeldToWhatItsCallerMayDo) {
   EXPECT_EQ(reason("", R"({"path": "a.txt"})"), "");
   EXPECT_NE(reason("", R"({"path": "fixed/f"})"), "");
   EXPECT_NE(reason("", R"({"path": ".galley/x"})"), "");
-  EXPECT_EQ(reason("", R"({"path": "../outside"})"), "path.outside");
+  EXPECT_EQ(reason("", R"({"path": "../outside"})"), "path.invalid");
 }
 
 TEST_F(FrontDoor, AnOwnToolThatSaysItReadsMayNotWrite) {
@@ -284,12 +284,13 @@ TEST_F(FrontDoor, WhatAnOwnToolAnswersOrThrowsCannotHarm) {
   Workspace& workspace = open();
   ASSERT_TRUE(
       workspace.add_tool(tool("NoJson", [](ToolRun&) { return Result<std::string>("x"); })));
-  ASSERT_TRUE(workspace.add_tool(tool("List", [](ToolRun&) { return Result<std::string>("[]"); })));
+  ASSERT_TRUE(
+      workspace.add_tool(tool("Array", [](ToolRun&) { return Result<std::string>("[]"); })));
   ASSERT_TRUE(workspace.add_tool(
       tool("Throws", [](ToolRun&) -> Result<std::string> { throw std::runtime_error("thrown"); })));
   auto transaction = workspace.begin();
   EXPECT_EQ(transaction->call("NoJson", "{}").error().reason, "tool.output");
-  EXPECT_EQ(transaction->call("List", "{}").error().reason, "tool.output");
+  EXPECT_EQ(transaction->call("Array", "{}").error().reason, "tool.output");
   EXPECT_EQ(transaction->call("Throws", "{}").error().reason, "tool.threw");
 }
 

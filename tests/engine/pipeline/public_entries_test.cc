@@ -17,6 +17,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
+#include "engine/pipeline/transaction_state.h"
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
 #include "staging/sandbox/fake_command_runner.h"
@@ -53,7 +54,7 @@ class World {
     tree.write("a.txt", "one\n");
     WorkspaceOptions options;
     options.runner = &runner;
-    options.user.trusts_workspaces = true;
+    options.trusts_configuration = true;
     auto opened = Workspace::open(tree.path(), std::move(options));
     EXPECT_TRUE(opened) << opened.error().message;
     workspace = *std::move(opened);
@@ -108,7 +109,7 @@ std::vector<Entry> entries_of_transactions() {
       {"write", "edit", "Write", "open",
        [](World& w) { expect(w.transaction->write("b.txt", "b\n").has_value()); }},
       {"edit", "edit", "Edit", "open",
-       [](World& w) { expect(w.transaction->edit("a.txt", "one", "two")->is_staged); }},
+       [](World& w) { expect(w.transaction->edit("a.txt", "one", "two").is_staged()); }},
       {"remove", "edit", "Delete", "open",
        [](World& w) { expect(w.transaction->remove("a.txt").has_value()); }},
       {"move", "edit", "Move", "open",
@@ -122,7 +123,7 @@ std::vector<Entry> entries_of_transactions() {
       {"apply", "edit", "stage", "open",
        [](World& w) {
          expect(w.transaction->apply("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n")
-                    ->is_staged);
+                    .is_staged());
        }},
       {"stage_edited", "edit", "edit", "open",
        [](World& w) { expect(w.transaction->stage_edited("a.txt", "two\n").has_value()); }},
@@ -130,7 +131,7 @@ std::vector<Entry> entries_of_transactions() {
        [misfit](World& w) { expect(!*misfit(*w.transaction)); }},
       {"call", "call", "Write", "open",
        [](World& w) {
-         expect(w.transaction->call("Write", R"({"file_path":"b.txt","content":"b"})").ok);
+         expect(w.transaction->call("Write", R"({"file_path":"b.txt","content":"b"})").result().ok);
        }},
       {"call_all", "calls.dropped", "", "open",
        [](World& w) {
@@ -159,7 +160,7 @@ std::vector<Entry> entries_of_transactions() {
       {"stage_with_markers", "edit", "markers", "open",
        [](World& w) {
          auto other = w.workspace->begin(World::bot());
-         expect(other->edit("a.txt", "one", "two")->is_staged);
+         expect(other->edit("a.txt", "one", "two").is_staged());
          w.tree.write("a.txt", "three\n");
          expect(w.transaction->stage_with_markers(other->proposal()).has_value());
        }},
@@ -173,10 +174,11 @@ std::vector<Entry> entries_of_transactions() {
 
 std::vector<Entry> entries_of_workspaces() {
   const auto take_back = [](World& w, bool is_redo) {
-    const History history(*w.workspace->state());
-    const auto plan =
-        is_redo ? plan_redo(history, w.workspace->root(), TxId(), w.workspace->clock())
-                : plan_undo(history, w.workspace->root(), **history.latest(), w.workspace->clock());
+    const History history(*w.workspace->inside().state());
+    const auto plan = is_redo ? plan_redo(history, w.workspace->inside().root(), TxId(),
+                                          w.workspace->inside().clock())
+                              : plan_undo(history, w.workspace->inside().root(), **history.latest(),
+                                          w.workspace->inside().clock());
     const auto& found = std::get<UndoPlan>(*plan);
     CommitRequest request;
     request.tool = found.tool;
@@ -195,6 +197,17 @@ std::vector<Entry> entries_of_workspaces() {
          w.commit_something();
          take_back(w, false);
          take_back(w, true);
+       }},
+      {"undo", "undo", "undo", "2",
+       [](World& w) {
+         w.commit_something();
+         expect(std::holds_alternative<Receipt>(*w.workspace->undo("", {}, World::bot())));
+       }},
+      {"redo", "redo", "redo", "3",
+       [](World& w) {
+         w.commit_something();
+         expect(w.workspace->undo("", {}, World::bot()).has_value());
+         expect(std::holds_alternative<Receipt>(*w.workspace->redo("", {}, World::bot())));
        }},
       {"approve", "approval", "approve", "",
        [](World& w) {
@@ -221,7 +234,9 @@ const std::set<std::string>& quiet_entries() {
       // of a transaction
       "set_default_message", "read", "look", "list", "text_to_edit", "preview", "bisect", "save",
       // of a workspace; a transaction that was begun holds nothing yet
-      "begin", "begin_view", "begin_stored", "resume", "judge", "tools", "restore_audit"};
+      "begin", "begin_view", "begin_stored", "resume", "judge",
+      // which tools there are
+      "add_tool", "remove_tool"};
   return names;
 }
 
@@ -262,7 +277,7 @@ TEST(PublicEntries, EachOneIsRefusedToWhoseListHasNothingThatDoesTheSame) {
       if (entry.name == "edit" || entry.name == "apply") {
         const auto outcome = entry.name == "edit" ? world.transaction->edit("a.txt", "one", "two")
                                                   : world.transaction->apply("{}");
-        expect(outcome.has_value());
+        expect(static_cast<bool>(outcome));
       } else {
         entry.act(world);
       }
@@ -293,7 +308,7 @@ TEST(PublicEntries, OneInMemoryIsRecordedWithItsEnd) {
   const size_t before = records_of(world.tree).size();
   auto transaction = world.workspace->begin(World::bot());
   ASSERT_TRUE(transaction->write("b.txt", "b\n"));
-  ASSERT_TRUE(transaction->call("Read", R"({"file_path":"b.txt"})").ok);
+  ASSERT_TRUE(transaction->call("Read", R"({"file_path":"b.txt"})").result().ok);
   EXPECT_EQ(kinds_after(world, before), Kinds{});
   ASSERT_TRUE(std::holds_alternative<Receipt>(*transaction->commit()));
   EXPECT_EQ(kinds_after(world, before), (Kinds{"edit", "call", "commit"}));
@@ -330,7 +345,7 @@ TEST(PublicEntries, ARefusalInMemoryIsRecordedAtOnceAndAPreviewLeavesNothing) {
   options.is_preview = true;
   auto preview = world.workspace->begin(options);
   EXPECT_FALSE(preview->write("b.txt", "b\n"));
-  EXPECT_FALSE(preview->call("Write", "{}").ok);
+  EXPECT_FALSE(preview->call("Write", "{}"));
   ASSERT_TRUE(preview->rollback());
   options.agent = "bot";
   auto other = world.workspace->begin(options);

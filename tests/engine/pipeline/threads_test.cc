@@ -6,10 +6,10 @@
 #include <thread>
 #include <vector>
 
-#include <galley/workspace.h>
 #include "engine/audit/audit.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
+#include "engine/pipeline/transaction_state.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -39,10 +39,11 @@ class Worker {
     const bool is_stored = number_ % 2 == 1;
     GALLEY_ASSIGN(Transaction transaction,
                   is_stored ? workspace_.begin_stored(who()) : workspace_.begin(who()));
-    GALLEY_TRY(transaction.edit(file_of(number_), "old", "new"));
+    GALLEY_TRY(transaction.edit(file_of(number_), "old", "new").outcome());
     const std::string made = "made/" + std::to_string(number_) + ".json";
     const ToolResult written =
-        transaction.call("Write", R"({"file_path": ")" + made + R"(", "content": "{}\n"})");
+        transaction.call("Write", R"({"file_path": ")" + made + R"(", "content": "{}\n"})")
+            .result();
     if (!written.ok) return fail(ErrorKind::kInternal, "test.call", written.error->message);
     GALLEY_TRY(workspace_.tools());
     GALLEY_TRY(transaction.save());
@@ -55,9 +56,9 @@ class Worker {
   }
 
   Result<void> take_back(TxId id) {
-    const History history(*workspace_.state());
+    const History history(*workspace_.inside().state());
     GALLEY_ASSIGN(const UndoOutcome plan,
-                  plan_undo(history, workspace_.root(), id, workspace_.clock()));
+                  plan_undo(history, workspace_.inside().root(), id, workspace_.inside().clock()));
     const auto* back = std::get_if<UndoPlan>(&plan);
     if (back == nullptr) return fail(ErrorKind::kInternal, "test.undo", "nothing to take back");
     CommitRequest request;
@@ -109,10 +110,10 @@ TEST(Threads, SixteenTransactionsOnOneWorkspaceRunSideBySide) {
   const auto stages = workspace.stages();
   ASSERT_TRUE(stages);
   EXPECT_TRUE(stages->empty());
-  const auto listed = History(*workspace.state()).list();
+  const auto listed = History(*workspace.inside().state()).list();
   ASSERT_TRUE(listed);
   EXPECT_EQ(listed->size(), size_t{kThreads + kThreads / kUndoEvery});
-  const auto audit = workspace.verify_audit();
+  const auto audit = workspace.inside().verify_audit();
   ASSERT_TRUE(audit) << audit.error().message;
   EXPECT_TRUE(audit->is_intact()) << audit->defects.front().message;
   EXPECT_GE(audit->records, size_t{kThreads + kThreads / kUndoEvery});

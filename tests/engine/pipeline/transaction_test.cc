@@ -388,7 +388,7 @@ TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
   tree_.write(".galley/audit.jsonl", log);
   tree_.write(".galley/audit.head", head);
   // As long as its journal awaits its retirement the record is only late.
-  EXPECT_TRUE(open()->verify_audit()->is_intact());
+  EXPECT_TRUE(open()->inside().verify_audit()->is_intact());
   std::filesystem::rename(tree_.path() + "/.galley/j/2.j", tree_.path() + "/.galley/undo/2.j");
   const auto workspace = open();
   const auto found = workspace->inside().verify_audit();
