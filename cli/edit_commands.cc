@@ -152,7 +152,7 @@ Result<std::string> directory_hint(Session& session, const Workspace& workspace,
     const auto name = RelPath::parse(file.path);
     const auto path = name ? here.join(*name) : name;
     if (!path) continue;
-    GALLEY_ASSIGN(const FileStat there, workspace.inside().root->stat(*path));
+    GALLEY_ASSIGN(const FileStat there, workspace.inside().root().stat(*path));
     if (there.kind == FileKind::kAbsent) continue;
     return fmt::format(
         "'{}' is there as '{}': names in an edit are from the root of the workspace; add "

@@ -151,7 +151,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
 Error with_path_hint(Error error, const Workspace& workspace, const std::string& wanted) {
   const auto path = RelPath::parse(wanted);
   if (error.reason != "history.bad_id" || !path) return error;
-  const auto there = workspace.inside().root->stat(*path);
+  const auto there = workspace.inside().root().stat(*path);
   if (there && there->kind != FileKind::kAbsent) {
     error.message += fmt::format(
         "; to take back only that path of the newest transaction: galley undo --path {}",

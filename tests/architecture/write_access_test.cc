@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <galley/workspace.h>
 #include "engine/commit/publisher.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/state_directory.h"
+#include "engine/pipeline/workspace_state.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/validator.h"
 #include "staging/fs/directory.h"
@@ -118,7 +118,7 @@ TEST(WriteAccess, AValidatorHasNone) {
 }
 
 TEST(WriteAccess, AWorkspaceHandsOutNone) {
-  using Root = decltype(std::declval<const Workspace&>().root());
+  using Root = decltype(std::declval<const WorkspaceState&>().root());
   static_assert(std::is_same_v<Root, const Directory&>);
 }
 
