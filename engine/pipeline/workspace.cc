@@ -79,8 +79,10 @@ Result<void> WorkspaceState::open_state() {
   }
   if (!opened) return opened.error();
   if (!*opened) return {};
-  const std::lock_guard guard(mutex);
-  set_state(**std::move(opened));
+  {
+    const std::lock_guard guard(mutex);
+    set_state(**std::move(opened));
+  }
   return options.recovers ? recover() : Result<void>();
 }
 
