@@ -15,8 +15,9 @@ struct EditorRequest {
 
 /// Lets a person edit a private copy of `text`, and returns the edited text. The copy (0600) lies
 /// in a temporary directory (0700), which is removed afterwards with all that the editor left
-/// there. The editor runs outside every sandbox, in the copy's directory. Errors: kRefused
-/// `host.inside_workspace`, `editor.relative`; kRefused `editor.failed` when it
+/// there. The editor runs outside every sandbox, in the copy's directory.
+///
+/// Errors: kRefused `host.inside_workspace`, `editor.relative`; kRefused `editor.failed` when it
 ///         ends with another status than 0 or leaves no regular file; kQuota `limit.input_size`.
 Result<std::string> edit_by_person(const EditorRequest& request, const std::string& text);
 

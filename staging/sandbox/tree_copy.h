@@ -18,7 +18,7 @@ namespace galley {
 /// What a TreeCopy is made of, besides the overlay.
 struct TreeCopySources {
   const WritableDirectory& scratch;  ///< git-ignored outputs of earlier commands
-  FileStat owner;            ///< who owns the copy, when we are root
+  FileStat owner;                    ///< who owns the copy, when we are root
 };
 
 /// A whole copy of the proposed tree, for machines where no overlay can be mounted.
