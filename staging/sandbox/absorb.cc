@@ -17,18 +17,14 @@
 
 // How a command's upper layer becomes changes of the overlay.
 //
-// Why read the layer, and not compare two trees: the cost is that of the effects and not that of the
+// Why read the layer, and not compare two trees: the cost is that of the effects, not that of the
 // workspace. A layer says what was touched, not what differs: opening a file for writing copies it
 // up. So each object is compared with what the tree showed to the command.
 //
-// Order matters. A directory that takes the place of a file is put before what it holds, and a file
-// that takes the place of a directory after its contents are deleted: the overlay refuses a path
-// below a file. A new directory is put after its contents: only then is it known whether it holds
-// ignored outputs alone. Whether git ignores a path is asked before it is hashed.
-//
-// Nothing that the command made is trusted. A name that no RelPath can hold refuses the effect.
-// OpenDirectories walks trees of any depth with a few descriptors. Modes that shut us out are opened
-// where that is possible. Nobody writes any more: every process of the command is dead.
+// Order matters. A directory that takes the place of a file is put before what it holds, and a
+// file that takes the place of a directory after its contents are deleted: the overlay refuses a
+// path below a file. A new directory is put after its contents: only then is it known whether it
+// holds ignored outputs alone. Whether git ignores a path is asked before it is hashed.
 
 namespace galley {
 namespace {

@@ -50,6 +50,10 @@ struct AbsorbReport {
 ///     FIFO, socket, other device      made by the command           refused
 ///     redirect, metacopy attribute    a feature nobody asked for    refused
 ///
+/// Nothing that the command made is trusted. A name that no RelPath can hold refuses the effect;
+/// trees of any depth are walked with a few descriptors; modes that shut us out are changed where
+/// that is possible. Nobody writes any more: every process of the command is dead.
+///
 /// A file that overlayfs copied up and the command did not change is left out. Outputs that git
 /// ignores are moved to `scratch`. A file that was changed on disk while the command ran is
 /// refused. Contents are moved into the overlay's store. Costs are linear in the upper layer; a
