@@ -17,40 +17,14 @@
 
 // How a command's upper layer becomes changes of the overlay.
 //
-// Why read the layer, and not compare two trees: overlayfs has written down exactly what the
-// command touched, so the cost is that of the effects and not that of the workspace. What each
-// object of an upper layer means is in the kernel's overlayfs.rst:
+// Why read the layer, and not compare two trees: the cost is that of the effects, not that of the
+// workspace. A layer says what was touched, not what differs: opening a file for writing copies it
+// up. So each object is compared with what the tree showed to the command.
 //
-//     object                          meaning                          what becomes of it
-//     file, symbolic link             created, or copied up to write   compared, then put
-//     character device 0:0            whiteout: deleted                everything below is deleted
-//     directory                       created, or holds an effect      merged with the one below
-//     directory, opaque attribute     replaces the one below           what it lacks is deleted
-//     FIFO, socket, other device      made by the command              refused
-//     redirect, metacopy attribute    a feature we did not ask for     refused
-//
-// A layer says what was touched, not what differs: opening a file for writing copies it up. So each
-// object is compared with what the tree showed to the command (the staged node, or else the
-// workspace's file), and what is the same is left out.
-//
-// Order matters in three places. A directory that takes the place of a file is put before what it
-// holds, and a file that takes the place of a directory after that directory's contents are
-// deleted, because the overlay refuses a path below a file. A new directory is put after its
-// contents: only then is it known whether it holds ignored outputs alone, and then it is not
-// proposed either. Whether git ignores a path is asked before it is hashed: a build tree is large.
-//
-// Trust in nothing the command made. Names can be any bytes: a name that no RelPath holds refuses
-// the effect. Trees can be as deep as the file system allows: OpenDirectories holds a few
-// descriptors and no long paths. Modes can shut us out: they are opened where that is possible.
-// Contents can be replaced while they are read only by the command, and all its processes are dead.
-//
-// The base. The first time the overlay hears of a path it takes the path's base from the disk, as
-// it is now. A file that somebody else changed while the command ran would lend its new base to
-// effects on its old content, and the commit would undo that change without a conflict. Hence the
-// comparison of change times with the start of the command (refuse_changed_meanwhile).
-//
-// All or nothing: the overlay's entries are saved first and restored after an error or a refusal.
-// Refusals are collected, so that one run names all of them (up to kMaxRefusedKept).
+// Order matters. A directory that takes the place of a file is put before what it holds, and a
+// file that takes the place of a directory after its contents are deleted: the overlay refuses a
+// path below a file. A new directory is put after its contents: only then is it known whether it
+// holds ignored outputs alone. Whether git ignores a path is asked before it is hashed.
 
 namespace galley {
 namespace {

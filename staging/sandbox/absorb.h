@@ -39,14 +39,27 @@ struct AbsorbReport {
   std::vector<RefusedEffect> refused;  ///< not empty: the overlay is as it was
 };
 
-/// Reads the upper layer of a finished command into the overlay: creates, changes, deletes, opaque
-/// directories, modes and symbolic links. All of it is staged or, after a refusal, nothing.
+/// Reads the upper layer of a finished command into the overlay. All of it is staged or, after a
+/// refusal, nothing. What each object of a layer means is in the kernel's overlayfs.rst:
+///
+///     object                          meaning                       what becomes of it
+///     file, symbolic link             created, or copied up         compared, then put
+///     character device 0:0            whiteout: deleted             everything below is deleted
+///     directory                       created, or holds an effect   merged with the one below
+///     directory, opaque attribute     replaces the one below        what it lacks is deleted
+///     FIFO, socket, other device      made by the command           refused
+///     redirect, metacopy attribute    a feature nobody asked for    refused
+///
+/// Nothing that the command made is trusted. A name that no RelPath can hold refuses the effect;
+/// trees of any depth are walked with a few descriptors; modes that shut us out are changed where
+/// that is possible. Nobody writes any more: every process of the command is dead.
 ///
 /// A file that overlayfs copied up and the command did not change is left out. Outputs that git
 /// ignores are moved to `scratch`. A file that was changed on disk while the command ran is
-/// refused: its base would be taken from contents that the command never saw. Contents are moved
-/// into the overlay's store. Costs are linear in the upper layer; a file with several names is
-/// hashed once. Errors: kTimeout when the deadline passes; after an Error the overlay is as before.
+/// refused. Contents are moved into the overlay's store. Costs are linear in the upper layer; a
+/// file with several names is hashed once.
+///
+/// Errors: kTimeout when the deadline passes; after an Error the overlay is as before.
 [[nodiscard]] Result<AbsorbReport> absorb_layer(const WritableDirectory& upper,
                                                 const WritableDirectory& scratch, Overlay& overlay,
                                                 const AbsorbRules& rules);

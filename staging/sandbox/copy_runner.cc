@@ -85,10 +85,10 @@ Result<CommandResult> CopyRunner::run(const Command& command, Overlay& overlay,
   GALLEY_ASSIGN(CopyPlace place, make_place(overlay, *scratch, request.workspace));
   adapt(request, place.home.path());
   const auto started = parts_.clock.steady();
-  GALLEY_ASSIGN(WaitingHelper helper, WaitingHelper::start(parts_.helper));
-  // Its EndingHelper waits before the place is removed.
+  GALLEY_ASSIGN(WaitingProcess helper, WaitingProcess::start(parts_.helper));
+  // Its EndingProcess waits before the place is removed.
   GALLEY_ASSIGN(HelperRun ended, std::move(helper).run(request, command));
-  const EndingHelper ending = std::move(ended.helper);
+  const EndingProcess ending = std::move(ended.helper);
   GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
   result.wall = parts_.clock.steady() - started;
   GALLEY_ASSIGN(std::vector<RelPath> deleted, place.copy.extract_changes(*place.upper));

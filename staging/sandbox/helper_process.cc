@@ -228,7 +228,7 @@ class Conversation {
 
 }  // namespace
 
-std::optional<int> EndingHelper::wait() {
+std::optional<int> EndingProcess::wait() {
   if (pid_ < 0) return {};
   int status = 0;
   pid_t ended = 0;
@@ -239,7 +239,7 @@ std::optional<int> EndingHelper::wait() {
   return ended > 0 && WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 
-Result<WaitingHelper> WaitingHelper::start_with(const std::string& helper, bool is_spare) {
+Result<WaitingProcess> WaitingProcess::start_with(const std::string& helper, bool is_spare) {
   GALLEY_ASSIGN(Ends control, make_control());
   GALLEY_ASSIGN(Ends out, make_pipe());
   GALLEY_ASSIGN(Ends err, make_pipe());
@@ -251,32 +251,32 @@ Result<WaitingHelper> WaitingHelper::start_with(const std::string& helper, bool 
   GALLEY_ASSIGN(const pid_t pid,
                 spawn(helper, is_spare,
                       {nothing.get(), out.theirs.get(), err.theirs.get(), control.theirs.get()}));
-  WaitingHelper started;
-  started.process_ = EndingHelper(pid);
+  WaitingProcess started;
+  started.process_ = EndingProcess(pid);
   started.control_ = std::move(control.ours);
   started.out_ = std::move(out.ours);
   started.err_ = std::move(err.ours);
   return started;
 }
 
-Result<WaitingHelper> WaitingHelper::start(const std::string& helper) {
+Result<WaitingProcess> WaitingProcess::start(const std::string& helper) {
   return start_with(helper, false);
 }
 
-Result<WaitingHelper> WaitingHelper::start_spare(const std::string& helper) {
+Result<WaitingProcess> WaitingProcess::start_spare(const std::string& helper) {
   return start_with(helper, true);
 }
 
-bool WaitingHelper::is_waiting() const {
+bool WaitingProcess::is_waiting() const {
   siginfo_t ended{};
   const int done =
       waitid(P_PID, static_cast<id_t>(process_.pid()), &ended, WEXITED | WNOHANG | WNOWAIT);
   return done == 0 && ended.si_pid == 0;
 }
 
-bool WaitingHelper::has_expired(const Error& error) { return error.reason == kExpired; }
+bool WaitingProcess::has_expired(const Error& error) { return error.reason == kExpired; }
 
-Result<HelperRun> WaitingHelper::run(const SandboxRequest& request, const Command& command) && {
+Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command) && {
   const std::string body = encode(request);
   std::string framed;
   RequestWriter{&framed}(uint64_t{body.size()});
@@ -284,7 +284,7 @@ Result<HelperRun> WaitingHelper::run(const SandboxRequest& request, const Comman
   auto sent = send_input(control_.get(), command);
   if (sent) sent = send_all(control_.get(), framed);
   Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));
-  EndingHelper ending = std::move(process_);
+  EndingProcess ending = std::move(process_);
   auto run = conversation.run();
   if (!run && ending.wait() == kSpareExpired) {
     return fail(ErrorKind::kInternal, kExpired, "the waiting helper had ended; nothing was run");

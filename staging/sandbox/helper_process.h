@@ -17,16 +17,16 @@ namespace galley {
 /// namespaces and mounts down.
 ///
 /// Ownership: owns the child process; the destructor waits for it.
-class EndingHelper {
+class EndingProcess {
  public:
-  EndingHelper() = default;
-  explicit EndingHelper(pid_t pid) : pid_(pid) {}
-  EndingHelper(EndingHelper&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
-  EndingHelper& operator=(EndingHelper&& other) noexcept {
+  EndingProcess() = default;
+  explicit EndingProcess(pid_t pid) : pid_(pid) {}
+  EndingProcess(EndingProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  EndingProcess& operator=(EndingProcess&& other) noexcept {
     std::swap(pid_, other.pid_);
     return *this;
   }
-  ~EndingHelper() { wait(); }
+  ~EndingProcess() { wait(); }
   /// Waits until the process and its mounts are gone. Returns its exit status, or nothing when it
   /// did not exit or there is none.
   std::optional<int> wait();
@@ -41,7 +41,7 @@ struct HelperRun {
   HelperReport report;
   CapturedOutput standard_output;
   CapturedOutput standard_error;
-  EndingHelper helper;
+  EndingProcess helper;
 };
 
 /// A helper program that has been started and waits for its one request.
@@ -50,13 +50,13 @@ struct HelperRun {
 /// Threads:   confined to one thread at a time.
 /// Errors:    kRefused `sandbox.unavailable` when the helper cannot be started; kInternal
 ///            `sandbox.helper_died` when it ends without a report.
-class WaitingHelper {
+class WaitingProcess {
  public:
   /// Starts one that makes its namespaces when the request has come, if the request wants any.
-  static Result<WaitingHelper> start(const std::string& helper);
+  static Result<WaitingProcess> start(const std::string& helper);
   /// Starts one that makes its namespaces at once, with a network of their own. It ends by itself
   /// when no request comes for kSpareMs.
-  static Result<WaitingHelper> start_spare(const std::string& helper);
+  static Result<WaitingProcess> start_spare(const std::string& helper);
 
   /// Sends the request and the command's input, and passes on its output and a stop request.
   /// Returns when every process of the command is dead. Uses no signal handlers.
@@ -68,9 +68,9 @@ class WaitingHelper {
   [[nodiscard]] static bool has_expired(const Error& error);
 
  private:
-  WaitingHelper() = default;
-  static Result<WaitingHelper> start_with(const std::string& helper, bool is_spare);
-  EndingHelper process_;  ///< the first member: it ends when the socket below is closed
+  WaitingProcess() = default;
+  static Result<WaitingProcess> start_with(const std::string& helper, bool is_spare);
+  EndingProcess process_;  ///< the first member: it ends when the socket below is closed
   Fd control_;
   Fd out_;
   Fd err_;

@@ -37,7 +37,7 @@ class NamespaceRunner {
   };
 
   /// `first` is a helper for the first command, when one was started already.
-  NamespaceRunner(const Parts& parts, std::optional<WaitingHelper> first);
+  NamespaceRunner(const Parts& parts, std::optional<WaitingProcess> first);
 
   /// Runs the command and reads its effects back. `request` is as build_request() made it.
   /// Errors: as CommandRunner::run.
@@ -46,7 +46,7 @@ class NamespaceRunner {
  private:
   Result<RetentionSet> retain(const Command& command, Overlay& overlay, SandboxRequest& request);
   Result<CommandResult> run_in(const RelPath& directory, const Command& command, Overlay& overlay,
-                               const SandboxRequest& request, EndingHelper& helper);
+                               const SandboxRequest& request, EndingProcess& helper);
 
   Parts parts_;
   LayerCache layers_;

@@ -17,7 +17,7 @@ bool looks_the_same(const FileStat& a, const FileStat& b) {
 }  // namespace
 
 RunPool::RunPool(const LayerHome& home, const Directory& workspace, std::string helper,
-                 std::optional<WaitingHelper> first)
+                 std::optional<WaitingProcess> first)
     : home_(&home),
       workspace_(&workspace),
       helper_(std::move(helper)),
@@ -64,8 +64,8 @@ Result<RelPath> RunPool::take_directory() {
   return made.path;
 }
 
-std::optional<WaitingHelper> RunPool::take_helper() {
-  std::optional<WaitingHelper> ready;
+std::optional<WaitingProcess> RunPool::take_helper() {
+  std::optional<WaitingProcess> ready;
   {
     const std::lock_guard lock(mutex_);
     ready = std::exchange(waiting_helper_, std::nullopt);
@@ -81,15 +81,15 @@ Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& com
     auto run = std::move(*ready).run(request, command);
     // Its namespaces are as old as it is: fresh ones may do what they cannot.
     const bool is_of_no_use = run ? run->report.outcome == HelperOutcome::kSetupFailed
-                                  : WaitingHelper::has_expired(run.error());
+                                  : WaitingProcess::has_expired(run.error());
     if (!is_of_no_use) return run;
   }
-  GALLEY_ASSIGN(WaitingHelper fresh, WaitingHelper::start(helper_));
+  GALLEY_ASSIGN(WaitingProcess fresh, WaitingProcess::start(helper_));
   return std::move(fresh).run(request, command);
 }
 
-void RunPool::retire(const RelPath& directory, EndingHelper helper) {
-  const auto ending = std::make_shared<EndingHelper>(std::move(helper));
+void RunPool::retire(const RelPath& directory, EndingProcess helper) {
+  const auto ending = std::make_shared<EndingProcess>(std::move(helper));
   worker_.post([this, directory, ending]() -> Result<void> {
     // No process uses the layers any more; the kernel needs a while to unmount them, which does not
     // keep us from erasing them.
@@ -110,7 +110,7 @@ Result<void> RunPool::refill() {
     lacks_helper = !waiting_helper_;
   }
   if (lacks_helper) {
-    auto started = WaitingHelper::start_spare(helper_);
+    auto started = WaitingProcess::start_spare(helper_);
     const std::lock_guard lock(mutex_);
     if (started) waiting_helper_ = std::move(*started);  // else the next command says why
   }

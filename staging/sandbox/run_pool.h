@@ -27,7 +27,7 @@ namespace galley {
 class RunPool {
  public:
   RunPool(const LayerHome& home, const Directory& workspace, std::string helper,
-          std::optional<WaitingHelper> first);
+          std::optional<WaitingProcess> first);
   ~RunPool();
   RunPool(const RunPool&) = delete;
   RunPool& operator=(const RunPool&) = delete;
@@ -39,7 +39,7 @@ class RunPool {
   Result<HelperRun> run(const SandboxRequest& request, const Command& command);
 
   /// Erases the directory and waits for the helper, both in the background.
-  void retire(const RelPath& directory, EndingHelper helper);
+  void retire(const RelPath& directory, EndingProcess helper);
 
   /// Returns the first failure of the background work since the last call.
   [[nodiscard]] Result<void> take_failure() { return worker_.take_failure(); }
@@ -51,15 +51,15 @@ class RunPool {
     FileStat root;
   };
   Result<RunDirectory> make_directory();
-  std::optional<WaitingHelper> take_helper();
+  std::optional<WaitingProcess> take_helper();
   Result<void> refill();
 
   const LayerHome* home_;
   const Directory* workspace_;
   std::string helper_;  ///< path of galley-sandbox
   std::mutex mutex_;
-  std::optional<RunDirectory> directory_;        ///< for the next command
-  std::optional<WaitingHelper> waiting_helper_;  ///< for the next command
+  std::optional<RunDirectory> directory_;         ///< for the next command
+  std::optional<WaitingProcess> waiting_helper_;  ///< for the next command
   uint64_t next_number_ = 1;
   uint64_t retired_ = 0;
   BackgroundWorker worker_;  ///< the last member: its jobs use the others

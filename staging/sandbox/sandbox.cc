@@ -24,7 +24,7 @@ namespace {
 class Sandbox final : public CommandRunner {
  public:
   Sandbox(SandboxOptions options, std::unique_ptr<Directory> workspace, LayerHomes homes,
-          const Clock& clock, std::optional<WaitingHelper> first)
+          const Clock& clock, std::optional<WaitingProcess> first)
       : options_(std::move(options)),
         workspace_(std::move(workspace)),
         homes_(std::move(homes)),
@@ -107,9 +107,9 @@ Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, cons
   options.workspace = canonical;
   GALLEY_ASSIGN(auto workspace, open_disk_directory(options.workspace));
   // It makes its namespaces while we prepare the layers.
-  std::optional<WaitingHelper> first;
+  std::optional<WaitingProcess> first;
   if (!options.force_copy) {
-    auto started = WaitingHelper::start_spare(options.helper);
+    auto started = WaitingProcess::start_spare(options.helper);
     if (started) first = std::move(*started);  // else the first run says why
   }
   GALLEY_ASSIGN(LayerHomes homes, open_homes(options));
