@@ -10,7 +10,7 @@
 #include "engine/commit/plan.h"
 #include "engine/commit/slots.h"
 #include "engine/commit/workspace_view.h"
-#include "staging/overlay/content_store.h"
+#include "staging/fs/content_store.h"
 
 namespace galley {
 
