@@ -1,5 +1,3 @@
-#include <malloc.h>
-
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -14,8 +12,6 @@
 #include "cli/terminal.h"
 
 namespace {
-
-constexpr int kHeapStepBytes = 4 << 20;
 
 bool wants_json(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
@@ -62,9 +58,6 @@ int run_guarded(galley::CommandFunction command, galley::Session& session) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The heap grows in steps that are not given back and asked for again: a preview of many files
-  // spends a tenth of its time on that otherwise.
-  static_cast<void>(mallopt(M_TOP_PAD, kHeapStepBytes));
   const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);
   if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
   const galley::Arguments& arguments = *parsed.arguments;

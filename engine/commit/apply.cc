@@ -236,7 +236,7 @@ Result<void> Applier::rename(const RelPath& from, const RelPath& to) {
 }
 
 Result<void> Applier::exchange(const Step& step, const Location& at) {
-  const Directory& slots = slots_->directory();
+  const WritableDirectory& slots = slots_->directory();
   const RelPath slot = Slots::name(step.op);
   const JournalOp& here = op(step);
   auto swapped = slots.rename(slot, *at.directory, at.name, RenameMode::kExchange);
@@ -307,7 +307,7 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
 bool Applier::has_bytes(const Location& at, const Node& expected) const {
   const auto known = contents_->find(expected.content);
   if (expected.kind != FileKind::kRegular || known == contents_->end()) return false;
-  const auto file = at.directory->open_file(at.name, OpenMode::kRead);
+  const auto file = at.directory->open_file(at.name);
   if (!file) return false;
   const auto stat = (*file)->stat_at_open();
   if (!stat || stat->size != expected.size || (stat->mode & kPermissions) != expected.mode) {

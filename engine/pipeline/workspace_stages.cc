@@ -87,7 +87,7 @@ Result<void> Workspace::drop_damaged(const std::string& id) {
     return fail(ErrorKind::kRefused, "stage.not_yours",
                 "the transaction " + id + " is damaged and belongs to another user of this system");
   }
-  Recorder recorder(state_->audit, clock(), RecordTime::kAtOnce, id);
+  Recorder recorder(state_->audit, state_->clock(), RecordTime::kAtOnce, id);
   Action action;
   action.record.kind = AuditKind::kRollback;
   action.record.tool = "rollback";
