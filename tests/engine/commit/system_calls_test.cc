@@ -46,7 +46,7 @@ class LaterClock final : public Clock {
 /// The calls of staging a patch over so many files of one directory and committing it.
 std::map<std::string, size_t> calls_of_apply(size_t files) {
   const ScratchDirectory scratch;
-  auto opened = open_disk_directory(scratch.path());
+  auto opened = open_writable_disk_directory(scratch.path());
   EXPECT_TRUE(opened);
   std::string patch;
   for (size_t i = 0; i < files; ++i) {

@@ -263,7 +263,7 @@ TEST(OverlayCost, NothingIsLookedAtButThePathsThatAreNamed) {
   TempDirectory tree;
   for (int i = 0; i < 100; ++i) tree.write("src/" + std::to_string(i), "text\n");
   const auto plan = std::make_shared<FaultPlan>();
-  auto opened = open_disk_directory(tree.path());
+  auto opened = open_writable_disk_directory(tree.path());
   ASSERT_TRUE(opened);
   const auto workspace = make_fault_directory(*std::move(opened), plan);
   SystemClock clock;
