@@ -22,17 +22,17 @@ enum class EditFormat : uint8_t {
 /// How Transaction::apply reads a document and stages it.
 struct EditOptions {
   EditFormat format = EditFormat::kAuto;
-  bool exact = false;             ///< an edit has to fit byte for byte where it says
-  bool reverse = false;           ///< take the edit back
-  bool reject = false;            ///< stage what fits even when something does not
-  bool check_only = false;        ///< tell what would become of it, stage nothing
-  std::optional<uint32_t> strip;  ///< components taken off each path; without it recognised
-  std::string directory;          ///< goes before every path
+  bool exact = false;                  ///< an edit has to fit byte for byte where it says
+  bool reverse = false;                ///< take the edit back
+  bool reject = false;                 ///< stage what fits even when something does not
+  bool check_only = false;             ///< tell what would become of it, stage nothing
+  std::optional<uint32_t> strip = {};  ///< components taken off each path; without it recognised
+  std::string directory = {};          ///< goes before every path
   /// `PATH`, `PATH:N` (hunks count from 1) or `PATH:ID`; with `only` nothing else is taken.
-  std::vector<std::string> only;
-  std::vector<std::string> except;
+  std::vector<std::string> only = {};
+  std::vector<std::string> except = {};
   /// Ids of candidates in an earlier report: the place that an ambiguous edit means.
-  std::vector<std::string> choices;
+  std::vector<std::string> choices = {};
 };
 
 }  // namespace galley

@@ -26,10 +26,10 @@ enum class ErrorKind {
 /// sentence for people that names the place and the way out.
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
-  std::string reason;
-  std::string message;
-  std::string path;  ///< workspace-relative path concerned, or empty
-  int os_error = 0;  ///< errno value, or 0
+  std::string reason = {};
+  std::string message = {};
+  std::string path = {};  ///< workspace-relative path concerned, or empty
+  int os_error = 0;       ///< errno value, or 0
 
   bool operator==(const Error&) const = default;
 };

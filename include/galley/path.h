@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -135,6 +136,9 @@ struct TxId {
     return id;
   }
 };
+
+/// An immutable content, shared; cheap to copy.
+using Content = std::shared_ptr<const std::string>;
 
 /// What sort of object a path names. kAbsent is what lstat's ENOENT says.
 enum class FileKind : uint8_t { kAbsent, kRegular, kDirectory, kSymlink, kOther };

@@ -14,9 +14,6 @@ class ContentStore;
 class Overlay;
 struct Read;
 
-/// An immutable content, shared; cheap to copy.
-using Content = std::shared_ptr<const std::string>;
-
 /// What one path holds, on one side of a change. A value.
 struct Node {
   FileKind kind = FileKind::kAbsent;

@@ -93,7 +93,8 @@ struct ApprovalQuestion {
 };
 
 /// Asks a person at a terminal, or whoever the function asks; an empty one means that nobody is
-/// there, which is a no. Called on the thread that asked for the judgement, while nothing is locked.
+/// there, which is a no. Called on the thread that asked for the judgement, while nothing is
+/// locked.
 using Approver = std::function<Result<ApprovalQuestion::Answer>(const ApprovalQuestion&)>;
 
 }  // namespace galley

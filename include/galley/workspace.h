@@ -142,7 +142,7 @@ class Workspace {
   Result<Proposal> show(std::string_view id, const std::string& agent = {}) const;
   /// Which transaction wrote each line of a file. Renames and copies are followed.
   /// Errors: kNotFound; kRefused `blame.binary`, and the rule's reason when `agent` may not read
-  /// it.
+  ///         it.
   Result<Blame> blame(std::string_view path, const std::string& agent = {}) const;
   /// Runs one SELECT on the history's tables (docs/history.md), for at most ten seconds.
   /// Errors: kUsage `query.sql`, `query.not_read_only`; kTimeout `query.timeout`; kQuota

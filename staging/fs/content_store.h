@@ -1,6 +1,6 @@
 #pragma once
 
-#include <galley/proposal.h>
+#include <galley/path.h>
 
 #include <memory>
 #include <string>
