@@ -382,7 +382,7 @@ std::set<std::string> changing_methods(const std::string& header, const std::str
   const std::regex method(R"(^ ?(?:\[\[nodiscard\]\] )?[\w:<>\*&, ]+[ \*&](\w+)\()");
   for (std::string one; std::getline(declarations, one, ';');) {
     std::smatch found;
-    const bool is_const = one.ends_with(" const");
+    const bool is_const = one.ends_with(" const") || one.find(") const {") != std::string::npos;
     const bool is_other = one.find("static ") != std::string::npos ||
                           one.find("operator") != std::string::npos ||
                           one.find("= delete") != std::string::npos;

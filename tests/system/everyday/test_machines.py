@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import unittest
 
 from everyday import EverydayCase, main
 from support import GALLEY, ROOT
@@ -63,14 +62,6 @@ class InAContainer(EverydayCase):
         self.assertIn("commands are refused", self.run_here("doctor", expect=(0, 1)).out)
         self.allow_copy()
         self.assertIn("commands run on a copy of the tree", self.run_here("doctor", expect=(0, 1)).out)
-
-
-class Program(unittest.TestCase):
-    def test_does_not_link_libgit2(self):
-        said = subprocess.run(["readelf", "-d", GALLEY], capture_output=True, text=True, check=True).stdout
-        needed = [line for line in said.splitlines() if "(NEEDED)" in line]
-        self.assertTrue(any("libc.so" in line for line in needed), said)
-        self.assertEqual([line for line in needed if "git2" in line], [])
 
 
 if __name__ == "__main__":
