@@ -108,6 +108,7 @@ struct Arguments {
   bool oneline = false;              ///< log --oneline
   std::string conflict = "stop";     ///< commit, apply, undo … --conflict: `stop` or `markers`
   uint64_t limit = 0;                ///< log -n
+  std::vector<std::string> reports;  ///< --report FORMAT[=FILE]
   bool dry_run = false;
   bool adopt = false;
   bool all = false;

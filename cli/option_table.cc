@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "cli/reports.h"
 
 namespace galley {
 namespace {
@@ -124,6 +125,17 @@ void OptionTable::add_conflict(CLI::App* command) {
   add_choice(command, "--conflict", args_.conflict, {"stop", "markers"},
              "Of lines that both sides changed: stop, or stage them between markers")
       ->type_name("HOW");
+}
+
+void OptionTable::add_reports(CLI::App* command) {
+  const auto check = [](const std::string& word) {
+    const auto request = report_requests({word});
+    return request ? std::string() : request.error().message;
+  };
+  add_list(command, "--report", args_.reports,
+           "Also write the judgement as FORMAT, to standard output or a file")
+      ->type_name("FORMAT[=FILE]")
+      ->check(CLI::Validator(check, ""));
 }
 
 void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {

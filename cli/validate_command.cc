@@ -7,6 +7,7 @@
 #include "cli/fixing.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "cli/reports.h"
 #include "engine/validators/bisect_proposal.h"
 
 namespace galley {
@@ -86,7 +87,8 @@ Result<int> validate(Session& session) {
   document["ok"] = is_approved;
   document["proposal"] = preview.proposal.id().hex();
   document["verdict"] = verdict_json(preview.verdict);
-  if (!session.is_json()) {
+  GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
+  if (!session.is_json() && !is_reported) {
     session.print(verdict_text(preview.verdict, session.terminal().has_color()));
   }
   if (arguments.bisect && !is_approved) GALLEY_TRY(bisect(session, transaction, document));
