@@ -85,6 +85,13 @@ struct ExecArguments {
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
 };
 
+/// validate: a judgement for a later job, or one of an earlier.
+struct VerdictArguments {
+  std::string write;   ///< --verdict
+  std::string verify;  ///< --verify
+  std::string key;     ///< --key
+};
+
 /// Everything the command line can say. One field group a command; `command` says which counts.
 struct Arguments {
   GlobalArguments global;
@@ -93,6 +100,7 @@ struct Arguments {
   DiffArguments diff;
   EditArguments edit;
   ExecArguments exec;
+  VerdictArguments verdict;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at
   std::string name;                  ///< a tool, savepoint, path or SQL text

@@ -345,7 +345,9 @@ Result<int> preview_edit(Session& session) {
   }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
-  if (is_reported) return preview.verdict.is_approved() ? kExitDone : kExitNo;
+  if (is_reported) {
+    return finish_rejects(session, staged, preview.verdict.is_approved() ? kExitDone : kExitNo);
+  }
   GALLEY_TRY(show_preview(session, preview, document));
   GALLEY_ASSIGN(const int status, finish_verdict(session, preview.verdict, document));
   return finish_rejects(session, staged, status);

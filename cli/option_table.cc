@@ -138,6 +138,18 @@ void OptionTable::add_reports(CLI::App* command) {
       ->check(CLI::Validator(check, ""));
 }
 
+void OptionTable::add_verdicts(CLI::App* command) {
+  command->add_option("--verdict", args_.verdict.write, "Write the verdict for a later job")
+      ->type_name("FILE");
+  command
+      ->add_option("--verify", args_.verdict.verify,
+                   "Take the answer of this verdict, if it is about the same; run nothing")
+      ->type_name("FILE");
+  command
+      ->add_option("--key", args_.verdict.key, "Sign the verdict, or have it signed, with this key")
+      ->type_name("FILE");
+}
+
 void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {
   DiffArguments& diff = args_.diff;
   command->add_flag("--stat", diff.stat, "Show a summary instead of the diff");

@@ -70,7 +70,19 @@ Result<void> write_file(const std::string& file, std::string_view text, bool is_
   return directory->rename(part, *directory, name, RenameMode::kReplace);
 }
 
+/// A file in the workspace would be an edit that no gate saw.
+Result<void> refuse_to_agents(const Session& session) {
+  if (session.arguments().global.agent.empty()) return {};
+  return fail(ErrorKind::kRefused, "report.agent",
+              "an agent's report goes to standard output only; leave the file out, or --agent");
+}
+
 }  // namespace
+
+Result<void> write_report_file(Session& session, const std::string& file, std::string_view text) {
+  GALLEY_TRY(refuse_to_agents(session));
+  return write_file(file, text, false);
+}
 
 const std::vector<std::string>& report_formats() {
   static const std::vector<std::string> kNames = [] {
@@ -118,15 +130,11 @@ Result<bool> write_reports(Session& session, const Preview& judged, const Json& 
                     "--json has standard output already; give the report a file: --report " +
                         request.format + "=FILE");
       }
-      session.print(text);
+      session.print(session.terminal().content(text));
       is_printed = true;
       continue;
     }
-    // A file in the workspace would be an edit that no gate saw.
-    if (!session.arguments().global.agent.empty()) {
-      return fail(ErrorKind::kRefused, "report.agent",
-                  "an agent's report goes to standard output only: --report " + request.format);
-    }
+    GALLEY_TRY(refuse_to_agents(session));
     GALLEY_TRY(write_file(request.file, text, request.format == "github-summary"));
   }
   return is_printed;

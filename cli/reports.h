@@ -34,6 +34,10 @@ struct ReportRequest {
 [[nodiscard]] std::string rdjson_report(const Preview& judged);
 [[nodiscard]] std::string baseline_report(const Preview& judged);
 
+/// Writes a file for other programs.
+/// Errors: kRefused `report.agent` for an agent: the file would be an edit that no gate saw; kIo.
+Result<void> write_report_file(Session& session, const std::string& file, std::string_view text);
+
 /// Writes the reports that --report asks for, `document` being what --json prints. Returns whether
 /// one of them went to standard output, which then has nothing else.
 /// Errors: kRefused `report.agent` for an agent and a file, kIo.

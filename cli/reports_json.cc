@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "cli/reports.h"
+#include "engine/policy/baseline.h"
 #include "engine/policy/fingerprint.h"
 #include "staging/text/lines.h"
 

@@ -14,6 +14,9 @@ namespace galley {
 /// A baseline with more bytes is refused.
 inline constexpr size_t kMaxBaselineBytes = size_t{64} << 20U;
 
+/// What stands as the suppression of a finding that the baseline has.
+inline constexpr std::string_view kBaselineSuppression = "known in the baseline";
+
 /// The findings that were there when a team began to look: they are shown as known and block
 /// nothing. A file of JSON (docs/validators.md), read from the unchanged tree: what a proposal
 /// writes there counts when it was committed.

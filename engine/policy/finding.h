@@ -3,7 +3,6 @@
 #include <galley/verdict.h>
 
 #include <cstddef>
-#include <string_view>
 
 namespace galley {
 
@@ -11,9 +10,6 @@ namespace galley {
 inline constexpr size_t kMaxFindingBytes = 1000;
 /// Of a command's output that is kept with a finding: its beginning and its end.
 inline constexpr size_t kMaxFindingOutputBytes = size_t{8} << 10U;
-
-/// What stands as the suppression of a finding that the baseline file has.
-inline constexpr std::string_view kBaselineSuppression = "known in the baseline";
 
 using Severity = Finding::Severity;
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "engine/policy/baseline.h"
 #include "engine/policy/fingerprint.h"
 #include "policy_fixture.h"
 
