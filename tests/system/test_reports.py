@@ -125,11 +125,13 @@ class Reports(support.SystemCase):
         if tool is None:
             self.skipTest("npm has no sarif-multitool for this machine; nothing was validated")
         self.preview(f"sarif={self.out}/report.sarif")
-        done = subprocess.run([tool, "validate", "--output", self.out / "found.sarif", "--log", "ForceOverwrite",
-                               self.out / "report.sarif"], capture_output=True, check=False, timeout=120)
+        done = subprocess.run([tool, "validate", self.out / "report.sarif", "--output", self.out / "found.sarif",
+                               "--log", "ForceOverwrite"], capture_output=True, check=False, timeout=120)
         self.assertTrue((self.out / "found.sarif").exists(), done)
         found = json.loads((self.out / "found.sarif").read_text())["runs"][0].get("results", [])
-        bad = [one for one in found if one.get("level", "warning") in ("error", "warning")]
+        # SARIF2005 wants the page of the tool, and there is none.
+        bad = [one for one in found
+               if one.get("level", "warning") in ("error", "warning") and one["ruleId"] != "SARIF2005"]
         self.assertEqual(bad, [], json.dumps(bad, indent=1)[:4000])
 
     @staticmethod
