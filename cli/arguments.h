@@ -69,6 +69,13 @@ struct EditArguments {
   }
 };
 
+/// validate: a judgement for a later job, or one of an earlier.
+struct VerdictArguments {
+  std::string write;   ///< --verdict
+  std::string verify;  ///< --verify
+  std::string key;     ///< --key
+};
+
 /// exec and at: what the command may use, within galley.toml; 0 is what galley.toml says.
 struct ExecArguments {
   double timeout_s = 0;
@@ -85,13 +92,6 @@ struct ExecArguments {
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
 };
 
-/// validate: a judgement for a later job, or one of an earlier.
-struct VerdictArguments {
-  std::string write;   ///< --verdict
-  std::string verify;  ///< --verify
-  std::string key;     ///< --key
-};
-
 /// Everything the command line can say. One field group a command; `command` says which counts.
 struct Arguments {
   GlobalArguments global;
@@ -99,8 +99,8 @@ struct Arguments {
   std::string subcommand;  ///< of tools, audit, policy, hook, rescue
   DiffArguments diff;
   EditArguments edit;
-  ExecArguments exec;
   VerdictArguments verdict;
+  ExecArguments exec;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at
   std::string name;                  ///< a tool, savepoint, path or SQL text
