@@ -309,23 +309,31 @@ class JudgedFindings : public GateTest {
 
   Verdict judge_with(const std::string& more, GateRequest request = {}, Approver approver = {}) {
     configure(more + kValidator);
-    add("test", [](const ValidatorContext&) -> Result<ValidatorReport> {
-      return ValidatorReport{{finding(Severity::kError)}, false};
+    add("test", [this](const ValidatorContext&) -> Result<ValidatorReport> {
+      Finding one = finding(Severity::kError);
+      one.path = path_;
+      return ValidatorReport{{one}, false};
     });
     return judge_all(std::move(request), std::move(approver));
   }
-  void propose(const std::string& text) { EXPECT_TRUE(overlay_.write(rel("src/a.c"), text)); }
+  void propose(const std::string& text) { EXPECT_TRUE(overlay_.write(rel(path_), text)); }
+  /// Another file, which the overlay has not looked at yet.
+  void base(const std::string& text) {
+    path_ = "src/b.c";
+    workspace_.write(path_, text);
+  }
   static bool has(const Verdict& verdict, std::string_view rule) {
     return std::any_of(verdict.findings.begin(), verdict.findings.end(),
                        [&](const Finding& one) { return one.rule == rule; });
   }
 
+  std::string path_ = "src/a.c";
   static constexpr const char* kSuppressed =
       "int a;\n// galley:allow test.rule -- the vendor's header says so\nint c;\n";
 };
 
 TEST_F(JudgedFindings, SuppressionOfTheBaseLetsAFindingPass) {
-  workspace_.write("src/a.c", kSuppressed);
+  base(kSuppressed);
   propose(std::string(kSuppressed) + "int d;\n");
   const Verdict verdict = judge_with("");
   EXPECT_EQ(reason(verdict), "approved");
@@ -365,7 +373,7 @@ TEST_F(JudgedFindings, SuppressionWithoutAReasonSuppressesNothingAndIsAFinding) 
 }
 
 TEST_F(JudgedFindings, SuppressionMovedToOtherCodeIsANewOne) {
-  workspace_.write("src/a.c", "// galley:allow test.rule -- here\nint a;\nint b;\n");
+  base("// galley:allow test.rule -- here\nint a;\nint b;\n");
   propose("int a;\n// galley:allow test.rule -- here\nint b;\n");
   EXPECT_EQ(reason(judge_with("")), "gate.approval_missing");
 }
