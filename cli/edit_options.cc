@@ -58,9 +58,29 @@ void add_fix(OptionTable& table, CLI::App* command) {
                     "First make of it what the validators with fix = true make of it");
 }
 
+void add_check_command(OptionTable& table) {
+  CheckArguments& check = table.arguments().check;
+  CLI::App* command =
+      table.add("check", "Ask the gate about the index, a commit, a range or a patch", kSeeGroup);
+  CLI::Option_group* what = command->add_option_group("what");
+  what->add_flag("--staged", check.staged, "What git commit would take; so without any of these");
+  what->add_flag("--worktree", check.worktree, "All that differs from HEAD, untracked files too");
+  what->add_option("--commit", check.commit, "One commit, against its first parent")
+      ->type_name("REV");
+  what->add_option("--range", check.range, "What B brings, judged by the rules of A")
+      ->type_name("A..B");
+  what->add_option("--tx", table.arguments().tx, "An open transaction")->type_name("ID");
+  what->add_option("patch", check.patch, "An edit document, put onto HEAD; - is standard input")
+      ->type_name("PATCH");
+  what->require_option(0, 1);
+  command->add_flag("--fix", table.arguments().fix,
+                    "First stage what the validators with fix = true make of what is staged");
+}
+
 }  // namespace
 
 void add_edit_commands(OptionTable& table) {
+  if (table.wants({"check"})) add_check_command(table);
   if (!table.wants({"preview", "apply", "stage"})) return;
   CLI::App* preview = table.add(
       "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup);

@@ -68,6 +68,9 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
   }
   GALLEY_ASSIGN(range.from, last_known(git, range.to, known));
   GALLEY_ASSIGN(range.rules, commit_of(git, known.main_branch));
+  // The first push of all: there are no rules but those that it brings.
+  const bool is_first = range.from.empty() && range.rules.empty();
+  if (is_first) range.rules = range.to;
   if (range.from == range.to) {
     range.to.clear();
     range.note = "brings no new commit";

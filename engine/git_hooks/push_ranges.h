@@ -14,7 +14,7 @@ struct PushRange {
   std::string ref;
   std::string from;   ///< a commit that the other side has; empty: it has nothing of this
   std::string to;     ///< empty: nothing is to be judged, and `note` says why
-  std::string rules;  ///< the commit whose galley.toml counts; empty: that of `from`
+  std::string rules;  ///< the commit whose galley.toml counts; empty: `from`
   /// An existing branch loses commits: what changes for it is all that differs between both trees,
   /// for its rules are among what may be lost.
   bool is_rewound = false;
@@ -42,7 +42,8 @@ struct KnownCommits {
 ///
 ///     an existing branch   from what it was, by the rules that it had then; all that differs if
 ///                          it loses commits
-///     a new branch or tag  from the last commit that is known there, by the rules of its main branch
+///     a new branch or tag  from the last commit that is known there, by the rules of its main
+///                          branch, or by its own where there is nothing yet
 ///     a deleted one        nothing
 ///
 /// An existing branch whose old commit is not here (somebody else pushed meanwhile) is taken for a
