@@ -49,7 +49,7 @@ std::string step_text(const HookChange& change, bool is_install) {
     case HookStep::kNothing:
       break;
   }
-  return is_install ? "is installed already" : "is not Galley's, left as it is";
+  return is_install ? "is installed already" : "none of Galley's is there";
 }
 
 /// The kinds that --hook names, or all that are usual there.

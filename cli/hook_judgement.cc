@@ -67,6 +67,7 @@ std::string variable(const char* name) {
 /// pushed; without PRE_COMMIT_TO_REF everything is new to the other side.
 Result<std::vector<RefUpdate>> updates_of_framework(const GitProgram& git) {
   std::string to = variable("PRE_COMMIT_TO_REF");
+  if (to.empty()) to = variable("PRE_COMMIT_LOCAL_BRANCH");
   if (to.empty()) to = "HEAD";
   GALLEY_ASSIGN(const std::string id, git.run({"rev-parse", "--verify", to + "^{commit}"}));
   std::string ref = variable("PRE_COMMIT_REMOTE_BRANCH");
