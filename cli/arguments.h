@@ -112,7 +112,6 @@ struct Arguments {
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
   std::vector<std::string> secrets;  ///< call --secret
-  std::vector<std::string> hooks;    ///< hook --hook
   std::string to;                    ///< rollback --to
   std::string since;                 ///< log --since
   bool patch = false;                ///< log -p

@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include "cli/hook_run.h"
+
 #include <algorithm>
 #include <array>
 

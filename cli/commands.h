@@ -40,7 +40,6 @@ int run_blame(Session& session);
 int run_query(Session& session);
 
 int run_init(Session& session);
-int run_hook(Session& session);
 int run_trust(Session& session);
 int run_recover(Session& session);
 int run_gc(Session& session);

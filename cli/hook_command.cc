@@ -55,7 +55,7 @@ std::string step_text(const HookChange& change, bool is_install) {
 /// The kinds that --hook names, or all that are usual there.
 std::vector<const HookKind*> wanted_kinds(const Arguments& arguments, const HookPlace& place) {
   std::vector<const HookKind*> kinds;
-  for (const std::string& name : arguments.hooks) kinds.push_back(find_hook_kind(name));
+  for (const std::string& name : arguments.words) kinds.push_back(find_hook_kind(name));
   if (!kinds.empty()) return kinds;
   const bool is_install = arguments.subcommand == "install";
   for (const HookKind& kind : hook_kinds()) {

@@ -66,7 +66,7 @@ void add_hook_commands(OptionTable& table) {
   CLI::App* install = table.add_member(hook, "install", "Write hooks that ask Galley");
   CLI::App* uninstall = table.add_member(hook, "uninstall", "Put back what was there before");
   for (CLI::App* command : {install, uninstall}) {
-    table.add_choice_list(command, "--hook", args.hooks, names, "Only this hook")
+    table.add_choice_list(command, "--hook", args.words, names, "Only this hook")
         ->type_name("NAME");
     table.add_dry_run(command, "Only say what it would do");
   }

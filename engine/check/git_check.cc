@@ -421,7 +421,8 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
   GALLEY_ASSIGN(const auto given, state.given_approval());
   if (given) judging.gate.approved.push_back(state.proposal->id());
   const JudgementBasis basis{state.config,        *state.base,        state.root,
-                             state.need_runner(), state.need_cache(), state.clock()};
+                             state.need_runner(), state.need_cache(), state.clock(),
+                             state.base->id()};
   GALLEY_ASSIGN(Verdict verdict,
                 verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
   if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;

@@ -22,6 +22,7 @@ struct JudgementBasis {
   CommandRunner* runner;         ///< null: commands cannot be run
   ValidatorCache* cache;         ///< null: nothing is remembered
   const Clock& clock;
+  std::string base_name = {};  ///< as ProposedTree's
 };
 
 /// What the gate says of a proposal. May be called from several threads.
