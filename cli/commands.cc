@@ -1,9 +1,9 @@
 #include "cli/commands.h"
 
-#include "cli/hook_run.h"
-
 #include <algorithm>
 #include <array>
+
+#include "cli/hook_run.h"
 
 namespace galley {
 namespace {

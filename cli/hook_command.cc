@@ -66,6 +66,11 @@ std::vector<const HookKind*> wanted_kinds(const Arguments& arguments, const Hook
 }
 
 Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
+  if (place.directory == "/dev/null") {
+    return fail(ErrorKind::kRefused, "hook.switched_off",
+                "core.hooksPath is /dev/null, which switches hooks off; take it away first: git "
+                "config --unset core.hooksPath");
+  }
   if (place.is_of_husky) {
     return fail(ErrorKind::kRefused, "hook.husky",
                 "the hooks here are husky's, which writes '" + place.directory +

@@ -63,6 +63,21 @@ Result<void> write_text(const StateDirectory& state, const std::string& text) {
   return state.root().rename(new_file_name(), state.root(), file_name(), RenameMode::kReplace);
 }
 
+Result<void> put_on_record(AuditLog& log, const std::string& commit,
+                           const ContributingTransaction& transaction) {
+  AuditEvent event;
+  event.kind = AuditKind::kLink;
+  event.execution_id = "link-" + transaction.id.str() + "-" + commit;
+  event.tool = "post-commit";
+  event.agent = transaction.agent;
+  event.tx = transaction.id.str();
+  event.proposal = transaction.proposal.hex();
+  event.output =
+      std::make_shared<const nlohmann::ordered_json>(nlohmann::ordered_json{{"commit", commit}});
+  GALLEY_TRY(log.append(event));
+  return {};
+}
+
 }  // namespace
 
 Result<void> record_commit_links(const Workspace& workspace, const std::string& commit,
@@ -81,6 +96,7 @@ Result<void> record_commit_links(const Workspace& workspace, const std::string& 
   // The oldest transaction first, as in the list of all of them.
   for (auto one = transactions.rbegin(); one != transactions.rend(); ++one) {
     if (has(known, one->id, commit)) continue;
+    GALLEY_TRY(put_on_record(*inside.audit.get(), commit, *one));
     text += line_of(one->id, commit);
   }
   return write_text(*state, text);

@@ -40,18 +40,24 @@ Result<HookPlace> hook_place(const GitProgram& git) {
   GALLEY_ASSIGN(const GitLayout layout, git.layout());
   GALLEY_ASSIGN(const HooksPath path, hooks_path(git));
   HookPlace place;
-  place.is_bare = layout.work_tree.empty();
+  // GitLayout knows of a work tree only from inside.
+  GALLEY_ASSIGN(const std::string bare, git.run({"rev-parse", "--is-bare-repository"}));
+  place.is_bare = bare.starts_with("true");
   if (path.value.empty()) {
     place.directory = layout.common_directory + "/hooks";
     return place;
   }
   // Relative to where git runs hooks (githooks(5)).
-  const std::string& start = place.is_bare ? layout.git_directory : layout.work_tree;
+  std::string start = layout.git_directory;
+  if (!place.is_bare) {
+    GALLEY_ASSIGN(start, git.run({"rev-parse", "--show-toplevel"}));
+    if (start.ends_with('\n')) start.pop_back();
+  }
   place.directory = path.value.starts_with('/') ? path.value : start + "/" + path.value;
   while (place.directory.ends_with('/')) place.directory.pop_back();
   place.reach = path.scope == "local" || path.scope == "worktree" ? HookPlace::Reach::kRepository
                                                                   : HookPlace::Reach::kUser;
-  place.is_in_work_tree = !place.is_bare && place.directory.starts_with(layout.work_tree + "/") &&
+  place.is_in_work_tree = !place.is_bare && place.directory.starts_with(start + "/") &&
                           !place.directory.starts_with(layout.common_directory + "/");
   place.is_of_husky = place.directory.ends_with("/.husky/_");
   return place;

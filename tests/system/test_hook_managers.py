@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "hooks.md"
 
 def snippet(name):
     """The text of the file that the page shows under this name."""
-    found = re.search(rf"^`{re.escape(name)}`:\n\n```\w*\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    found = re.search(rf"^(?:[\w ]+, )?`{re.escape(name)}`:\n\n```\w*\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
     assert found, f"{PAGE} shows no {name}"
     return found[1]
 
@@ -131,6 +131,53 @@ class PreCommit(ManagerCase):
         self.set_up()
         self.commit_all()
         self.try_commits_and_pushes()
+
+
+class Snippets(HookCase):
+    """The commands of the CI snippets, with the variables that the services set, in a clone as they make it."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_server()
+        self.git("checkout", "-qb", "change")
+        self.write("galley.toml", "")
+        self.write("secret/x", "x")
+        self.git("add", ".")
+        self.git("commit", "-qm", "no rules and a secret")
+        self.git("checkout", "-qb", "fine", "main")
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.git("push", "-q", "origin", "change", "fine")
+
+    def job(self, branch):
+        clone = self.scratch / f"job-{branch}"
+        self.git("clone", "-q", self.server, clone, work=self.scratch)
+        self.git("checkout", "-q", "--detach", f"origin/{branch}", work=clone)
+        return clone
+
+    def run_line(self, line, branch, **variables):
+        return subprocess.run(["sh", "-ec", line], cwd=self.job(branch), capture_output=True, check=False, timeout=120,
+                              env={**os.environ, **self.environment, **variables})
+
+    def lines(self, name):
+        """What the snippet runs, one after another."""
+        found = re.findall(r"^ +- (?:run: )?((?:git|galley) .*)$", snippet(name), re.M)
+        self.assertTrue(found)
+        return "\n".join(found)
+
+    def test_the_commands_of_ci_run(self):
+        base = self.head(ref="main")
+        for branch, is_refused in (("change", True), ("fine", False)):
+            head = self.head(ref=branch)
+            for name, variables in ((".github/workflows/galley.yml", {"BASE": base, "HEAD": head}),
+                                    (".gitlab-ci.yml", {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+                                                        "CI_COMMIT_SHA": head})):
+                with self.subTest(name, branch=branch):
+                    result = self.run_line(self.lines(name), branch, **variables)
+                    if is_refused:
+                        self.assert_refused(result, "secret/x", "galley.toml")
+                    else:
+                        self.assert_done(result)
+                    shutil.rmtree(self.scratch / f"job-{branch}")
 
 
 if __name__ == "__main__":

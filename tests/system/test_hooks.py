@@ -171,6 +171,12 @@ class Installing(HookCase):
         self.galley("hook", "install", "--force", expect=0)
         self.assertTrue((everywhere / "pre-commit").exists())
 
+    def test_hooks_that_are_switched_off_stay_so(self):
+        self.git("config", "core.hooksPath", "/dev/null")
+        result = self.galley("hook", "install", expect=1)
+        self.assertIn(b"switches hooks off", result.stderr)
+        self.assert_one_clear_message(result)
+
     def test_husky_is_told_what_to_write_instead(self):
         self.git("config", "core.hooksPath", ".husky/_")
         result = self.galley("hook", "install", expect=1)
@@ -288,11 +294,11 @@ class Committing(HookCase):
         self.assertEqual(snapshot(self.work, with_times=True), before)
         self.git("add", "a.json")
         self.write("a.json", "{}\n")
-        index = (self.work / ".git" / "index").read_bytes()
+        index = self.git("ls-files", "-s", "-v").stdout
         before = snapshot(self.work, with_times=True)
         self.assert_refused(self.run_git("commit", "-qm", "bad"), "a.json", "json")
         self.assertEqual(snapshot(self.work, with_times=True), before)
-        self.assertEqual((self.work / ".git" / "index").read_bytes(), index)
+        self.assertEqual(self.git("ls-files", "-s", "-v").stdout, index)
         self.assertEqual(self.git("stash", "list").stdout, b"")
 
     def test_the_temporary_index_of_commit_all_and_of_commit_path(self):
