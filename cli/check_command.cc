@@ -58,6 +58,8 @@ int finish_judgement(Session& session, const Preview& preview, Json& document) {
   document["changes"] = changes_json(preview.proposal.changes());
   if (session.is_json()) {
     session.print(document);
+  } else if (preview.proposal.is_empty() && is_approved) {
+    session.say("there is nothing to judge: no file changes");
   } else if (!session.is_quiet() || !is_approved) {
     session.print(
         session.with_hints(verdict_text(preview.verdict, session.terminal().has_color())));

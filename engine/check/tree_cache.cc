@@ -146,21 +146,20 @@ Result<TreeCache::Place> TreeCache::open_place(size_t number) const {
 }
 
 Result<LaidOutTree> TreeCache::lay_out(const std::string& tree) const {
-  std::vector<Place> places;
   for (size_t number = 0; number < kMaxTrees; ++number) {
     GALLEY_ASSIGN(Place place, open_place(number));
     GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
-    if (is_readable && place.tree() == tree) {
-      return LaidOutTree{place.path + "/files", std::move(place.lock)};
-    }
-    const bool is_fresh = is_readable && place.tree().empty();
-    places.push_back(std::move(place));
-    if (is_fresh) break;  // what comes after it was never used
+    if (!is_readable) continue;  // it is being changed
+    const std::string held = place.tree();
+    if (held == tree) return LaidOutTree{place.path + "/files", std::move(place.lock)};
+    if (held.empty()) break;  // what comes after it was never used
   }
-  for (Place& place : places) {
+  for (size_t number = 0; number < kMaxTrees; ++number) {
+    GALLEY_ASSIGN(Place place, open_place(number));
     GALLEY_ASSIGN(const bool is_free, place.lock->try_lock(LockMode::kExclusive));
     if (!is_free) continue;
-    GALLEY_TRY(change(place, tree));
+    // Another process may have been faster.
+    if (place.tree() != tree) GALLEY_TRY(change(place, tree));
     GALLEY_TRY(place.lock->try_lock(LockMode::kShared));
     return LaidOutTree{place.path + "/files", std::move(place.lock)};
   }

@@ -83,9 +83,9 @@ std::vector<std::string> GitProgram::words(const std::vector<std::string>& argum
   std::vector<std::string> all = {"git"};
   if (!directory_.empty()) all.insert(all.end(), {"-C", directory_});
   for (const char* setting :
-       {"core.fsmonitor=false", "core.hooksPath=/dev/null", "core.untrackedCache=false",
-        "core.quotePath=false", "diff.external=", "diff.ignoreSubmodules=none",
-        "diff.renameLimit=1000", "index.threads=1", "gc.auto=0", "maintenance.auto=false"}) {
+       {"core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false",
+        "diff.external=", "diff.ignoreSubmodules=none", "diff.renameLimit=1000", "gc.auto=0",
+        "maintenance.auto=false"}) {
     all.insert(all.end(), {"-c", setting});
   }
   all.emplace_back("--no-pager");
@@ -153,27 +153,26 @@ Result<GitLayout> GitProgram::layout() const {
   GALLEY_ASSIGN(const std::string start, absolute_path(here));
   // One that lies in what is judged could have been put there by whoever proposed the change.
   GALLEY_TRY(check_outside({"git"}, start));
-  GALLEY_ASSIGN(
-      const std::string said,
-      run({"rev-parse", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format",
-           "--path-format=absolute", "--absolute-git-dir", "--git-common-dir"}));
-  const auto lines = lines_of(said);
-  constexpr size_t kLines = 5;
-  if (lines.size() != kLines) {
+  // In a bare repository the last question is an error, which is the answer.
+  GALLEY_ASSIGN(const PipedOutput said,
+                try_run({"rev-parse", "--is-shallow-repository", "--show-object-format",
+                         "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",
+                         "--show-toplevel"}));
+  const auto lines = lines_of(said.output);
+  constexpr size_t kLinesOfBare = 4;
+  if (lines.size() < kLinesOfBare) return fail(error(said.complaint));
+  if (lines.size() != kLinesOfBare + (said.status == 0 ? 1 : 0)) {
     return fail(ErrorKind::kInvalid, "git.odd_path",
                 "the path of this repository has a line break in it; move it elsewhere");
   }
   GitLayout layout;
-  layout.is_shallow = lines[1] == "true";
-  layout.object_format = lines[2];
-  GALLEY_ASSIGN(layout.git_directory, absolute_path(lines[3]));
-  GALLEY_ASSIGN(layout.common_directory, absolute_path(lines[4]));
-  if (lines[0] == "true") {
-    GALLEY_ASSIGN(std::string top, run({"rev-parse", "--show-toplevel"}));
-    while (top.ends_with('\n')) top.pop_back();
-    GALLEY_ASSIGN(layout.work_tree, absolute_path(top));
-    GALLEY_TRY(check_outside({"git"}, layout.work_tree));
-  }
+  layout.is_shallow = lines[0] == "true";
+  layout.object_format = lines[1];
+  GALLEY_ASSIGN(layout.git_directory, absolute_path(lines[2]));
+  GALLEY_ASSIGN(layout.common_directory, absolute_path(lines[3]));
+  if (said.status != 0) return layout;
+  GALLEY_ASSIGN(layout.work_tree, absolute_path(lines.back()));
+  GALLEY_TRY(check_outside({"git"}, layout.work_tree));
   return layout;
 }
 
