@@ -70,6 +70,11 @@ Result<int> init(Session& session) {
     session.print(session.terminal().content(text));
   } else {
     session.say("wrote " + workspace->root_path() + "/" + std::string(kConfigFileName));
+    GALLEY_ASSIGN(const FileStat git,
+                  workspace->inside().root().stat(RelPath::parse(".git").value()));
+    if (git.kind != FileKind::kAbsent) {
+      session.say("let git ask the same gate: " + session.hint("hook install"));
+    }
   }
   return kExitDone;
 }

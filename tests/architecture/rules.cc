@@ -212,11 +212,14 @@ const std::vector<Room>& rooms() {
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
         "engine/calls", "engine/pipeline"}},
+      {"engine/git_hooks",
+       {"base", "staging/fs", "staging/git", "staging/overlay", "staging/sandbox", "engine/policy",
+        "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
       {"cli",
        {"base", "staging/fs", "staging/formats", "staging/printing", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
         "engine/history", "engine/audit", "engine/calls", "engine/stages", "engine/pipeline",
-        "engine/check"}},
+        "engine/check", "engine/git_hooks"}},
   };
   return table;
 }
