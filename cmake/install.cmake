@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The command line is the program's own business.
 get_property(GALLEY_ROOMS GLOBAL PROPERTY GALLEY_ROOM_TARGETS)
-list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server)
+list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server galley_staging_sandbox_syntax_grammars)
 
 # What a program links to: the top room brings all below it.
 add_library(galley INTERFACE)
