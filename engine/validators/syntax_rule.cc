@@ -106,21 +106,28 @@ class PlaceChoice {
     }
     // The parser never stops before the mistake, so what it stopped at bounds the search.
     const uint32_t bound = stop == nullptr ? static_cast<uint32_t>(text_.size()) : stop->offset;
+    const SyntaxError* hint = last_before(bound, fresh, is_hint);
+    if (hint != nullptr) return hint;
     if (stop != nullptr && touches_change(stop->offset) && !is_at_end(stop->offset)) return stop;
-    for (const SyntaxError& error : fresh) {
-      if (is_hint(error) && error.offset <= bound && touches_change(error.offset)) return &error;
-    }
-    for (const SyntaxError& error : fresh) {
-      if (is_bracket(error) && error.offset <= bound && touches_change(error.offset)) return &error;
-    }
+    const SyntaxError* bracket = last_before(bound, fresh, is_bracket);
+    if (bracket != nullptr) return bracket;
     if (stop != nullptr) return stop;
-    for (const SyntaxError& error : fresh) {
-      if (is_bracket(error)) return &error;
-    }
-    return nullptr;
+    const auto any = std::find_if(fresh.begin(), fresh.end(), is_bracket);
+    return any == fresh.end() ? nullptr : &*any;
   }
 
  private:
+  /// The last one up to a place that the change touches.
+  [[nodiscard]] const SyntaxError* last_before(uint32_t bound,
+                                               const std::vector<SyntaxError>& fresh,
+                                               bool (*is_wanted)(const SyntaxError&)) const {
+    const SyntaxError* last = nullptr;
+    for (const SyntaxError& error : fresh) {
+      if (!is_wanted(error) || error.offset > bound || !touches_change(error.offset)) continue;
+      if (last == nullptr || error.offset > last->offset) last = &error;
+    }
+    return last;
+  }
   /// Whether a place is on a line that was added, or next to one that was changed or taken away.
   [[nodiscard]] bool touches_change(uint32_t offset) const {
     const size_t line = lines_.line_at(offset);
@@ -137,6 +144,22 @@ class PlaceChoice {
   EditScript ranges_;
 };
 
+bool has_macros(SyntaxLanguage language) {
+  return language == SyntaxLanguage::kC || language == SyntaxLanguage::kCpp ||
+         language == SyntaxLanguage::kCHeader;
+}
+
+/// Whether a macro could make sense of what the parser stopped at: it stands for a type, for a whole
+/// statement, for an attribute or for nothing. A quote without a partner is never a macro's doing.
+bool may_be_macro(const SyntaxError& error) {
+  return error.kind != Kind::kUnexpected || error.expected.empty();
+}
+
+/// Whether what the parser stopped at belongs to a template that only makes a text of this language.
+bool is_template(std::string_view text, const SyntaxError& error) {
+  return text.substr(error.offset, 2) == "<%" || text.substr(error.offset, 2) == "%>";
+}
+
 std::string message_of(const SyntaxError& error, std::string_view text, const Lines& lines) {
   const std::string_view found =
       text.substr(error.offset, std::min<size_t>(error.end - error.offset, kMaxQuotedBytes));
@@ -144,6 +167,7 @@ std::string message_of(const SyntaxError& error, std::string_view text, const Li
   const auto cause_line = lines.line_at(error.cause) + 1;
   switch (error.kind) {
     case Kind::kUnexpected:
+      if (!error.expected.empty()) return fmt::format("`{}` has no partner on its line", found);
       return found.empty() ? "unexpected end of the file" : fmt::format("unexpected `{}`", found);
     case Kind::kMissing:
       return fmt::format("`{}` is missing", error.expected);
@@ -172,10 +196,20 @@ std::optional<SyntaxLanguage> syntax_language(std::string_view path, std::string
   return {};
 }
 
-std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage /*language*/, const ParsedText* before,
+std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language, const ParsedText* before,
                                              const ParsedText& after) {
   const Lines lines(after.text);
-  const std::vector<SyntaxError> fresh = fresh_errors(before, after, lines);
+  std::vector<SyntaxError> fresh = fresh_errors(before, after, lines);
+  const bool breaks_brackets = std::any_of(fresh.begin(), fresh.end(), is_bracket);
+  if (!breaks_brackets) {
+    // As many as before: they moved with the lines that were changed.
+    if (before != nullptr && after.answer.errors.size() <= before->answer.errors.size()) return {};
+    if (has_macros(language)) {
+      std::erase_if(fresh, may_be_macro);
+    }
+  }
+  const auto begins_template = [&](const SyntaxError& one) { return is_template(after.text, one); };
+  if (std::any_of(fresh.begin(), fresh.end(), begins_template)) return {};
   if (fresh.empty()) return {};
   const SyntaxError* error = PlaceChoice(before, after, lines).choose(fresh);
   if (error == nullptr) return {};

@@ -104,10 +104,7 @@ class DelimiterScan {
 
   void close(const DelimiterToken& token) {
     const size_t match = partner_of(token.bracket);
-    if (match == 0) {
-      faults_.push_back({Kind::kUnopened, token.offset, token.offset + 1, token.offset, {}});
-      return;
-    }
+    if (match == 0) return add_unopened(token);
     while (stack_.size() > match) {
       add_unclosed(stack_.back());
       stack_.pop_back();
@@ -117,6 +114,22 @@ class DelimiterScan {
     last_closed_at_ = token.offset;
     last_closed_indent_ = opener.indent;
     compare_indents(opener, token);
+  }
+
+  void add_unopened(const DelimiterToken& token) {
+    faults_.push_back({Kind::kUnopened, token.offset, token.offset + 1, token.offset, {}});
+    if (begins_line(token.offset)) {
+      add_indented(token, 0, indent_of_line(line_begin(token.offset)));
+    }
+    if (!stack_.empty()) add_outdented(stack_.back(), token.offset);
+  }
+
+  /// Names the bracket that is open, or where it should have been closed when it begins a block.
+  void add_outdented(const Opener& opener, uint32_t closer) {
+    const size_t next = text_.find_first_not_of(" \t\r", opener.offset + 1);
+    const bool begins_block = next == std::string_view::npos || text_[next] == '\n';
+    const uint32_t place = begins_block ? closer : opener.offset;
+    hints_.push_back({Kind::kOutdented, place, place + 1, opener.offset, {}});
   }
 
   void add_unclosed(const Opener& opener) {
@@ -129,16 +142,16 @@ class DelimiterScan {
     }
     const uint32_t indent = indent_of_line(line_begin(closer.offset));
     if (indent < opener.indent) {
-      hints_.push_back({Kind::kOutdented, closer.offset, closer.offset + 1, opener.offset, {}});
+      add_outdented(opener, closer.offset);
     } else if (indent > opener.indent) {
-      add_indented(closer, opener, indent);
+      add_indented(closer, opener.offset, indent);
     }
   }
 
   /// The last line before the closer that is indented like it should have had the opener.
-  void add_indented(const DelimiterToken& closer, const Opener& opener, uint32_t indent) {
+  void add_indented(const DelimiterToken& closer, uint32_t first_offset, uint32_t indent) {
     size_t begin = line_begin(closer.offset);
-    for (size_t i = 0; i < kMaxLinesBack && begin > opener.offset; ++i) {
+    for (size_t i = 0; i < kMaxLinesBack && begin > first_offset; ++i) {
       begin = line_begin(begin - 1);
       const size_t first = text_.find_first_not_of(" \t", begin);
       const bool is_blank = first == std::string_view::npos || text_[first] == '\n' ||

@@ -34,13 +34,14 @@ inline constexpr std::string_view kSyntaxGreeting = "galley-syntax 1\n";
 inline constexpr size_t kMaxSyntaxBytes = size_t{8} << 20U;   ///< of one text
 inline constexpr size_t kMaxSyntaxErrors = 500;               ///< of one answer
 inline constexpr size_t kMaxExpectedBytes = 64;               ///< of one `expected`
-inline constexpr uint32_t kMaxSyntaxFileMs = 2'000;           ///< to parse one text
+inline constexpr uint32_t kMaxSyntaxFileMs = 5'000;           ///< to parse one text
 inline constexpr size_t kMaxSyntaxMemory = size_t{1} << 30U;  ///< address space of the child
 
 /// A place where a text does not follow its grammar.
 struct SyntaxError {
   enum class Kind : uint8_t {
-    kUnexpected,  ///< the parser could not go on at `offset`
+    kUnexpected,  ///< the parser could not go on at `offset`; `expected` is a quote
+                  ///< that has no partner on its line, or empty
     kMissing,     ///< `expected` would have let it go on
     kUnclosed,    ///< the bracket at `cause` has no partner
     kUnopened,    ///< the bracket at `cause` has no partner

@@ -10,6 +10,7 @@
 
 #include "staging/sandbox/syntax/conditionals.h"
 #include "staging/sandbox/syntax/delimiters.h"
+#include "staging/sandbox/syntax/known_types.h"
 
 extern "C" {
 const TSLanguage* tree_sitter_c();
@@ -192,17 +193,64 @@ uint32_t token_end(std::string_view text, uint32_t begin) {
   return end;
 }
 
+/// Where a token is missing before the one at `token`: after the one before it, or on the next line
+/// when that is left without its beginning, or blank.
+uint32_t gap_before(std::string_view text, uint32_t token) {
+  const size_t last = text.substr(0, token).find_last_not_of(" \t\r\n");
+  const size_t begin = last == text.npos ? 0 : last + 1;
+  const size_t newline = text.find('\n', begin);
+  if (newline >= token) return static_cast<uint32_t>(begin);
+  const size_t next = text.find_first_not_of(" \t\r", newline + 1);
+  constexpr std::string_view kNoBeginning = ";:,.)]}>=?\n";
+  const bool has_lost = next != text.npos && kNoBeginning.find(text[next]) != text.npos;
+  return static_cast<uint32_t>(has_lost && next <= token ? next : begin);
+}
+
+bool has_macros(SyntaxLanguage language) {
+  return language == SyntaxLanguage::kC || language == SyntaxLanguage::kCpp ||
+         language == SyntaxLanguage::kCHeader;
+}
+
+constexpr uint32_t kNone = static_cast<uint32_t>(-1);
+constexpr uint32_t kMaxQuoteSearch = 16'384;  // bytes
+
+/// The quote of the first string or character of C that does not end on its line, on the lines of
+/// [begin, end); kNone where all do.
+uint32_t open_quote(std::string_view text, uint32_t begin, uint32_t end) {
+  const size_t newline = begin == 0 ? text.npos : text.rfind('\n', begin - 1);
+  const size_t last = std::min(text.find('\n', end), text.size());
+  size_t i = newline == text.npos ? 0 : newline + 1;
+  for (const size_t stop = std::min<size_t>(last, i + kMaxQuoteSearch); i < stop; ++i) {
+    if (text.substr(i, 2) == "//") {
+      i = std::min(text.find('\n', i), stop);
+    } else if (text.substr(i, 2) == "/*") {
+      i = std::min(text.find("*/", i + 2), stop) + 1;
+    } else if (text.substr(i, 2) == "R\"") {
+      return kNone;  // a raw string has many lines
+    } else if (text[i] == '"' || text[i] == '\'') {
+      const bool is_separator =
+          text[i] == '\'' && i > 0 && std::isxdigit(static_cast<unsigned char>(text[i - 1])) != 0;
+      if (is_separator) continue;
+      const size_t quote = i;
+      for (++i; i < text.size() && text[i] != text[quote] && text[i] != '\n'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+      if (i >= text.size() || text[i] == '\n') return static_cast<uint32_t>(quote);
+    }
+  }
+  return kNone;
+}
+
 SyntaxError error_of(std::string_view text, const Fault& fault,
                      const std::vector<uint32_t>& stops) {
   const auto stop = std::lower_bound(stops.begin(), stops.end(), fault.begin);
   // A token that was added stands before the one at which the parser stopped.
   if (fault.missing != nullptr) {
-    const std::string_view head = text.substr(0, fault.begin);
-    const size_t last = head.find_last_not_of(" \t\r\n");
-    const auto begin = static_cast<uint32_t>(last == head.npos ? 0 : last + 1);
+    const uint32_t begin = gap_before(text, fault.begin);
     return {SyntaxError::Kind::kMissing, begin, token_end(text, begin), begin, fault.missing};
   }
-  const bool is_inside = stop != stops.end() && *stop <= fault.end;
+  const size_t next = std::min(text.find_first_not_of(" \t\r\n", fault.end), text.size());
+  const bool is_inside = stop != stops.end() && *stop <= next;
   const uint32_t begin = is_inside ? *stop : fault.begin;
   return {SyntaxError::Kind::kUnexpected, begin, token_end(text, begin), fault.begin, {}};
 }
@@ -223,18 +271,28 @@ struct SyntaxParser::Parts {
   }
 
   SyntaxAnswer answer(SyntaxLanguage language, std::string_view text) {
-    const Tree first = parse(language, text, nullptr);
-    if (!first) return {true, {}};
-    if (!ts_node_has_error(ts_tree_root_node(first.get()))) return {};
-    StopLog log(text);
-    const Tree tree = parse(language, text, &log);
+    const Tree tree = parse(language, text, nullptr);
     if (!tree) return {true, {}};
-    const std::vector<uint32_t> stops = std::move(log).stops();
+    if (!ts_node_has_error(ts_tree_root_node(tree.get()))) return {};
+    const auto unmatched = delimiter_errors(text, delimiters_of(text, tree.get()));
     SyntaxAnswer answer;
+    // Listening to the parser costs more than parsing. Where macros explain most of what it does
+    // not understand, that is worth it only beside an error that they do not explain.
+    std::vector<uint32_t> stops;
+    if (!has_macros(language) || !unmatched.empty()) {
+      StopLog log(text);
+      if (!parse(language, text, &log)) return {true, {}};
+      stops = std::move(log).stops();
+    }
     for (const Fault& fault : faults_of(tree.get())) {
       answer.errors.push_back(error_of(text, fault, stops));
+      const uint32_t quote =
+          has_macros(language) ? open_quote(text, fault.begin, fault.end) : kNone;
+      if (quote != kNone) {
+        answer.errors.back() = {SyntaxError::Kind::kUnexpected, quote, quote + 1, quote,
+                                std::string(1, text[quote])};
+      }
     }
-    const auto unmatched = delimiter_errors(text, delimiters_of(text, tree.get()));
     answer.errors.insert(answer.errors.end(), unmatched.begin(), unmatched.end());
     return answer;
   }
@@ -280,9 +338,15 @@ SyntaxParser::SyntaxParser() : parts_(std::make_unique<Parts>()) {}
 SyntaxParser::~SyntaxParser() = default;
 
 SyntaxAnswer SyntaxParser::parse(SyntaxLanguage language, std::string_view text) {
-  const bool is_c = language == SyntaxLanguage::kC || language == SyntaxLanguage::kCpp ||
-                    language == SyntaxLanguage::kCHeader;
-  if (!is_c) return parts_->answer(language, text);
+  if (language == SyntaxLanguage::kTypeScript || language == SyntaxLanguage::kTsx) {
+    SyntaxAnswer answer = parts_->answer(language, text);
+    if (answer.errors.empty()) return answer;
+    return parts_->answer(language, with_known_types(text));
+  }
+  const bool has_directives = language == SyntaxLanguage::kC || language == SyntaxLanguage::kCpp ||
+                              language == SyntaxLanguage::kCHeader ||
+                              language == SyntaxLanguage::kCSharp;
+  if (!has_directives) return parts_->answer(language, text);
   SyntaxAnswer answer = parts_->answer_preprocessed(language, text);
   if (language != SyntaxLanguage::kCHeader || answer.errors.empty()) return answer;
   SyntaxAnswer as_cpp = parts_->answer_preprocessed(SyntaxLanguage::kCpp, text);
