@@ -30,7 +30,6 @@ class SyntaxValidator final : public FileValidator {
   [[nodiscard]] Result<void> check_all(const ValidatorContext& context,
                                        const std::vector<const Change*>& selected,
                                        std::vector<Finding>& findings) const override {
-    if (!program_) return fail(program_.error());
     std::vector<Parsed> batch;
     size_t bytes = 0;
     for (const Change* change : selected) {
@@ -59,6 +58,8 @@ class SyntaxValidator final : public FileValidator {
   /// Parses the proposed texts; of those that have errors, what was there before, too.
   Result<void> check_batch(const ValidatorContext& context, std::vector<Parsed>& batch,
                            std::vector<Finding>& findings) const {
+    if (batch.empty()) return {};
+    if (!program_) return fail(program_.error());
     std::vector<SyntaxText> texts;
     for (const Parsed& one : batch) {
       texts.push_back({one.language, *one.file.text, one.file.change->path.str()});
@@ -114,6 +115,9 @@ class SyntaxValidator final : public FileValidator {
     const auto [line, column] = FindingSink::place(*one.file.text, complaint.offset);
     sink.add("syntax.error", line, column, complaint.message,
              "mend the syntax; what was wrong before this change is not counted");
+    const auto [end_line, end_column] = FindingSink::place(*one.file.text, complaint.end);
+    findings.back().end_line = end_line;
+    findings.back().end_column = end_column;
   }
 
   void add_gave_up(const Parsed& one, std::vector<Finding>& findings) const {

@@ -72,11 +72,11 @@ class FileValidator : public Validator {
   /// More that its answers depend on, such as the text of a rule file.
   [[nodiscard]] virtual std::string fingerprint() const { return {}; }
   [[nodiscard]] virtual Result<void> check(const CheckedFile& file, FindingSink& sink) const;
-  /// Checks all the changes that it selects: by check(), one by one, unless a validator does better.
+  /// Checks all changes that it selects: by check(), one by one, unless a validator does better.
   [[nodiscard]] virtual Result<void> check_all(const ValidatorContext& context,
                                                const std::vector<const Change*>& selected,
                                                std::vector<Finding>& findings) const;
-  /// Reads the proposed file; nothing when it is too large, which is a finding, or is to be skipped.
+  /// Reads the proposed file. Returns nothing when it is too large, which is a finding, or skipped.
   [[nodiscard]] Result<std::optional<LoadedFile>> load(const ProposedTree& tree,
                                                        const Change& change,
                                                        FindingSink& sink) const;

@@ -149,13 +149,13 @@ bool has_macros(SyntaxLanguage language) {
          language == SyntaxLanguage::kCHeader;
 }
 
-/// Whether a macro could make sense of what the parser stopped at: it stands for a type, for a whole
-/// statement, for an attribute or for nothing. A quote without a partner is never a macro's doing.
+/// Whether a macro could make sense of what the parser stopped at: it stands for a type, for a
+/// whole statement, for an attribute or for nothing. A quote without a partner is never a macro's doing.
 bool may_be_macro(const SyntaxError& error) {
   return error.kind != Kind::kUnexpected || error.expected.empty();
 }
 
-/// Whether what the parser stopped at belongs to a template that only makes a text of this language.
+/// Whether what the parser stopped at belongs to a template that makes a text of this language.
 bool is_template(std::string_view text, const SyntaxError& error) {
   return text.substr(error.offset, 2) == "<%" || text.substr(error.offset, 2) == "%>";
 }
@@ -200,6 +200,9 @@ std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language, const Pars
                                              const ParsedText& after) {
   const Lines lines(after.text);
   std::vector<SyntaxError> fresh = fresh_errors(before, after, lines);
+  if (before == nullptr) {
+    std::erase_if(fresh, [](const SyntaxError& error) { return error.in_one_reading; });
+  }
   const bool breaks_brackets = std::any_of(fresh.begin(), fresh.end(), is_bracket);
   if (!breaks_brackets) {
     // As many as before: they moved with the lines that were changed.

@@ -28,8 +28,8 @@ struct SyntaxComplaint {
                                                             std::string_view text);
 
 /// Says what a change broke: an error of `after` that `before` (null for a new file) did not have
-/// on a line of the same content. Returns nothing when all errors were there, and for C and C++ when
-/// what the parser did not understand may be a macro.
+/// on a line of the same content. Returns nothing when all errors were there, and for C and C++
+/// when what the parser did not understand may be a macro.
 [[nodiscard]] std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language,
                                                            const ParsedText* before,
                                                            const ParsedText& after);

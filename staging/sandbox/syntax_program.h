@@ -24,7 +24,7 @@ struct SyntaxText {
 };
 
 /// galley-syntax: Tree-sitter with its grammars, which are foreign C. It parses in children that
-/// have nothing but their memory, their limits (staging/sandbox/syntax/wire.h) and the socket to us.
+/// have nothing but their memory, their limits (staging/sandbox/syntax/wire.h) and a socket to us.
 ///
 /// Threads: safe to share.
 /// Errors:  kNotFound `syntax.not_installed`; kTimeout `syntax.timeout` and `syntax.stopped`;

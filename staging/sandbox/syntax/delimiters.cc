@@ -52,10 +52,10 @@ class DelimiterScan {
       return std::any_of(faults_.begin(), faults_.end(),
                          [kind](const SyntaxError& fault) { return fault.kind == kind; });
     };
+    const bool has_unclosed = has(Kind::kUnclosed);
+    const bool has_unopened = has(Kind::kUnopened);
     for (const SyntaxError& hint : hints_) {
-      if (has(hint.kind == Kind::kOutdented ? Kind::kUnclosed : Kind::kUnopened)) {
-        faults_.push_back(hint);
-      }
+      if (hint.kind == Kind::kOutdented ? has_unclosed : has_unopened) faults_.push_back(hint);
     }
     return std::move(faults_);
   }
@@ -117,6 +117,7 @@ class DelimiterScan {
   }
 
   void add_unopened(const DelimiterToken& token) {
+    if (faults_.size() >= kMaxSyntaxErrors) return;
     faults_.push_back({Kind::kUnopened, token.offset, token.offset + 1, token.offset, {}});
     if (begins_line(token.offset)) {
       add_indented(token, 0, indent_of_line(line_begin(token.offset)));
@@ -133,11 +134,13 @@ class DelimiterScan {
   }
 
   void add_unclosed(const Opener& opener) {
+    if (faults_.size() >= kMaxSyntaxErrors) return;
     faults_.push_back({Kind::kUnclosed, opener.offset, opener.offset + 1, opener.offset, {}});
   }
 
   void compare_indents(const Opener& opener, const DelimiterToken& closer) {
-    if (line_begin(opener.offset) == line_begin(closer.offset) || !begins_line(closer.offset)) {
+    if (line_begin(opener.offset) == line_begin(closer.offset) || !begins_line(closer.offset) ||
+        hints_.size() >= kMaxSyntaxErrors) {
       return;
     }
     const uint32_t indent = indent_of_line(line_begin(closer.offset));

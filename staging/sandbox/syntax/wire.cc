@@ -22,8 +22,9 @@ bool take(std::string_view& bytes, T& value) {
 bool take_error(std::string_view& bytes, size_t size, SyntaxError& error) {
   uint8_t kind = 0;
   uint8_t length = 0;
-  if (!take(bytes, kind) || !take(bytes, error.offset) || !take(bytes, error.end) ||
-      !take(bytes, error.cause) || !take(bytes, length)) {
+  uint8_t in_one_reading = 0;
+  if (!take(bytes, kind) || !take(bytes, in_one_reading) || !take(bytes, error.offset) ||
+      !take(bytes, error.end) || !take(bytes, error.cause) || !take(bytes, length)) {
     return false;
   }
   if (kind > static_cast<uint8_t>(SyntaxError::Kind::kIndented) || error.offset > error.end ||
@@ -32,6 +33,7 @@ bool take_error(std::string_view& bytes, size_t size, SyntaxError& error) {
     return false;
   }
   error.kind = static_cast<SyntaxError::Kind>(kind);
+  error.in_one_reading = in_one_reading != 0;
   error.expected = bytes.substr(0, length);
   bytes.remove_prefix(length);
   return true;
@@ -53,6 +55,7 @@ void append_answer(std::string& out, const SyntaxAnswer& answer) {
     const SyntaxError& error = answer.errors[i];
     const std::string expected = error.expected.substr(0, kMaxExpectedBytes);
     put(out, static_cast<uint8_t>(error.kind));
+    put(out, static_cast<uint8_t>(error.in_one_reading ? 1 : 0));
     put(out, error.offset);
     put(out, error.end);
     put(out, error.cause);

@@ -53,6 +53,8 @@ struct SyntaxError {
   uint32_t end = 0;     ///< not before `offset`
   uint32_t cause = 0;
   std::string expected;
+  /// Of C and C++: with one reading of the conditionals only, on a line that both have.
+  bool in_one_reading = false;
   bool operator==(const SyntaxError&) const = default;
 };
 

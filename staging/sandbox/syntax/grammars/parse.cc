@@ -298,7 +298,7 @@ struct SyntaxParser::Parts {
   }
 
   /// The text with one and with the other branches of its conditionals: an error on a line of both
-  /// has to be one in both.
+  /// that is one in one of them only may come from branches that do not go together.
   SyntaxAnswer answer_preprocessed(SyntaxLanguage language, std::string_view text) {
     const std::string one = blank_conditionals(text, Conditionals::kAllDefined);
     const std::string other = blank_conditionals(text, Conditionals::kNoneDefined);
@@ -307,13 +307,14 @@ struct SyntaxParser::Parts {
     SyntaxAnswer answer_other = answer(language, other);
     if (answer_other.gave_up) return answer_other;
     SyntaxAnswer both;
-    for (const SyntaxError& error : answer_one.errors) {
-      if (!stands_in(other, error) || has_alike(answer_other, error, text)) {
-        both.errors.push_back(error);
-      }
+    for (SyntaxError& error : answer_one.errors) {
+      error.in_one_reading = stands_in(other, error) && !has_alike(answer_other, error, text);
+      both.errors.push_back(std::move(error));
     }
-    for (const SyntaxError& error : answer_other.errors) {
-      if (!stands_in(one, error)) both.errors.push_back(error);
+    for (SyntaxError& error : answer_other.errors) {
+      error.in_one_reading = stands_in(one, error);
+      const bool is_known = error.in_one_reading && has_alike(both, error, text);
+      if (!is_known) both.errors.push_back(std::move(error));
     }
     return both;
   }
