@@ -92,6 +92,15 @@ struct ExecArguments {
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
 };
 
+/// check: what is to be judged.
+struct CheckArguments {
+  bool staged = false;
+  bool worktree = false;
+  std::string commit;  ///< --commit REV
+  std::string range;   ///< --range A..B
+  std::string patch;   ///< a file; `-` is standard input
+};
+
 /// Everything the command line can say. One field group a command; `command` says which counts.
 struct Arguments {
   GlobalArguments global;
@@ -101,6 +110,7 @@ struct Arguments {
   EditArguments edit;
   VerdictArguments verdict;
   ExecArguments exec;
+  CheckArguments check;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at
   std::string name;                  ///< a tool, savepoint, path or SQL text

@@ -25,6 +25,16 @@ std::vector<CommandText> edit_texts() {
         "An option that means nothing in the format of the document is refused, never ignored."},
        {{"galley preview --stat a.patch b.patch", "two patches, one after the other"},
         {"git diff | galley -C ../other preview", "from standard input"}}},
+      {"check",
+       {"Asks the gate about a change where it lies in a git repository: in the index, in a "
+        "commit, "
+        "in a range, in a patch.\n"
+        "Nothing is checked out or stashed; index and work tree stay as they are.",
+        "The rules are those of the galley.toml of HEAD, or of the target of a range.\n"
+        "A change of galley.toml itself needs a person's approval."},
+       {{"galley check", "what git commit would take"},
+        {"galley check --range origin/main..HEAD", "what a pull request brings"},
+        {"git diff | galley check -", "a patch on HEAD"}}},
       {"apply",
        {"Does what preview does and then commits: all files of all documents or nothing.\n"
         "Several documents are applied in order and are one transaction.",

@@ -15,6 +15,7 @@ struct Row {
 constexpr std::array kCommands = {
     Row{"preview", "", run_preview},
     Row{"apply", "", run_apply},
+    Row{"check", "", run_check},
     Row{"begin", "", run_begin},
     Row{"stage", "", run_stage},
     Row{"edit", "", run_edit},

@@ -14,6 +14,7 @@ namespace galley {
 
 int run_preview(Session& session);
 int run_apply(Session& session);
+int run_check(Session& session);
 
 int run_begin(Session& session);
 int run_stage(Session& session);

@@ -152,22 +152,29 @@ Verdict refuse_configuration(const Error& flaw) {
 
 }  // namespace
 
-Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
+Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options) {
-  GALLEY_TRY(check_limits(workspace.config.limits, proposal));
-  const Config config = config_for(workspace.config, who);
-  GALLEY_ASSIGN(auto validators,
-                make_validators(config, workspace.root(), workspace.need_runner(who.principals()),
-                                workspace.need_cache()));
-  Gate gate(config, std::move(validators), std::move(options.approver), workspace.clock());
+  GALLEY_TRY(check_limits(basis.config.limits, proposal));
+  const Config config = config_for(basis.config, who);
+  GALLEY_ASSIGN(auto validators, make_validators(config, basis.base, basis.runner, basis.cache));
+  Gate gate(config, std::move(validators), std::move(options.approver), basis.clock);
   options.gate.who = who.principals();
-  const ProposedTree tree(proposal, workspace.root(), workspace.root_path);
+  ProposedTree tree(proposal, basis.base, basis.root_path);
+  tree.set_base_name(basis.base_name);
   // Where nobody may change it the rules say so, which is the better answer.
   if (config.configuration_is_editable) {
     GALLEY_ASSIGN(const auto flaw, proposed_configuration_flaw(tree));
     if (flaw) return refuse_configuration(*flaw);
   }
   return gate.judge(tree, options.gate);
+}
+
+Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
+                           const TransactionOptions& who, JudgeOptions options) {
+  const JudgementBasis basis{workspace.config,       workspace.root(),
+                             workspace.root_path,    workspace.need_runner(who.principals()),
+                             workspace.need_cache(), workspace.clock()};
+  return verdict_on(basis, proposal, who, std::move(options));
 }
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,

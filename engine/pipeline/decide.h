@@ -14,7 +14,21 @@ struct JudgeOptions {
   Approver approver;  ///< empty: nobody is there
 };
 
+/// By what a proposal is judged, and on which tree. Borrows all of it.
+struct JudgementBasis {
+  const Config& config;
+  const Directory& base;
+  const std::string& root_path;  ///< absolute
+  CommandRunner* runner;         ///< null: commands cannot be run
+  ValidatorCache* cache;         ///< null: nothing is remembered
+  const Clock& clock;
+  std::string base_name = {};  ///< as ProposedTree's
+};
+
 /// What the gate says of a proposal. May be called from several threads.
+Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal,
+                           const TransactionOptions& who, JudgeOptions options);
+/// The same for a proposal to a workspace.
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options);
 

@@ -106,6 +106,11 @@ bool gains_or_loses_execution(const ProposedTree& tree, const Change& change) {
   return (old_bits != 0) != ((change.after.mode & kExecutableBits) != 0);
 }
 
+/// A submodule is a directory whose content is the line that git's diff has for its commit.
+bool is_submodule(const Node& node) {
+  return node.kind == FileKind::kDirectory && !node.content.is_none();
+}
+
 Result<void> judge_one(const EffectRules& rules, const ProposedTree& tree, const Change& change,
                        EffectJudge& judge) {
   if (gains_or_loses_execution(tree, change)) {
@@ -122,6 +127,11 @@ Result<void> judge_one(const EffectRules& rules, const ProposedTree& tree, const
   }
   if (change.path.name() == ".gitmodules") {
     judge.effect("submodules", rules.submodules, change.path, "submodules are changed");
+  }
+  if (is_submodule(change.before) || is_submodule(change.after)) {
+    judge.effect("submodules", rules.submodules, change.path,
+                 is_submodule(change.after) ? "the submodule points to another commit"
+                                            : "the submodule goes away");
   }
   if (rules.binaries.value != Decision::kAllow && change.after.kind == FileKind::kRegular &&
       change.before.content != change.after.content) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rel_path.h"
@@ -20,6 +21,11 @@ class ProposedTree {
   /// `root_path` is the absolute path of the workspace, where it has one: only with it can an
   /// absolute path that leads back inside be told.
   ProposedTree(const Proposal& proposal, const Directory& workspace, std::string root_path = {});
+
+  /// Says what names the unchanged tree with every byte in it, as the id of a tree of git does.
+  void set_base_name(std::string name) { base_name_ = std::move(name); }
+  /// Empty where nothing names it: files on disk.
+  [[nodiscard]] const std::string& base_name() const { return base_name_; }
 
   [[nodiscard]] const Proposal& proposal() const { return *proposal_; }
   /// The unchanged tree, for what was there before.
@@ -44,6 +50,7 @@ class ProposedTree {
   const Proposal* proposal_;
   const Directory* workspace_;
   std::string root_path_;
+  std::string base_name_;
 };
 
 }  // namespace galley

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <re2/re2.h>
 
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -34,21 +35,27 @@ class SecretsValidator final : public FileValidator {
   }
 
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    if (!rules_) {
-      GALLEY_ASSIGN(rules_, source_.file.empty() ? SecretRules::built_in()
-                                                 : SecretRules::parse(source_.text, source_.file,
-                                                                      PatternCheck::kAtUse));
-    }
+    GALLEY_ASSIGN(const SecretRules* rules, need_rules());
     const Lines lines(file.text);
     for (const LineBlock& block : added_lines(file.before, lines)) {
       const std::string_view text = lines.span(block.begin, block.end);
-      GALLEY_ASSIGN(const auto matches, rules_->find(file.change.path.str(), text));
+      GALLEY_ASSIGN(const auto matches, rules->find(file.change.path.str(), text));
       for (const SecretMatch& match : matches) report(match, text, block.begin, sink);
     }
     return {};
   }
 
  private:
+  Result<const SecretRules*> need_rules() const {
+    const std::lock_guard lock(mutex_);
+    if (!rules_) {
+      GALLEY_ASSIGN(rules_, source_.file.empty() ? SecretRules::built_in()
+                                                 : SecretRules::parse(source_.text, source_.file,
+                                                                      PatternCheck::kAtUse));
+    }
+    return &*rules_;
+  }
+
   /// A finding is printed, logged and sent to models: it must not carry the secret on.
   static void report(const SecretMatch& match, std::string_view block, uint32_t first_line,
                      FindingSink& sink) {
@@ -65,6 +72,7 @@ class SecretsValidator final : public FileValidator {
   }
 
   RuleText source_;
+  mutable std::mutex mutex_;
   mutable std::optional<SecretRules> rules_;
 };
 

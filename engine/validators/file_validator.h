@@ -63,11 +63,13 @@ class FileValidator : public Validator {
   [[nodiscard]] const ValidatorConfig& config() const { return config_; }
   /// More that its answers depend on, such as the text of a rule file.
   [[nodiscard]] virtual std::string fingerprint() const { return {}; }
+  /// Called on several threads at once, for several files.
   [[nodiscard]] virtual Result<void> check(const CheckedFile& file, FindingSink& sink) const = 0;
 
  private:
   [[nodiscard]] bool selects(const Change& change) const;
   [[nodiscard]] ContentId key_of(const ProposedTree& tree) const;
+  [[nodiscard]] Result<std::vector<Finding>> check_all(const ValidatorContext& context) const;
   [[nodiscard]] Result<void> check_change(const ProposedTree& tree, const Change& change,
                                           std::vector<Finding>& findings) const;
 

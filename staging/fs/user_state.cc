@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "staging/fs/disk_directory.h"
 
@@ -16,20 +17,23 @@ std::string absolute_variable(const char* name) {
   return value != nullptr && *value == '/' ? value : "";
 }
 
-std::string user_state_path() {
-  std::string base = absolute_variable("XDG_STATE_HOME");
+/// Galley's own folder of the one that a variable names, or of the usual one below the home.
+std::string own_folder(const char* variable, std::string_view usual) {
+  std::string base = absolute_variable(variable);
   if (base.empty()) {
     base = absolute_variable("HOME");
     if (base.empty()) return "";
-    base += "/.local/state";
+    base += usual;
   }
   return base + "/galley";
 }
 
 }  // namespace
 
+std::string user_cache_path() { return own_folder("XDG_CACHE_HOME", "/.cache"); }
+
 Result<std::unique_ptr<WritableDirectory>> open_user_state(UserState wanted) {
-  const std::string path = user_state_path();
+  const std::string path = own_folder("XDG_STATE_HOME", "/.local/state");
   if (path.empty()) {
     return fail(ErrorKind::kNotFound, "user.no_home",
                 "neither XDG_STATE_HOME nor HOME names an absolute path to keep things in");

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/limits.h"
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/outcome.h"
+#include "cli/render.h"
+#include "engine/check/git_check.h"
+
+namespace galley {
+namespace {
+
+/// The sides of `A..B` or `A...B`; an empty side is HEAD.
+Result<CheckSource> range_source(const std::string& range) {
+  const size_t dots = range.find("..");
+  if (dots == std::string::npos) {
+    return fail(ErrorKind::kUsage, "check.bad_range",
+                "'" + printable_line(range) + "' is no range; write it as A..B");
+  }
+  const size_t to = range.find_first_not_of('.', dots);
+  CheckSource source;
+  source.kind = CheckSource::Kind::kRange;
+  source.from = dots == 0 ? "HEAD" : range.substr(0, dots);
+  source.to = to == std::string::npos ? "HEAD" : range.substr(to);
+  return source;
+}
+
+Result<CheckSource> source_of(Session& session) {
+  const CheckArguments& asked = session.arguments().check;
+  if (!asked.range.empty()) return range_source(asked.range);
+  CheckSource source;
+  if (!asked.commit.empty()) {
+    source.kind = CheckSource::Kind::kCommit;
+    source.to = asked.commit;
+  } else if (!asked.patch.empty()) {
+    source.kind = CheckSource::Kind::kPatch;
+    GALLEY_ASSIGN(source.patch, session.read_input(asked.patch, "a patch", limits::kMaxPatchBytes));
+  } else if (asked.worktree) {
+    source.kind = CheckSource::Kind::kWorktree;
+  }
+  return source;
+}
+
+std::string_view source_name(CheckSource::Kind kind) {
+  constexpr std::string_view kNames[] = {"staged", "worktree", "commit", "range", "patch"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+/// The end of every judgement: the verdict and the status.
+int finish_judgement(Session& session, const Preview& preview, Json& document) {
+  const bool is_approved = preview.verdict.is_approved();
+  document["ok"] = is_approved;
+  document["proposal"] = preview.proposal.id().hex();
+  document["verdict"] = verdict_json(preview.verdict);
+  document["changes"] = changes_json(preview.proposal.changes());
+  if (session.is_json()) {
+    session.print(document);
+  } else if (preview.proposal.is_empty() && is_approved) {
+    session.say("there is nothing to judge: no file changes");
+  } else if (!session.is_quiet() || !is_approved) {
+    session.print(
+        session.with_hints(verdict_text(preview.verdict, session.terminal().has_color())));
+  }
+  return is_approved ? kExitDone : kExitNo;
+}
+
+Result<int> check_transaction(Session& session) {
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  Json document = {{"schema", "galley.check/1"}, {"ok", false}, {"source", "transaction"}};
+  document["tx"] = transaction.id();
+  return finish_judgement(session, preview, document);
+}
+
+Json names_json(const std::vector<RelPath>& paths) {
+  Json names = Json::array();
+  for (const RelPath& path : paths) names.push_back(path.str());
+  return names;
+}
+
+/// What --fix did, for people and in the document.
+void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
+  document["fixed"] = {{"staged", names_json(fixes.put.staged)},
+                       {"followed", names_json(fixes.put.followed)}};
+  for (const FixRun& run : fixes.report.runs) {
+    for (const RelPath& path : run.left_out) {
+      session.say(fmt::format("{} changed {} too, which is not its to change: left out",
+                              run.validator, path.str()));
+    }
+  }
+  for (const RelPath& path : fixes.put.staged) {
+    const bool is_followed = std::find(fixes.put.followed.begin(), fixes.put.followed.end(),
+                                       path) != fixes.put.followed.end();
+    session.say(fmt::format("fixed {} in the index{}", path.str(),
+                            is_followed ? " and in the work tree"
+                                        : "; the file in the work tree has other changes and was "
+                                          "left alone"));
+  }
+}
+
+Result<std::unique_ptr<GitCheck>> open_check(Session& session, const CheckSource& source) {
+  CheckOptions options;
+  options.who = session.transaction_options();
+  options.config_file = session.arguments().global.config;
+  session.terminal().work_on("reading the repository");
+  return GitCheck::open(source, std::move(options));
+}
+
+Result<int> check_repository(Session& session) {
+  GALLEY_ASSIGN(const CheckSource source, source_of(session));
+  GALLEY_ASSIGN(auto check, open_check(session, source));
+  Json document = {{"schema", "galley.check/1"}, {"ok", false}};
+  if (session.arguments().fix) {
+    session.terminal().work_on("running the validators that fix");
+    GALLEY_ASSIGN(const StagedFixes fixes, check->fix());
+    tell_fixes(session, fixes, document);
+    GALLEY_ASSIGN(check, open_check(session, source));
+  }
+  for (const std::string& notice : check->notices()) session.say("galley: " + notice);
+  GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
+  document["source"] = source_name(source.kind);
+  return finish_judgement(session, preview, document);
+}
+
+}  // namespace
+
+int run_check(Session& session) {
+  const bool is_transaction = !session.arguments().tx.empty();
+  return session.finish(is_transaction ? check_transaction(session) : check_repository(session));
+}
+
+}  // namespace galley

@@ -1,0 +1,249 @@
+#include "engine/check/git_changes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/parallel.h"
+#include "base/printable.h"
+#include "staging/git/git_program.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kHashedTogether = 8;
+constexpr size_t kShownPaths = 5;
+
+bool is_nothing(const std::string& id) { return id.find_first_not_of('0') == std::string::npos; }
+
+bool is_link_to_commit(uint32_t mode) { return (mode & kGitTypeMask) == kGitLinkMode; }
+
+bool has_blob(uint32_t mode, const std::string& id) {
+  return mode != 0 && !is_link_to_commit(mode) && !is_nothing(id);
+}
+
+Error missing(const std::string& path, const std::string& id) {
+  return {ErrorKind::kRefused, "git.object_missing",
+          "'" + path + "': its content " + id +
+              " is missing in this clone, and nothing is fetched while a change is judged; fetch "
+              "it first, or look at: git fsck",
+          path, 0};
+}
+
+Finding odd_path(const std::string& path, const Error& why) {
+  Finding finding;
+  finding.rule = "check.path";
+  finding.path = path;
+  finding.message = "cannot be judged: " + printable_line(why.message);
+  finding.remedy = "give the file another name";
+  return finding;
+}
+
+/// Hashes every blob of the diff, side by side.
+Result<void> hash_blobs(const std::vector<GitRawChange>& diff, GitBlobStore& store) {
+  std::vector<std::pair<const std::string*, const std::string*>> wanted;  // id, path
+  for (const GitRawChange& change : diff) {
+    if (has_blob(change.old_mode, change.old_id)) wanted.emplace_back(&change.old_id, &change.path);
+    if (has_blob(change.new_mode, change.new_id)) wanted.emplace_back(&change.new_id, &change.path);
+  }
+  std::vector<std::optional<Error>> errors(wanted.size());
+  for_each_block(wanted.size(), kHashedTogether, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const auto added = store.add(*wanted[i].first);
+      if (!added) errors[i] = added.error();
+    }
+  });
+  for (size_t i = 0; i < errors.size(); ++i) {
+    if (!errors[i]) continue;
+    if (errors[i]->reason != "git.no_such_object") return fail(*errors[i]);
+    return fail(missing(*wanted[i].second, *wanted[i].first));
+  }
+  return {};
+}
+
+class ChangeSetBuilder {
+ public:
+  explicit ChangeSetBuilder(const GitSides& sides) : sides_(sides) {}
+
+  Result<GitChanges> build(const std::vector<GitRawChange>& diff) {
+    GALLEY_TRY(hash_blobs(diff, sides_.store));
+    for (const GitRawChange& change : diff) GALLEY_TRY(add(change));
+    GALLEY_TRY(add_made_directories());
+    GALLEY_TRY(add_gone_directories());
+    if (changes_.size() > limits::kMaxChanges) {
+      return fail(ErrorKind::kQuota, "limit.changes",
+                  fmt::format("the change has {} paths, more than the {} that are judged at once",
+                              changes_.size(), limits::kMaxChanges));
+    }
+    for (auto& [path, change] : changes_) {
+      if (change.before != change.after) made_.changes.push_back(std::move(change));
+    }
+    return std::move(made_);
+  }
+
+ private:
+  using Changes = std::map<RelPath, Change>;
+
+  Change& at(const RelPath& path) {
+    Change& change = changes_.try_emplace(path).first->second;
+    change.path = path;
+    return change;
+  }
+
+  Result<void> add(const GitRawChange& raw) {
+    const auto path = RelPath::parse(raw.path);
+    if (!path) {
+      made_.findings.push_back(odd_path(raw.path, path.error()));
+      return {};
+    }
+    GALLEY_ASSIGN(const Node before, node(raw.old_mode, raw.old_id, *path));
+    GALLEY_ASSIGN(const Node after, node(raw.new_mode, raw.new_id, *path));
+    const auto from = RelPath::parse(raw.from);
+    const bool is_move = raw.status == 'R' || raw.status == 'C';
+    Change& change = at(*path);
+    change.after = after;
+    if (!is_move) {
+      change.before = before;
+    } else if (from) {
+      (raw.status == 'R' ? change.renamed_from : change.copied_from) = *from;
+      if (raw.status == 'R') at(*from).before = before;
+    }
+    return {};
+  }
+
+  Result<Node> node(uint32_t mode, const std::string& id, const RelPath& path) {
+    Node node;
+    if (mode == 0) return node;
+    if (is_nothing(id) && sides_.work_tree != nullptr) return node_on_disk(mode, path);
+    node.kind = kind_of_git_mode(mode);
+    node.mode = permissions_of_git_mode(mode);
+    if (is_link_to_commit(mode)) {
+      const std::string line = "Subproject commit " + id + "\n";
+      GALLEY_ASSIGN(node.content, sides_.store.put(line));
+      node.size = line.size();
+      return node;
+    }
+    GALLEY_ASSIGN(const GitBlobStore::Blob blob, sides_.store.add(id));
+    node.content = blob.content;
+    node.size = blob.size;
+    return node;
+  }
+
+  Result<Node> node_on_disk(uint32_t mode, const RelPath& path) {
+    GALLEY_ASSIGN(const FileStat stat, sides_.work_tree->stat(path));
+    Node node;
+    node.kind = stat.kind;
+    if (stat.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(std::string bytes, read_file(*sides_.work_tree, path, limits::kMaxFileBytes));
+      node.mode = permissions_of_git_mode(mode);
+      node.size = bytes.size();
+      GALLEY_ASSIGN(node.content, sides_.store.put(std::move(bytes)));
+    } else if (stat.kind == FileKind::kSymlink) {
+      GALLEY_ASSIGN(std::string target, sides_.work_tree->read_link(path));
+      node.size = target.size();
+      GALLEY_ASSIGN(node.content, sides_.store.put(std::move(target)));
+    } else {
+      node.mode = stat.mode & 0777U;
+    }
+    return node;
+  }
+
+  static Node directory() {
+    Node node;
+    node.kind = FileKind::kDirectory;
+    node.mode = permissions_of_git_mode(kGitTreeMode);
+    return node;
+  }
+
+  /// The parents of what is there afterwards that were no directories before.
+  Result<void> add_made_directories() {
+    std::set<RelPath> made;
+    std::set<RelPath> known;
+    for (const auto& [path, change] : changes_) {
+      if (change.after.kind == FileKind::kAbsent) continue;
+      for (RelPath parent = path.parent(); !parent.is_root() && known.insert(parent).second;
+           parent = parent.parent()) {
+        const auto entry = sides_.base.entry(parent);
+        // Through a link there is nothing: it goes in the same change.
+        if (!entry && entry.error().kind != ErrorKind::kRefused) return fail(entry.error());
+        if (entry && (entry->mode & kGitTypeMask) == kGitTreeMode) continue;
+        made.insert(parent);
+      }
+    }
+    for (const RelPath& path : made) at(path).after = directory();
+    return {};
+  }
+
+  /// The directories of the base that nothing is left in.
+  Result<void> add_gone_directories() {
+    std::set<RelPath> candidates;
+    for (const auto& [path, change] : changes_) {
+      const bool is_gone =
+          change.before.kind != FileKind::kAbsent && change.after.kind == FileKind::kAbsent;
+      for (RelPath parent = path.parent();
+           is_gone && !parent.is_root() && candidates.insert(parent).second;) {
+        parent = parent.parent();
+      }
+    }
+    std::vector<RelPath> gone;
+    for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {
+      GALLEY_ASSIGN(const bool is_empty, is_emptied(*it));
+      if (is_empty) gone.push_back(*it);
+    }
+    for (const RelPath& path : gone) at(path).before = directory();
+    return {};
+  }
+
+  /// Asked for the deepest directories first.
+  Result<bool> is_emptied(const RelPath& path) {
+    const std::string prefix = path.str() + "/";
+    for (auto below = changes_.upper_bound(path);
+         below != changes_.end() && below->first.str().starts_with(prefix); ++below) {
+      if (below->second.after.kind != FileKind::kAbsent) return false;
+    }
+    GALLEY_ASSIGN(const auto opened, sides_.base.open_directory(path));
+    GALLEY_ASSIGN(const auto entries, opened->list());
+    for (const DirectoryEntry& entry : entries) {
+      const auto name = RelPath::parse(entry.name);
+      if (!name) return false;
+      GALLEY_ASSIGN(const RelPath child, path.join(*name));
+      if (emptied_.contains(child)) continue;
+      const auto change = changes_.find(child);
+      const bool is_kept =
+          change == changes_.end() || change->second.before.kind == FileKind::kAbsent;
+      if (is_kept) return false;
+    }
+    emptied_.insert(path);
+    return true;
+  }
+
+  GitSides sides_;
+  Changes changes_;
+  std::set<RelPath> emptied_;
+  GitChanges made_;
+};
+
+}  // namespace
+
+Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides) {
+  std::string unmerged;
+  size_t count = 0;
+  for (const GitRawChange& change : diff) {
+    if (change.status != 'U') continue;
+    if (count++ < kShownPaths) unmerged += (unmerged.empty() ? "" : ", ") + change.path;
+  }
+  if (count > 0) {
+    return fail(ErrorKind::kRefused, "check.unmerged",
+                fmt::format("a merge is not finished, so there is nothing to be judged yet: {}{}; "
+                            "resolve it and git add the files",
+                            unmerged, count > kShownPaths ? ", …" : ""));
+  }
+  return ChangeSetBuilder(sides).build(diff);
+}
+
+}  // namespace galley

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/policy/finding.h"
+#include "staging/git/git_blob_store.h"
+#include "staging/git/git_raw_diff.h"
+#include "staging/git/git_tree.h"
+#include "staging/overlay/change_set.h"
+
+namespace galley {
+
+/// A diff of git as a change set.
+struct GitChanges {
+  ChangeSet changes;
+  /// Paths that no change set can hold: what cannot be judged is refused.
+  std::vector<Finding> findings;
+};
+
+/// Where the two sides of a diff are.
+struct GitSides {
+  const GitTree& base;
+  GitBlobStore& store;         ///< gets the contents of both sides
+  const Directory* work_tree;  ///< holds what has no id in the diff; null: all have one
+};
+
+/// Makes a change set of a raw diff against `base`, with the directories that come and go. Contents
+/// are hashed side by side and not kept. A submodule is a directory whose content is the line that
+/// git's diff has for it.
+/// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`; those of
+///         GitObjects.
+Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides);
+
+}  // namespace galley

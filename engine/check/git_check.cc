@@ -1,0 +1,437 @@
+#include "engine/check/git_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/printable.h"
+#include "engine/calls/tool_names.h"
+#include "engine/check/git_changes.h"
+#include "engine/check/tree_runner.h"
+#include "engine/commit/state_directory.h"
+#include "engine/pipeline/approvals.h"
+#include "engine/pipeline/decide.h"
+#include "engine/pipeline/disk_validator_cache.h"
+#include "engine/pipeline/trust.h"
+#include "engine/policy/policy.h"
+#include "engine/validators/validator_cache.h"
+#include "staging/formats/read_edits.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
+#include "staging/git/git_program.h"
+#include "staging/overlay/stage_edits.h"
+#include "tools/edit_formats.h"
+
+namespace galley {
+namespace {
+
+using Kind = CheckSource::Kind;
+
+/// What of a raw diff every command of git prints alike.
+const std::vector<std::string> kRawDiff = {"--raw", "-z", "--no-abbrev", "-M",
+                                           "--ignore-submodules=dirty"};
+
+std::vector<std::string> with_raw_diff(std::vector<std::string> before,
+                                       const std::vector<std::string>& after) {
+  before.insert(before.end(), kRawDiff.begin(), kRawDiff.end());
+  before.insert(before.end(), after.begin(), after.end());
+  return before;
+}
+
+/// What a local change is: its rules may come from the work tree.
+bool is_local(Kind kind) {
+  return kind == Kind::kStaged || kind == Kind::kWorktree || kind == Kind::kPatch;
+}
+
+std::string without_line_end(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+struct GitCheck::State {
+  GitProgram git;
+  GitLayout layout;
+  CheckOptions options;
+  std::shared_ptr<const UserSettings> user;
+  SystemClock system_clock;
+  std::shared_ptr<const GitObjects> objects;
+  std::shared_ptr<const GitTrees> trees;
+  std::shared_ptr<GitBlobStore> store;
+  std::unique_ptr<GitTree> base;
+  std::string rules_tree;  ///< whose galley.toml counts
+  std::string root;
+  Config config;
+  std::optional<Proposal> proposal;
+  std::vector<Finding> findings;  ///< of what cannot be judged
+  std::vector<std::string> notices;
+  CheckSource::Kind kind = Kind::kStaged;
+  std::unique_ptr<ValidatorCache> cache;
+  std::unique_ptr<CommandRunner> tree_runner;
+
+  [[nodiscard]] const Clock& clock() const {
+    return options.clock != nullptr ? *options.clock : system_clock;
+  }
+
+  Result<void> open(const CheckSource& source);
+
+  // --- the sides ----------------------------------------------------------------------------
+  Result<std::string> resolve(const std::string& revision, const std::string& type) const;
+  Result<std::string> head_tree() const;
+  Result<std::string> parent_tree(const std::string& commit) const;
+  Result<std::string> merge_base(const std::string& from, const std::string& to) const;
+  Result<std::vector<GitRawChange>> diff_of(const CheckSource& source);
+  Result<std::vector<GitRawChange>> range(const CheckSource& source);
+  Result<std::vector<GitRawChange>> staged();
+  Result<std::vector<GitRawChange>> worktree();
+  Result<std::vector<GitRawChange>> between(const std::string& from, const std::string& to);
+  void set_base(const std::string& tree);
+  Result<Proposal> patched(const std::string& document);
+
+  CommandRunner* need_runner();
+  ValidatorCache* need_cache();
+
+  // --- the rules ----------------------------------------------------------------------------
+  Result<void> load_rules();
+  Result<Config> rules_text() const;
+  void ask_about_rules();
+  Result<std::optional<GivenApproval>> given_approval() const;
+};
+
+GitCheck::GitCheck(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GitCheck::~GitCheck() = default;
+
+const Proposal& GitCheck::proposal() const { return *state_->proposal; }
+const Directory& GitCheck::base() const { return *state_->base; }
+const Config& GitCheck::config() const { return state_->config; }
+const std::string& GitCheck::root_path() const { return state_->root; }
+const std::vector<std::string>& GitCheck::notices() const { return state_->notices; }
+
+Result<std::unique_ptr<GitCheck>> GitCheck::open(const CheckSource& source, CheckOptions options) {
+  auto state = std::make_unique<State>();
+  state->git = GitProgram(options.directory);
+  state->options = std::move(options);
+  GALLEY_TRY(state->open(source));
+  return std::unique_ptr<GitCheck>(new GitCheck(std::move(state)));
+}
+
+Result<void> GitCheck::State::open(const CheckSource& source) {
+  kind = source.kind;
+  user = options.user;
+  if (user == nullptr) {
+    GALLEY_ASSIGN(UserSettings loaded, load_user_settings());
+    user = std::make_shared<const UserSettings>(std::move(loaded));
+  }
+  GALLEY_ASSIGN(layout, git.layout());
+  root = layout.work_tree.empty() ? layout.git_directory : layout.work_tree;
+  objects = std::make_shared<const GitObjects>(git);
+  trees = std::make_shared<const GitTrees>(objects);
+  store = std::make_shared<GitBlobStore>(objects);
+  if (source.kind == Kind::kPatch) {
+    GALLEY_ASSIGN(const std::string tree, head_tree());
+    set_base(tree);
+    GALLEY_TRY(load_rules());
+    GALLEY_ASSIGN(proposal, patched(source.patch));
+  } else {
+    GALLEY_ASSIGN(const auto diff, diff_of(source));
+    std::unique_ptr<Directory> files;
+    if (source.kind == Kind::kWorktree) {
+      GALLEY_ASSIGN(files, open_disk_directory(layout.work_tree));
+    }
+    GALLEY_ASSIGN(GitChanges made, change_set_of(diff, {*base, *store, files.get()}));
+    findings = std::move(made.findings);
+    proposal = Proposal::from(std::move(made.changes), store);
+    GALLEY_TRY(load_rules());
+  }
+  ask_about_rules();
+  return {};
+}
+
+CommandRunner* GitCheck::State::need_runner() {
+  if (options.runner != nullptr) return options.runner;
+  if (tree_runner == nullptr) {
+    tree_runner = make_tree_runner(
+        config,
+        {git, *trees, base->id(), repository_cache_path(layout.common_directory, layout.work_tree),
+         options.who.principals()},
+        clock());
+  }
+  return tree_runner.get();
+}
+
+/// On disk where a command's answer is worth a file; built-in validators are as fast as that.
+ValidatorCache* GitCheck::State::need_cache() {
+  if (cache != nullptr) return cache.get();
+  const bool has_commands =
+      std::any_of(config.validators.begin(), config.validators.end(),
+                  [](const ValidatorConfig& one) { return one.builtin.empty(); });
+  const std::string home = repository_cache_path(layout.common_directory, layout.work_tree);
+  if (has_commands && !home.empty()) {
+    auto directory = make_disk_directory(home + "/verdicts", 0700);
+    if (directory) cache = std::make_unique<DiskValidatorCache>(*std::move(directory));
+  }
+  if (cache == nullptr) cache = std::make_unique<MemoryValidatorCache>();
+  return cache.get();
+}
+
+void GitCheck::State::set_base(const std::string& tree) {
+  base = std::make_unique<GitTree>(trees, tree);
+  if (rules_tree.empty()) rules_tree = tree;
+}
+
+// --- the sides ------------------------------------------------------------------------------
+
+/// The id of what a revision names, as an object of this type.
+Result<std::string> GitCheck::State::resolve(const std::string& revision,
+                                             const std::string& type) const {
+  auto head = objects->look(revision + "^{" + type + "}");
+  if (head) return head->id;
+  if (head.error().reason != "git.no_such_object") return fail(head.error());
+  const std::string hint =
+      layout.is_shallow ? "this clone is shallow: git fetch --unshallow" : "fetch it first";
+  return fail(ErrorKind::kUsage, "git.no_such_revision",
+              fmt::format("'{}' names no {} here; {}", printable_line(revision), type, hint));
+}
+
+/// The tree of HEAD; the empty one before the first commit.
+Result<std::string> GitCheck::State::head_tree() const {
+  auto head = resolve("HEAD", "tree");
+  if (head || head.error().reason != "git.no_such_revision") return head;
+  GALLEY_ASSIGN(const PipedOutput named, git.try_run({"rev-parse", "-q", "--verify", "HEAD"}));
+  if (named.status != 0) return layout.empty_tree();
+  return fail(ErrorKind::kRefused, "git.object_missing",
+              "the commit of HEAD or its tree is missing in this clone; look at: git fsck");
+}
+
+Result<std::string> GitCheck::State::parent_tree(const std::string& commit) const {
+  auto parent = resolve(commit + "^1", "tree");
+  if (parent || parent.error().reason != "git.no_such_revision") return parent;
+  GALLEY_ASSIGN(const std::string text, objects->content(commit, "commit", limits::kMaxFileBytes));
+  if (text.substr(0, text.find("\n\n")).find("\nparent ") == std::string::npos) {
+    return layout.empty_tree();
+  }
+  return fail(ErrorKind::kRefused, "git.shallow",
+              "the parent of " + commit +
+                  " is not in this shallow clone, so there is nothing to compare with; fetch it: "
+                  "git fetch --deepen=1");
+}
+
+/// The tree that both sides come from; the empty one where they have no history in common.
+Result<std::string> GitCheck::State::merge_base(const std::string& from,
+                                                const std::string& to) const {
+  GALLEY_ASSIGN(const PipedOutput found, git.try_run({"merge-base", from, to}));
+  if (found.status == 0) {
+    return resolve(without_line_end(found.output.substr(0, found.output.find('\n'))), "tree");
+  }
+  if (found.status != 1) return fail(GitProgram::error(found.complaint));
+  if (!layout.is_shallow) return layout.empty_tree();
+  return fail(ErrorKind::kRefused, "git.shallow",
+              "this shallow clone does not reach back to where the two sides of the range part; "
+              "fetch more: git fetch --unshallow");
+}
+
+Result<std::vector<GitRawChange>> GitCheck::State::between(const std::string& from,
+                                                           const std::string& to) {
+  set_base(from);
+  GALLEY_ASSIGN(const std::string raw, git.run(with_raw_diff({"diff-tree", "-r"}, {from, to})));
+  return parse_raw_diff(raw);
+}
+
+Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& source) {
+  GALLEY_ASSIGN(const std::string to, resolve(source.to, "commit"));
+  GALLEY_ASSIGN(const std::string to_tree, resolve(to, "tree"));
+  if (source.from.empty()) {
+    return between(layout.empty_tree(), to_tree);
+  }
+  GALLEY_ASSIGN(const std::string from, resolve(source.from, "commit"));
+  GALLEY_ASSIGN(rules_tree, resolve(from, "tree"));
+  GALLEY_ASSIGN(const std::string tree, merge_base(from, to));
+  return between(tree, to_tree);
+}
+
+Result<std::vector<GitRawChange>> GitCheck::State::staged() {
+  GALLEY_ASSIGN(const std::string head, head_tree());
+  set_base(head);
+  GALLEY_ASSIGN(
+      const std::string raw,
+      git.run(with_raw_diff({"diff-index", "--cached", "--ita-invisible-in-index"}, {head, "--"})));
+  return parse_raw_diff(raw);
+}
+
+Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
+  if (layout.work_tree.empty()) {
+    return fail(ErrorKind::kUsage, "check.no_worktree",
+                "this repository is bare and has no work tree; judge a commit or a range of it");
+  }
+  GALLEY_ASSIGN(const std::string head, head_tree());
+  set_base(head);
+  GALLEY_ASSIGN(const std::string raw,
+                git.run(with_raw_diff({"-C", layout.work_tree, "diff-index"}, {head, "--"})));
+  GALLEY_ASSIGN(auto diff, parse_raw_diff(raw));
+  GALLEY_ASSIGN(const std::string others, git.run({"-C", layout.work_tree, "ls-files", "--others",
+                                                   "--exclude-standard", "-z"}));
+  GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
+  for (std::string& path : zero_ended(others)) {
+    const auto parsed = RelPath::parse(path);
+    if (path.ends_with('/') || (parsed && parsed->is_protected())) continue;
+    GitRawChange change;
+    change.status = 'A';
+    change.new_mode = 0100644;
+    if (parsed) {
+      GALLEY_ASSIGN(const FileStat stat, files->stat(*parsed));
+      if ((stat.mode & 0100U) != 0) change.new_mode = 0100755;
+    }
+    change.path = std::move(path);
+    diff.push_back(std::move(change));
+  }
+  return diff;
+}
+
+Result<std::vector<GitRawChange>> GitCheck::State::diff_of(const CheckSource& source) {
+  switch (source.kind) {
+    case Kind::kStaged:
+      return staged();
+    case Kind::kWorktree:
+      return worktree();
+    case Kind::kRange:
+      return range(source);
+    default:
+      break;
+  }
+  GALLEY_ASSIGN(const std::string commit, resolve(source.to, "commit"));
+  GALLEY_ASSIGN(const std::string tree, resolve(commit, "tree"));
+  GALLEY_ASSIGN(const std::string parent, parent_tree(commit));
+  return between(parent, tree);
+}
+
+Result<Proposal> GitCheck::State::patched(const std::string& document) {
+  Overlay overlay(*base, store, clock());
+  GALLEY_ASSIGN(const EditSet edits,
+                read_edits(document, EditFormat::kAuto, ReadOptions(), parse_edits_json));
+  StageOptions staging;
+  staging.match.last_step = std::min(staging.match.last_step, config.edits.max_step);
+  staging.root = root;
+  EditResult staged(stage_edits(overlay, edits, staging));
+  if (!staged) {
+    Error error = staged.error();
+    error.message += "; the patch is put onto HEAD";
+    return fail(std::move(error));
+  }
+  return Proposal::freeze(overlay);
+}
+
+// --- the rules ------------------------------------------------------------------------------
+
+Result<Config> GitCheck::State::rules_text() const {
+  if (!options.config_file.empty()) {
+    GALLEY_ASSIGN(const std::string text,
+                  read_host_file(options.config_file, limits::kMaxConfigBytes));
+    return parse_config(text, options.config_file);
+  }
+  GALLEY_ASSIGN(Config rules, load_config(GitTree(trees, rules_tree)));
+  if (!rules.file.empty() || !is_local(kind) || layout.work_tree.empty()) return rules;
+  GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
+  return load_config(*files);
+}
+
+Result<void> GitCheck::State::load_rules() {
+  GALLEY_ASSIGN(config, rules_text());
+  const TrustPart part = trust_part_of(config);
+  GALLEY_ASSIGN(const bool counts, is_trusted(*user, root, part));
+  if (counts) return {};
+  take_trust_away(config);
+  std::string all;
+  for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
+  notices.push_back(config.file + " asks for what nobody trusted, so it does not count: " + all +
+                    ". Look at it with: galley trust");
+  return {};
+}
+
+/// A change of the rules is a person's to approve, unless the rules forbid it altogether: else a
+/// pull request disables the gate that judges it.
+void GitCheck::State::ask_about_rules() {
+  config.configuration_is_editable = true;
+  if (user->config.edits_configuration) return;
+  const Policy policy(config);
+  std::vector<std::string> asked;
+  for (const Change& change : proposal->changes()) {
+    if (!change.path.is_configuration()) continue;
+    const Judgement now =
+        policy.judge_path(change.path, PathOperation::kModify, options.who.principals());
+    if (now.decision == Decision::kDeny) continue;
+    std::string pattern = "/";
+    for (const char c : change.path.str()) {
+      if (std::string_view("*?[]\\!# ").find(c) != std::string_view::npos) pattern += '\\';
+      pattern += c;
+    }
+    asked.push_back(std::move(pattern));
+  }
+  if (asked.empty()) return;
+  auto paths = GlobList::parse(asked);
+  PathRule rule;
+  rule.name = "a change of the rules";
+  rule.has_name = true;
+  if (paths) rule.paths = *std::move(paths);
+  rule.decision = Decision::kAsk;
+  rule.reason = "it is judged by the rules of the base, and a person has to look at it";
+  config.policy.rules.push_back(std::move(rule));
+}
+
+Result<std::optional<GivenApproval>> GitCheck::State::given_approval() const {
+  if (layout.work_tree.empty()) return std::optional<GivenApproval>();
+  GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(layout.work_tree));
+  const auto state = StateDirectory::open(*directory);
+  // One that is not believed approves nothing.
+  if (!state || !*state) return std::optional<GivenApproval>();
+  return find_approval((*state)->root(), proposal->id());
+}
+
+Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress&)>& on_progress) {
+  State& state = *state_;
+  if (!state.findings.empty()) {
+    const Finding& first = state.findings.front();
+    return Preview{*state.proposal,
+                   Verdict{Refusal{"gate.policy_denied", first.path + ": " + first.message + ". " +
+                                                             "To go on: " + first.remedy},
+                           state.findings,
+                           {},
+                           {}}};
+  }
+  JudgeOptions judging{{}, state.options.approver};
+  judging.gate.on_progress = on_progress;
+  GALLEY_ASSIGN(const auto given, state.given_approval());
+  if (given) judging.gate.approved.push_back(state.proposal->id());
+  const JudgementBasis basis{state.config,        *state.base,        state.root,
+                             state.need_runner(), state.need_cache(), state.clock(),
+                             state.base->id()};
+  GALLEY_ASSIGN(Verdict verdict,
+                verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
+  if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
+  return Preview{*state.proposal, std::move(verdict)};
+}
+
+Result<StagedFixes> GitCheck::fix() {
+  State& state = *state_;
+  if (state.kind != Kind::kStaged) {
+    return fail(ErrorKind::kUsage, "check.fix_staged_only",
+                "--fix changes what is staged and nothing else; stage the change first");
+  }
+  const Principals who = state.options.who.principals();
+  const Policy policy(state.config);
+  const Judgement tools = policy.judge_tools("--fix", tools_that(ToolDeed::kEdit), who);
+  if (tools.decision != Decision::kAllow) {
+    return fail(ErrorKind::kRefused, "policy.capability", tools.message);
+  }
+  Overlay overlay = overlay_of(*state.proposal, *state.base, state.clock());
+  GALLEY_ASSIGN(FixReport report,
+                fix_staged(state.config, overlay,
+                           {*state.need_runner(), state.clock(), who, Deadline(), {}}));
+  GALLEY_ASSIGN(IndexFix put, put_into_index(state.git, state.layout, report.change));
+  return StagedFixes{std::move(report), std::move(put)};
+}
+
+}  // namespace galley

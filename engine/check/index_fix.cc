@@ -1,0 +1,210 @@
+#include "engine/check/index_fix.h"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/hex.h"
+#include "base/limits.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/git/git_raw_diff.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kExecutableBit = 0100;
+constexpr uint64_t kMaxIndexBytes = uint64_t{2} << 30U;
+constexpr size_t kRandomDigits = 12;
+
+/// A new content of a path of the index.
+struct FixedFile {
+  RelPath path;
+  std::string mode;    ///< as the index has it
+  std::string old_id;  ///< what was judged
+  std::string new_id;
+};
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// git's index.lock, held by us: gone when this goes, unless the index was replaced by it.
+class IndexLock {
+ public:
+  static Result<IndexLock> take(const std::string& index_path) {
+    IndexLock lock;
+    lock.index_ = index_path;
+    GALLEY_ASSIGN(lock.directory_,
+                  open_writable_disk_directory(index_path.substr(0, index_path.rfind('/'))));
+    GALLEY_ASSIGN(lock.lock_, RelPath::parse(name_of(index_path) + ".lock"));
+    GALLEY_ASSIGN(lock.copy_,
+                  RelPath::parse(name_of(index_path) + ".galley-" + random_hex(kRandomDigits)));
+    const auto made = lock.directory_->open_writable_file(lock.lock_, OpenMode::kCreateNew, 0644);
+    if (!made && made.error().os_error == EEXIST) {
+      return fail(ErrorKind::kRefused, "git.index_locked",
+                  "'" + index_path +
+                      ".lock' is there: another git command is at work, or one was killed. Wait "
+                      "for it, or remove that file if none runs. Nothing was changed.");
+    }
+    if (!made) return fail(made.error());
+    lock.is_held_ = true;
+    GALLEY_TRY(lock.copy_index());
+    return lock;
+  }
+
+  IndexLock(IndexLock&& other) noexcept
+      : index_(std::move(other.index_)),
+        directory_(std::move(other.directory_)),
+        lock_(std::move(other.lock_)),
+        copy_(std::move(other.copy_)),
+        is_held_(std::exchange(other.is_held_, false)) {}
+  IndexLock& operator=(IndexLock&&) = delete;
+  ~IndexLock() {
+    if (!is_held_) return;
+    (void)directory_->remove_file(copy_);
+    (void)directory_->remove_file(lock_);
+  }
+
+  /// The copy that is changed instead of the index.
+  [[nodiscard]] std::string copy_path() const {
+    return index_.substr(0, index_.rfind('/') + 1) + copy_.str();
+  }
+
+  /// Makes the copy the index.
+  Result<void> publish() {
+    GALLEY_TRY(directory_->rename(copy_, *directory_, lock_, RenameMode::kReplace));
+    GALLEY_ASSIGN(const RelPath index, RelPath::parse(name_of(index_)));
+    GALLEY_TRY(directory_->rename(lock_, *directory_, index, RenameMode::kReplace));
+    is_held_ = false;
+    return {};
+  }
+
+ private:
+  IndexLock() = default;
+
+  Result<void> copy_index() {
+    GALLEY_ASSIGN(const RelPath index, RelPath::parse(name_of(index_)));
+    GALLEY_ASSIGN(const FileRead bytes, read_file_and_stat(*directory_, index, kMaxIndexBytes));
+    GALLEY_ASSIGN(const auto copy,
+                  directory_->open_writable_file(copy_, OpenMode::kCreateNew, bytes.stat.mode));
+    GALLEY_TRY(copy->write_at(0, bytes.bytes));
+    return copy->set_mode(bytes.stat.mode);
+  }
+
+  std::string index_;
+  std::unique_ptr<WritableDirectory> directory_;
+  RelPath lock_ = RelPath::root();
+  RelPath copy_ = RelPath::root();
+  bool is_held_ = false;
+};
+
+Result<std::string> store_blob(const GitProgram& git, std::string_view bytes,
+                               const std::vector<std::string>& options) {
+  std::vector<std::string> words = {"hash-object", "--no-filters", "--stdin"};
+  words.insert(words.end(), options.begin(), options.end());
+  GALLEY_ASSIGN(std::string id, git.run(words, bytes));
+  while (id.ends_with('\n')) id.pop_back();
+  return id;
+}
+
+Result<std::vector<FixedFile>> fixed_files(const GitProgram& git, const Proposal& change) {
+  std::vector<FixedFile> files;
+  for (const Change& one : change.changes()) {
+    if (one.after.kind != FileKind::kRegular || one.before.kind != FileKind::kRegular) continue;
+    if (one.after.content == one.before.content) continue;
+    GALLEY_ASSIGN(const Content before, change.content(one.before));
+    GALLEY_ASSIGN(const Content after, change.content(one.after));
+    FixedFile file{one.path, (one.after.mode & kExecutableBit) != 0 ? "100755" : "100644", "", ""};
+    GALLEY_ASSIGN(file.old_id, store_blob(git, *before, {}));
+    GALLEY_ASSIGN(file.new_id, store_blob(git, *after, {"-w"}));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+/// Refuses when the index holds something else than what was judged.
+Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>& files) {
+  std::vector<std::string> words = {"ls-files", "--stage", "-z", "--"};
+  for (const FixedFile& file : files) words.push_back(":(top,literal)" + file.path.str());
+  GALLEY_ASSIGN(const std::string said, git.run(words));
+  std::map<std::string, std::string> ids;
+  for (const std::string& line : zero_ended(said)) {
+    const size_t tab = line.find('\t');
+    const size_t id = line.find(' ') + 1;
+    if (tab == std::string::npos || id == 0) continue;
+    ids[line.substr(tab + 1)] = line.substr(id, line.find(' ', id) - id);
+  }
+  for (const FixedFile& file : files) {
+    if (ids[file.path.str()] == file.old_id) continue;
+    return fail(ErrorKind::kConflict, "check.index_changed",
+                "'" + file.path.str() +
+                    "' was staged anew while it was judged, so nothing was fixed; run it again",
+                file.path.str());
+  }
+  return {};
+}
+
+/// Gives the file its new content if it holds the old one, whoever writes to it meanwhile.
+Result<bool> follow(const WritableDirectory& work_tree, const Change& change,
+                    const Proposal& proposal) {
+  GALLEY_ASSIGN(const Content before, proposal.content(change.before));
+  GALLEY_ASSIGN(const Content after, proposal.content(change.after));
+  const auto held = read_file_and_stat(work_tree, change.path, limits::kMaxFileBytes);
+  if (!held || held->bytes != *before) return false;
+  const std::string folder = change.path.parent().is_root() ? "" : change.path.parent().str() + "/";
+  GALLEY_ASSIGN(const RelPath fresh,
+                RelPath::parse(folder + ".galley-fix-" + random_hex(kRandomDigits)));
+  {
+    GALLEY_ASSIGN(const auto file, work_tree.open_writable_file(fresh, OpenMode::kCreateNew, 0600));
+    GALLEY_TRY(file->write_at(0, *after));
+    GALLEY_TRY(file->set_mode(held->stat.mode));
+  }
+  const auto swapped = work_tree.rename(fresh, work_tree, change.path, RenameMode::kExchange);
+  bool is_followed = bool(swapped);
+  if (is_followed) {
+    const auto caught = read_file(work_tree, fresh, limits::kMaxFileBytes);
+    is_followed = caught && *caught == *before;
+    // Somebody was faster: theirs goes back.
+    if (!is_followed) {
+      GALLEY_TRY(work_tree.rename(fresh, work_tree, change.path, RenameMode::kExchange));
+    }
+  }
+  GALLEY_TRY(work_tree.remove_file(fresh));
+  return is_followed;
+}
+
+}  // namespace
+
+Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
+                                const Proposal& change) {
+  IndexFix fix;
+  GALLEY_ASSIGN(const auto files, fixed_files(git, change));
+  if (files.empty()) return fix;
+  GALLEY_ASSIGN(std::string index,
+                git.run({"rev-parse", "--path-format=absolute", "--git-path", "index"}));
+  while (index.ends_with('\n')) index.pop_back();
+  {
+    GALLEY_ASSIGN(IndexLock lock, IndexLock::take(index));
+    const GitProgram on_copy = git.with_index(lock.copy_path());
+    GALLEY_TRY(check_unchanged(on_copy, files));
+    std::string lines;
+    for (const FixedFile& file : files) {
+      lines += fmt::format("{} {}\t{}", file.mode, file.new_id, file.path.str());
+      lines += '\0';
+    }
+    GALLEY_TRY(on_copy.run({"update-index", "-z", "--index-info"}, lines));
+    GALLEY_TRY(lock.publish());
+  }
+  for (const FixedFile& file : files) fix.staged.push_back(file.path);
+  if (layout.work_tree.empty()) return fix;
+  GALLEY_ASSIGN(const auto work_tree, open_writable_disk_directory(layout.work_tree));
+  for (const Change& one : change.changes()) {
+    if (one.after.kind != FileKind::kRegular || one.before.kind != FileKind::kRegular) continue;
+    GALLEY_ASSIGN(const bool is_followed, follow(*work_tree, one, change));
+    if (is_followed) fix.followed.push_back(one.path);
+  }
+  return fix;
+}
+
+}  // namespace galley

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "staging/git/git_program.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+/// What became of fixes that were put into the index.
+struct IndexFix {
+  std::vector<RelPath> staged;  ///< in the index now
+  std::vector<RelPath>
+      followed;  ///< of those: the file of the work tree was the same, and is again
+};
+
+/// Puts `change`, from what is in the index to what is to be there, into the index, all of it or
+/// nothing, under git's own index.lock. A file of the work tree that held what the index held gets
+/// the new content as well; one that differs is left alone. Nothing else is written.
+///
+///     index.lock is made -> a copy of the index is changed -> it becomes index.lock -> index
+///
+/// Errors: kRefused `git.index_locked`; kConflict `check.index_changed` when the index holds other
+///         contents by now. The index is then as it was.
+Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
+                                const Proposal& change);
+
+}  // namespace galley

@@ -1,0 +1,213 @@
+#include "engine/check/tree_cache.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/content_id.h"
+#include "base/limits.h"
+#include "base/parallel.h"
+#include "engine/pipeline/trust.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/user_state.h"
+#include "staging/git/git_raw_diff.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateMode = 0700;
+constexpr uint32_t kPrivateFile = 0600;
+constexpr size_t kWrittenTogether = 64;
+constexpr size_t kMaxNameBytes = 256;
+
+RelPath place_name(const char* name) { return RelPath::parse(name).value(); }
+
+bool is_nothing_there(const Result<void>& removed) {
+  return removed || removed.error().kind == ErrorKind::kNotFound;
+}
+
+/// Writes the paths of one diff into a directory that nobody else uses.
+class TreeWriter {
+ public:
+  TreeWriter(const WritableDirectory& files, const GitObjects& objects)
+      : files_(files), objects_(objects) {}
+
+  Result<void> write(const std::vector<GitRawChange>& diff) {
+    for (const GitRawChange& change : diff) GALLEY_TRY(plan(change));
+    for (const auto& gone : gone_) GALLEY_TRY(take_away(gone));
+    for (const RelPath& directory : directories_) {
+      GALLEY_TRY(make_directories(files_, directory, 0755));
+    }
+    std::vector<std::optional<Error>> errors(made_.size());
+    for_each_block(made_.size(), kWrittenTogether, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const auto written = make(made_[i]);
+        if (!written) errors[i] = written.error();
+      }
+    });
+    for (const auto& error : errors) {
+      if (error) return fail(*error);
+    }
+    return {};
+  }
+
+ private:
+  struct Made {
+    RelPath path;
+    uint32_t mode;
+    std::string id;
+  };
+
+  /// Names that no path of Galley can have are left out: no command of ours names them.
+  Result<void> plan(const GitRawChange& change) {
+    const auto path = RelPath::parse(change.path);
+    if (!path || path->is_protected()) return {};
+    if (change.old_mode != 0) gone_.push_back({*path, change.old_mode, {}});
+    if (change.new_mode == 0) return {};
+    const bool is_submodule = kind_of_git_mode(change.new_mode) == FileKind::kDirectory;
+    if (is_submodule) directories_.insert(*path);
+    if (!is_submodule) made_.push_back({*path, change.new_mode, change.new_id});
+    if (!path->parent().is_root()) directories_.insert(path->parent());
+    return {};
+  }
+
+  Result<void> take_away(const Made& gone) {
+    const bool is_submodule = kind_of_git_mode(gone.mode) == FileKind::kDirectory;
+    const auto removed =
+        is_submodule ? files_.remove_directory(gone.path) : files_.remove_file(gone.path);
+    if (!is_nothing_there(removed)) return fail(removed.error());
+    for (RelPath parent = gone.path.parent(); !parent.is_root(); parent = parent.parent()) {
+      if (!files_.remove_directory(parent)) break;  // something is left in it
+    }
+    return {};
+  }
+
+  Result<void> make(const Made& made) {
+    if (kind_of_git_mode(made.mode) == FileKind::kSymlink) {
+      GALLEY_ASSIGN(const std::string target,
+                    objects_.content(made.id, "blob", limits::kMaxSymlinkBytes));
+      return files_.make_symlink(made.path, target);
+    }
+    GALLEY_ASSIGN(const auto file,
+                  files_.open_writable_file(made.path, OpenMode::kCreateNew, kPrivateFile));
+    uint64_t offset = 0;
+    std::optional<Error> broken;
+    const auto take = [&](std::string_view some) {
+      if (broken) return;
+      const auto written = file->write_at(offset, some);
+      if (!written) broken = written.error();
+      offset += some.size();
+    };
+    GALLEY_TRY(objects_.read(made.id, take));
+    if (broken) return fail(*broken);
+    if ((bytes_ += offset) > TreeCache::kMaxTreeBytes) {
+      return fail(ErrorKind::kQuota, "limit.laid_out_bytes",
+                  fmt::format("the tree has more than the {} bytes that are laid out for commands; "
+                              "use built-in validators for this repository",
+                              TreeCache::kMaxTreeBytes));
+    }
+    return file->set_mode(permissions_of_git_mode(made.mode));
+  }
+
+  const WritableDirectory& files_;
+  const GitObjects& objects_;
+  std::vector<Made> gone_;
+  std::set<RelPath> directories_;
+  std::vector<Made> made_;
+  std::atomic<uint64_t> bytes_ = 0;
+};
+
+}  // namespace
+
+struct TreeCache::Place {
+  std::string path;
+  std::unique_ptr<WritableDirectory> directory;
+  std::unique_ptr<WritableFile> lock;
+
+  /// The tree that is laid out; empty when none is, or not all of it.
+  [[nodiscard]] std::string tree() const {
+    auto text = read_file(*directory, place_name("tree"), kMaxNameBytes);
+    return text ? *std::move(text) : std::string();
+  }
+};
+
+Result<TreeCache::Place> TreeCache::open_place(size_t number) const {
+  Place place;
+  place.path = fmt::format("{}/tree{}", home_, number);
+  GALLEY_ASSIGN(place.directory, make_disk_directory(place.path, kPrivateMode));
+  GALLEY_ASSIGN(place.lock, place.directory->open_writable_file(
+                                place_name("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
+  return place;
+}
+
+Result<LaidOutTree> TreeCache::lay_out(const std::string& tree) const {
+  for (size_t number = 0; number < kMaxTrees; ++number) {
+    GALLEY_ASSIGN(Place place, open_place(number));
+    GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
+    if (!is_readable) continue;  // it is being changed
+    const std::string held = place.tree();
+    if (held == tree) return LaidOutTree{place.path + "/files", std::move(place.lock)};
+    if (held.empty()) break;  // what comes after it was never used
+  }
+  for (size_t number = 0; number < kMaxTrees; ++number) {
+    GALLEY_ASSIGN(Place place, open_place(number));
+    GALLEY_ASSIGN(const bool is_free, place.lock->try_lock(LockMode::kExclusive));
+    if (!is_free) continue;
+    // Another process may have been faster.
+    if (place.tree() != tree) GALLEY_TRY(change(place, tree));
+    GALLEY_TRY(place.lock->try_lock(LockMode::kShared));
+    return LaidOutTree{place.path + "/files", std::move(place.lock)};
+  }
+  return fail(ErrorKind::kQuota, "check.trees_in_use",
+              fmt::format("commands run on {} other trees of this repository; wait for one of them",
+                          kMaxTrees));
+}
+
+Result<void> TreeCache::change(const Place& place, const std::string& tree) const {
+  const RelPath mark = place_name("tree");
+  const RelPath name = place_name("files");
+  const std::string held = place.tree();
+  if (const auto removed = place.directory->remove_file(mark); !is_nothing_there(removed)) {
+    return fail(removed.error());
+  }
+  // The tree that is there may be gone from the repository, or never have been finished.
+  Result<void> changed = fail(ErrorKind::kNotFound, "check.no_tree", "");
+  if (!held.empty()) {
+    GALLEY_ASSIGN(const auto files, place.directory->open_writable_directory(name));
+    changed = write_changes(*files, held, tree);
+  }
+  if (!changed) {
+    GALLEY_TRY(remove_tree(*place.directory, name));
+    GALLEY_TRY(place.directory->make_directory(name, 0755));
+    GALLEY_ASSIGN(const auto files, place.directory->open_writable_directory(name));
+    GALLEY_TRY(write_changes(*files, "", tree));
+  }
+  GALLEY_ASSIGN(const auto marked,
+                place.directory->open_writable_file(mark, OpenMode::kCreateNew, kPrivateFile));
+  return marked->write_at(0, tree);
+}
+
+Result<void> TreeCache::write_changes(const WritableDirectory& files, const std::string& from,
+                                      const std::string& to) const {
+  GALLEY_ASSIGN(const GitLayout layout, git_.layout());
+  GALLEY_ASSIGN(const std::string raw,
+                git_.run({"diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames",
+                          from.empty() ? layout.empty_tree() : from, to}));
+  GALLEY_ASSIGN(const auto diff, parse_raw_diff(raw));
+  return TreeWriter(files, trees_->objects()).write(diff);
+}
+
+std::string repository_cache_path(const std::string& common_directory,
+                                  const std::string& work_tree) {
+  const std::string cache = user_cache_path();
+  if (cache.empty() || (!work_tree.empty() && is_at_or_below(cache, work_tree))) return {};
+  constexpr size_t kDigits = 24;
+  return cache + "/repository/" + ContentId::of(common_directory).hex().substr(0, kDigits);
+}
+
+}  // namespace galley

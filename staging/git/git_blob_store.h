@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "staging/fs/content_store.h"
+#include "staging/git/git_objects.h"
+
+namespace galley {
+
+/// The contents of a change between trees of git: read from the repository each time they are asked
+/// for, but for a few that are kept. What is put in besides stays in memory.
+///
+/// Ownership: shares the reader. Threads: safe to share.
+class GitBlobStore final : public ContentStore {
+ public:
+  /// Bytes that are kept of what was hashed: a validator will ask for it next.
+  static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;
+
+  /// What a blob holds.
+  struct Blob {
+    ContentId content;
+    uint64_t size = 0;
+  };
+
+  explicit GitBlobStore(std::shared_ptr<const GitObjects> objects) : objects_(std::move(objects)) {}
+
+  /// Hashes a blob of the repository; get() then finds it by its content.
+  /// Errors: those of GitObjects.
+  Result<Blob> add(const std::string& blob);
+
+  Result<void> keep(const ContentId& id, const Content& content) override;
+  Result<Content> get(const ContentId& id) const override;
+
+ private:
+  std::shared_ptr<const GitObjects> objects_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Blob> blobs_;       ///< by the repository's name
+  std::unordered_map<ContentId, std::string> names_;  ///< of blobs
+  std::unordered_map<ContentId, Content> kept_;
+  size_t kept_bytes_ = 0;  ///< of blobs; what was put in is not counted
+};
+
+}  // namespace galley

@@ -1,0 +1,150 @@
+#include "staging/git/git_objects.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/printable.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kReadBytes = size_t{64} << 10U;
+constexpr size_t kMaxHeadBytes = size_t{16} << 10U;
+
+}  // namespace
+
+/// One running git-cat-file.
+class GitObjects::Reader {
+ public:
+  explicit Reader(std::unique_ptr<PipedProcess> process) : process_(std::move(process)) {}
+
+  /// Asks for one object; gives its bytes to `take` when it is asked for more than its head.
+  Result<GitObjectHead> ask(const std::string& name, const Take* take) {
+    if (!process_->write(name + "\n")) return fail(broken());
+    GALLEY_ASSIGN(const std::string line, next_line());
+    GALLEY_ASSIGN(GitObjectHead head, head_of(line, name));
+    if (take == nullptr) return head;
+    GALLEY_TRY(take_bytes(head.size, take));
+    GALLEY_TRY(take_bytes(1, nullptr));
+    return head;
+  }
+
+ private:
+  [[nodiscard]] Error broken() const { return GitProgram::error(process_->complaint()); }
+
+  Result<void> fill() {
+    buffer_.erase(0, begin_);
+    begin_ = 0;
+    GALLEY_ASSIGN(const std::string some, process_->read(kReadBytes));
+    if (some.empty()) return fail(broken());
+    buffer_ += some;
+    return {};
+  }
+
+  Result<std::string> next_line() {
+    while (true) {
+      const size_t end = buffer_.find('\n', begin_);
+      if (end != std::string::npos) {
+        std::string line = buffer_.substr(begin_, end - begin_);
+        begin_ = end + 1;
+        return line;
+      }
+      if (buffer_.size() - begin_ > kMaxHeadBytes) return fail(broken());
+      GALLEY_TRY(fill());
+    }
+  }
+
+  Result<void> take_bytes(uint64_t count, const Take* take) {
+    while (count > 0) {
+      if (begin_ == buffer_.size()) GALLEY_TRY(fill());
+      const size_t some = std::min<uint64_t>(count, buffer_.size() - begin_);
+      if (take != nullptr) (*take)(std::string_view(buffer_).substr(begin_, some));
+      begin_ += some;
+      count -= some;
+    }
+    return {};
+  }
+
+  /// `<id> <type> <size>`, or `<name> missing` and its like.
+  static Result<GitObjectHead> head_of(const std::string& line, const std::string& name) {
+    const size_t type = line.find(' ');
+    const size_t size = type == std::string::npos ? type : line.find(' ', type + 1);
+    GitObjectHead head;
+    if (size != std::string::npos && !line.starts_with(name + " ambiguous")) {
+      head.id = line.substr(0, type);
+      head.type = line.substr(type + 1, size - type - 1);
+      const char* end = line.data() + line.size();
+      const auto parsed = std::from_chars(line.data() + size + 1, end, head.size);
+      if (parsed.ec == std::errc() && parsed.ptr == end) return head;
+    }
+    const std::string words = line.starts_with(name) ? line.substr(name.size()) : " missing";
+    return fail(ErrorKind::kNotFound, "git.no_such_object",
+                "'" + printable_line(name) + "' is" + printable_line(words) +
+                    " in this repository; look at: git rev-parse --verify");
+  }
+
+  std::unique_ptr<PipedProcess> process_;
+  std::string buffer_;
+  size_t begin_ = 0;
+};
+
+GitObjects::GitObjects(GitProgram program) : program_(std::move(program)) {}
+GitObjects::~GitObjects() = default;
+
+Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode, const std::string& name,
+                                      const Take* take) const {
+  if (name.empty() || name.find_first_of(std::string_view("\n\0", 2)) != std::string::npos) {
+    return fail(ErrorKind::kUsage, "git.bad_revision",
+                "'" + printable_line(name) + "' is no name of a revision");
+  }
+  std::unique_ptr<Reader> reader;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle.empty()) {
+      reader = std::move(idle.back());
+      idle.pop_back();
+    }
+  }
+  if (reader == nullptr) {
+    GALLEY_ASSIGN(auto process, program_.start({"cat-file", mode}));
+    reader = std::make_unique<Reader>(std::move(process));
+  }
+  auto head = reader->ask(name, take);
+  // One that broke off is not asked again.
+  if (head || head.error().reason == "git.no_such_object") {
+    const std::lock_guard lock(mutex_);
+    idle.push_back(std::move(reader));
+  }
+  return head;
+}
+
+Result<GitObjectHead> GitObjects::look(const std::string& name) const {
+  return ask(lookers_, "--batch-check", name, nullptr);
+}
+
+Result<GitObjectHead> GitObjects::read(const std::string& name, const Take& take) const {
+  return ask(readers_, "--batch", name, &take);
+}
+
+Result<std::string> GitObjects::content(const std::string& name, std::string_view type,
+                                        uint64_t max_bytes) const {
+  std::string bytes;
+  bool fits = true;
+  const Take take = [&](std::string_view some) {
+    fits = fits && bytes.size() + some.size() <= max_bytes;
+    if (fits) bytes += some;
+  };
+  GALLEY_ASSIGN(const GitObjectHead head, read(name, take));
+  if (head.type != type) {
+    return fail(
+        ErrorKind::kUsage, "git.wrong_type",
+        "'" + printable_line(name) + "' is a " + head.type + " and no " + std::string(type));
+  }
+  if (fits) return bytes;
+  return fail(ErrorKind::kQuota, "limit.file_size",
+              "the object " + head.id + " has " + std::to_string(head.size) +
+                  " bytes, more than the " + std::to_string(max_bytes) + " that are read");
+}
+
+}  // namespace galley

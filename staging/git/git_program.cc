@@ -1,0 +1,179 @@
+#include "staging/git/git_program.h"
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "base/printable.h"
+#include "staging/fs/host_file.h"
+#include "staging/sandbox/host_process.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxOutputBytes = size_t{256} << 20U;  // of one git command
+constexpr size_t kMaxWordsBytes = 400;
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+/// The line in which git says what is wrong, without `fatal: `.
+std::string decisive_line(std::string_view complaint) {
+  std::string chosen;
+  for (const std::string& line : lines_of(complaint)) {
+    for (const std::string_view head : {"fatal: ", "error: "}) {
+      if (line.starts_with(head)) return printable_line(line.substr(head.size()), kMaxWordsBytes);
+    }
+    if (chosen.empty()) chosen = line;
+  }
+  return printable_line(chosen, kMaxWordsBytes);
+}
+
+}  // namespace
+
+std::string GitLayout::empty_tree() const {
+  return object_format == "sha256"
+             ? "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+             : "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+}
+
+GitProgram::GitProgram(std::string directory) : directory_(std::move(directory)) {}
+
+GitProgram GitProgram::with_index(std::string path) const {
+  GitProgram other = *this;
+  other.index_ = std::move(path);
+  return other;
+}
+
+/// What would run programs, wait for somebody, fetch, or show other objects than the named ones.
+PipedProcessOptions GitProgram::surroundings() const {
+  PipedProcessOptions options;
+  options.environment = {"GIT_OPTIONAL_LOCKS=0",
+                         "GIT_TERMINAL_PROMPT=0",
+                         "GIT_NO_LAZY_FETCH=1",
+                         "GIT_ALLOW_PROTOCOL=none",
+                         "GIT_NO_REPLACE_OBJECTS=1",
+                         "GIT_PAGER=cat",
+                         "LC_ALL=C"};
+  options.unset = {"GIT_EXTERNAL_DIFF",
+                   "GIT_DIFF_OPTS",
+                   "GIT_LITERAL_PATHSPECS",
+                   "GIT_GLOB_PATHSPECS",
+                   "GIT_NOGLOB_PATHSPECS",
+                   "GIT_ICASE_PATHSPECS",
+                   "GIT_TRACE",
+                   "GIT_TRACE2",
+                   "GIT_TRACE2_EVENT",
+                   "GIT_TRACE_PERFORMANCE",
+                   "LANGUAGE"};
+  if (!index_.empty()) options.environment.push_back("GIT_INDEX_FILE=" + index_);
+  return options;
+}
+
+std::vector<std::string> GitProgram::words(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> all = {"git"};
+  if (!directory_.empty()) all.insert(all.end(), {"-C", directory_});
+  for (const char* setting :
+       {"core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false",
+        "diff.external=", "diff.ignoreSubmodules=none", "diff.renameLimit=1000", "gc.auto=0",
+        "maintenance.auto=false"}) {
+    all.insert(all.end(), {"-c", setting});
+  }
+  all.emplace_back("--no-pager");
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return all;
+}
+
+Error GitProgram::error(std::string_view complaint) {
+  const std::string words = decisive_line(complaint);
+  if (has(complaint, "not a git repository")) {
+    return {ErrorKind::kNotFound, "git.no_repository", "there is no git repository here: " + words,
+            "", 0};
+  }
+  if (has(complaint, "dubious ownership")) {
+    return {ErrorKind::kRefused, "git.other_owner",
+            words +
+                "; git does not read what belongs to another user. If you believe it: git "
+                "config --global --add safe.directory PATH",
+            "", 0};
+  }
+  if (has(complaint, ".lock': File exists")) {
+    return {ErrorKind::kRefused, "git.index_locked",
+            words +
+                " Another git command is at work there, or one was killed: wait for it, or "
+                "remove that file if none runs. Nothing was changed.",
+            "", 0};
+  }
+  if (has(complaint, "missing blob") || has(complaint, "missing tree") ||
+      has(complaint, "unable to read tree") || has(complaint, "bad object") ||
+      has(complaint, "promisor") || has(complaint, "could not fetch") ||
+      has(complaint, "transport '")) {
+    return {
+        ErrorKind::kRefused, "git.object_missing",
+        "an object is missing in this clone, and nothing is fetched while a change is judged: " +
+            words + ". Fetch it first: git fetch --refetch, or git fsck to see what is missing",
+        "", 0};
+  }
+  return {ErrorKind::kIo, "git.failed", "git failed: " + words, "", 0};
+}
+
+Result<PipedOutput> GitProgram::try_run(const std::vector<std::string>& arguments,
+                                        std::string_view input) const {
+  auto output = run_piped(words(arguments), surroundings(), input, kMaxOutputBytes);
+  if (!output && output.error().reason == "host.not_found") {
+    return fail(ErrorKind::kNotFound, "git.program_missing",
+                "judging a repository needs the program git, which is not on PATH; install it");
+  }
+  return output;
+}
+
+Result<std::string> GitProgram::run(const std::vector<std::string>& arguments,
+                                    std::string_view input) const {
+  GALLEY_ASSIGN(PipedOutput output, try_run(arguments, input));
+  if (output.status != 0) return fail(error(output.complaint));
+  return std::move(output.output);
+}
+
+Result<std::unique_ptr<PipedProcess>> GitProgram::start(
+    const std::vector<std::string>& arguments) const {
+  return PipedProcess::start(words(arguments), surroundings());
+}
+
+Result<GitLayout> GitProgram::layout() const {
+  const std::string here = directory_.empty() ? "." : directory_;
+  GALLEY_ASSIGN(const std::string start, absolute_path(here));
+  // One that lies in what is judged could have been put there by whoever proposed the change.
+  GALLEY_TRY(check_outside({"git"}, start));
+  // In a bare repository the last question is an error, which is the answer.
+  GALLEY_ASSIGN(const PipedOutput said,
+                try_run({"rev-parse", "--is-shallow-repository", "--show-object-format",
+                         "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",
+                         "--show-toplevel"}));
+  const auto lines = lines_of(said.output);
+  constexpr size_t kLinesOfBare = 4;
+  if (lines.size() < kLinesOfBare) return fail(error(said.complaint));
+  if (lines.size() != kLinesOfBare + (said.status == 0 ? 1 : 0)) {
+    return fail(ErrorKind::kInvalid, "git.odd_path",
+                "the path of this repository has a line break in it; move it elsewhere");
+  }
+  GitLayout layout;
+  layout.is_shallow = lines[0] == "true";
+  layout.object_format = lines[1];
+  GALLEY_ASSIGN(layout.git_directory, absolute_path(lines[2]));
+  GALLEY_ASSIGN(layout.common_directory, absolute_path(lines[3]));
+  if (said.status != 0) return layout;
+  GALLEY_ASSIGN(layout.work_tree, absolute_path(lines.back()));
+  GALLEY_TRY(check_outside({"git"}, layout.work_tree));
+  return layout;
+}
+
+}  // namespace galley

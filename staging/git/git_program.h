@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "staging/sandbox/piped_process.h"
+
+namespace galley {
+
+/// Where the parts of a repository are, as git itself finds them (GIT_DIR and its like count).
+struct GitLayout {
+  std::string work_tree;         ///< absolute; empty in a bare repository
+  std::string git_directory;     ///< absolute
+  std::string common_directory;  ///< absolute; what linked worktrees share
+  std::string object_format;     ///< `sha1` or `sha256`
+  bool is_shallow = false;
+
+  /// The name of the tree that holds nothing.
+  [[nodiscard]] std::string empty_tree() const;
+};
+
+/// The git program, run as a child on one repository.
+///
+/// It opens whatever git can open: sparse and split indexes, shallow and partial clones, linked
+/// worktrees, repositories of either hash. Nothing that the repository configures is run (hooks,
+/// filters, fsmonitor, diff drivers), nothing is fetched, and no lock is taken but by the calls
+/// that write the index.
+///
+/// Ownership: a value. Threads: safe to share.
+/// Errors:    kNotFound `git.program_missing`, `git.no_repository`; kRefused `git.other_owner`,
+///            `git.index_locked`, `git.object_missing`; kIo `git.failed` with git's own words.
+class GitProgram {
+ public:
+  /// `directory` is where it is run; empty: the current one of this process.
+  explicit GitProgram(std::string directory = {});
+
+  /// The same with another index (GIT_INDEX_FILE).
+  [[nodiscard]] GitProgram with_index(std::string path) const;
+
+  [[nodiscard]] Result<GitLayout> layout() const;
+
+  /// The output of one git command that ended with status 0.
+  Result<std::string> run(const std::vector<std::string>& arguments,
+                          std::string_view input = {}) const;
+  /// As run(), whatever its status.
+  Result<PipedOutput> try_run(const std::vector<std::string>& arguments,
+                              std::string_view input = {}) const;
+  /// Starts one that is spoken with.
+  Result<std::unique_ptr<PipedProcess>> start(const std::vector<std::string>& arguments) const;
+
+  /// What a failed command said, as an Error.
+  [[nodiscard]] static Error error(std::string_view complaint);
+
+ private:
+  [[nodiscard]] std::vector<std::string> words(const std::vector<std::string>& arguments) const;
+
+  [[nodiscard]] PipedProcessOptions surroundings() const;
+
+  std::string directory_;
+  std::string index_;  ///< empty: as the environment has it
+};
+
+}  // namespace galley

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace galley {
+
+/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros where
+/// there is nothing, or where git did not look.
+struct GitRawChange {
+  uint32_t old_mode = 0;
+  uint32_t new_mode = 0;
+  std::string old_id;
+  std::string new_id;
+  char status = 'M';  ///< A, C, D, M, R, T, U
+  std::string path;   ///< bytes as git has them
+  std::string from;   ///< of a rename or copy
+};
+
+/// Reads what `git diff-index --raw -z --no-abbrev` and its like print.
+/// Errors: kInternal `git.bad_diff`.
+Result<std::vector<GitRawChange>> parse_raw_diff(std::string_view text);
+
+/// The pieces of a text that end in a zero byte each.
+[[nodiscard]] std::vector<std::string> zero_ended(std::string_view text);
+
+}  // namespace galley

@@ -1,0 +1,224 @@
+#include "staging/sandbox/piped_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace galley {
+namespace {
+
+constexpr int kSignalBase = 128;
+constexpr size_t kReadBytes = size_t{64} << 10U;
+
+/// An open descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  void reset() {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
+  }
+
+ private:
+  int number_;
+};
+
+class SpawnedPipes final : public PipedProcess {
+ public:
+  SpawnedPipes(pid_t pid, Descriptor input, Descriptor output, Descriptor complaint)
+      : pid_(pid),
+        input_(std::move(input)),
+        output_(std::move(output)),
+        complaint_(std::move(complaint)) {}
+  ~SpawnedPipes() override { (void)finish(); }
+
+  Result<void> write(std::string_view text) override {
+    while (!text.empty()) {
+      GALLEY_ASSIGN(const size_t count, write_some(text, 0));
+      text.remove_prefix(count);
+    }
+    return {};
+  }
+
+  void end_input() override { input_.reset(); }
+
+  Result<std::string> read(size_t max_bytes) override {
+    std::string bytes(max_bytes, '\0');
+    while (true) {
+      const ssize_t count = ::read(output_.number(), bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return fail(os_error(errno, "reading from a program", ""));
+      bytes.resize(static_cast<size_t>(count));
+      return bytes;
+    }
+  }
+
+  Result<int> wait() override { return finish(); }
+
+  [[nodiscard]] std::string complaint() const override {
+    std::string text(kMaxComplaintBytes, '\0');
+    const ssize_t count = ::pread(complaint_.number(), text.data(), text.size(), 0);
+    text.resize(count < 0 ? 0 : static_cast<size_t>(count));
+    return text;
+  }
+
+  /// Gives it what it takes at once of `input` while its output is taken, until it has all and has
+  /// closed its output.
+  Result<std::string> exchange(std::string_view input, size_t max_output_bytes) {
+    std::string all;
+    if (input.empty()) end_input();
+    while (true) {
+      pollfd ends[2] = {{output_.number(), POLLIN, 0}, {input_.number(), POLLOUT, 0}};
+      if (::poll(ends, input_.is_open() ? 2 : 1, -1) < 0) {
+        if (errno == EINTR) continue;
+        return fail(os_error(errno, "waiting for a program", ""));
+      }
+      if (input_.is_open() && ends[1].revents != 0) {
+        const auto count = write_some(input, MSG_DONTWAIT);
+        // One that stops reading says why by its status.
+        input.remove_prefix(count ? *count : input.size());
+        if (input.empty()) end_input();
+      }
+      if (ends[0].revents == 0) continue;
+      GALLEY_ASSIGN(const std::string some, read(kReadBytes));
+      if (some.empty()) return all;
+      all += some;
+      if (all.size() <= max_output_bytes) continue;
+      return fail(ErrorKind::kQuota, "limit.host_output",
+                  "a program wrote more than " + std::to_string(max_output_bytes) + " bytes");
+    }
+  }
+
+ private:
+  /// A socket and MSG_NOSIGNAL: a pipe that broke would end us by SIGPIPE.
+  Result<size_t> write_some(std::string_view text, int flags) {
+    while (true) {
+      const ssize_t count = ::send(input_.number(), text.data(), text.size(), flags | MSG_NOSIGNAL);
+      if (count >= 0) return static_cast<size_t>(count);
+      if (errno == EAGAIN && flags != 0) return size_t{0};
+      if (errno != EINTR) return fail(os_error(errno, "writing to a program", ""));
+    }
+  }
+
+  Result<int> finish() {
+    input_.reset();
+    output_.reset();
+    if (pid_ < 0) return status_;
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0) {
+      if (errno != EINTR) return fail(os_error(errno, "waiting for a program", ""));
+    }
+    pid_ = -1;
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
+    return status_;
+  }
+
+  pid_t pid_;
+  int status_ = 0;
+  Descriptor input_;
+  Descriptor output_;
+  Descriptor complaint_;
+};
+
+/// The environment of the child: ours, but for the names that are set or left out.
+std::vector<std::string> environment_of(const PipedProcessOptions& options) {
+  std::vector<std::string> all = options.environment;
+  const auto is_named = [&](std::string_view name) {
+    const auto sets = [name](const std::string& one) {
+      return one.size() > name.size() && one[name.size()] == '=' && one.starts_with(name);
+    };
+    return std::any_of(options.environment.begin(), options.environment.end(), sets) ||
+           std::find(options.unset.begin(), options.unset.end(), name) != options.unset.end();
+  };
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view text = *one;
+    if (!is_named(text.substr(0, text.find('=')))) all.emplace_back(text);
+  }
+  return all;
+}
+
+/// posix_spawn takes them as char*, and changes nothing.
+std::vector<char*> words_for_spawn(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<std::unique_ptr<SpawnedPipes>> spawn(const std::vector<std::string>& argv,
+                                            const PipedProcessOptions& options) {
+  if (argv.empty()) return fail(ErrorKind::kUsage, "host.no_program", "no program was named");
+  int input[2] = {-1, -1};
+  int output[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0) {
+    return fail(os_error(errno, "making a socket for", argv[0]));
+  }
+  Descriptor our_input(input[0]);
+  Descriptor its_input(input[1]);
+  if (::pipe2(output, O_CLOEXEC) != 0) return fail(os_error(errno, "making a pipe for", argv[0]));
+  Descriptor our_output(output[0]);
+  Descriptor its_output(output[1]);
+  Descriptor complaint(::memfd_create("complaint", MFD_CLOEXEC));
+  if (!complaint.is_open()) return fail(os_error(errno, "making a buffer for", argv[0]));
+  const std::vector<std::string> environment = environment_of(options);
+  const std::vector<char*> arguments = words_for_spawn(argv);
+  const std::vector<char*> variables = words_for_spawn(environment);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (!options.directory.empty()) {
+    posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
+  }
+  posix_spawn_file_actions_adddup2(&actions, its_input.number(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, its_output.number(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, complaint.number(), STDERR_FILENO);
+  pid_t pid = -1;
+  const int code =
+      ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(), variables.data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (code == ENOENT) {
+    return fail(ErrorKind::kNotFound, "host.not_found",
+                "there is no program " + argv[0] + " on PATH; install it");
+  }
+  if (code != 0) return fail(os_error(code, "starting", argv[0]));
+  return std::make_unique<SpawnedPipes>(pid, std::move(our_input), std::move(our_output),
+                                        std::move(complaint));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PipedProcess>> PipedProcess::start(const std::vector<std::string>& argv,
+                                                          const PipedProcessOptions& options) {
+  GALLEY_ASSIGN(auto process, spawn(argv, options));
+  return std::unique_ptr<PipedProcess>(std::move(process));
+}
+
+Result<PipedOutput> run_piped(const std::vector<std::string>& argv,
+                              const PipedProcessOptions& options, std::string_view input,
+                              size_t max_output_bytes) {
+  GALLEY_ASSIGN(const auto process, spawn(argv, options));
+  PipedOutput result;
+  GALLEY_ASSIGN(result.output, process->exchange(input, max_output_bytes));
+  GALLEY_ASSIGN(result.status, process->wait());
+  result.complaint = process->complaint();
+  return result;
+}
+
+}  // namespace galley

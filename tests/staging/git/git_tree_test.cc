@@ -1,0 +1,151 @@
+#include "staging/git/git_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "staging/git/git_blob_store.h"
+#include "staging/overlay/overlay.h"
+#include "support/scratch_directory.h"
+
+namespace galley {
+namespace {
+
+namespace fs = std::filesystem;
+
+RelPath at(std::string_view text) { return *RelPath::parse(text); }
+
+class GitTreeTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    git("init -q --object-format=" + std::string(GetParam()));
+    write("file", "one\n");
+    write("run", "#!/bin/sh\n");
+    write("dir/inner/deep", "deep\n");
+    write("dir.txt", "beside\n");
+    fs::permissions(scratch_.path() + "/run", fs::perms::owner_all);
+    fs::create_symlink("file", scratch_.path() + "/link");
+    git("add -A");
+    git("update-index --add --cacheinfo 160000," + std::string(id_digits(), '1') + ",module");
+    git("commit -qm first");
+    write("file", "not this\n");
+  }
+  [[nodiscard]] static size_t id_digits() {
+    return std::string_view(GetParam()) == "sha1" ? 40 : 64;
+  }
+  void write(const std::string& name, const std::string& content) {
+    const fs::path path = fs::path(scratch_.path()) / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << content;
+  }
+  void git(const std::string& arguments) {
+    const std::string line = "cd '" + scratch_.path() +
+                             "' && GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null git "
+                             "-c user.name=a -c user.email=a@example.com " +
+                             arguments + " >/dev/null 2>&1";
+    ASSERT_EQ(std::system(line.c_str()), 0) << arguments;
+  }
+  GitTree head() {
+    objects_ = std::make_shared<const GitObjects>(GitProgram(scratch_.path()));
+    const auto tree = objects_->look("HEAD^{tree}");
+    EXPECT_TRUE(tree.has_value()) << tree.error().message;
+    return GitTree(std::make_shared<const GitTrees>(objects_), tree->id);
+  }
+
+  ScratchDirectory scratch_;
+  std::shared_ptr<const GitObjects> objects_;
+};
+
+TEST_P(GitTreeTest, ShowsWhatIsStoredAndNotWhatLiesInTheWorkTree) {
+  const GitTree tree = head();
+  EXPECT_EQ(*read_file(tree, at("file"), 100), "one\n");
+  EXPECT_EQ(*read_file(tree, at("dir/inner/deep"), 100), "deep\n");
+  EXPECT_EQ(*tree.read_link(at("link")), "file");
+  EXPECT_EQ(read_file(tree, at("file"), 3).error().reason, "limit.file_size");
+}
+
+TEST_P(GitTreeTest, StatsAreThoseOfACheckout) {
+  const GitTree tree = head();
+  EXPECT_EQ(tree.stat(at("file"))->mode, 0644U);
+  EXPECT_EQ(tree.stat(at("file"))->size, 4U);
+  EXPECT_EQ(tree.stat(at("run"))->mode, 0755U);
+  EXPECT_EQ(tree.stat(at("link"))->kind, FileKind::kSymlink);
+  EXPECT_EQ(tree.stat(at("dir/inner"))->kind, FileKind::kDirectory);
+  EXPECT_EQ(tree.stat(RelPath::root())->kind, FileKind::kDirectory);
+  EXPECT_EQ(tree.stat(at("module"))->kind, FileKind::kDirectory);
+  EXPECT_NE(tree.stat(at("file"))->inode, tree.stat(at("run"))->inode);
+}
+
+TEST_P(GitTreeTest, WhatIsNotThereIsAbsent) {
+  const GitTree tree = head();
+  EXPECT_EQ(tree.stat(at("nothing"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(tree.stat(at("dir/nothing/below"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(tree.stat(at("file/below"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(tree.stat(at("module/below"))->kind, FileKind::kAbsent);
+  EXPECT_EQ(tree.open_file(at("nothing")).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(tree.stat(at("link/below")).error().reason, "path.through_symlink");
+  EXPECT_EQ(tree.open_file(at("link")).error().reason, "path.is_symlink");
+  EXPECT_EQ(tree.open_file(at("dir")).error().reason, "path.is_directory");
+}
+
+TEST_P(GitTreeTest, ListsNamesInOrder) {
+  const auto names = head().list();
+  ASSERT_TRUE(names.has_value());
+  std::string all;
+  for (const DirectoryEntry& entry : *names) all += entry.name + " ";
+  EXPECT_EQ(all, "dir dir.txt file link module run ");
+  const auto inner = head().open_directory(at("dir/inner"));
+  ASSERT_TRUE(inner.has_value());
+  EXPECT_EQ((*inner)->list()->front().name, "deep");
+  EXPECT_TRUE((*head().open_directory(at("module")))->list()->empty());
+}
+
+TEST_P(GitTreeTest, IsABaseOfAnOverlay) {
+  const GitTree tree = head();
+  const SystemClock clock;
+  Overlay overlay(tree, make_memory_store(), clock);
+  ASSERT_TRUE(overlay.write(at("file"), "two\n").has_value());
+  ASSERT_TRUE(overlay.remove(at("dir/inner/deep")).has_value());
+  const ChangeSet changes = overlay.changes();
+  std::string all;
+  for (const Change& change : changes) all += change.path.str() + " ";
+  EXPECT_EQ(all, "dir dir/inner dir/inner/deep file ");
+}
+
+TEST_P(GitTreeTest, ABlobIsFoundByItsContent) {
+  const GitTree tree = head();
+  GitBlobStore store(objects_);
+  const auto added = store.add(tree.entry(at("file"))->id);
+  ASSERT_TRUE(added.has_value());
+  EXPECT_EQ(added->content, ContentId::of("one\n"));
+  EXPECT_EQ(**store.get(ContentId::of("one\n")), "one\n");
+  EXPECT_EQ(store.get(ContentId::of("never")).error().reason, "stage.content_missing");
+}
+
+TEST_P(GitTreeTest, ABlobThatIsNotKeptIsReadAgain) {
+  const std::string large(GitBlobStore::kMaxKeptBytes, 'x');
+  write("large", large);
+  git("add large");
+  const GitTree tree = head();
+  GitBlobStore store(objects_);
+  const auto id = objects_->look(":large");
+  ASSERT_TRUE(id.has_value());
+  ASSERT_TRUE(store.add(id->id).has_value());
+  EXPECT_EQ(**store.get(ContentId::of(large)), large);
+}
+
+TEST_P(GitTreeTest, ANameThatNamesNothingIsToldFromABrokenReader) {
+  (void)head();
+  EXPECT_EQ(objects_->look("nowhere").error().reason, "git.no_such_object");
+  EXPECT_EQ(objects_->look("a\nb").error().reason, "git.bad_revision");
+  EXPECT_TRUE(objects_->look("HEAD").has_value()) << "the reader goes on";
+}
+
+INSTANTIATE_TEST_SUITE_P(BothHashes, GitTreeTest, ::testing::Values("sha1", "sha256"));
+
+}  // namespace
+}  // namespace galley

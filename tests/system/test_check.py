@@ -1,0 +1,559 @@
+"""galley check: the gate's answer about what lies in a git repository, which is left exactly as it was."""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support import GALLEY, SystemCase, snapshot
+
+RULES = """
+[[validator]]
+builtin = "json"
+
+[[validator]]
+builtin = "conflict_markers"
+
+[[policy.rule]]
+name = "keep"
+paths = ["/locked/**"]
+decision = "deny"
+"""
+
+FIXER = """
+[[validator]]
+name = "upper"
+command = ["sed", "-i", "s/lower/UPPER/", "{files}"]
+paths = ["*.txt"]
+fix = true
+"""
+
+WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+       "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+class CheckCase(SystemCase):
+    """`self.repo` is a repository with one commit."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment["XDG_CACHE_HOME"] = str(self.scratch / "cache")
+        self.repo = self.make("repo")
+
+    def make(self, name, rules=RULES, files=None, *options):
+        repo = self.scratch / name
+        repo.mkdir()
+        self.run_git(repo, "init", "-q", "-b", "main", *options)
+        self.put(repo, {"galley.toml": rules, "a.txt": "one\ntwo\nthree\n", "sub/b.json": "{}\n", "locked/c": "c\n",
+                        **(files or {})})
+        self.run_git(repo, "add", "-A")
+        self.run_git(repo, "commit", "-qm", "first")
+        return repo
+
+    def run_git(self, repo, *arguments, expect=0, stdin=None, **environment):
+        done = subprocess.run(["git", "-C", str(repo), *arguments], capture_output=True, check=False, input=stdin,
+                              env={**os.environ, **WHO, **environment})
+        if expect is not None:
+            self.assertEqual(done.returncode, expect, done.stderr)
+        return done.stdout
+
+    @staticmethod
+    def put(repo, files):
+        for name, text in files.items():
+            path = repo / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def commit(self, repo, files, message="more"):
+        self.put(repo, files)
+        self.run_git(repo, "add", "-A")
+        self.run_git(repo, "commit", "-qm", message)
+
+    def check(self, repo, *arguments, expect=0, env=None, stdin=b""):
+        """The document of `galley --json check`."""
+        done = self.galley("--json", "check", *arguments, work=repo, expect=expect, stdin=stdin,
+                           env={**WHO, **(env or {})})
+        return json.loads(done.stdout)
+
+    def rules_of(self, document):
+        return {(finding["rule"], finding.get("path", "")) for finding in document["verdict"]["findings"]}
+
+    def changes_of(self, document):
+        return {(change["operation"], change["path"]) for change in document["changes"]}
+
+
+class Staged(CheckCase):
+    def test_the_index_is_judged_and_not_the_work_tree(self):
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.put(self.repo, {"sub/b.json": "{}\n"})
+        said = self.check(self.repo, expect=1)
+        self.assertEqual(self.rules_of(said), {("json.syntax", "sub/b.json")})
+        self.run_git(self.repo, "add", "-A")
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        self.assertEqual(self.check(self.repo)["changes"], [])
+
+    def test_only_what_is_staged_of_a_file_is_judged(self):
+        self.put(self.repo, {"sub/b.json": '{"a": 1}\n'})
+        self.run_git(self.repo, "add", "-A")
+        self.put(self.repo, {"sub/b.json": '{"a": 1\n'})
+        said = self.check(self.repo, "--staged")
+        self.assertEqual(self.changes_of(said), {("modify", "sub/b.json")})
+
+    def test_an_entry_that_is_only_intended_is_no_change(self):
+        self.put(self.repo, {"new.json": "{broken\n"})
+        self.run_git(self.repo, "add", "-N", "new.json")
+        self.assertEqual(self.check(self.repo)["changes"], [])
+
+    def test_renames_are_told_as_such(self):
+        self.run_git(self.repo, "mv", "a.txt", "z.txt")
+        changes = self.check(self.repo)["changes"]
+        self.assertIn(("z.txt", "a.txt"), {(one["path"], one.get("from")) for one in changes})
+
+    def test_a_rule_of_the_configuration_refuses(self):
+        self.put(self.repo, {"locked/d": "d\n"})
+        self.run_git(self.repo, "add", "-A")
+        said = self.check(self.repo, expect=1)
+        self.assertEqual(said["verdict"]["reason"], "gate.policy_denied")
+
+    def test_directories_come_and_go_with_their_files(self):
+        self.run_git(self.repo, "rm", "-q", "sub/b.json")
+        self.put(self.repo, {"deep/er/x": "x\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.assertEqual({path for _, path in self.changes_of(self.check(self.repo))},
+                         {"sub", "sub/b.json", "deep", "deep/er", "deep/er/x"})
+
+    def test_a_file_becomes_a_directory_and_back(self):
+        self.run_git(self.repo, "rm", "-q", "a.txt", "sub/b.json")
+        self.put(self.repo, {"a.txt/in": "x\n", "sub": "file\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.assertEqual({path for _, path in self.changes_of(self.check(self.repo))},
+                         {"a.txt", "a.txt/in", "sub", "sub/b.json"})
+
+    def test_an_unfinished_merge_is_refused(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"a.txt": "side\n"})
+        self.run_git(self.repo, "checkout", "-q", "main")
+        self.commit(self.repo, {"a.txt": "main\n"})
+        self.run_git(self.repo, "merge", "side", expect=1)
+        said = self.check(self.repo, expect=1)
+        self.assertEqual(said["reason"], "check.unmerged")
+        self.assertIn("a.txt", said["message"])
+
+    def test_before_the_first_commit_everything_is_new(self):
+        repo = self.scratch / "fresh"
+        repo.mkdir()
+        self.run_git(repo, "init", "-q")
+        self.put(repo, {"galley.toml": RULES, "x.json": "{broken\n"})
+        self.run_git(repo, "add", "x.json")
+        self.assertEqual(self.rules_of(self.check(repo, expect=1)), {("json.syntax", "x.json")})
+
+    def test_odd_names_are_judged_or_refused_by_name(self):
+        self.put(self.repo, {os.fsdecode(b"caf\xe9.json"): "{}\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.assertEqual(len(self.check(self.repo)["changes"]), 1)
+        self.put(self.repo, {"line\nbreak": "x\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.assertIn("check.path", {rule for rule, _ in self.rules_of(self.check(self.repo, expect=1))})
+
+    def test_a_moved_submodule_is_an_effect(self):
+        inner = self.make("inner")
+        self.run_git(self.repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "mod")
+        self.run_git(self.repo, "commit", "-qm", "module")
+        self.commit(inner, {"a.txt": "new\n"})
+        self.run_git(self.repo / "mod", "pull", "-q")
+        self.run_git(self.repo, "add", "mod")
+        self.assertEqual({path for _, path in self.changes_of(self.check(self.repo))}, {"mod"})
+        strict = self.scratch / "strict.toml"
+        strict.write_text('[policy.effects]\nsubmodules = "deny"\n')
+        said = json.loads(self.galley("--json", "--config", strict, "check", work=self.repo, expect=1).stdout)
+        self.assertIn(("policy.effect", "mod"), self.rules_of(said))
+
+    def test_hooks_of_git_see_their_own_index(self):
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        other = self.scratch / "other-index"
+        shutil.copy(self.repo / ".git" / "index", other)
+        self.run_git(self.repo, "add", "-A", GIT_INDEX_FILE=str(other))
+        self.assertEqual(self.check(self.repo)["changes"], [])
+        said = self.check(self.repo, expect=1, env={"GIT_INDEX_FILE": str(other), "GIT_DIR": ".git"})
+        self.assertEqual(self.rules_of(said), {("json.syntax", "sub/b.json")})
+
+    def test_programs_of_the_repository_are_not_run(self):
+        mark = self.scratch / "mark"
+        evil = self.scratch / "evil"
+        evil.write_text(f"#!/bin/sh\necho ran >> {mark}\n")
+        evil.chmod(0o755)
+        for key in ("core.fsmonitor", "core.pager", "diff.external", "filter.evil.clean", "filter.evil.smudge",
+                    "diff.evil.textconv", "core.sshCommand"):
+            self.run_git(self.repo, "config", key, str(evil))
+        hooks = self.repo / ".git" / "hooks"
+        hooks.mkdir(exist_ok=True)
+        for name in ("post-index-change", "pre-commit", "fsmonitor-watchman", "post-checkout"):
+            shutil.copy(evil, hooks / name)
+        self.put(self.repo, {".gitattributes": "* filter=evil diff=evil\n"})
+        blob = self.run_git(self.repo, "hash-object", "-w", "--no-filters", ".gitattributes").decode().strip()
+        mark.unlink(missing_ok=True)
+        self.run_git(self.repo, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "update-index",
+                     "--add", "--cacheinfo", f"100644,{blob},.gitattributes")
+        mark.unlink(missing_ok=True)
+        self.assertEqual(len(self.check(self.repo, "--staged")["changes"]), 1)
+        self.check(self.repo, "--worktree")
+        self.assertFalse(mark.exists(), "a program that the repository configures ran")
+
+
+class Ranges(CheckCase):
+    def test_what_a_branch_brings_is_judged_from_the_merge_base(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"s.json": "{}\n"})
+        self.run_git(self.repo, "checkout", "-q", "main")
+        self.commit(self.repo, {"m.txt": "m\n"})
+        said = self.check(self.repo, "--range", "main..side")
+        self.assertEqual(self.changes_of(said), {("create", "s.json")})
+        self.assertEqual(self.changes_of(self.check(self.repo, "--range", "main...side")), {("create", "s.json")})
+
+    def test_a_range_is_judged_by_the_rules_of_its_target(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"galley.toml": "", "x.json": "{broken\n"})
+        said = self.check(self.repo, "--range", "main..side", expect=1)
+        self.assertIn(("json.syntax", "x.json"), self.rules_of(said))
+
+    def test_a_change_of_the_rules_waits_for_a_person(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"galley.toml": ""})
+        said = self.check(self.repo, "--range", "main..side", expect=1)
+        self.assertIn(("policy.path", "galley.toml"), self.rules_of(said))
+        self.galley("approve", said["proposal"], work=self.repo, expect=0)
+        self.assertTrue(self.check(self.repo, "--range", "main..side")["ok"])
+
+    def test_rules_that_are_not_committed_do_not_count_for_a_range(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"x.json": "{broken\n"})
+        self.put(self.repo, {"galley.toml": ""})
+        self.check(self.repo, "--range", "main..side", expect=1)
+
+    def test_one_commit_is_judged_against_its_parent(self):
+        self.commit(self.repo, {"x.json": "{}\n"})
+        self.assertEqual(self.changes_of(self.check(self.repo, "--commit", "HEAD")), {("create", "x.json")})
+        paths = {path for _, path in self.changes_of(self.check(self.repo, "--commit", "HEAD~1", expect=1))}
+        self.assertIn("sub/b.json", paths, "the first commit has no parent")
+
+    def test_a_bare_repository_has_ranges_and_commits(self):
+        self.commit(self.repo, {"x.json": "{broken\n"})
+        bare = self.scratch / "bare.git"
+        self.run_git(self.scratch, "clone", "-q", "--bare", str(self.repo), str(bare))
+        said = self.check(bare, "--range", "HEAD~1..HEAD", expect=1)
+        self.assertEqual(self.rules_of(said), {("json.syntax", "x.json")})
+        self.assertEqual(self.check(bare, "--worktree", expect=2)["reason"], "check.no_worktree")
+
+    def test_a_shallow_clone_says_what_is_missing(self):
+        self.commit(self.repo, {"x.json": "{}\n"})
+        shallow = self.scratch / "shallow"
+        self.run_git(self.scratch, "clone", "-q", "--depth=1", f"file://{self.repo}", str(shallow))
+        said = self.check(shallow, "--commit", "HEAD", expect=1)
+        self.assertEqual(said["reason"], "git.shallow")
+        said = self.check(shallow, "--range", "HEAD~1..HEAD", expect=2)
+        self.assertEqual(said["reason"], "git.no_such_revision")
+        self.assertIn("shallow", said["message"])
+
+    def test_a_missing_object_is_named_and_nothing_is_fetched(self):
+        self.commit(self.repo, {"x.json": "{}\n"})
+        self.run_git(self.repo, "config", "uploadpack.allowFilter", "true")
+        partial = self.scratch / "partial"
+        self.run_git(self.scratch, "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{self.repo}",
+                     str(partial))
+        before = sorted((partial / ".git" / "objects" / "pack").iterdir())
+        said = self.check(partial, "--commit", "HEAD", expect=1)
+        self.assertEqual(said["reason"], "git.object_missing")
+        self.assertEqual(sorted((partial / ".git" / "objects" / "pack").iterdir()), before)
+
+    def test_a_revision_that_is_not_there(self):
+        self.assertEqual(self.check(self.repo, "--range", "nowhere..HEAD", expect=2)["reason"], "git.no_such_revision")
+        self.assertEqual(self.check(self.repo, "--range", "HEAD", expect=2)["reason"], "check.bad_range")
+        self.assertEqual(self.check(self.repo, "--commit", "-x", expect=2)["reason"], "git.no_such_revision")
+
+    def test_there_is_no_repository(self):
+        self.assertEqual(self.check(self.work, expect=1)["reason"], "git.no_repository")
+
+
+class Shapes(CheckCase):
+    """Repositories that libgit2 1.5 cannot open, and others of an unusual shape."""
+
+    def broken_is_found(self, repo):
+        self.put(repo, {"sub/b.json": "{broken\n"})
+        self.run_git(repo, "add", "-A")
+        self.assertEqual(self.rules_of(self.check(repo, expect=1)), {("json.syntax", "sub/b.json")})
+
+    def test_sha256(self):
+        self.broken_is_found(self.make("wide", RULES, None, "--object-format=sha256"))
+
+    def test_split_index(self):
+        self.run_git(self.repo, "update-index", "--split-index")
+        self.broken_is_found(self.repo)
+
+    def test_sparse_index(self):
+        self.run_git(self.repo, "sparse-checkout", "set", "--cone", "--sparse-index", "sub")
+        self.assertFalse((self.repo / "locked").exists())
+        self.broken_is_found(self.repo)
+        self.assertEqual(len(self.check(self.repo, expect=1)["changes"]), 1)
+
+    def test_linked_worktree(self):
+        linked = self.scratch / "linked"
+        self.run_git(self.repo, "worktree", "add", "-q", str(linked))
+        self.broken_is_found(linked)
+        self.assertEqual(self.check(self.repo)["changes"], [])
+
+    def test_subdirectory(self):
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.assertEqual(self.rules_of(self.check(self.repo / "sub", expect=1)), {("json.syntax", "sub/b.json")})
+
+    def test_another_users_repository(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can give files away")
+        for folder, folders, files in os.walk(self.repo):
+            for name in folders + files + ["."]:
+                os.lchown(os.path.join(folder, name), 12345, 12345)
+        said = self.check(self.repo, expect=1)
+        self.assertEqual(said["reason"], "git.other_owner")
+        self.assertIn("safe.directory", said["message"])
+
+
+class Patches(CheckCase):
+    def test_a_patch_is_put_onto_head(self):
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        patch = self.run_git(self.repo, "diff")
+        said = self.check(self.repo, "-", stdin=patch, expect=1)
+        self.assertEqual(self.rules_of(said), {("json.syntax", "sub/b.json")})
+        self.run_git(self.repo, "checkout", "-q", ".")
+        (self.scratch / "p.patch").write_bytes(patch)
+        self.check(self.repo, self.scratch / "p.patch", expect=1)
+
+    def test_one_that_does_not_apply_is_a_no(self):
+        patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-nothing like it\n+x\n"
+        self.assertIn("HEAD", self.check(self.repo, "-", stdin=patch, expect=1)["message"])
+
+    def test_the_work_tree_counts_with_untracked_files(self):
+        self.put(self.repo, {"sub/b.json": '{"a": 1}\n', "new.json": "{broken\n", ".gitignore": "ignored*\n",
+                             "ignored.json": "{broken\n"})
+        said = self.check(self.repo, "--worktree", expect=1)
+        self.assertEqual(self.rules_of(said), {("json.syntax", "new.json")})
+        self.assertEqual(self.changes_of(said), {("modify", "sub/b.json"), ("create", "new.json"),
+                                                 ("create", ".gitignore")})
+
+    def test_a_transaction(self):
+        tx = self.galley("begin", work=self.repo, expect=0).stdout.decode().strip()
+        self.galley("call", "Write", '{"file_path": "y.json", "content": "{broken"}', work=self.repo, expect=0)
+        said = self.check(self.repo, "--tx", tx, expect=1)
+        self.assertEqual(self.rules_of(said), {("json.syntax", "y.json")})
+
+
+class Commands(CheckCase):
+    COUNTS = """
+[[validator]]
+name = "count"
+command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
+"""
+
+    def test_a_command_sees_the_proposed_tree(self):
+        repo = self.make("commands", self.COUNTS)
+        self.put(repo, {"untracked": "x\n", "a.txt": "good\n"})
+        self.run_git(repo, "add", "a.txt")
+        self.put(repo, {"a.txt": "bad\n"})
+        self.assertTrue(self.check(repo)["ok"])
+        self.run_git(repo, "add", "a.txt")
+        said = self.check(repo, expect=1)
+        output = said["verdict"]["findings"][0]["output"]
+        self.assertIn("bad", output)
+        self.assertNotIn("untracked", output)
+
+    def test_a_second_tree_writes_only_what_changed(self):
+        repo = self.make("commands", self.COUNTS, {f"many/{i}": f"{i}\n" for i in range(50)})
+        self.put(repo, {"a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        trees = list(self.scratch.glob("cache/galley/repository/*/tree*/files"))
+        self.assertEqual(len(trees), 1)
+        before = snapshot(trees[0], with_times=True)
+        self.assertEqual(len([1 for name in before if name.startswith("many/")]), 50)
+        self.run_git(repo, "commit", "-qm", "x")
+        self.put(repo, {"a.txt": "better\n", "many/3": "three\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        self.run_git(repo, "commit", "-qm", "y")
+        self.put(repo, {"a.txt": "best\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        after = snapshot(trees[0], with_times=True)
+        changed = {name for name in before if before[name] != after.get(name)}
+        self.assertEqual(changed & {"a.txt", "many/3"}, {"a.txt", "many/3"})
+        self.assertLessEqual(len([name for name in changed if name != "many"]), 2)
+
+    def test_an_untrusted_command_refuses(self):
+        repo = self.make("commands", self.COUNTS)
+        self.put(repo, {"a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        nobody = self.scratch / "nobody"
+        nobody.mkdir()
+        said = self.check(repo, expect=1, env={"XDG_CONFIG_HOME": str(nobody)})
+        self.assertEqual(said["verdict"]["reason"], "gate.not_trusted")
+        self.assertFalse(list(self.scratch.glob("cache/galley/repository/*/tree*/files")))
+
+
+class Fixes(CheckCase):
+    def setUp(self):
+        super().setUp()
+        self.need_walls()
+        self.repo = self.make("fixes", FIXER)
+
+    def index_of(self, path):
+        return self.run_git(self.repo, "show", f":{path}")
+
+    def test_the_index_is_fixed_and_the_same_file_follows(self):
+        self.put(self.repo, {"a.txt": "lower\n", "other.md": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        said = self.check(self.repo, "--fix")
+        self.assertEqual(said["fixed"], {"staged": ["a.txt"], "followed": ["a.txt"]})
+        self.assertEqual(self.index_of("a.txt"), b"UPPER\n")
+        self.assertEqual((self.repo / "a.txt").read_bytes(), b"UPPER\n")
+        self.assertEqual(self.index_of("other.md"), b"lower\n")
+        self.assertEqual(self.run_git(self.repo, "status", "--porcelain"), b"M  a.txt\nA  other.md\n")
+
+    def test_a_file_with_other_changes_is_left_alone(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.put(self.repo, {"a.txt": "lower\nand more\n"})
+        said = self.check(self.repo, "--fix")
+        self.assertEqual(said["fixed"], {"staged": ["a.txt"], "followed": []})
+        self.assertEqual(self.index_of("a.txt"), b"UPPER\n")
+        self.assertEqual((self.repo / "a.txt").read_bytes(), b"lower\nand more\n")
+
+    def test_a_held_lock_changes_nothing(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        (self.repo / ".git" / "index.lock").write_bytes(b"")
+        before = snapshot(self.repo, skip=("objects",))
+        said = self.check(self.repo, "--fix", expect=1)
+        self.assertEqual(said["reason"], "git.index_locked")
+        self.assertEqual(snapshot(self.repo, skip=("objects",)), before)
+        # Looking takes no lock.
+        self.check(self.repo, expect=1)
+
+    def test_modes_and_other_entries_stay(self):
+        self.put(self.repo, {"a.txt": "lower\n", "run.txt": "lower\n"})
+        (self.repo / "run.txt").chmod(0o755)
+        self.run_git(self.repo, "add", "-A")
+        self.run_git(self.repo, "add", "-N", "galley.toml")
+        self.check(self.repo, "--fix")
+        self.assertIn(b"100755", self.run_git(self.repo, "ls-files", "-s", "run.txt"))
+        self.assertTrue(os.access(self.repo / "run.txt", os.X_OK))
+
+    def test_only_what_is_staged_can_be_fixed(self):
+        self.assertEqual(self.check(self.repo, "--commit", "HEAD", "--fix", expect=2)["reason"],
+                         "check.fix_staged_only")
+
+
+class LeavesAlone(CheckCase):
+    """Fifty generated repositories with staged, unstaged, renamed, deleted, binary and executable files."""
+
+    CASES = 50
+
+    def everything(self, repo):
+        index = (repo / ".git" / "index").read_bytes()
+        return (hashlib.sha256(index).hexdigest(), os.stat(repo / ".git" / "index").st_mtime_ns,
+                snapshot(repo, with_times=True), self.run_git(repo, "stash", "list"),
+                self.run_git(repo, "for-each-ref"), sorted(os.listdir(repo / ".git")))
+
+    def generated(self, number):
+        draw = random.Random(number)
+        repo = self.make(f"case{number}", RULES, {f"d{i % 3}/f{i}": f"{i}\n" * draw.randint(1, 9) for i in range(12)})
+        if draw.random() < 0.5:
+            self.put(repo, {"d0/f0": "stashed\n"})
+            self.run_git(repo, "stash", "-q")
+        for step in range(draw.randint(3, 10)):
+            name = f"d{draw.randint(0, 2)}/f{draw.randint(0, 14)}"
+            path = repo / name
+            kind = draw.choice(["write", "binary", "delete", "rename", "mode", "json", "link", "intend"])
+            if kind == "write":
+                self.put(repo, {name: f"step {step}\n"})
+            elif kind == "binary":
+                self.put(repo, {name: draw.randbytes(3000)})
+            elif kind == "json":
+                self.put(repo, {f"{name}.json": "{broken" if draw.random() < 0.3 else "{}\n"})
+                path = repo / f"{name}.json"
+            elif kind == "delete" and path.exists():
+                path.unlink()
+            elif kind == "rename" and path.exists():
+                path.rename(repo / f"moved{step}")
+                self.run_git(repo, "add", "-A", f"moved{step}")
+            elif kind == "mode" and path.exists():
+                path.chmod(0o755)
+            elif kind == "link" and not path.exists():
+                path.parent.mkdir(exist_ok=True)
+                path.symlink_to("../a.txt")
+            elif kind == "intend":
+                self.put(repo, {f"intended{step}": "x\n"})
+                self.run_git(repo, "add", "-N", f"intended{step}")
+            if draw.random() < 0.6:
+                self.run_git(repo, "add", "-A", "--", os.path.relpath(path, repo), expect=None)
+        return repo
+
+    def test_index_work_tree_and_stash_stay_as_they_were(self):
+        judged = 0
+        for number in range(self.CASES):
+            repo = self.generated(number)
+            # The first look of git refreshes the index.
+            self.run_git(repo, "status")
+            before = self.everything(repo)
+            said = json.loads(self.galley("--json", "check", "--staged", work=repo, expect=(0, 1)).stdout)
+            judged += len(said["changes"]) > 0
+            self.assertEqual(self.everything(repo), before, f"case {number}")
+            paths = {os.fsencode(one["path"]) for one in said["changes"] if one["after"]["kind"] != "directory"
+                     and one["before"]["kind"] != "directory"}
+            named = self.run_git(repo, "diff", "--cached", "--name-only", "-z", "--no-renames",
+                                 "--ita-invisible-in-index")
+            self.assertEqual(paths, set(named.split(b"\0")) - {b""}, f"case {number}")
+        self.assertGreater(judged, self.CASES / 2)
+
+    def test_so_they_do_when_it_is_killed(self):
+        draw = random.Random(7)
+        repo = self.generated(3)
+        self.run_git(repo, "status")
+        before = self.everything(repo)
+        ended = 0
+        for _ in range(60):
+            child = subprocess.Popen([GALLEY, "--json", "check", "--staged"], cwd=repo, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL, env={**os.environ, **self.environment, **WHO})
+            time.sleep(draw.random() * 0.03)
+            child.send_signal(signal.SIGKILL)
+            ended += child.wait() != -signal.SIGKILL
+            self.assertEqual(self.everything(repo), before)
+        self.assertLess(ended, 60, "never killed while it ran")
+
+    def test_a_killed_fix_leaves_the_old_index_or_the_new_one(self):
+        self.need_walls()
+        repo = self.make("fixed", FIXER)
+        self.put(repo, {"a.txt": "lower\n"})
+        self.run_git(repo, "add", "-A")
+        old = (repo / ".git" / "index").read_bytes()
+        draw = random.Random(11)
+        for _ in range(12):
+            (repo / ".git" / "index").write_bytes(old)
+            (repo / "a.txt").write_bytes(b"lower\n")
+            (repo / ".git" / "index.lock").unlink(missing_ok=True)
+            child = subprocess.Popen([GALLEY, "check", "--fix"], cwd=repo, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL, env={**os.environ, **self.environment, **WHO})
+            time.sleep(draw.random() * 0.3)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            (repo / ".git" / "index.lock").unlink(missing_ok=True)
+            self.assertIn(self.run_git(repo, "show", ":a.txt"), (b"lower\n", b"UPPER\n"))
+            self.assertIn((repo / "a.txt").read_bytes(), (b"lower\n", b"UPPER\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
