@@ -84,6 +84,8 @@ void add_check_command(OptionTable& table) {
   }
   command->add_flag("--fix", table.arguments().fix,
                     "First stage what the validators with fix = true make of what is staged");
+  table.add_reports(command);
+  table.add_verdicts(command);
 }
 
 }  // namespace
