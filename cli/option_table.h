@@ -55,6 +55,7 @@ class OptionTable {
   void add_conflict(CLI::App* command);
   /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
+  void add_html(CLI::App* command);
   /// Bounds that a command is given; they can only be tighter than galley.toml's.
   void add_exec_options(CLI::App* command);
 

@@ -7,7 +7,7 @@
 
 #include "base/printable.h"
 #include "cli/render.h"
-#include "engine/calls/readable_changes.h"
+#include "cli/report.h"
 #include "engine/policy/policy.h"
 
 namespace galley {
@@ -41,12 +41,6 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   return kExitDone;
 }
 
-Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  return readable_part(proposal, Policy(workspace->inside().config),
-                       session.arguments().global.agent);
-}
-
 std::string not_shown(const Session& session, const RelPath& path) {
   return fmt::format("left out: {}, which {} may not read", path.str(),
                      session.arguments().global.agent);
@@ -54,8 +48,15 @@ std::string not_shown(const Session& session, const RelPath& path) {
 
 }  // namespace
 
+Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  return readable_part(proposal, Policy(workspace->inside().config),
+                       session.arguments().global.agent);
+}
+
 Result<void> print_changes(Session& session, const Proposal& proposal,
                            const DiffArguments& arguments, const std::string& heading) {
+  if (!arguments.html.empty()) return write_report(session, proposal, {});
   // A summary names files and counts lines: that much everybody may know.
   const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
   GALLEY_ASSIGN(const ReadablePart part, is_summary
@@ -100,12 +101,19 @@ Result<void> check_reads_all(Session& session, std::string_view what) {
 }
 
 Result<void> show_preview(Session& session, const Preview& preview, Json& document) {
+  const bool has_page = !session.arguments().diff.html.empty();
+  if (has_page) {
+    ReviewSubject subject;
+    subject.verdict = &preview.verdict;
+    GALLEY_TRY(write_report(session, preview.proposal, std::move(subject)));
+  }
   if (session.is_json()) {
     document["proposal"] = preview.proposal.id().hex();
     document["verdict"] = verdict_json(preview.verdict);
     document["changes"] = changes_json(preview.proposal.changes());
     return add_exact_diff(session, document, preview.proposal);
   }
+  if (has_page) return {};
   return print_changes(session, preview.proposal, session.arguments().diff);
 }
 

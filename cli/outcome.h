@@ -2,10 +2,14 @@
 
 #include "base/result.h"
 #include "cli/session.h"
+#include "engine/calls/readable_changes.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/overlay/proposal.h"
 
 namespace galley {
+
+/// The part of a proposal that the calling agent may see.
+Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal);
 
 /// Prints what a proposal changes as the options ask; on stderr a line for each file that the
 /// calling agent may not read, whose contents are left out. `heading` stands before it all.

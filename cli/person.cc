@@ -81,7 +81,7 @@ Approver approver_at_terminal(Session& session) {
   if (session.is_json() || !session.terminal().is_error_terminal()) return {};
   // What only looks asks nobody: the answer would bind nothing.
   const std::string& command = session.arguments().command;
-  if (command == "preview" || command == "validate") return {};
+  if (command == "preview" || command == "validate" || command == "diff") return {};
   return [&session](const ApprovalQuestion& question) { return ask_person(session, question); };
 }
 

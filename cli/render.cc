@@ -66,20 +66,6 @@ bool is_shown_by_findings(const Verdict& verdict, const Refusal& refusal) {
           refusal.reason == "gate.bad_configuration");
 }
 
-DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
-  DiffOptions options;
-  options.color = paper.has_color;
-  options.is_printable = paper.is_printable;
-  if (arguments.context) options.context = *arguments.context;
-  if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
-  if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
-  if (arguments.word_diff) {
-    options.word_diff = paper.has_color ? WordDiff::kColor : WordDiff::kPlain;
-  }
-  if (arguments.color_moved && paper.has_color) options.moved = MovedLines::kZebra;
-  return options;
-}
-
 /// The lines of one side of a conflict, each behind the name of the side.
 std::string side_text(std::string_view side, std::string_view lines) {
   if (lines.empty()) return fmt::format("    {:<10}(no lines)\n", side);
@@ -126,6 +112,20 @@ std::string directory_letters(const Proposal& proposal) {
 }
 
 }  // namespace
+
+DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
+  DiffOptions options;
+  options.color = paper.has_color;
+  options.is_printable = paper.is_printable;
+  if (arguments.context) options.context = *arguments.context;
+  if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
+  if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
+  if (arguments.word_diff) {
+    options.word_diff = paper.has_color ? WordDiff::kColor : WordDiff::kPlain;
+  }
+  if (arguments.color_moved && paper.has_color) options.moved = MovedLines::kZebra;
+  return options;
+}
 
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
                                    const Paper& paper) {

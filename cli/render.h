@@ -8,8 +8,12 @@
 #include "engine/commit/outcome.h"
 #include "engine/policy/approval.h"
 #include "staging/overlay/proposal.h"
+#include "staging/printing/git_diff.h"
 
 namespace galley {
+
+/// How the lines of a diff are chosen and shown, as the options ask.
+[[nodiscard]] DiffOptions file_options(const DiffArguments& arguments, const Paper& paper);
 
 /// The proposal as the diff options ask: a diff, --stat, --numstat or --name-status.
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,

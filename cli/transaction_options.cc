@@ -13,6 +13,7 @@ void add_stage_commands(OptionTable& table) {
   CLI::App* diff = table.add("diff", "The exact diff that a commit would make", kTransactionGroup);
   table.add_tx(diff);
   table.add_diff_options(diff);
+  table.add_html(diff);
   diff->add_option("words", args.words, "Only these paths")->type_name("PATH");
   CLI::App* call = table.add("call", "Stage one tool call", kTransactionGroup);
   table.add_tx(call);

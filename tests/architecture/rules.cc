@@ -203,6 +203,8 @@ const std::vector<Room>& rooms() {
         "engine/policy", "engine/audit"}},
       {"engine/stages",
        {"base", "staging/fs", "staging/overlay", "staging/sandbox", "engine/commit"}},
+      {"engine/review",
+       {"base", "staging/text", "staging/printing", "staging/overlay", "engine/policy"}},
       {"engine/pipeline",
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
@@ -210,7 +212,8 @@ const std::vector<Room>& rooms() {
       {"cli",
        {"base", "staging/fs", "staging/formats", "staging/printing", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
-        "engine/history", "engine/audit", "engine/calls", "engine/stages", "engine/pipeline"}},
+        "engine/history", "engine/audit", "engine/calls", "engine/stages", "engine/review",
+        "engine/pipeline"}},
   };
   return table;
 }
