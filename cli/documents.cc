@@ -83,6 +83,10 @@ Json finding_json(const Finding& finding) {
   if (!finding.path.empty()) json["path"] = finding.path;
   if (finding.line != 0) json["line"] = finding.line;
   if (finding.column != 0) json["column"] = finding.column;
+  if (finding.end_line != 0) json["end_line"] = finding.end_line;
+  if (finding.end_column != 0) json["end_column"] = finding.end_column;
+  if (finding.replacement) json["replacement"] = *finding.replacement;
+  if (!finding.suppression.empty()) json["suppression"] = finding.suppression;
   json["message"] = finding.message;
   if (!finding.remedy.empty()) json["remedy"] = finding.remedy;
   if (!finding.output.empty()) json["output"] = finding.output;

@@ -3,6 +3,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "base/check.h"
 #include "cli/arguments.h"
@@ -10,12 +11,14 @@
 #include "cli/documents.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
+#include "staging/sandbox/sandbox.h"
 
 namespace {
 
-bool wants_json(int argc, const char* const* argv) {
+/// Whether it stands among the arguments, before the first `--`.
+bool has_word(int argc, const char* const* argv, std::string_view word) {
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--json") return true;
+    if (std::string_view(argv[i]) == word) return true;
     if (std::string_view(argv[i]) == "--") return false;
   }
   return false;
@@ -58,8 +61,9 @@ int run_guarded(galley::CommandFunction command, galley::Session& session) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (has_word(argc, argv, "exec")) galley::start_first_helper();
   const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);
-  if (!parsed.arguments) return end_early(parsed, wants_json(argc, argv));
+  if (!parsed.arguments) return end_early(parsed, has_word(argc, argv, "--json"));
   const galley::Arguments& arguments = *parsed.arguments;
   galley::Terminal terminal({color_when(arguments.global.color), arguments.global.is_json,
                              arguments.global.is_raw, arguments.global.is_quiet,

@@ -151,6 +151,10 @@ void OptionTable::add_html(CLI::App* command) {
       ->type_name("FILE");
 }
 
+void OptionTable::add_quiet(CLI::App* command, const char* about) {
+  command->add_flag("--quiet", args_.diff.is_quiet, about);
+}
+
 void OptionTable::add_exec_options(CLI::App* command) {
   ExecArguments& exec = args_.exec;
   const auto add_size = [command](const char* name, uint64_t& bytes, const char* about) {

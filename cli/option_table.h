@@ -56,6 +56,7 @@ class OptionTable {
   /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
   void add_html(CLI::App* command);
+  void add_quiet(CLI::App* command, const char* about);
   /// Bounds that a command is given; they can only be tighter than galley.toml's.
   void add_exec_options(CLI::App* command);
 

@@ -11,6 +11,9 @@
 #include "staging/overlay/bare_directories.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/printing/diff_stat.h"
+#include "staging/printing/hyperlinks.h"
+#include "staging/printing/side_by_side.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -27,12 +30,16 @@ std::string paint(std::string_view text, std::string_view color, bool has_color)
   return has_color ? fmt::format("{}{}{}", color, text, kReset) : std::string(text);
 }
 
-std::string place(const Finding& finding) {
+std::string place(const Finding& finding, const Hyperlinks* links) {
   if (finding.path.empty()) return {};
   std::string text = finding.path;
   if (finding.line != 0) text += fmt::format(":{}", finding.line);
   if (finding.column != 0) text += fmt::format(":{}", finding.column);
-  return text + ": ";
+  text = printable_line(text);
+  if (links == nullptr) return text + ": ";
+  std::string linked;
+  links->append(finding.path, finding.line, text, linked);
+  return linked + ": ";
 }
 
 /// What a command wrote, as it was but for what would drive the terminal.
@@ -46,13 +53,13 @@ std::string indented(std::string_view output) {
   return text;
 }
 
-std::string finding_text(const Finding& finding, bool has_color) {
+std::string finding_text(const Finding& finding, bool has_color, const Hyperlinks* links) {
   static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
   const auto level = static_cast<size_t>(finding.severity);
   const std::string_view color = finding.severity == Severity::kError
                                      ? kRed
                                      : (finding.severity == Severity::kWarning ? kYellow : "");
-  std::string text = fmt::format("{}{}: {} [{}]\n", printable_line(place(finding)),
+  std::string text = fmt::format("{}{}: {} [{}]\n", place(finding, links),
                                  paint(kNames.at(level), color, has_color),
                                  printable_line(finding.message), printable_line(finding.rule));
   if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable_line(finding.remedy));
@@ -117,6 +124,7 @@ DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
   DiffOptions options;
   options.color = paper.has_color;
   options.is_printable = paper.is_printable;
+  options.links = paper.links;
   if (arguments.context) options.context = *arguments.context;
   if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
   if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
@@ -131,7 +139,18 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
                                    const Paper& paper) {
   ProposalDiffOptions options;
   options.file = file_options(arguments, paper);
-  if (!arguments.stat && !arguments.numstat && !arguments.name_status) {
+  if (arguments.is_quiet) return std::string();
+  const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
+  if (arguments.side_by_side && !is_summary) {
+    GALLEY_ASSIGN(const auto files, diff_proposal(proposal, options));
+    std::string text = directories_text(proposal, "");
+    for (const ProposedFileDiff& file : files) {
+      append_side_by_side(file.diff, Lines(*file.before), Lines(*file.after), options.file,
+                          paper.width, text);
+    }
+    return text;
+  }
+  if (!is_summary) {
     GALLEY_ASSIGN(const std::string diff, render_diff(proposal, options));
     return directories_text(proposal, "") + diff;
   }
@@ -149,7 +168,7 @@ Result<std::string> summary_line(const Proposal& proposal) {
   return shortstat(diffs);
 }
 
-std::string verdict_text(const Verdict& verdict, bool has_color) {
+std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlinks* links) {
   // What refuses first, so that it is not among those that are cut off.
   std::vector<const Finding*> findings;
   for (const Finding& finding : verdict.findings) findings.push_back(&finding);
@@ -163,7 +182,7 @@ std::string verdict_text(const Verdict& verdict, bool has_color) {
       text += fmt::format("… and {} more findings\n", findings.size() - kShownFindings);
       break;
     }
-    text += finding_text(*finding, has_color);
+    text += finding_text(*finding, has_color, links);
   }
   if (const auto* approval = std::get_if<Approval>(&verdict.decision)) {
     return text + fmt::format("{} proposal {}\n", paint("approved", kGreen, has_color),

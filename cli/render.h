@@ -23,7 +23,8 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
 Result<std::string> exact_diff(const Proposal& proposal);
 
 /// The verdict for people: findings grouped by path, then one line that says yes or no and why.
-[[nodiscard]] std::string verdict_text(const Verdict& verdict, bool has_color);
+[[nodiscard]] std::string verdict_text(const Verdict& verdict, bool has_color,
+                                       const Hyperlinks* links = nullptr);
 
 [[nodiscard]] std::string conflict_text(const Conflict& conflict);
 

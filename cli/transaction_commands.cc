@@ -132,9 +132,11 @@ Result<int> diff(Session& session) {
     GALLEY_TRY(write_diff_report(session, transaction, paths));
     if (!session.is_json()) return kExitDone;
   }
+  const int status =
+      session.arguments().diff.is_quiet && !proposal.is_empty() ? kExitNo : kExitDone;
   if (!session.is_json()) {
     GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
-    return kExitDone;
+    return status;
   }
   Json document = {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}};
   document["proposal"] = whole.id().hex();
@@ -150,7 +152,7 @@ Result<int> diff(Session& session) {
                                  {"binary", file.is_binary}});
   }
   session.print(document);
-  return kExitDone;
+  return status;
 }
 
 /// A proposal's id in full or its first digits, as the verdict shows them.

@@ -40,10 +40,8 @@ endif()
 add_library(galley_testing STATIC)
 add_library(Galley::testing ALIAS galley_testing)
 
-# galley_room(<folder> [TOGETHER] [DOUBLES <sources>...] [DEPENDS <folder>...] [LINK <targets>...])
+# galley_room(<folder> [DOUBLES <sources>...] [DEPENDS <folder>...] [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
-#   TOGETHER compiles three files at a time: where each makes the same large templates of json that
-#   halves the time. The builds with GALLEY_PCH=OFF compile each by itself.
 #   DOUBLES names sources that go to Galley::testing instead.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
 #   Header-only libraries and our own flags end with the build: who links to us needs neither. Where
@@ -51,7 +49,7 @@ add_library(Galley::testing ALIAS galley_testing)
 set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson galley_toml
   nlohmann_json::nlohmann_json)
 function(galley_room folder)
-  cmake_parse_arguments(ROOM "TOGETHER" "" "DOUBLES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DOUBLES;DEPENDS;LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
@@ -82,9 +80,6 @@ function(galley_room folder)
       else()
         galley_precompile(galley_${name} plain)
       endif()
-    endif()
-    if(ROOM_TOGETHER AND GALLEY_PCH)
-      set_target_properties(galley_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 3)
     endif()
   else()
     add_library(galley_${name} INTERFACE)

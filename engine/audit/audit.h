@@ -22,6 +22,7 @@ enum class AuditKind : uint8_t {
   kCall,
   kCallDryRun,
   kCallsDropped,
+  kBegun,
   kExec,
   kEdit,
   kEditsDropped,
@@ -39,10 +40,10 @@ enum class AuditKind : uint8_t {
   kGap,
 };
 /// The names that records have for them, in this order.
-inline constexpr std::array<std::string_view, 18> kAuditKindNames = {
-    "call", "call.dry_run", "calls.dropped", "exec",     "edit",     "edits.dropped",
-    "fix",  "savepoint",    "rollback",      "fork",     "commit",   "undo",
-    "redo", "refusal",      "conflict",      "approval", "adoption", "audit.gap"};
+inline constexpr std::array<std::string_view, 19> kAuditKindNames = {
+    "call",    "call.dry_run", "calls.dropped", "begun",    "exec",     "edit", "edits.dropped",
+    "fix",     "savepoint",    "rollback",      "fork",     "commit",   "undo", "redo",
+    "refusal", "conflict",     "approval",      "adoption", "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));

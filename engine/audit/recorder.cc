@@ -15,9 +15,11 @@ bool is_refusal(const AuditEvent& event) {
 
 }  // namespace
 
+std::string new_execution_id() { return "exec-" + random_hex(kExecutionDigits); }
+
 void Recorder::complete(AuditEvent& event) const {
   if (event.tx.empty()) event.tx = tx_;
-  if (event.execution_id.empty()) event.execution_id = "exec-" + random_hex(kExecutionDigits);
+  if (event.execution_id.empty()) event.execution_id = new_execution_id();
 }
 
 Result<void> Recorder::record(AuditEvent event) {

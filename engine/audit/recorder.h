@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -58,6 +59,11 @@ class Recorder {
   std::vector<std::string> held_;
   size_t held_bytes_ = 0;
 };
+
+/// An id that no other record has.
+[[nodiscard]] std::string new_execution_id();
+/// The record of a program that begins has the id of the one that tells how it ended, and this.
+inline constexpr std::string_view kBegunSuffix = "-begun";
 
 /// Held records beyond this are written early.
 inline constexpr size_t kMaxHeldRecordBytes = size_t{16} << 20U;

@@ -20,8 +20,9 @@ struct Action {
   std::vector<std::string> capabilities = {};  ///< needed at all: those of a tool
   Intent intent = {};                          ///< of a tool call, as far as its arguments tell
   bool only_looks = false;                     ///< nothing is written, whatever it names
-  bool is_trial = false;        ///< what it stages is taken back, and only a refusal is recorded
-  bool is_atomic = false;       ///< an effect that fails leaves the overlay as it was
+  bool is_trial = false;      ///< what it stages is taken back, and only a refusal is recorded
+  bool runs_program = false;  ///< it is on record before a program starts, and again when it ended
+  bool is_atomic = false;     ///< an effect that fails leaves the overlay as it was
   bool records_itself = false;  ///< only a refusal is recorded here: the effect does the rest
 };
 

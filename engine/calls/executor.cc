@@ -177,6 +177,9 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   if (!action.record.error) passed.error = refusal(action);
   const bool is_refused = passed.error.has_value();
   ToolResult& result = passed.result;
+  if (!is_refused && action.runs_program && !action.record.error) {
+    if (const auto begun = record_begin(action); !begun) return unrecorded(begun.error());
+  }
   if (!is_refused) {
     result = effect(action.record);
     if (result.ok && before != nullptr && options_.late_policy) {
@@ -195,27 +198,48 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   if (is_quiet && !passed.error) return passed;
   if (auto recorded = record(std::move(action), result); !recorded) {
     if (before != nullptr) overlay->restore(*before);
-    ToolError error = tool_error_from(recorded.error());
-    error.message = "it could not be put on record, so it was not done: " + error.message;
-    passed.error = recorded.error();
     const ToolMeta meta = result.meta;
-    result = ToolResult::failure(std::move(error));
-    result.meta = meta;
+    passed = unrecorded(recorded.error());
+    passed.result.meta = meta;
   }
   return passed;
 }
 
-/// Who did it, for what, and what came of it.
-Result<void> Executor::record(Action action, const ToolResult& result) {
-  if (recorder_->is_silent()) return {};
-  AuditEvent& event = action.record;
-  if (options_.make_execution_id) event.execution_id = options_.make_execution_id();
+Executor::Passed Executor::unrecorded(const Error& why) {
+  ToolError error = tool_error_from(why);
+  error.message = "it could not be put on record, so it was not done: " + error.message;
+  return {ToolResult::failure(std::move(error)), why};
+}
+
+/// A program may outlive whoever started it, so it is on record before it starts.
+Result<void> Executor::record_begin(Action& action) {
+  if (recorder_->is_silent() || action.is_trial) return {};
+  sign(action.record);
+  if (action.record.execution_id.empty()) action.record.execution_id = new_execution_id();
+  AuditEvent begun = action.record;
+  begun.kind = AuditKind::kBegun;
+  begun.execution_id += kBegunSuffix;
+  return recorder_->record(std::move(begun));
+}
+
+/// Who does it, and for what.
+void Executor::sign(AuditEvent& event) const {
+  if (event.execution_id.empty() && options_.make_execution_id) {
+    event.execution_id = options_.make_execution_id();
+  }
   event.agent = options_.agent;
   event.owner = options_.owner;
   event.task_id = options_.task_id;
   event.goal_id = options_.goal_id;
   if (event.call_id.empty()) event.call_id = options_.call_id;
   if (event.reason.empty()) event.reason = options_.reason;
+}
+
+/// What came of it.
+Result<void> Executor::record(Action action, const ToolResult& result) {
+  if (recorder_->is_silent()) return {};
+  AuditEvent& event = action.record;
+  sign(event);
   if (result.data) event.output = result.data;
   if (result.error) event.error = result.error;
   event.duration_ms = result.meta.duration_ms;
@@ -317,6 +341,7 @@ void Executor::describe_call(const ToolRegistry::Entry& entry, const json& args,
   auto intent = entry.tool->intent(args, options_.root);
   if (intent) {
     action.intent = *std::move(intent);
+    action.runs_program = action.intent.is_open_ended;
   } else {
     action.record.error = tool_error_from(intent.error());
   }

@@ -59,8 +59,9 @@ struct ExecutorOptions : CallOptions {
 class Grants;
 class SecretWatch;
 
-/// The one road of every effect: capability → list of tools → early policy → effect → what was
-/// staged → record. A refusal is recorded, too, and nothing is done then.
+/// The one road of every effect: capability → list of tools → early policy → record (of what runs a
+/// program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
+/// then.
 ///
 /// Invariant: an action is all or nothing: when it fails, is a dry run, or its record cannot be
 ///            written, the overlay is what it was before. Its record is written before the caller
@@ -94,6 +95,7 @@ class Executor {
   };
   Passed pass(Overlay* overlay, const Overlay::Entries* before, Action action,
               const std::function<ToolResult(AuditEvent&)>& effect);
+  static Passed unrecorded(const Error& why);
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
   ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
   void describe_call(const ToolRegistry::Entry& entry, const nlohmann::json& args,
@@ -101,7 +103,9 @@ class Executor {
   ToolResult run_tool(const ToolRegistry::Entry& entry, const nlohmann::json& args,
                       const std::shared_ptr<const ParsedArguments>& parsed, Overlay& overlay,
                       SecretWatch& secrets);
+  Result<void> record_begin(Action& action);
   Result<void> record(Action action, const ToolResult& result);
+  void sign(AuditEvent& event) const;
 
   const ToolRegistry* registry_;
   Recorder* recorder_;

@@ -147,6 +147,7 @@ nlohmann::ordered_json on_record(const CommandResult& result) {
 Result<CommandResult> Transaction::run(const Command& command, const CallOptions& options) {
   Action action =
       action_of(AuditKind::kExec, "exec", tools_that(ToolDeed::kRun), {{"argv", command.argv}});
+  action.runs_program = true;
   action.is_atomic = true;
   std::optional<CommandResult> result;
   const auto passed = pass(
@@ -200,6 +201,7 @@ Result<FixReport> Transaction::fix() {
   std::optional<FixReport> report;
   const Overlay::Entries before = state_->overlay.entries();
   Action action = action_of(AuditKind::kFix, "fix", tools_that(ToolDeed::kEdit));
+  action.runs_program = true;
   action.is_atomic = true;
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
     GALLEY_ASSIGN(

@@ -18,6 +18,25 @@ constexpr size_t kMaxValidators = 256;
 const ConfigTable::Choices<Decision> kDecisions = {
     {"allow", Decision::kAllow}, {"ask", Decision::kAsk}, {"deny", Decision::kDeny}};
 
+// In the order of the enumeration.
+const ConfigTable::Choices<OutputParser> kParsers = {{"none", OutputParser::kNone},
+                                                     {"gcc", OutputParser::kGcc},
+                                                     {"regex", OutputParser::kRegex},
+                                                     {"sarif", OutputParser::kSarif},
+                                                     {"junit", OutputParser::kJunit},
+                                                     {"clang", OutputParser::kClang},
+                                                     {"python", OutputParser::kPython},
+                                                     {"pytest", OutputParser::kPytest},
+                                                     {"ruff", OutputParser::kRuff},
+                                                     {"mypy", OutputParser::kMypy},
+                                                     {"eslint", OutputParser::kEslint},
+                                                     {"tsc", OutputParser::kTsc},
+                                                     {"go", OutputParser::kGo},
+                                                     {"cargo", OutputParser::kCargo},
+                                                     {"rustc", OutputParser::kRustc},
+                                                     {"javac", OutputParser::kJavac},
+                                                     {"shellcheck", OutputParser::kShellcheck}};
+
 const ConfigTable::Choices<PathOperation> kOperations = {{"create", PathOperation::kCreate},
                                                          {"modify", PathOperation::kModify},
                                                          {"delete", PathOperation::kDelete}};
@@ -107,12 +126,7 @@ void read_command_keys(ConfigTable& table, ValidatorConfig& validator) {
   table.flag("per_file", validator.is_per_file);
   table.count("timeout_ms", validator.timeout_ms);
   table.size("max_output_bytes", validator.max_output_bytes);
-  table.choice("parser", validator.parser,
-               ConfigTable::Choices<OutputParser>{{"none", OutputParser::kNone},
-                                                  {"gcc", OutputParser::kGcc},
-                                                  {"regex", OutputParser::kRegex},
-                                                  {"sarif", OutputParser::kSarif},
-                                                  {"junit", OutputParser::kJunit}});
+  table.choice("parser", validator.parser, kParsers);
   table.text("parser_regex", validator.parser_regex);
   table.text("parser_file", validator.parser_file);
   table.flag("only_new", validator.only_new);
@@ -303,6 +317,10 @@ void read_root(ConfigTable& root, Config& config) {
 
 std::string_view decision_name(Decision decision) {
   return kDecisions[static_cast<size_t>(decision)].first;
+}
+
+std::string_view parser_name(OutputParser parser) {
+  return kParsers[static_cast<size_t>(parser)].first;
 }
 
 std::string_view operation_name(PathOperation operation) {

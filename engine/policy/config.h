@@ -86,8 +86,27 @@ struct LimitsConfig {
   uint64_t max_patch_bytes = 0;  ///< 0: the built-in bound
 };
 
-/// How a command validator's output becomes findings.
-enum class OutputParser : uint8_t { kNone, kGcc, kRegex, kSarif, kJunit };
+/// How a command validator's output becomes findings: by a format, or by the program that wrote it.
+enum class OutputParser : uint8_t {
+  kNone,
+  kGcc,
+  kRegex,
+  kSarif,
+  kJunit,
+  kClang,
+  kPython,  ///< tracebacks and syntax errors
+  kPytest,
+  kRuff,
+  kMypy,
+  kEslint,
+  kTsc,
+  kGo,
+  kCargo,
+  kRustc,
+  kJavac,
+  kShellcheck
+};
+[[nodiscard]] std::string_view parser_name(OutputParser parser);
 
 /// `[[validator]]`: a built-in one or a command.
 struct ValidatorConfig {
@@ -124,6 +143,20 @@ struct ValidatorConfig {
   bool is_cached = true;
   bool allows_network = false;
   std::map<std::string, std::string> environment;
+};
+
+/// `[findings]`: which findings count.
+struct FindingsConfig {
+  std::string baseline;                         ///< workspace path of a baseline; empty: none
+  Decision added_suppressions{Decision::kAsk};  ///< what a suppression that is proposed means
+  bool suppress_secrets = false;                ///< whether a comment may let a secret pass
+};
+
+/// `[owners]`: who must say yes to changes of which paths.
+struct OwnersConfig {
+  bool is_required = false;        ///< whether a change of an owned path asks
+  std::string file;                ///< of CODEOWNERS lines; empty: where GitHub and GitLab look
+  std::vector<std::string> lines;  ///< CODEOWNERS lines that stand after those of the file
 };
 
 /// `[history]`: what gc keeps. The newest transaction is always kept.
@@ -189,6 +222,8 @@ struct Config {
   std::map<std::string, AgentProfile> agents;
   LimitsConfig limits;
   std::vector<ValidatorConfig> validators;
+  FindingsConfig findings;
+  OwnersConfig owners;
   HistoryConfig history;
   CommitConfig commit;
   SandboxConfig sandbox;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/parallel.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -64,10 +65,13 @@ class GitSearch {
     GALLEY_TRY(look_at(RelPath::root()));
     GALLEY_TRY(look_at_submodules());
     for (const Change& change : tree_.proposal().changes()) {
-      if (!change.path.is_protected()) GALLEY_TRY(look_above(change));
+      if (!change.path.is_protected()) note_above(change);
     }
-    for (const auto& [directory, marks] : marks_) {
-      GALLEY_ASSIGN(const bool is_like_one, looks_like_one(directory, marks));
+    peek();
+    for (const auto& [directory, above] : above_) {
+      if (!directory.is_root() && !above.has_no_git) GALLEY_TRY(look_at(directory));
+      if (above.has_no_head) continue;
+      GALLEY_ASSIGN(const bool is_like_one, looks_like_one(directory, above.marks));
       if (is_like_one) found_.lookalikes_.push_back(directory);
     }
     return {};
@@ -77,17 +81,44 @@ class GitSearch {
   enum class View : uint8_t { kNow, kProposed };
   static constexpr View kViews[] = {View::kNow, View::kProposed};
 
-  Result<void> look_above(const Change& change) {
+  /// A directory above a changed path.
+  struct Above {
+    uint8_t marks = 0;  ///< that the proposal puts there
+    bool has_no_git = false;
+    bool has_no_head = false;  ///< neither now nor after the proposal
+  };
+
+  void note_above(const Change& change) {
     const bool is_there = change.after.kind != FileKind::kAbsent;
     for (RelPath child = change.path; !child.is_root();) {
       RelPath parent = child.parent();
-      const auto [at, is_new] = marks_.emplace(parent, uint8_t{0});
-      if (is_there) at->second |= mark_of(child.name());
-      if (!is_new) return {};
-      if (!parent.is_root()) GALLEY_TRY(look_at(parent));
+      const auto [at, is_new] = above_.try_emplace(parent);
+      if (is_there) at->second.marks |= mark_of(child.name());
+      if (!is_new) return;
       child = std::move(parent);
     }
-    return {};
+  }
+
+  /// Most directories have neither: that is found out side by side. What cannot be looked at counts
+  /// as there, so that the one who looks again says why.
+  void peek() {
+    constexpr size_t kBlock = 16;
+    std::vector<std::pair<const RelPath, Above>*> all;
+    all.reserve(above_.size());
+    for (auto& entry : above_) all.push_back(&entry);
+    for_each_block(all.size(), kBlock, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        Above& above = all[i]->second;
+        above.has_no_git = is_missing(all[i]->first, ".git");
+        above.has_no_head = (above.marks & kHead) == 0 && is_missing(all[i]->first, "HEAD");
+      }
+    });
+  }
+  [[nodiscard]] bool is_missing(const RelPath& directory, std::string_view name) const {
+    const auto path = directory.join(named(name));
+    if (!path) return true;
+    const auto stat = tree_.workspace().stat(*path);
+    return !stat && is_nothing(stat.error());
   }
 
   Result<void> look_at_submodules() {
@@ -283,7 +314,7 @@ class GitSearch {
 
   const ProposedTree& tree_;
   GitDirectories& found_;
-  std::map<RelPath, uint8_t> marks_;  ///< of every directory above a changed path
+  std::map<RelPath, Above> above_;
 };
 
 Result<GitDirectories> GitDirectories::of(const ProposedTree& tree) {

@@ -61,12 +61,6 @@ std::string inline_table(const std::map<std::string, std::string>& texts) {
   return "{" + out + "}";
 }
 
-std::string_view parser_name(OutputParser parser) {
-  static constexpr std::array<std::string_view, 5> kNames = {"none", "gcc", "regex", "sarif",
-                                                             "junit"};
-  return kNames[static_cast<size_t>(parser)];
-}
-
 std::string_view severity_name(Severity severity) {
   static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
   return kNames[static_cast<size_t>(severity)];

@@ -176,6 +176,10 @@ Json finding_of(const Finding& finding, const std::map<std::string, size_t>& fil
   if (file != files.end()) json["file"] = file->second;
   if (finding.line != 0) json["line"] = finding.line;
   if (finding.column != 0) json["column"] = finding.column;
+  if (finding.end_line != 0) json["end_line"] = finding.end_line;
+  if (finding.end_column != 0) json["end_column"] = finding.end_column;
+  if (finding.replacement) json["replacement"] = printable(*finding.replacement);
+  if (!finding.suppression.empty()) json["suppression"] = printable_line(finding.suppression);
   if (!finding.remedy.empty()) json["remedy"] = printable_line(finding.remedy);
   if (!finding.output.empty()) json["output"] = printable(finding.output);
   return json;

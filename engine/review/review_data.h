@@ -37,7 +37,7 @@ struct ReviewSubject {
   const ProposalPieces* pieces = nullptr;
 };
 
-/// What the page needs to show a proposal: `galley.review/1` of docs/json. Every text in it is
+/// What the page needs to show a proposal, for its own scripts. Every text in it is
 /// printable (base/printable.h); what stands for a character that cannot be seen is between
 /// `\x1b[7m` and `\x1b[27m` in lines of contents.
 /// Errors: those of Proposal::content.

@@ -57,14 +57,15 @@ std::string config_fingerprint(const ValidatorConfig& config) {
 
 void FindingSink::add(std::string_view rule, uint32_t line, uint32_t column,
                       std::string_view message, std::string remedy) {
-  out_->push_back({std::string(rule),
-                   config_->severity,
-                   path_,
-                   line,
-                   column,
-                   printable_line(message, kMaxFindingBytes),
-                   std::move(remedy),
-                   {}});
+  Finding finding;
+  finding.rule = rule;
+  finding.severity = config_->severity;
+  finding.path = path_;
+  finding.line = line;
+  finding.column = column;
+  finding.message = printable_line(message, kMaxFindingBytes);
+  finding.remedy = std::move(remedy);
+  out_->push_back(std::move(finding));
 }
 
 void FindingSink::warn(std::string_view rule, uint32_t line, uint32_t column,

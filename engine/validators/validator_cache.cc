@@ -10,11 +10,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
 
 json to_json(const Finding& finding) {
-  return json::array({finding.rule, static_cast<int>(finding.severity), finding.path, finding.line,
-                      finding.column, finding.message, finding.remedy, finding.output});
+  json list = json::array({finding.rule, static_cast<int>(finding.severity), finding.path,
+                           finding.line, finding.column, finding.message, finding.remedy,
+                           finding.output, finding.end_line, finding.end_column});
+  if (finding.replacement) list.push_back(*finding.replacement);
+  return list;
 }
 
 }  // namespace
@@ -43,6 +46,9 @@ std::optional<std::vector<Finding>> findings_from_json(std::string_view text) {
       finding.message = one.at(5).get<std::string>();
       finding.remedy = one.at(6).get<std::string>();
       finding.output = one.at(7).get<std::string>();
+      finding.end_line = one.at(8).get<uint32_t>();
+      finding.end_column = one.at(9).get<uint32_t>();
+      if (one.size() > 10) finding.replacement = one.at(10).get<std::string>();
       findings.push_back(std::move(finding));
     }
     return findings;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +24,16 @@ struct Finding {
   std::string path;     ///< workspace-relative; empty for the whole change
   uint32_t line = 0;    ///< 1-based in the proposed file; 0 when it has none
   uint32_t column = 0;  ///< 1-based, in bytes; 0 when it has none
+  /// Where it ends: the last line, and the column after the last byte, so that `column` equal to
+  /// `end_column` on one line is an empty range. 0 when unknown; never before its beginning.
+  uint32_t end_line = 0;
+  uint32_t end_column = 0;
+  /// Text that would mend it in place of what lies between beginning and end. It is there only when
+  /// all four numbers are, and is a proposal of the validator: nothing applies it by itself.
+  std::optional<std::string> replacement;
+  /// The reason for which a comment in the file lets it pass (`galley:allow RULE -- REASON`); empty
+  /// when none does. One that passes is a note, whatever it would be otherwise.
+  std::string suppression;
   std::string message;  ///< one sentence
   std::string remedy;   ///< what to do about it; may be empty
   std::string output;   ///< of the command, printable, several lines; may be empty

@@ -55,9 +55,8 @@ void Hyperlinks::append(std::string_view path, uint32_t line, std::string_view t
   out += kBegin;
   for (size_t at = 0; at < format_.size();) {
     const std::string_view rest = std::string_view(format_).substr(at);
-    const auto* value = std::find_if(values.begin(), values.end(), [&](const auto& one) {
-      return rest.starts_with(one.first);
-    });
+    const auto* value = std::find_if(values.begin(), values.end(),
+                                     [&](const auto& one) { return rest.starts_with(one.first); });
     if (value == values.end()) {
       append_encoded(rest.substr(0, 1), kOfAddresses, out);
       ++at;

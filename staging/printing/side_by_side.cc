@@ -84,7 +84,9 @@ std::vector<Piece> wrapped(std::string_view line, size_t columns) {
 class SideWriter {
  public:
   SideWriter(const DiffOptions& options, size_t width, size_t most_lines, std::string& out)
-      : options_(options), out_(out), digits_(std::max<size_t>(4, std::to_string(most_lines).size())) {
+      : options_(options),
+        out_(out),
+        digits_(std::max<size_t>(4, std::to_string(most_lines).size())) {
     const size_t taken = 2 * (digits_ + 1) + 3;
     columns_ = std::max(kFewestColumns, width > taken ? (width - taken) / 2 : 0);
   }
@@ -103,7 +105,7 @@ class SideWriter {
     for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
       half(i == 0 ? old_line : std::nullopt, i < left.size() ? left[i] : Piece(),
            is_equal ? "" : kRed, true);
-      out_ += fmt::format(" {} ", middle);
+      out_ += fmt::format(" {} ", i == 0 ? middle : " ");
       half(i == 0 ? new_line : std::nullopt, i < right.size() ? right[i] : Piece(),
            is_equal ? "" : kGreen, false);
       while (out_.ends_with(' ')) out_.pop_back();
@@ -114,7 +116,8 @@ class SideWriter {
   static constexpr std::string_view kEqual = "│";
 
  private:
-  void half(std::optional<uint32_t> line, const Piece& piece, std::string_view color, bool is_left) {
+  void half(std::optional<uint32_t> line, const Piece& piece, std::string_view color,
+            bool is_left) {
     out_ += line ? fmt::format("{:>{}} ", *line + 1, digits_) : std::string(digits_ + 1, ' ');
     if (!piece.text.empty()) painted(color, piece.text);
     if (is_left) out_.append(columns_ - std::min(columns_, piece.columns), ' ');

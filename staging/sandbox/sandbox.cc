@@ -91,7 +91,42 @@ Result<LayerHomes> open_homes(SandboxOptions& options) {
   return LayerHomes::open(options, LayerUse::kCopy);
 }
 
+/// The helper that start_first_helper() started, until somebody takes it.
+class FirstHelper {
+ public:
+  static FirstHelper& instance() {
+    static FirstHelper helper;
+    return helper;
+  }
+  void start() {
+    const std::lock_guard lock(mutex_);
+    program_ = find_helper();
+    if (program_.empty()) return;
+    auto started = WaitingProcess::start_spare(program_);
+    if (started) process_ = std::move(*started);
+  }
+  std::optional<WaitingProcess> take(const std::string& program) {
+    const std::lock_guard lock(mutex_);
+    return program == program_ ? std::exchange(process_, std::nullopt) : std::nullopt;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string program_;
+  std::optional<WaitingProcess> process_;
+};
+
+/// It makes its namespaces while we prepare the layers.
+std::optional<WaitingProcess> first_helper(const std::string& program) {
+  if (auto waiting = FirstHelper::instance().take(program)) return waiting;
+  auto started = WaitingProcess::start_spare(program);
+  if (!started) return {};  // the first run says why
+  return std::move(*started);
+}
+
 }  // namespace
+
+void start_first_helper() { FirstHelper::instance().start(); }
 
 Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
   if (options.helper.empty()) options.helper = find_helper();
@@ -106,12 +141,8 @@ Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, cons
   }
   options.workspace = canonical;
   GALLEY_ASSIGN(auto workspace, open_disk_directory(options.workspace));
-  // It makes its namespaces while we prepare the layers.
   std::optional<WaitingProcess> first;
-  if (!options.force_copy) {
-    auto started = WaitingProcess::start_spare(options.helper);
-    if (started) first = std::move(*started);  // else the first run says why
-  }
+  if (!options.force_copy) first = first_helper(options.helper);
   GALLEY_ASSIGN(LayerHomes homes, open_homes(options));
   GALLEY_TRY(homes.prepare(*workspace, options.force_copy ? LayerUse::kCopy : LayerUse::kOverlay));
   return std::make_unique<Sandbox>(std::move(options), std::move(workspace), std::move(homes),

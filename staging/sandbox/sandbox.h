@@ -31,6 +31,13 @@ struct SandboxOptions {
   IgnoreRule is_ignored;                      ///< empty: nothing is ignored
 };
 
+/// Starts the helper of this process's first sandbox, which makes its namespaces while the caller
+/// reads its options and opens the workspace; make_sandbox() takes it. One that nobody takes ends
+/// with the process. Where it cannot be started, make_sandbox() says why.
+///
+/// Threads: safe to call from any.
+void start_first_helper();
+
 /// Makes the runner that puts walls around commands. It starts the helper of the first command at
 /// once, so make it when there is a command to run.
 ///

@@ -54,6 +54,7 @@ const std::vector<Door>& system_doors() {
       {"sys/syscall.h", {"staging/fs/", "staging/sandbox/"}},
       {"linux/", {"staging/fs/", "staging/sandbox/"}},
       {"net/", {"staging/sandbox/"}},
+      {"netinet/", {"staging/fs/"}},
       {"sys/ptrace.h", {"staging/sandbox/"}},
       {"dlfcn.h", {"staging/git/"}},
   };

@@ -4,6 +4,7 @@ function start() {
   document.title = `${data.title} — Galley`;
   byId("title").textContent = data.title;
   view.files = data.files;
+  if (data.session) prepareDecisions();
   const nodes = view.files.map(addFile);
   const added = view.files.reduce((sum, file) => sum + file.added, 0);
   const removed = view.files.reduce((sum, file) => sum + file.removed, 0);

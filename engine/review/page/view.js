@@ -28,6 +28,7 @@ function findingBox(finding, withPlace) {
   if (finding.replacement !== undefined) {
     put(box, make("p", "", "Suggested instead:"), make("pre", "suggestion", finding.replacement));
   }
+  if (finding.suppression) box.append(make("p", "", `Allowed: ${finding.suppression}`));
   if (finding.output) box.append(make("pre", "", finding.output));
   return box;
 }

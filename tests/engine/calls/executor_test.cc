@@ -314,6 +314,43 @@ TEST_F(ExecutorTest, ADryRunOfManyCallsBuildsOnEachOther) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
+TEST_F(ExecutorTest, AProgramIsOnRecordBeforeItStarts) {
+  Executor executor(&registry_, recorder_, clock_, options_);
+  Action action;
+  action.record.kind = AuditKind::kExec;
+  action.runs_program = true;
+  std::vector<json> while_it_ran;
+  const auto done = executor.perform(&overlay_, action, [&](AuditEvent&) -> Result<void> {
+    while_it_ran = records();
+    return {};
+  });
+  ASSERT_TRUE(done);
+  ASSERT_EQ(while_it_ran.size(), 1U);
+  EXPECT_EQ(while_it_ran[0]["kind"], "begun");
+  EXPECT_EQ(while_it_ran[0]["agent"], "bot");
+  EXPECT_EQ(while_it_ran[0]["execution_id"], "exec-1-begun");
+  const auto all = records();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1]["kind"], "exec");
+  EXPECT_EQ(all[1]["execution_id"], "exec-1");
+}
+
+TEST_F(ExecutorTest, AProgramThatIsRefusedNeverBegan) {
+  options_.early_policy = [](const Action&) {
+    return Error{ErrorKind::kRefused, "policy.tool", "no"};
+  };
+  Executor executor(&registry_, recorder_, clock_, options_);
+  Action action;
+  action.record.kind = AuditKind::kExec;
+  action.runs_program = true;
+  EXPECT_FALSE(executor.perform(&overlay_, action, [](AuditEvent&) -> Result<void> {
+    ADD_FAILURE() << "it was done";
+    return {};
+  }));
+  ASSERT_EQ(records().size(), 1U);
+  EXPECT_EQ(records()[0]["kind"], "exec");
+}
+
 TEST(ParseCalls, ReadsAnArrayOfCalls) {
   const auto calls = parse_calls(
       R"([{"tool":"Write","args":{"file":"a","content":""},"call_id":"7"},{"tool":"List"}])");

@@ -15,12 +15,16 @@ std::vector<Finding> some_findings() {
   finding.column = 4;
   finding.message = "m";
   finding.remedy = "r";
-  return {finding};
+  finding.end_line = 5;
+  finding.end_column = 6;
+  Finding with_replacement = finding;
+  with_replacement.replacement = "";
+  return {finding, with_replacement};
 }
 
 TEST(ValidatorCache, FindingsSurviveTheJsonText) {
   auto findings = some_findings();
-  findings[0].path = "p";
+  findings[0].path = findings[1].path = "p";
   EXPECT_EQ(findings_from_json(findings_to_json(findings)), findings);
 }
 
@@ -29,9 +33,9 @@ TEST(ValidatorCache, DamagedTextIsNoAnswer) {
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(findings_from_json(text.substr(0, size)));
   }
-  EXPECT_FALSE(findings_from_json("{\"format\":1,\"findings\":[]}"));
+  EXPECT_FALSE(findings_from_json("{\"format\":2,\"findings\":[]}"));
   EXPECT_FALSE(
-      findings_from_json("{\"format\":2,\"findings\":[[\"a\",9,\"\",0,0,\"\",\"\",\"\"]]}"));
+      findings_from_json("{\"format\":3,\"findings\":[[\"a\",9,\"\",0,0,\"\",\"\",\"\",0,0]]}"));
 }
 
 TEST(ValidatorCache, MemoryCacheForgetsTheOldest) {

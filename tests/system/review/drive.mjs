@@ -3,9 +3,10 @@
 //   {"packages": FOLDER, "url": URL, "theme": "light"|"dark", "steps": [[VERB, ARGUMENT, ...], ...]}
 //
 // Verbs: press KEY, click SELECTOR, fill SELECTOR TEXT, select SELECTOR VALUE, until EXPRESSION,
-// note NAME EXPRESSION, axe NAME, media TYPE, picture FILE, pdf. Expressions are evaluated by the
+// note NAME EXPRESSION, axe NAME, media TYPE, picture FILE, pdf, run ARGUMENTS VARIABLES. Expressions are evaluated by the
 // debugger, past the policy of the page, which stays in force for the page itself.
 import {readFileSync} from 'node:fs';
+import {execFileSync} from 'node:child_process';
 import {createRequire} from 'node:module';
 
 const deadline = 60_000;
@@ -48,7 +49,9 @@ try {
     media: (media) => page.emulateMedia({media}),
     picture: (file) => page.screenshot({path: file}),
     pdf: async () => { found.pdf = (await page.pdf()).length; },
-    goto: (url) => page.goto(url),
+    run: ([program, ...words], variables) => {
+      execFileSync(program, words, {env: {...process.env, ...variables}, stdio: 'ignore'});
+    },
     until: async (expression) => {
       const ends = Date.now() + deadline;
       for (;;) {
