@@ -29,7 +29,11 @@ std::vector<std::pair<std::string, std::string>> facts_of(const TxSummary& summa
 }
 
 Result<std::string> report_page(Session& session, const Proposal& proposal, ReviewSubject subject) {
-  GALLEY_ASSIGN(const ReadablePart part, part_for_caller(session, proposal));
+  // A person may see everything; what they look at may lie in no workspace.
+  const bool is_person = session.arguments().global.agent.empty();
+  GALLEY_ASSIGN(const ReadablePart part, is_person
+                                             ? Result<ReadablePart>(ReadablePart{proposal, {}})
+                                             : part_for_caller(session, proposal));
   subject.left_out = part.left_out;
   if (subject.title.empty()) subject.title = "Proposed change";
   ProposalDiffOptions options;

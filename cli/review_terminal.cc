@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint32_t kShownContext = 3;
 constexpr size_t kShownProposalDigits = 12;
+constexpr int kMaxEmptyAnswers = 2;
 constexpr std::string_view kHelp =
     "y - keep this change\n"
     "n - leave this change out\n"
@@ -145,7 +146,10 @@ class TerminalReview {
 
   Result<void> act(const std::string& answer) {
     const std::string rest = answer.size() > 1 ? answer.substr(1) : std::string();
-    switch (answer.empty() ? 'q' : answer.front()) {
+    // An empty line is a slip; several are a terminal that is gone.
+    empty_answers_ = answer.empty() ? empty_answers_ + 1 : 0;
+    const char quit = empty_answers_ > kMaxEmptyAnswers ? 'q' : '?';
+    switch (answer.empty() ? quit : answer.front()) {
       case 'y':
         return decide(Choice::kKeep, false);
       case 'n':
@@ -325,6 +329,7 @@ class TerminalReview {
   std::vector<AskedChange> changes_;
   std::map<std::string, Choice> choices_;
   size_t at_ = 0;
+  int empty_answers_ = 0;
   bool is_over_ = false;
   bool has_quit_ = false;
 };

@@ -1,6 +1,7 @@
 #include "staging/fs/loopback_listener.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@ namespace {
 constexpr const char* kAddress = "127.0.0.1";
 constexpr size_t kReadBytes = size_t{64} << 10U;
 constexpr int kWaitingConnections = 16;
+constexpr int kIdleSeconds = 60;
 
 /// Waits until the descriptor is ready for `events`.
 Result<void> wait_for(int descriptor, short events, const Deadline& deadline, const Clock& clock) {
@@ -103,6 +105,9 @@ Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(port);
   socklen_t size = sizeof address;
+  // A browser opens connections that it may never use: one is accepted when something is sent.
+  const int idle_seconds = kIdleSeconds;
+  (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &idle_seconds, sizeof idle_seconds);
   auto* plain = reinterpret_cast<sockaddr*>(&address);
   if (::bind(descriptor, plain, size) != 0 || ::listen(descriptor, kWaitingConnections) != 0 ||
       ::getsockname(descriptor, plain, &size) != 0) {

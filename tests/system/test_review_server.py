@@ -20,7 +20,7 @@ LINES = [f"line {i}\n" for i in range(1, 41)]
 class ServedCase(SystemCase):
     """A transaction with two hunks and a new file, and a server that shows it."""
 
-    def serve(self, config=""):
+    def serve(self, config="", more=()):
         (self.work / "long.txt").write_text("".join(LINES))
         (self.work / "galley.toml").write_text(config)
         changed = list(LINES)
@@ -28,6 +28,8 @@ class ServedCase(SystemCase):
         self.galley("begin", expect=0)
         self.write("long.txt", "".join(changed))
         self.write("new.txt", "fresh\n")
+        for path, text in more:
+            self.write(path, text)
         self.start()
 
     def start(self):
@@ -140,14 +142,14 @@ class Served(ServedCase):
         self.assertEqual((self.work / "long.txt").read_text(), "".join(LINES))
 
     def test_what_the_gate_refuses_is_not_committed(self):
-        self.serve('[[rules]]\nid = "no"\npaths = ["**"]\ndecision = "deny"\n')
+        self.serve('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n', [("a.json", "{")])
         self.enter()
         self.assertFalse(self.data["verdict"]["approved"])
         self.assertEqual(self.post("/commit")[0], 400)
         self.assertFalse((self.work / "new.txt").exists())
 
     def test_a_commit_answers_a_rule_that_asks(self):
-        self.serve('[[rules]]\nid = "ask"\npaths = ["**"]\ndecision = "ask"\n')
+        self.serve('[[policy.rule]]\nname = "ask"\npaths = ["*"]\ndecision = "ask"\n')
         self.enter()
         self.assertEqual(self.post("/commit")[0], 200)
         self.ended()
@@ -287,7 +289,7 @@ class ServedInBrowser(BrowserCase, ServedCase):
             ("click", "#decision-buttons button:has-text('Commit')"),
             ("until", "document.querySelector('main').textContent.includes('smuggled in')"),
             ("note", "said", "document.getElementById('decision-text').textContent"), may_complain=True)["notes"]
-        self.assertIn("something else is staged than what the page shows", notes["said"])
+        self.assertIn("something else is staged than what was shown", notes["said"])
         self.assertIn("1 undecided", notes["said"])
         self.assertFalse((self.work / "new.txt").exists())
 

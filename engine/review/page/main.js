@@ -10,7 +10,7 @@ function start() {
   const removed = view.files.reduce((sum, file) => sum + file.removed, 0);
   const errors = data.findings.filter((finding) => finding.severity === "error").length;
   byId("totals").textContent = `${plural(view.files.length, "file")}, ${plural(added, "line")} added, ` +
-    `${removed.toLocaleString("en")} removed, ${plural(data.findings.length, "finding")}` +
+    `${grouped(removed)} removed, ${plural(data.findings.length, "finding")}` +
     (errors > 0 ? ` (${plural(errors, "error")})` : "");
   showSummary();
   for (const file of view.files) {

@@ -22,8 +22,13 @@ function button(label, action, className) {
   return node;
 }
 
+// 1234567 as 1,234,567: the locales of a browser take longer to load than the page.
+function grouped(count) {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 function plural(count, word) {
-  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+  return `${grouped(count)} ${word}${count === 1 ? "" : "s"}`;
 }
 
 const markOn = "\x1b[7m";
