@@ -47,8 +47,9 @@ Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const st
   session.terminal().hand_over();
   GALLEY_TRY(terminal.write(first_lines(diff, terminal.rows()) + text));
   for (;;) {
-    GALLEY_ASSIGN(const std::string answer,
-                  terminal.ask(question + (diff.empty() ? " [y/N] " : " [y/N/d] ")));
+    const auto said = terminal.ask(question + (diff.empty() ? " [y/N] " : " [y/N/d] "));
+    if (!said) return fail(said.error());
+    const std::string_view answer = *said;
     const bool wants_diff = !diff.empty() && (answer == "d" || answer == "D");
     if (!wants_diff) return answer == "y" || answer == "yes";
     GALLEY_TRY(show_all(session.terminal(), terminal, diff));

@@ -39,11 +39,11 @@ struct CheckSource {
   Kind kind = Kind::kStaged;
   /// A revision, for kRange; empty: nothing was there before (a first push).
   std::string from = {};
+  std::string to = {};     ///< a revision, for kCommit and kRange
+  std::string patch = {};  ///< an edit document of any format, for kPatch
   std::string rules = {};  ///< the revision whose galley.toml counts, for kRange; empty: `from`
   /// For kRange: against `from` itself, as is asked of a branch that loses commits.
   bool is_direct = false;
-  std::string to = {};     ///< a revision, for kCommit and kRange
-  std::string patch = {};  ///< an edit document of any format, for kPatch
 };
 
 /// Who asks, and what the judgement may use.
@@ -65,8 +65,8 @@ struct CheckOptions {
 ///          -> judge                     the same gate as a transaction's
 ///          -> fix                       (the index only; see there)
 ///
-/// The rules are those of the galley.toml of the base: of the target of a range, of HEAD else. Where
-/// HEAD has none, that of the work tree counts for what is local. A change of galley.toml is asked
+/// The rules are those of the galley.toml of the base: of the target of a range, of HEAD else.
+/// Where HEAD has none, that of the work tree counts for what is local. A change of galley.toml is asked
 /// about: who changes the rules does not judge by the changed ones.
 ///
 /// Invariant: index, work tree, stash and refs are never written, but by fix().

@@ -13,9 +13,9 @@ namespace galley {
 
 /// Who must say yes to changes of which paths: the lines of a CODEOWNERS file.
 ///
-/// The last line that matches a path decides, and one without owners takes ownership away. In GitLab's
-/// sections (`[Docs] @writers`) each section decides by itself, and an owner of each is needed; an
-/// optional one (`^[Docs]`) asks nobody. Patterns are gitignore's, as both document.
+/// The last line that matches a path decides, and one without owners takes ownership away. In
+/// GitLab's sections (`[Docs] @writers`) each section decides by itself, and an owner of each is
+/// needed; an optional one (`^[Docs]`) asks nobody. Patterns are gitignore's, as both document.
 /// Threads: immutable, safe to share.
 class Owners {
  public:

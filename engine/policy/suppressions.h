@@ -46,7 +46,8 @@ class Suppressions {
   Suppressions(const FindingsConfig& config, const ProposedTree& tree)
       : config_(&config), tree_(&tree) {}
 
-  /// What the change adds: a judgement for each that has a reason, a finding for each that has none.
+  /// What the change adds: a judgement for each that has a reason, a finding for each that has
+  /// none.
   /// Errors: those of reading the changed files.
   [[nodiscard]] Result<void> judge_added(std::vector<Judgement>& judgements,
                                          std::vector<Finding>& findings) const;

@@ -38,8 +38,8 @@ struct FiledVerdict {
   std::string time;        ///< RFC 3339
 };
 
-/// Errors: kInvalid `verdict.syntax`; kRefused `verdict.signature` (it is not signed by this key, or
-///         signed and no key was given), `verdict.other_subject`, which says what differs.
+/// Errors: kInvalid `verdict.syntax`; kRefused `verdict.signature` (it is not signed by this key,
+///         or signed and no key was given), `verdict.other_subject`, which says what differs.
 [[nodiscard]] Result<FiledVerdict> verify_verdict_file(std::string_view text,
                                                        const JudgedSubject& subject,
                                                        std::string_view key = {});

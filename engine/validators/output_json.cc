@@ -1,5 +1,7 @@
 #include "engine/validators/output_json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/core.h>
 
 #include "base/limits.h"

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "base/limits.h"
 #include "engine/validators/output_json.h"

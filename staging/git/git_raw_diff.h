@@ -9,8 +9,8 @@
 
 namespace galley {
 
-/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros where
-/// there is nothing, or where git did not look.
+/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros
+/// where there is nothing, or where git did not look.
 struct GitRawChange {
   uint32_t old_mode = 0;
   uint32_t new_mode = 0;

@@ -77,10 +77,10 @@ Result<LayerHomes> open_homes(SandboxOptions& options) {
 }
 
 /// The helper that start_first_helper() started, until somebody takes it.
-class FirstHelper {
+class WaitingFirst {
  public:
-  static FirstHelper& instance() {
-    static FirstHelper helper;
+  static WaitingFirst& instance() {
+    static WaitingFirst helper;
     return helper;
   }
   void start() {
@@ -103,7 +103,7 @@ class FirstHelper {
 
 /// It makes its namespaces while we prepare the layers.
 std::optional<WaitingProcess> first_helper(const std::string& program) {
-  if (auto waiting = FirstHelper::instance().take(program)) return waiting;
+  if (auto waiting = WaitingFirst::instance().take(program)) return waiting;
   auto started = WaitingProcess::start_spare(program);
   if (!started) return {};  // the first run says why
   return std::move(*started);
@@ -111,7 +111,7 @@ std::optional<WaitingProcess> first_helper(const std::string& program) {
 
 }  // namespace
 
-void start_first_helper() { FirstHelper::instance().start(); }
+void start_first_helper() { WaitingFirst::instance().start(); }
 
 Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
   if (options.helper.empty()) options.helper = companion_program("galley-sandbox");

@@ -163,8 +163,10 @@ TEST_F(GitCheckTest, ANameThatNoChangeSetHoldsIsAFinding) {
 
 TEST_F(GitCheckTest, APatchIsPutOntoHead) {
   write("a.txt", "other\n");
-  const auto check = open({CheckSource::Kind::kPatch, "", "",
-                           "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"});
+  CheckSource patch;
+  patch.kind = CheckSource::Kind::kPatch;
+  patch.patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+  const auto check = open(patch);
   EXPECT_EQ(paths_of(*check), "a.txt ");
   EXPECT_EQ(answer(*check), "yes");
 }
