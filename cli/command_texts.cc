@@ -175,6 +175,7 @@ const std::vector<VariableText>& variable_texts() {
   static const std::vector<VariableText> kTexts = {
       {"GALLEY_TX", "the transaction that --tx would name"},
       {"GALLEY_PAGER, PAGER", "what shows long results on a terminal; less by default"},
+      {"GALLEY_APPROVED", "ids of proposals that galley check takes as approved by a person"},
       {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
       {"NO_COLOR", "with any value: no colours"}};
   return kTexts;
