@@ -1,5 +1,7 @@
 #include "cli/option_table.h"
 
+#include <array>
+
 namespace galley {
 namespace {
 
@@ -62,17 +64,24 @@ void add_check_command(OptionTable& table) {
   CheckArguments& check = table.arguments().check;
   CLI::App* command =
       table.add("check", "Ask the gate about the index, a commit, a range or a patch", kSeeGroup);
-  CLI::Option_group* what = command->add_option_group("what");
-  what->add_flag("--staged", check.staged, "What git commit would take; so without any of these");
-  what->add_flag("--worktree", check.worktree, "All that differs from HEAD, untracked files too");
-  what->add_option("--commit", check.commit, "One commit, against its first parent")
-      ->type_name("REV");
-  what->add_option("--range", check.range, "What B brings, judged by the rules of A")
-      ->type_name("A..B");
-  what->add_option("--tx", table.arguments().tx, "An open transaction")->type_name("ID");
-  what->add_option("patch", check.patch, "An edit document, put onto HEAD; - is standard input")
-      ->type_name("PATCH");
-  what->require_option(0, 1);
+  const std::array<CLI::Option*, 6> sources = {
+      command->add_flag("--staged", check.staged,
+                        "What git commit would take; so without any of these"),
+      command->add_flag("--worktree", check.worktree,
+                        "All that differs from HEAD, untracked files too"),
+      command->add_option("--commit", check.commit, "One commit, against its first parent")
+          ->type_name("REV"),
+      command->add_option("--range", check.range, "What B brings, judged by the rules of A")
+          ->type_name("A..B"),
+      command->add_option("--tx", table.arguments().tx, "An open transaction")->type_name("ID"),
+      command
+          ->add_option("patch", check.patch, "An edit document, put onto HEAD; - is standard input")
+          ->type_name("PATCH")};
+  for (CLI::Option* source : sources) {
+    for (CLI::Option* other : sources) {
+      if (other != source) source->excludes(other);
+    }
+  }
   command->add_flag("--fix", table.arguments().fix,
                     "First stage what the validators with fix = true make of what is staged");
 }

@@ -129,6 +129,15 @@ Json result_json(const CommandResult& result, const std::string& tx) {
   return document;
 }
 
+/// What the kernel answers (EOVERFLOW) to a change in a folder whose owner or group the user
+/// namespace does not have: one without privileges has the caller's own user and group only.
+constexpr std::string_view kNotMapped = "Value too large for defined data type";
+
+bool met_foreign_group(const CommandResult& result) {
+  return result.level == SandboxLevel::kNamespaces &&
+         result.standard_error.text().find(kNotMapped) != std::string::npos;
+}
+
 void say_result(Session& session, const CommandResult& result) {
   for (const RefusedEffect& effect : result.refused) {
     session.say(fmt::format("refused: {} {}", effect.path, effect.why));
@@ -139,6 +148,12 @@ void say_result(Session& session, const CommandResult& result) {
   }
   for (const std::string& rule : result.unchecked) {
     session.say("only the first program was checked against: " + rule);
+  }
+  if (met_foreign_group(result)) {
+    session.say(
+        "a folder that belongs to another group cannot be written in the sandbox, which has your "
+        "primary group only; be in the folder's group for the command: "
+        "sg GROUP -c 'galley exec -- …'");
   }
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(

@@ -14,24 +14,18 @@ namespace galley {
 
 namespace {
 
-constexpr size_t kGuessSampleBytes = 4096;
+// Lines of source text are rarely shorter on average; where they are, the list grows.
+constexpr size_t kShortLineBytes = 24;
+constexpr size_t kFewLines = 16;
 #if defined(__SSE2__)
 constexpr size_t kBlock = 64;
 #endif
-
-// Lines of source text vary little in length, so the first few kilobytes tell how many there are.
-size_t guess_line_count(std::string_view text) {
-  const auto sample = text.substr(0, kGuessSampleBytes);
-  const auto seen = static_cast<size_t>(std::count(sample.begin(), sample.end(), '\n'));
-  if (sample.size() == text.size()) return seen + 1;
-  return (seen + 1) * (text.size() / sample.size() + 1);
-}
 
 }  // namespace
 
 Lines::Lines(std::string_view text) : text_(text) {
   GALLEY_CHECK(text.size() < std::numeric_limits<uint32_t>::max());
-  starts_.reserve(std::min(guess_line_count(text), text.size()) + 2);
+  starts_.reserve(text.size() / kShortLineBytes + kFewLines);
   starts_.push_back(0);
   size_t at = 0;
 #if defined(__SSE2__)

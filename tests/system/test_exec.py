@@ -44,6 +44,25 @@ class Exec(SystemCase):
     def shell(self, script, folder):
         subprocess.run(["sh", "-ec", "umask 022; " + script], cwd=folder, check=True, capture_output=True)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+    def test_a_folder_of_another_group_is_named_with_the_way_out(self):
+        user, own, other = 12345, 12345, 12346
+        folder = self.work / "shared"
+        folder.mkdir()
+        for path, group in ((self.work, own), (folder, other)):
+            os.chown(path, user, group)
+        os.chmod(self.work.parent, 0o755)
+        environment = {"HOME": str(self.work), "TMPDIR": "/tmp"}
+        member = {"user": user, "group": own, "extra_groups": [other], "env": environment}
+        in_group = {**member, "group": other, "extra_groups": [own]}
+        command = ["exec", "--", "sh", "-c", "echo x > shared/made"]
+        self.galley("begin", expect=0, **member)
+        said = self.galley(*command, **member).stderr
+        self.assertIn(b"Value too large", said)
+        self.assertIn(b"sg GROUP -c", said)
+        self.galley(*command, expect=0, **in_group)
+        self.assertIn(b"+++ b/shared/made", self.galley("diff", expect=0, **member).stdout)
+
     def run_staged(self, script):
         self.galley("begin", expect=0)
         return self.galley("exec", "--", "sh", "-ec", script, expect=0)
