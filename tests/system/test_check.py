@@ -485,8 +485,6 @@ class Fixes(CheckCase):
 class LeavesAlone(CheckCase):
     """Fifty generated repositories with staged, unstaged, renamed, deleted, binary and executable files."""
 
-    CASES = 50
-
     def everything(self, repo):
         index = (repo / ".git" / "index").read_bytes()
         return (hashlib.sha256(index).hexdigest(), os.stat(repo / ".git" / "index").st_mtime_ns,
@@ -527,9 +525,9 @@ class LeavesAlone(CheckCase):
                 self.run_git(repo, "add", "-A", "--", os.path.relpath(path, repo), expect=None)
         return repo
 
-    def test_index_work_tree_and_stash_stay_as_they_were(self):
+    def stay_as_they_were(self, numbers):
         judged = 0
-        for number in range(self.CASES):
+        for number in numbers:
             repo = self.generated(number)
             # The first look of git refreshes the index.
             self.run_git(repo, "status")
@@ -542,7 +540,22 @@ class LeavesAlone(CheckCase):
             named = self.run_git(repo, "diff", "--cached", "--name-only", "-z", "--no-renames",
                                  "--ita-invisible-in-index")
             self.assertEqual(paths, set(named.split(b"\0")) - {b""}, f"case {number}")
-        self.assertGreater(judged, self.CASES / 2)
+        self.assertGreater(judged, len(numbers) / 2)
+
+    def test_index_work_tree_and_stash_stay_as_they_were(self):
+        self.stay_as_they_were(range(10))
+
+    def test_so_they_stay_in_ten_more(self):
+        self.stay_as_they_were(range(10, 20))
+
+    def test_so_they_stay_in_thirty(self):
+        self.stay_as_they_were(range(20, 30))
+
+    def test_so_they_stay_in_forty(self):
+        self.stay_as_they_were(range(30, 40))
+
+    def test_so_they_stay_in_fifty(self):
+        self.stay_as_they_were(range(40, 50))
 
     def test_so_they_do_when_it_is_killed(self):
         draw = random.Random(7)
