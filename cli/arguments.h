@@ -69,6 +69,13 @@ struct EditArguments {
   }
 };
 
+/// validate: a judgement for a later job, or one of an earlier.
+struct VerdictArguments {
+  std::string write;   ///< --verdict
+  std::string verify;  ///< --verify
+  std::string key;     ///< --key
+};
+
 /// exec and at: what the command may use, within galley.toml; 0 is what galley.toml says.
 struct ExecArguments {
   double timeout_s = 0;
@@ -101,6 +108,7 @@ struct Arguments {
   std::string subcommand;  ///< of tools, audit, policy, hook, rescue
   DiffArguments diff;
   EditArguments edit;
+  VerdictArguments verdict;
   ExecArguments exec;
   CheckArguments check;
   std::string tx;                    ///< --tx
@@ -118,6 +126,7 @@ struct Arguments {
   bool oneline = false;              ///< log --oneline
   std::string conflict = "stop";     ///< commit, apply, undo … --conflict: `stop` or `markers`
   uint64_t limit = 0;                ///< log -n
+  std::vector<std::string> reports;  ///< --report FORMAT[=FILE]
   bool dry_run = false;
   bool adopt = false;
   bool all = false;

@@ -13,6 +13,7 @@
 #include "cli/format_options.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "cli/reports.h"
 #include "cli/staged.h"
 #include "engine/calls/executor.h"
 #include "staging/formats/mail_subject.h"
@@ -343,6 +344,10 @@ Result<int> preview_edit(Session& session) {
     return finish_rejects(session, staged, kExitDone);
   }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
+  if (is_reported) {
+    return finish_rejects(session, staged, preview.verdict.is_approved() ? kExitDone : kExitNo);
+  }
   GALLEY_TRY(show_preview(session, preview, document));
   GALLEY_ASSIGN(const int status, finish_verdict(session, preview.verdict, document));
   return finish_rejects(session, staged, status);

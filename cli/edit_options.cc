@@ -95,6 +95,7 @@ void add_edit_commands(OptionTable& table) {
       "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup);
   add_edit_options(table, preview);
   table.add_diff_options(preview, true);
+  table.add_reports(preview);
   add_fix(table, preview);
   CLI::App* apply = table.add("apply", "Preview, then commit all of it or nothing", kSeeGroup);
   add_edit_options(table, apply);

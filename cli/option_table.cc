@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "cli/reports.h"
 
 namespace galley {
 namespace {
@@ -100,6 +101,15 @@ CLI::Option* OptionTable::add_choice(CLI::App* command, const char* name, std::s
   return option;
 }
 
+CLI::Option* OptionTable::add_choice_list(CLI::App* command, const char* name,
+                                          std::vector<std::string>& values,
+                                          const std::vector<std::string>& words,
+                                          const char* about) {
+  CLI::Option* option = add_list(command, name, values, about)->check(one_of(words));
+  choices_[option] = words;
+  return option;
+}
+
 CLI::Option* OptionTable::add_list(CLI::App* command, const char* name,
                                    std::vector<std::string>& values, const char* about) {
   return command->add_option(name, values, about)->allow_extra_args(false);
@@ -124,6 +134,29 @@ void OptionTable::add_conflict(CLI::App* command) {
   add_choice(command, "--conflict", args_.conflict, {"stop", "markers"},
              "Of lines that both sides changed: stop, or stage them between markers")
       ->type_name("HOW");
+}
+
+void OptionTable::add_reports(CLI::App* command) {
+  const auto check = [](const std::string& word) {
+    const auto request = report_requests({word});
+    return request ? std::string() : request.error().message;
+  };
+  add_list(command, "--report", args_.reports,
+           "Also write the judgement as FORMAT, to standard output or a file")
+      ->type_name("FORMAT[=FILE]")
+      ->check(CLI::Validator(check, ""));
+}
+
+void OptionTable::add_verdicts(CLI::App* command) {
+  command->add_option("--verdict", args_.verdict.write, "Write the verdict for a later job")
+      ->type_name("FILE");
+  command
+      ->add_option("--verify", args_.verdict.verify,
+                   "Take the answer of this verdict, if it is about the same; run nothing")
+      ->type_name("FILE");
+  command
+      ->add_option("--key", args_.verdict.key, "Sign the verdict, or have it signed, with this key")
+      ->type_name("FILE");
 }
 
 void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {

@@ -42,6 +42,11 @@ class OptionTable {
   CLI::Option* add_choice(CLI::App* command, const char* name, std::string& word,
                           const std::vector<std::string>& words, const char* about);
 
+  /// The same for one that may be given again.
+  CLI::Option* add_choice_list(CLI::App* command, const char* name,
+                               std::vector<std::string>& values,
+                               const std::vector<std::string>& words, const char* about);
+
   /// The words that an option takes; none when it takes any.
   [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option) const;
 
@@ -55,6 +60,10 @@ class OptionTable {
   void add_conflict(CLI::App* command);
   /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
+  /// --report: the judgement in the formats of other programs.
+  void add_reports(CLI::App* command);
+  /// --verdict, --verify, --key: a judgement that another job made or will need.
+  void add_verdicts(CLI::App* command);
   /// Bounds that a command is given; they can only be tighter than galley.toml's.
   void add_exec_options(CLI::App* command);
 

@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "cli/terminal.h"
+#include "engine/policy/baseline.h"
 #include "staging/overlay/bare_directories.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/printing/diff_stat.h"
@@ -55,6 +56,9 @@ std::string finding_text(const Finding& finding, bool has_color) {
   std::string text = fmt::format("{}{}: {} [{}]\n", printable_line(place(finding)),
                                  paint(kNames.at(level), color, has_color),
                                  printable_line(finding.message), printable_line(finding.rule));
+  if (!finding.suppression.empty()) {
+    text += fmt::format("  let pass: {}\n", printable_line(finding.suppression));
+  }
   if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable_line(finding.remedy));
   return text + indented(finding.output);
 }
@@ -152,7 +156,10 @@ Result<std::string> summary_line(const Proposal& proposal) {
 std::string verdict_text(const Verdict& verdict, bool has_color) {
   // What refuses first, so that it is not among those that are cut off.
   std::vector<const Finding*> findings;
-  for (const Finding& finding : verdict.findings) findings.push_back(&finding);
+  for (const Finding& finding : verdict.findings) {
+    if (finding.suppression != kBaselineSuppression) findings.push_back(&finding);
+  }
+  const size_t known = verdict.findings.size() - findings.size();
   std::stable_sort(findings.begin(), findings.end(), [](const Finding* a, const Finding* b) {
     return a->severity == Severity::kError && b->severity != Severity::kError;
   });
@@ -165,6 +172,7 @@ std::string verdict_text(const Verdict& verdict, bool has_color) {
     }
     text += finding_text(*finding, has_color);
   }
+  if (known != 0) text += fmt::format("{} more known in the baseline\n", known);
   if (const auto* approval = std::get_if<Approval>(&verdict.decision)) {
     return text + fmt::format("{} proposal {}\n", paint("approved", kGreen, has_color),
                               approval->proposal().hex().substr(0, kShortIdDigits));

@@ -28,6 +28,8 @@ void add_stage_commands(OptionTable& table) {
   edit->add_option("path", args.name, "A file")->required();
   CLI::App* validate = table.add("validate", "Ask the gate", kTransactionGroup);
   table.add_tx(validate);
+  table.add_reports(validate);
+  table.add_verdicts(validate);
   validate->add_flag("--fix", args.fix,
                      "First stage what the validators with fix = true make of it");
   CLI::Option* bisect = validate->add_flag(

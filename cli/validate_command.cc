@@ -7,6 +7,8 @@
 #include "cli/fixing.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "cli/reports.h"
+#include "cli/verdicts.h"
 #include "engine/validators/bisect_proposal.h"
 
 namespace galley {
@@ -76,17 +78,32 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
 
 // --- validate -------------------------------------------------------------------------------
 
+Result<JudgedSubject> subject_of(Session& session, const Proposal& proposal) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const WorkspaceState& state = workspace->inside();
+  return judged_subject(session, proposal, state.config, state.root());
+}
+
 Result<int> validate(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
   if (arguments.fix) GALLEY_TRY(stage_fixes(session, transaction, document));
+  if (!arguments.verdict.verify.empty()) {
+    GALLEY_ASSIGN(const JudgedSubject subject, subject_of(session, transaction.proposal()));
+    return verify_verdict(session, subject);
+  }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   const bool is_approved = preview.verdict.is_approved();
   document["ok"] = is_approved;
   document["proposal"] = preview.proposal.id().hex();
   document["verdict"] = verdict_json(preview.verdict);
-  if (!session.is_json()) {
+  if (!arguments.verdict.write.empty()) {
+    GALLEY_ASSIGN(const JudgedSubject subject, subject_of(session, preview.proposal));
+    GALLEY_TRY(write_verdict(session, subject, preview.verdict));
+  }
+  GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
+  if (!session.is_json() && !is_reported) {
     session.print(verdict_text(preview.verdict, session.terminal().has_color()));
   }
   if (arguments.bisect && !is_approved) GALLEY_TRY(bisect(session, transaction, document));

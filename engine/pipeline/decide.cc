@@ -185,7 +185,10 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
   if (workspace.state_directory) {
     GALLEY_ASSIGN(given, find_approval(workspace.state_directory->root(), proposal.id()));
   }
-  if (given) options.gate.approved.push_back(proposal.id());
+  if (given) {
+    options.gate.approved.push_back(proposal.id());
+    options.gate.approved_by = given->by;
+  }
   GALLEY_ASSIGN(Verdict verdict, verdict_on(workspace, proposal, who, std::move(options)));
   if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
   return Preview{std::move(proposal), std::move(verdict)};

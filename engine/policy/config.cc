@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/nearest_name.h"
 #include "engine/policy/config_table.h"
+#include "engine/policy/owners.h"
 #include "engine/policy/readable_folders.h"
 
 namespace galley {
@@ -218,6 +219,27 @@ void read_validator(ConfigTable& table, ValidatorConfig& validator) {
   }
 }
 
+void read_findings(ConfigTable& table, FindingsConfig& findings) {
+  table.text("baseline", findings.baseline);
+  if (!findings.baseline.empty() && !RelPath::parse(findings.baseline)) {
+    return table.refuse("baseline", "must be a workspace-relative path");
+  }
+  table.choice("added_suppressions", findings.added_suppressions, kDecisions);
+  table.flag("suppress_secrets", findings.suppress_secrets);
+}
+
+void read_owners(ConfigTable& table, OwnersConfig& owners) {
+  table.flag("required", owners.is_required);
+  table.text("file", owners.file);
+  if (!owners.file.empty() && !RelPath::parse(owners.file)) {
+    return table.refuse("file", "must be a workspace-relative path");
+  }
+  table.texts("lines", owners.lines);
+  if (const auto parsed = Owners::parse(owners.lines); !parsed) {
+    table.refuse("lines", "holds a " + parsed.error().message);
+  }
+}
+
 void read_history(ConfigTable& table, HistoryConfig& history) {
   table.count("keep_transactions", history.keep_transactions);
   table.count("keep_days", history.keep_days);
@@ -307,6 +329,8 @@ void read_root(ConfigTable& root, Config& config) {
   });
   root.table("limits", [&](ConfigTable& table) { read_limits(table, config.limits); });
   read_validators(root, config);
+  root.table("findings", [&](ConfigTable& table) { read_findings(table, config.findings); });
+  root.table("owners", [&](ConfigTable& table) { read_owners(table, config.owners); });
   root.table("history", [&](ConfigTable& table) { read_history(table, config.history); });
   root.table("commit", [&](ConfigTable& table) { read_commit(table, config.commit); });
   root.table("sandbox", [&](ConfigTable& table) { read_sandbox(table, config.sandbox); });
@@ -338,6 +362,7 @@ const std::vector<std::string>& builtin_validator_names() {
                                                   "shebang",
                                                   "size",
                                                   "symlinks",
+                                                  "syntax",
                                                   "toml",
                                                   "utf8",
                                                   "whitespace",

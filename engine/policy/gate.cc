@@ -6,10 +6,14 @@
 #include <thread>
 #include <utility>
 
+#include "engine/policy/finding_rules.h"
 #include "engine/policy/validator_pool.h"
 
 namespace galley {
 namespace {
+
+/// Who said yes, until it is known whose the approval was.
+constexpr std::string_view kGivenBeforehand = "given beforehand";
 
 Finding finding_of(const Judgement& judgement) {
   Finding finding;
@@ -100,27 +104,45 @@ Gate::Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validat
       clock_(&clock) {}
 
 Result<Verdict> Gate::judge(const ProposedTree& tree, const GateRequest& request) {
-  GALLEY_ASSIGN(const PolicyReport report, policy_.judge(tree, request.who));
+  GALLEY_ASSIGN(PolicyReport report, policy_.judge(tree, request.who));
+  GALLEY_ASSIGN(FindingRules rules, FindingRules::of(*config_, tree));
   Verdict verdict{Refusal(), {}, {}, {}};
+  std::vector<Finding> told;
+  if (report.decision != Decision::kDeny) GALLEY_TRY(rules.judge(report, told));
   for (const Judgement& judgement : report.judgements) {
     verdict.findings.push_back(finding_of(judgement));
   }
+  std::move(told.begin(), told.end(), std::back_inserter(verdict.findings));
   if (report.decision == Decision::kDeny) {
     verdict.decision = refuse("gate.policy_denied", policy_message(report));
     return verdict;
   }
-  GALLEY_ASSIGN(const auto refusal, run_validators(tree, request, verdict));
+  GALLEY_ASSIGN(const auto refusal, run_validators(tree, request, rules, verdict));
   if (refusal) {
     verdict.decision = *refusal;
     return verdict;
   }
-  if (report.decision == Decision::kAsk) return ask(tree, request, report, std::move(verdict));
-  verdict.decision = Approval(tree.proposal().id());
+  if (report.decision != Decision::kAsk) {
+    verdict.decision = Approval(tree.proposal().id());
+    return verdict;
+  }
+  GALLEY_ASSIGN(verdict, ask(tree, request, report, std::move(verdict)));
+  if (!verdict.is_approved()) return verdict;
+  const std::string& by =
+      verdict.approved_by == kGivenBeforehand ? request.approved_by : verdict.approved_by;
+  if (const std::string missing = rules.missing_owner(by); !missing.empty()) {
+    verdict.decision =
+        refuse("gate.approval_missing",
+               fmt::format("{}; {} is none of them. To go on: have one of them say: galley approve "
+                           "{} --by NAME",
+                           missing, by.empty() ? "who said yes" : by, tree.proposal().id().hex()));
+  }
   return verdict;
 }
 
 Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
-                                                    const GateRequest& request, Verdict& verdict) {
+                                                    const GateRequest& request, FindingRules& rules,
+                                                    Verdict& verdict) {
   std::vector<Validator*> concerned;
   for (const auto& validator : validators_) {
     const auto& names = request.who.names();
@@ -133,6 +155,11 @@ Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
   auto outcomes =
       run_in_parallel(concerned, tree, request, *clock_, parallel_of(request, *config_));
   if (request.stop.stop_requested()) return fail(cancelled());
+  std::vector<Finding*> findings;
+  for (auto& outcome : outcomes) {
+    for (Finding& finding : outcome.findings) findings.push_back(&finding);
+  }
+  rules.apply(findings);
   auto refusal = refusal_of(outcomes);
   for (auto& outcome : outcomes) {
     verdict.runs.push_back(std::move(outcome.run));
@@ -146,7 +173,7 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
                           const PolicyReport& report, Verdict verdict) const {
   const ContentId& id = tree.proposal().id();
   if (std::find(request.approved.begin(), request.approved.end(), id) != request.approved.end()) {
-    verdict.approved_by = "given beforehand";
+    verdict.approved_by = kGivenBeforehand;
     verdict.decision = Approval(id);
     return verdict;
   }

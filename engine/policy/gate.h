@@ -18,19 +18,22 @@
 
 namespace galley {
 
+class FindingRules;
+
 /// Who wants a proposal judged, and within which bounds.
 struct GateRequest {
   Principals who;
   Deadline deadline;                ///< for everything; validators have their own timeouts too
   std::stop_token stop;             ///< cancels what is running; the answer is then an Error
   std::vector<ContentId> approved;  ///< proposals that somebody has said yes to beforehand
+  std::string approved_by;          ///< who that was, as far as it is known
   std::function<void(const GateProgress&)> on_progress;
   size_t max_parallel = 0;  ///< 0: the configuration's, else the number of cores
 };
 
 /// Policy and validators together: the only maker of Approvals.
 ///
-///     policy -> deny: Refusal (validators are spared)
+///     policy, suppressions, owners -> deny: Refusal (validators are spared)
 ///            -> allow | ask -> validators in parallel -> a kError finding or an Error: Refusal
 ///                                                     -> ask: approver -> yes: Approval
 ///                                                                      -> no: Refusal
@@ -52,6 +55,7 @@ class Gate {
  private:
   [[nodiscard]] Result<std::optional<Refusal>> run_validators(const ProposedTree& tree,
                                                               const GateRequest& request,
+                                                              FindingRules& rules,
                                                               Verdict& verdict);
   [[nodiscard]] Result<Verdict> ask(const ProposedTree& tree, const GateRequest& request,
                                     const PolicyReport& report, Verdict verdict) const;

@@ -31,6 +31,7 @@ class Recommendations {
     add_scripts();
     add_rust();
     add_go();
+    add_shell();
     return std::move(commands_);
   }
 
@@ -53,6 +54,7 @@ class Recommendations {
   void add_script_linters();
   void add_rust();
   void add_go();
+  void add_shell();
 
   const ProjectSurvey& found_;
   const FoundPrograms& programs_;
@@ -91,11 +93,8 @@ void Recommendations::add_python() {
   const bool has_ruff = found_.python_tools.contains("ruff");
   const bool has_black = found_.python_tools.contains("black");
   if (has_ruff) {
-    add("ruff", {"ruff", "check", "--no-cache", "--output-format", "concise", "{files}"}, "ruff",
-        fmt::format("{}{}", kPaths,
-                    "parser = \"regex\"\n"
-                    "parser_regex = "
-                    "'^(?P<file>[^:]+):(?P<line>\\d+):(?P<column>\\d+): (?P<message>.+)$'\n"));
+    add("ruff", {"ruff", "check", "--no-cache", "--output-format", "json", "{files}"}, "ruff",
+        fmt::format("{}parser = \"ruff\"\n", kPaths));
     if (!has_black) {
       add("ruff format", {"ruff", "format", "--no-cache", "{files}"}, "ruff",
           fmt::format("{}{}", kPaths, kFix));
@@ -106,7 +105,12 @@ void Recommendations::add_python() {
   }
   if (!has_ruff || !has_program("ruff")) {
     add("python syntax", {"python3", "-m", "py_compile", "{files}"}, "python3",
-        std::string(kPaths));
+        fmt::format("{}parser = \"python\"\n", kPaths));
+  }
+  if (found_.python_tools.contains("mypy")) {
+    add("mypy",
+        {"mypy", "--cache-dir=/dev/null", "--show-column-numbers", "--show-error-end", "{files}"},
+        "mypy", fmt::format("{}parser = \"mypy\"\n", kPaths));
   }
   add_python_tests();
 }
@@ -116,7 +120,7 @@ void Recommendations::add_python_tests() {
   if (found_.uses_pytest) {
     // 1: tests failed, 2: they could not be read; 5, that there are none, is no answer.
     add("pytest", {"python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"}, "pytest",
-        time + "findings_exit = [1, 2]\n");
+        time + "parser = \"pytest\"\nfindings_exit = [1, 2]\n");
     return;
   }
   std::string last;
@@ -130,7 +134,8 @@ void Recommendations::add_python_tests() {
       command.insert(command.end(), {"-s", folder});
       if (is_package) command.insert(command.end(), {"-t", "."});
     }
-    add(folder.empty() ? "unittest" : "unittest " + folder, std::move(command), "python3", time);
+    add(folder.empty() ? "unittest" : "unittest " + folder, std::move(command), "python3",
+        time + "parser = \"python\"\n");
   }
 }
 
@@ -167,7 +172,9 @@ void Recommendations::add_script_linters() {
   };
   const bool has_lint = found_.scripts.contains("lint");
   if (!has_lint && is_installed("eslint") && is_configured("eslint.config.", ".eslintrc")) {
-    add("eslint", {"node_modules/.bin/eslint", "{files}"}, "node", std::string(kScriptSources));
+    // 2: that it could not judge
+    add("eslint", {"node_modules/.bin/eslint", "--format", "json", "{files}"}, "node",
+        fmt::format("{}parser = \"eslint\"\nfindings_exit = [1]\n", kScriptSources));
   }
   if (is_installed("prettier") && is_configured(".prettierrc", "prettier.config.")) {
     add("prettier", {"node_modules/.bin/prettier", "--write", "--ignore-unknown", "{files}"},
@@ -180,10 +187,7 @@ void Recommendations::add_script_linters() {
       found_.scripts.contains("typecheck") || found_.scripts.contains("type-check");
   if (!has_types && is_installed("tsc") && found_.has({"tsconfig.json"})) {
     add("tsc", {"node_modules/.bin/tsc", "--noEmit", "-p", ".", "--pretty", "false"}, "node",
-        fmt::format("{}{}", kScriptSources,
-                    "parser = \"regex\"\n"
-                    "parser_regex = '^(?P<file>[^(]+)\\((?P<line>\\d+),(?P<column>\\d+)\\): "
-                    "(?P<severity>error|warning) (?P<rule>TS\\d+): (?P<message>.*)$'\n"));
+        fmt::format("{}parser = \"tsc\"\n", kScriptSources));
   }
 }
 
@@ -192,18 +196,16 @@ void Recommendations::add_rust() {
   const std::string keep = "keep = [\"target\"]\n";
   const std::string parser =
       "paths = [\"*.rs\", \"Cargo.toml\", \"Cargo.lock\"]\n"
-      "parser = \"regex\"\n"
-      "parser_regex = '^(?P<file>[^:\\s]+):(?P<line>\\d+):(?P<column>\\d+): "
-      "(?P<severity>error|warning)(\\[(?P<rule>[^\\]]+)\\])?: (?P<message>.*)$'\n";
+      "parser = \"cargo\"\n";
   const std::string time(kTestTime);
   add("cargo fmt", {"cargo", "fmt"}, "cargo-fmt",
       fmt::format("{}{}", "paths = [\"*.rs\"]\n", kFix));
-  add("cargo check", {"cargo", "check", "--offline", "--all-targets", "--message-format", "short"},
+  add("cargo check", {"cargo", "check", "--offline", "--all-targets", "--message-format", "json"},
       "cargo", time + parser + keep);
   add("cargo clippy",
-      {"cargo", "clippy", "--offline", "--message-format", "short", "--", "-D", "warnings"},
+      {"cargo", "clippy", "--offline", "--message-format", "json", "--", "-D", "warnings"},
       "cargo-clippy", time + parser + keep);
-  add("cargo test", {"cargo", "test", "--offline"}, "cargo", time + keep);
+  add("cargo test", {"cargo", "test", "--offline"}, "cargo", time + "parser = \"cargo\"\n" + keep);
 }
 
 void Recommendations::add_go() {
@@ -214,10 +216,14 @@ void Recommendations::add_go() {
   add("go vet", {"go", "vet", "./..."}, "go",
       time +
           "paths = [\"*.go\", \"go.mod\"]\n"
-          "parser = \"regex\"\n"
-          "parser_regex = '^(vet: )?(?P<file>[^:\\s]+\\.go):(?P<line>\\d+):((?P<column>\\d+):)? "
-          "(?P<message>.*)$'\n");
-  add("go test", {"go", "test", "./..."}, "go", time);
+          "parser = \"go\"\n");
+  add("go test", {"go", "test", "./..."}, "go", time + "parser = \"go\"\n");
+}
+
+void Recommendations::add_shell() {
+  if (!found_.has({".sh"}) || !found_.has({".shellcheckrc"})) return;
+  add("shellcheck", {"shellcheck", "--format", "json1", "{files}"}, "shellcheck",
+      "paths = [\"*.sh\", \"*.bash\"]\nparser = \"shellcheck\"\nfindings_exit = [1]\n");
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ class SecretsValidator final : public FileValidator {
     std::string text;
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
-      : FileValidator(config, cache, {.default_paths = {"*"}}), source_(std::move(source)) {}
+      : FileValidator(config, cache, {.default_paths = {"*"}, .version = 2}),
+        source_(std::move(source)) {}
 
  protected:
   [[nodiscard]] std::string fingerprint() const override {
@@ -66,7 +67,8 @@ class SecretsValidator final : public FileValidator {
     sink.add("secrets." + match.rule, first_line + line, column,
              fmt::format("looks like {} ({} {} bytes)",
                          match.description.empty() ? match.rule : match.description, shown, length),
-             "take it out and revoke it if it is real; a line with `galley:allow` is left out");
+             "take it out and revoke it if it is real; galley.toml can let comments say that it is "
+             "none (`findings.suppress_secrets`)");
   }
 
   RuleText source_;

@@ -40,7 +40,8 @@ class CommandValidator final : public Validator {
   Result<Findings> run_on(const ValidatorContext& context);
   Result<void> run_one(const Command& command, Overlay& overlay, const ProposedTree& tree,
                        Findings& findings);
-  Result<std::vector<Finding>> read_output(const CommandResult& result) const;
+  Result<std::vector<Finding>> read_output(const CommandResult& result,
+                                           const SourceText& text) const;
   void add_unformatted(const Proposal& proposal, const Overlay& overlay, Findings& findings) const;
   Result<Findings> only_new(const ValidatorContext& context, Findings findings);
   /// How the finding begins that says no more than the exit status.
@@ -114,15 +115,22 @@ Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
                                        const ProposedTree& tree, Findings& findings) {
   GALLEY_ASSIGN(const CommandResult result, parts_.runner->run(command, overlay));
   GALLEY_ASSIGN(const RunEnd end, end_of(config_, result));
-  GALLEY_ASSIGN(auto said, read_output(result));
   OutputPaths paths(tree);
+  const SourceText text = [&](const std::string& shown) -> Content {
+    const auto path = RelPath::parse(paths.resolve(shown));
+    if (!path || path->is_root()) return nullptr;
+    auto content = tree.read(*path);
+    return content ? std::move(*content) : nullptr;
+  };
+  GALLEY_ASSIGN(auto said, read_output(result, text));
   bool has_complaint = false;
   for (Finding& finding : said) {
     const std::string shown = printable_line(finding.path, kMaxFindingBytes);
     finding.path = paths.resolve(finding.path);
     if (finding.path.empty() && !shown.empty()) {
       finding.message = fmt::format("{}: {}", shown, finding.message);
-      finding.line = finding.column = 0;
+      finding.line = finding.column = finding.end_line = finding.end_column = 0;
+      finding.replacement.reset();
     }
     finding.rule = finding.rule.empty() ? config_.name : config_.name + "." + finding.rule;
     finding.severity = std::min(finding.severity, config_.severity);
@@ -145,16 +153,18 @@ Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
   return {};
 }
 
-Result<std::vector<Finding>> CommandValidator::read_output(const CommandResult& result) const {
+Result<std::vector<Finding>> CommandValidator::read_output(const CommandResult& result,
+                                                           const SourceText& text) const {
   if (!config_.parser_file.empty()) {
-    for (const auto& [path, text] : result.collected) {
-      if (path.str() == config_.parser_file) return reader_.read(text);
+    for (const auto& [path, output] : result.collected) {
+      if (path.str() == config_.parser_file) return reader_.read(output, text);
     }
     return fail(ErrorKind::kInvalid, "validator.output",
                 fmt::format("it did not write {}", config_.parser_file));
   }
-  if (!reader_.needs_whole_output()) {
-    return reader_.read(result.standard_output.text() + "\n" + result.standard_error.text());
+  const std::string output = result.standard_output.text();
+  if (!reader_.reads_document(output)) {
+    return reader_.read(output + "\n" + result.standard_error.text(), text);
   }
   if (result.standard_output.omitted_bytes > 0) {
     return fail(ErrorKind::kQuota, "validator.output",
@@ -162,7 +172,7 @@ Result<std::vector<Finding>> CommandValidator::read_output(const CommandResult& 
                             "parser_file",
                             config_.max_output_bytes));
   }
-  return reader_.read(result.standard_output.text());
+  return reader_.read(output, text);
 }
 
 /// A fixer that would change something is a finding for each file; `galley validate --fix` is what

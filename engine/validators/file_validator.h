@@ -73,7 +73,7 @@ class FileValidator : public Validator {
   [[nodiscard]] virtual std::string fingerprint() const { return {}; }
   /// Called on several threads at once, for several files.
   [[nodiscard]] virtual Result<void> check(const CheckedFile& file, FindingSink& sink) const;
-  /// Checks all changes that it selects: by check(), unless a validator does better.
+  /// Checks all changes that it selects: by check(), side by side, unless a validator does better.
   [[nodiscard]] virtual Result<void> check_all(const ValidatorContext& context,
                                                const std::vector<const Change*>& selected,
                                                std::vector<Finding>& findings) const;

@@ -3,49 +3,234 @@
 #include <fmt/core.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/limits.h"
-#include "base/printable.h"
-#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
 
 constexpr int64_t kMaxReportPatternMemory = int64_t{32} << 20U;
 
-// GCC manual, "Formatting diagnostics": FILE:LINE:COLUMN: SEVERITY: MESSAGE [-Woption].
+// GCC manual, "Formatting diagnostics": FILE:LINE:COLUMN: SEVERITY: MESSAGE [-Woption]. Clang's
+// -fdiagnostics-print-source-range-info puts {LINE:COLUMN-LINE:COLUMN}, which need not hold the
+// place, after the column.
 constexpr std::string_view kGccPattern =
-    R"(^(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?:\s+)"
+    R"(^(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?)"
+    R"((?::(?:\{[\d:-]+\})+)?:\s+)"
     R"((?P<severity>fatal error|error|warning|note|remark):\s+)"
     R"((?P<message>.*?)(?:\s+\[(?:-W)?(?P<rule>[\w.,=+-]+)\])?\s*$)";
+// The same manual, -fdiagnostics-parseable-fixits; Clang writes the same.
+constexpr std::string_view kFixitPattern =
+    R"re(^fix-it:"(?P<file>(?:[^"\\]|\\.)+)":\{(?P<line>\d+):(?P<column>\d+)-)re"
+    R"re((?P<end_line>\d+):(?P<end_column>\d+)\}:"(?P<fix>(?:[^"\\]|\\.)*)"\s*$)re";
+// mypy --show-column-numbers --show-error-end
+constexpr std::string_view kMypyPattern =
+    R"(^(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?)"
+    R"((?::(?P<end_line>\d+):(?P<last_column>\d+))?: )"
+    R"((?P<severity>error|warning|note): (?P<message>.*?)(?:\s+\[(?P<rule>[\w-]+)\])?$)";
+// tsc --pretty false, then --pretty true, then what belongs to no file
+constexpr std::string_view kTscPattern =
+    R"(^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+),(?P<column>\d+)\): )"
+    R"((?P<severity>error|warning|message|suggestion) (?P<rule>TS\d+): (?P<message>.*)$)";
+constexpr std::string_view kPrettyTscPattern =
+    R"(^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+) - )"
+    R"((?P<severity>error|warning|message|suggestion) (?P<rule>TS\d+): (?P<message>.*)$)";
+constexpr std::string_view kPlainTscPattern =
+    R"(^(?P<severity>error|warning) (?P<rule>TS\d+): (?P<message>.*)$)";
+// ruff check --output-format concise
+constexpr std::string_view kRuffPattern =
+    R"(^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): )"
+    R"((?:(?P<rule>[A-Z]+\d+|[a-z][a-z-]+):? )?(?:\[\*\] )?(?P<message>.+)$)";
+// cargo --message-format short; what a failed test of Rust says has its message in the next line
+constexpr std::string_view kCargoPattern =
+    R"(^(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): )"
+    R"((?P<severity>error|warning)(?:\[(?P<rule>[^\]]+)\])?: (?P<message>.*)$)";
+constexpr std::string_view kPanicPattern =
+    R"(^thread '(?P<rule>[^']+)'.* panicked at (?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+):$)";
 
-Severity severity_of(std::string_view word) {
-  const char first = word.empty() ? 'e' : static_cast<char>(word.front() | 0x20);
-  if (first == 'w') return Severity::kWarning;
-  if (first == 'n' || first == 'i' || first == 'r' || first == 'h') return Severity::kNote;
-  return Severity::kError;
+std::vector<std::string_view> patterns_of(const ValidatorConfig& config) {
+  switch (config.parser) {
+    case OutputParser::kRegex:
+      return {config.parser_regex};
+    case OutputParser::kGcc:
+    case OutputParser::kClang:
+      return {kGccPattern, kFixitPattern};
+    case OutputParser::kShellcheck:
+      return {kGccPattern};
+    case OutputParser::kMypy:
+      return {kMypyPattern};
+    case OutputParser::kTsc:
+      return {kTscPattern, kPrettyTscPattern, kPlainTscPattern};
+    case OutputParser::kRuff:
+      return {kRuffPattern};
+    case OutputParser::kCargo:
+    case OutputParser::kRustc:
+      return {kCargoPattern, kPanicPattern};
+    default:
+      return {};
+  }
 }
 
-uint32_t number_of(std::string_view text) {
+ColumnUnit unit_of(OutputParser parser) {
+  switch (parser) {
+    case OutputParser::kTsc:
+      return ColumnUnit::kUtf16;
+    case OutputParser::kRuff:
+    case OutputParser::kCargo:
+    case OutputParser::kRustc:
+    case OutputParser::kShellcheck:
+      return ColumnUnit::kCodePoints;
+    default:
+      return ColumnUnit::kBytes;
+  }
+}
+
+uint32_t number_in(std::string_view text) {
   uint32_t value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   return result.ec == std::errc() ? value : 0;
 }
 
+/// A C string's inside: fix-its escape as GCC's pretty printer does.
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+      continue;
+    }
+    const char c = text[++i];
+    if (c >= '0' && c <= '7') {
+      unsigned value = 0;
+      size_t digits = 0;
+      for (; digits < 3 && i < text.size() && text[i] >= '0' && text[i] <= '7'; ++digits, ++i) {
+        value = value * 8 + static_cast<unsigned>(text[i] - '0');
+      }
+      --i;
+      out += static_cast<char>(value & 0xffU);
+    } else {
+      out += c == 'n' ? '\n' : (c == 't' ? '\t' : c);
+    }
+  }
+  return out;
+}
+
+/// Without the colours that some programs write into a pipe, too (ECMA-48, SGR and others of CSI).
+std::string without_colors(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\033' || i + 1 == text.size() || text[i + 1] != '[') {
+      out += text[i];
+      continue;
+    }
+    for (i += 2; i < text.size() && (text[i] < '@' || text[i] > '~'); ++i) continue;
+  }
+  return out;
+}
+
+/// Called for what reads_document() says yes to.
+FindingsOfOutput read_document(OutputParser parser, std::string_view output,
+                               OutputSources& sources) {
+  switch (parser) {
+    case OutputParser::kJunit:
+      return read_junit(output);
+    case OutputParser::kEslint:
+      return read_eslint(output, sources);
+    case OutputParser::kRuff:
+      return read_ruff(output, sources);
+    case OutputParser::kShellcheck:
+      return read_shellcheck(output, sources);
+    default:
+      return read_sarif(output);
+  }
+}
+
+using LinesReader = void (*)(std::string_view, OutputSources&, std::vector<Finding>&);
+
+/// The reader of lines that no pattern can tell one by one, or null.
+LinesReader lines_reader_of(OutputParser parser) {
+  switch (parser) {
+    case OutputParser::kPython:
+      return read_python;
+    case OutputParser::kPytest:
+      return read_pytest;
+    case OutputParser::kGo:
+      return read_go;
+    case OutputParser::kJavac:
+      return read_javac;
+    case OutputParser::kCargo:
+    case OutputParser::kRustc:
+      return read_rustc;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
-/// A compiled line pattern and where its named groups stand.
-struct OutputReader::LinePattern {
-  std::unique_ptr<re2::RE2> pattern;
-  std::map<std::string, int> groups;
+Severity severity_of(std::string_view word) {
+  const char first = word.empty() ? 'e' : static_cast<char>(word.front() | 0x20);
+  if (first == 'w') return Severity::kWarning;
+  if (std::string_view("nirhms").find(first) != std::string_view::npos) return Severity::kNote;
+  return Severity::kError;
+}
 
-  [[nodiscard]] std::string_view group(const std::vector<re2::StringPiece>& found,
-                                       const std::string& name) const {
-    const auto at = groups.find(name);
-    if (at == groups.end()) return {};
-    const re2::StringPiece& piece = found[static_cast<size_t>(at->second)];
-    return {piece.data(), piece.size()};
+/// Compiled line patterns, and where their named groups stand.
+struct OutputReader::LinePatterns {
+  struct Pattern {
+    std::unique_ptr<re2::RE2> expression;
+    std::map<std::string, int> groups;
+  };
+
+  /// What one line said; a group that is not there is empty.
+  struct Match {
+    const Pattern* pattern = nullptr;
+    std::vector<re2::StringPiece> found;
+
+    [[nodiscard]] bool has(const std::string& name) const { return pattern->groups.contains(name); }
+    [[nodiscard]] std::string_view group(const std::string& name) const {
+      const auto at = pattern->groups.find(name);
+      if (at == pattern->groups.end()) return {};
+      const re2::StringPiece& piece = found[static_cast<size_t>(at->second)];
+      return {piece.data(), piece.size()};
+    }
+    [[nodiscard]] ToolPlace place(const std::string& line, const std::string& column) const {
+      return {number_in(group(line)), number_in(group(column))};
+    }
+  };
+
+  std::vector<Pattern> patterns;
+
+  [[nodiscard]] Result<void> add(std::string_view text) {
+    re2::RE2::Options options(re2::RE2::Quiet);
+    options.set_max_mem(kMaxReportPatternMemory);
+    options.set_encoding(re2::RE2::Options::EncodingLatin1);
+    auto expression =
+        std::make_unique<re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
+    if (!expression->ok()) {
+      return fail(ErrorKind::kInvalid, "config.value",
+                  fmt::format("parser_regex does not compile: {}", expression->error()));
+    }
+    auto groups = expression->NamedCapturingGroups();
+    patterns.push_back({std::move(expression), std::move(groups)});
+    return {};
+  }
+
+  [[nodiscard]] bool match(std::string_view line, Match& out) const {
+    for (const Pattern& pattern : patterns) {
+      out.found.assign(static_cast<size_t>(pattern.expression->NumberOfCapturingGroups() + 1), {});
+      out.pattern = &pattern;
+      if (pattern.expression->Match({line.data(), line.size()}, 0, line.size(),
+                                    re2::RE2::UNANCHORED, out.found.data(),
+                                    static_cast<int>(out.found.size()))) {
+        return true;
+      }
+    }
+    return false;
   }
 };
 
@@ -57,55 +242,86 @@ OutputReader::~OutputReader() = default;
 Result<OutputReader> OutputReader::make(const ValidatorConfig& config) {
   OutputReader reader;
   reader.parser_ = config.parser;
-  if (config.parser != OutputParser::kGcc && config.parser != OutputParser::kRegex) return reader;
-  const std::string text =
-      config.parser == OutputParser::kGcc ? std::string(kGccPattern) : config.parser_regex;
-  re2::RE2::Options options(re2::RE2::Quiet);
-  options.set_max_mem(kMaxReportPatternMemory);
-  options.set_encoding(re2::RE2::Options::EncodingLatin1);
-  reader.pattern_ = std::make_unique<LinePattern>();
-  reader.pattern_->pattern = std::make_unique<re2::RE2>(text, options);
-  const re2::RE2& pattern = *reader.pattern_->pattern;
-  if (!pattern.ok()) {
-    return fail(ErrorKind::kInvalid, "config.value",
-                fmt::format("parser_regex does not compile: {}", pattern.error()));
-  }
-  reader.pattern_->groups = pattern.NamedCapturingGroups();
-  if (!reader.pattern_->groups.contains("message")) {
+  reader.patterns_ = std::make_unique<LinePatterns>();
+  for (const std::string_view text : patterns_of(config)) GALLEY_TRY(reader.patterns_->add(text));
+  if (config.parser == OutputParser::kRegex &&
+      !reader.patterns_->patterns.front().groups.contains("message")) {
     return fail(ErrorKind::kInvalid, "config.value",
                 "parser_regex has no group (?P<message>…); it may also have file, line, column, "
-                "severity and rule");
+                "end_line, end_column, severity and rule");
   }
   return reader;
 }
 
-bool OutputReader::needs_whole_output() const {
-  return parser_ == OutputParser::kSarif || parser_ == OutputParser::kJunit;
+bool OutputReader::reads_document(std::string_view standard_output) const {
+  switch (parser_) {
+    case OutputParser::kSarif:
+    case OutputParser::kJunit:
+    case OutputParser::kEslint:
+      return true;
+    case OutputParser::kRuff:
+    case OutputParser::kShellcheck: {  // lines or JSON, as it was asked for
+      const size_t begin = standard_output.find_first_not_of(" \t\r\n");
+      return begin != standard_output.npos &&
+             (standard_output[begin] == '[' || standard_output[begin] == '{');
+    }
+    default:
+      return false;
+  }
 }
 
-Result<std::vector<Finding>> OutputReader::read(std::string_view output) const {
-  if (parser_ == OutputParser::kSarif) return read_sarif(output);
-  if (parser_ == OutputParser::kJunit) return read_junit(output);
-  std::vector<Finding> findings;
-  if (parser_ == OutputParser::kNone) return findings;
+void OutputReader::read_lines(std::string_view output, OutputSources& sources,
+                              std::vector<Finding>& findings) const {
+  const ColumnUnit unit = unit_of(parser_);
   const Lines lines(output);
-  std::vector<re2::StringPiece> groups(
-      static_cast<size_t>(pattern_->pattern->NumberOfCapturingGroups() + 1));
+  LinePatterns::Match match;
+  size_t fixits = 0;  // of the last finding
   for (size_t i = 0; i < lines.size() && findings.size() <= limits::kMaxFindings; ++i) {
-    const std::string_view line = without_terminator(lines[i]);
-    if (!pattern_->pattern->Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED,
-                                  groups.data(), static_cast<int>(groups.size()))) {
+    if (!patterns_->match(without_terminator(lines[i]), match)) continue;
+    if (match.has("fix")) {
+      // Two places cannot be shown as one replacement without knowing what lies between.
+      if (findings.empty()) continue;
+      findings.back().replacement.reset();
+      if (++fixits > 1 || unescaped(match.group("file")) != findings.back().path) continue;
+      set_edits(findings.back(),
+                {{match.place("line", "column"), match.place("end_line", "end_column"),
+                  unescaped(match.group("fix"))}},
+                unit, sources);
       continue;
     }
+    fixits = 0;
     Finding finding;
-    finding.rule = printable_line(pattern_->group(groups, "rule"), kMaxFindingBytes);
-    finding.severity = severity_of(pattern_->group(groups, "severity"));
-    finding.path = pattern_->group(groups, "file");
-    finding.line = number_of(pattern_->group(groups, "line"));
-    finding.column = number_of(pattern_->group(groups, "column"));
-    finding.message = printable_line(pattern_->group(groups, "message"), kMaxFindingBytes);
+    finding.rule = match.group("rule");
+    finding.severity = severity_of(match.group("severity"));
+    finding.path = match.group("file");
+    ToolPlace end = match.place("end_line", "end_column");
+    if (match.has("last_column") && !match.group("last_column").empty()) {
+      end.column = number_in(match.group("last_column")) + 1;
+    }
+    set_place(finding, match.place("line", "column"), end, unit, sources);
+    finding.message = match.has("message")
+                          ? match.group("message")
+                          : (i + 1 < lines.size() ? without_terminator(lines[i + 1]) : "");
     findings.push_back(std::move(finding));
   }
+}
+
+Result<std::vector<Finding>> OutputReader::read(std::string_view output,
+                                                const SourceText& text) const {
+  OutputSources sources(text);
+  std::vector<Finding> findings;
+  std::string plain;
+  if (parser_ != OutputParser::kRegex && output.find('\033') != output.npos) {
+    plain = without_colors(output);
+    output = plain;
+  }
+  if (reads_document(output)) {
+    GALLEY_ASSIGN(findings, read_document(parser_, output, sources));
+  } else {
+    if (const LinesReader own = lines_reader_of(parser_)) own(output, sources, findings);
+    read_lines(output, sources, findings);
+  }
+  for (Finding& finding : findings) settle(finding);
   return findings;
 }
 

@@ -1,10 +1,9 @@
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
 #include "base/limits.h"
-#include "base/printable.h"
+#include "engine/validators/output_json.h"
 #include "engine/validators/output_parsers.h"
 
 // The two document formats that test and lint programs write: SARIF 2.1.0 (OASIS) and the JUnit XML
@@ -16,29 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxSuiteDepth = 32;
-constexpr size_t kMaxQuotedBytes = 200;
-
-tl::unexpected<Error> not_a(std::string_view format, std::string_view why) {
-  return fail(
-      ErrorKind::kInvalid, "validator.output",
-      fmt::format("its output is not {}: {}", format, printable_line(why, kMaxQuotedBytes)));
-}
-
-const json& at(const json& node, const char* key) {
-  static const json kNothing;
-  if (!node.is_object()) return kNothing;
-  const auto found = node.find(key);
-  return found == node.end() ? kNothing : *found;
-}
-
-std::string text_of(const json& node) {
-  return node.is_string() ? node.get<std::string>() : std::string();
-}
-
-uint32_t number_of(const json& node) {
-  if (!node.is_number_unsigned() || node.get<uint64_t>() > UINT32_MAX) return 0;
-  return node.get<uint32_t>();
-}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -69,11 +45,33 @@ Severity severity_of_level(const std::string& level) {
   return level == "note" || level == "none" ? Severity::kNote : Severity::kWarning;
 }
 
+/// What a fix puts where, when it is one replacement in the same file.
+void add_fix(const json& result, Finding& finding) {
+  const json& fixes = at(result, "fixes");
+  if (!fixes.is_array() || fixes.empty()) return;
+  const json& changes = at(fixes.front(), "artifactChanges");
+  if (!changes.is_array() || changes.size() != 1) return;
+  const json& replacements = at(changes.front(), "replacements");
+  if (!replacements.is_array() || replacements.size() != 1 ||
+      path_of_uri(text_of(at(at(changes.front(), "artifactLocation"), "uri"))) != finding.path) {
+    return;
+  }
+  const json& deleted = at(replacements.front(), "deletedRegion");
+  const uint32_t line = number_of(at(deleted, "startLine"));
+  const uint32_t last = number_of(at(deleted, "endLine"));
+  const ToolPlace begin{line, number_of(at(deleted, "startColumn"))};
+  const ToolPlace end{last == 0 ? line : last, number_of(at(deleted, "endColumn"))};
+  OutputSources none({});
+  set_edits(finding,
+            {{begin, end, text_of(at(at(replacements.front(), "insertedContent"), "text"))}},
+            ColumnUnit::kBytes, none);
+}
+
 Finding finding_of(const json& result) {
   Finding finding;
-  finding.rule = printable_line(text_of(at(result, "ruleId")), kMaxFindingBytes);
+  finding.rule = text_of(at(result, "ruleId"));
   finding.severity = severity_of_level(text_of(at(result, "level")));
-  finding.message = printable_line(text_of(at(at(result, "message"), "text")), kMaxFindingBytes);
+  finding.message = text_of(at(at(result, "message"), "text"));
   const json& locations = at(result, "locations");
   if (!locations.is_array() || locations.empty()) return finding;
   const json& physical = at(locations.front(), "physicalLocation");
@@ -81,6 +79,10 @@ Finding finding_of(const json& result) {
   const json& region = at(physical, "region");
   finding.line = number_of(at(region, "startLine"));
   finding.column = number_of(at(region, "startColumn"));
+  finding.end_column = number_of(at(region, "endColumn"));
+  finding.end_line = number_of(at(region, "endLine"));
+  if (finding.end_line == 0) finding.end_line = finding.line;  // SARIF 2.1.0, 3.30.7
+  add_fix(result, finding);
   return finding;
 }
 
@@ -102,11 +104,9 @@ void read_case(const pugi::xml_node& test, std::vector<Finding>& findings) {
     finding.line = test.attribute("line").as_uint();
     const std::string_view why = node.attribute("message").as_string();
     const std::string_view body = node.text().as_string();
-    finding.message =
-        printable_line(fmt::format("{}{}{}: {}", test.attribute("classname").as_string(),
-                                   test.attribute("classname").empty() ? "" : ".",
-                                   test.attribute("name").as_string(), why.empty() ? body : why),
-                       kMaxFindingBytes);
+    finding.message = fmt::format("{}{}{}: {}", test.attribute("classname").as_string(),
+                                  test.attribute("classname").empty() ? "" : ".",
+                                  test.attribute("name").as_string(), why.empty() ? body : why);
     findings.push_back(std::move(finding));
   }
 }
@@ -123,17 +123,7 @@ void read_suite(const pugi::xml_node& suite, int depth, std::vector<Finding>& fi
 }  // namespace
 
 Result<std::vector<Finding>> read_sarif(std::string_view text) {
-  bool is_too_deep = false;
-  json document;
-  try {
-    document = json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      is_too_deep = is_too_deep || depth > limits::kMaxJsonDepth;
-      return !is_too_deep;
-    });
-  } catch (const json::exception& error) {
-    return not_a("SARIF", error.what());
-  }
-  if (is_too_deep) return not_a("SARIF", "it is nested too deeply");
+  GALLEY_ASSIGN(const json document, parse_output(text, "SARIF"));
   const json& runs = at(document, "runs");
   if (!runs.is_array()) return not_a("SARIF", "it has no `runs`");
   std::vector<Finding> findings;

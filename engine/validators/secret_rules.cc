@@ -286,10 +286,6 @@ re2::StringPiece secret_of(const Rule& rule, const std::vector<re2::StringPiece>
 }
 
 bool is_allowed(const Rule& rule, const std::vector<Allowlist>& global, const Suspect& suspect) {
-  if (suspect.line.find("gitleaks:allow") != suspect.line.npos ||
-      suspect.line.find("galley:allow") != suspect.line.npos) {
-    return true;
-  }
   const auto says_yes = [&](const Allowlist& list) { return allows(list, suspect); };
   return std::any_of(global.begin(), global.end(), says_yes) ||
          std::any_of(rule.allowlists.begin(), rule.allowlists.end(), says_yes);

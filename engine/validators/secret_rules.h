@@ -47,7 +47,7 @@ class SecretRules {
   SecretRules& operator=(SecretRules&&) noexcept;
   ~SecretRules();
 
-  /// Secrets in a piece of a file; a line that says `gitleaks:allow` or `galley:allow` is left out.
+  /// Secrets in a piece of a file; comments that let them pass are the gate's business.
   /// Errors: kInvalid `config.value` when a pattern that was to compile at its use does not.
   [[nodiscard]] Result<std::vector<SecretMatch>> find(std::string_view path,
                                                       std::string_view text) const;

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "engine/policy/baseline.h"
+#include "engine/policy/fingerprint.h"
 #include "policy_fixture.h"
 
 namespace galley {
@@ -300,5 +302,132 @@ TEST_F(GateAsk, QuestionIsAskedAfterTheValidatorsAndShowsTheirFindings) {
   EXPECT_EQ(findings, 2U) << "the question itself and the warning";
 }
 
+/// A gate with one validator, which has something against line 3 of src/a.c.
+class JudgedFindings : public GateTest {
+ protected:
+  static constexpr const char* kValidator = "[[validator]]\nbuiltin = \"json\"\n";
+
+  Verdict judge_with(const std::string& more, GateRequest request = {}, Approver approver = {}) {
+    configure(more + kValidator);
+    add("test", [this](const ValidatorContext&) -> Result<ValidatorReport> {
+      Finding one = finding(Severity::kError);
+      one.path = path_;
+      return ValidatorReport{{one}, false};
+    });
+    return judge_all(std::move(request), std::move(approver));
+  }
+  void propose(const std::string& text) { EXPECT_TRUE(overlay_.write(rel(path_), text)); }
+  /// Another file, which the overlay has not looked at yet.
+  void base(const std::string& text) {
+    path_ = "src/b.c";
+    workspace_.write(path_, text);
+  }
+  static bool has(const Verdict& verdict, std::string_view rule) {
+    return std::any_of(verdict.findings.begin(), verdict.findings.end(),
+                       [&](const Finding& one) { return one.rule == rule; });
+  }
+
+  std::string path_ = "src/a.c";
+  static constexpr const char* kSuppressed =
+      "int a;\n// galley:allow test.rule -- the vendor's header says so\nint c;\n";
+};
+
+TEST_F(JudgedFindings, SuppressionOfTheBaseLetsAFindingPass) {
+  base(kSuppressed);
+  propose(std::string(kSuppressed) + "int d;\n");
+  const Verdict verdict = judge_with("");
+  EXPECT_EQ(reason(verdict), "approved");
+  EXPECT_EQ(verdict.findings.at(0).suppression, "the vendor's header says so");
+  EXPECT_EQ(verdict.findings.at(0).severity, Severity::kNote);
+}
+
+TEST_F(JudgedFindings, SuppressionThatIsProposedAsksAPerson) {
+  propose(kSuppressed);
+  const Verdict verdict = judge_with("");
+  EXPECT_EQ(reason(verdict), "gate.approval_missing");
+  EXPECT_THAT(message(verdict), HasSubstr("src/a.c:2: a comment lets findings of test.rule pass: "
+                                          "the vendor's header says so"));
+  EXPECT_TRUE(has(verdict, "suppression.added"));
+}
+
+TEST_F(JudgedFindings, SuppressionThatIsProposedAsksAlsoWhereItSuppressesNothingYet) {
+  propose("int a; // galley:allow other -- later\nint b;\n");
+  configure(kValidator);
+  EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
+}
+
+TEST_F(JudgedFindings, SuppressionCanBeDeniedOrTold) {
+  propose(kSuppressed);
+  const Verdict denied = judge_with("[findings]\nadded_suppressions = \"deny\"\n");
+  EXPECT_EQ(reason(denied), "gate.policy_denied");
+  const Verdict told = judge_with("[findings]\nadded_suppressions = \"allow\"\n");
+  EXPECT_EQ(reason(told), "approved");
+  EXPECT_TRUE(has(told, "suppression.added"));
+}
+
+TEST_F(JudgedFindings, SuppressionWithoutAReasonSuppressesNothingAndIsAFinding) {
+  propose("int a;\n// galley:allow test.rule\nint c;\n");
+  const Verdict verdict = judge_with("");
+  EXPECT_EQ(reason(verdict), "gate.validator_failed");
+  EXPECT_TRUE(has(verdict, "suppression.no_reason"));
+}
+
+TEST_F(JudgedFindings, SuppressionMovedToOtherCodeIsANewOne) {
+  base("// galley:allow test.rule -- here\nint a;\nint b;\n");
+  propose("int a;\n// galley:allow test.rule -- here\nint b;\n");
+  EXPECT_EQ(reason(judge_with("")), "gate.approval_missing");
+}
+
+TEST_F(JudgedFindings, WhatTheBaselineKnowsBlocksNothing) {
+  Finding known = finding(Severity::kError);
+  known.line = 99;
+  workspace_.write("known.json",
+                   "{\"schema\":\"galley.baseline/1\",\"findings\":[{\"fingerprint\":\"" +
+                       fingerprints_of({known}).front() + "\"}]}");
+  const Verdict verdict = judge_with("[findings]\nbaseline = \"known.json\"\n");
+  EXPECT_EQ(reason(verdict), "approved");
+  EXPECT_EQ(verdict.findings.at(0).suppression, kBaselineSuppression);
+}
+
+TEST_F(JudgedFindings, BaselineIsThatOfTheUnchangedTreeAndAChangeOfItAsks) {
+  EXPECT_TRUE(overlay_.write(rel("known.json"),
+                             "{\"schema\":\"galley.baseline/1\",\"findings\":[{\"fingerprint\":\"" +
+                                 fingerprints_of({finding(Severity::kError)}).front() + "\"}]}"));
+  EXPECT_EQ(reason(judge_with("[findings]\nbaseline = \"known.json\"\n")), "gate.validator_failed");
+  configure("[findings]\nbaseline = \"known.json\"\n");
+  EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
+}
+
+TEST_F(JudgedFindings, BrokenBaselineIsAnErrorThatNamesTheWayOut) {
+  workspace_.write("known.json", "{}");
+  configure("[findings]\nbaseline = \"known.json\"\n");
+  const auto verdict = try_judge();
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().reason, "baseline.syntax");
+  EXPECT_THAT(verdict.error().message, HasSubstr("--report baseline=known.json"));
+}
+
+TEST_F(GateTest, OwnerOfAPathMustSayYes) {
+  workspace_.write(".github/CODEOWNERS", "* @all\n/src/ @core/team @ada\n");
+  configure("[owners]\nrequired = true\n");
+  const ContentId id = freeze().id();
+  const auto by = [&](std::string name) {
+    GateRequest request;
+    request.approved = {id};
+    request.approved_by = std::move(name);
+    return judge_all(std::move(request));
+  };
+  EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
+  EXPECT_EQ(reason(by("eve")), "gate.approval_missing");
+  EXPECT_THAT(message(by("eve")), HasSubstr("src/a.c: needs a yes of @core/team or @ada; eve is"));
+  EXPECT_EQ(reason(by("Ada")), "approved");
+}
+
+TEST_F(GateTest, OwnersAreThoseOfTheUnchangedTree) {
+  workspace_.write("CODEOWNERS", "/src/ @ada\n");
+  EXPECT_TRUE(overlay_.write(rel("CODEOWNERS"), ""));
+  configure("[owners]\nrequired = true\n");
+  EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
+}
 }  // namespace
 }  // namespace galley

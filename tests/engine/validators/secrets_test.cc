@@ -8,6 +8,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 // Every credential here is made up; they are put together so that no scanner takes them for real.
@@ -54,10 +55,15 @@ TEST_F(Secrets, AssignmentsNeedEntropy) {
   EXPECT_THAT(findings(), ElementsAre("secrets.assigned-secret a.ts:1:17"));
 }
 
-TEST_F(Secrets, AllowCommentsAndExamplesAreLeftOut) {
-  propose("a", "k=" + github_token() + " # galley:allow\n" + "AKIA" + "IOSFODNN7EXAMPLE\n" +
-                   "postgres://user:password@localhost/db\n");
+TEST_F(Secrets, ExamplesAreLeftOut) {
+  propose("a", std::string("AKIA") + "IOSFODNN7EXAMPLE\npostgres://user:password@localhost/db\n");
   EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, CommentsOfWhoIsJudgedLeaveNothingOut) {
+  propose("a", "k=" + github_token() + " # galley:allow secrets -- a test\n");
+  propose("b", "k=" + github_token() + " # gitleaks:allow\n");
+  EXPECT_THAT(findings(), SizeIs(2));
 }
 
 TEST_F(Secrets, OrdinaryTextHasNone) {

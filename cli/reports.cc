@@ -1,0 +1,143 @@
+#include "cli/reports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cli/outcome.h"
+#include "cli/render.h"
+#include "staging/fs/disk_directory.h"
+
+namespace galley {
+namespace {
+
+struct Format {
+  std::string_view name;
+  std::string (*render)(const Preview&);  ///< null: text and json, which the command has itself
+};
+
+constexpr std::array kFormats = {
+    Format{"baseline", baseline_report},
+    Format{"github", github_report},
+    Format{"github-summary", github_summary_report},
+    Format{"gitlab", gitlab_report},
+    Format{"json", nullptr},
+    Format{"junit", junit_report},
+    Format{"rdjson", rdjson_report},
+    Format{"sarif", sarif_report},
+    Format{"text", nullptr},
+};
+
+std::string render(const ReportRequest& request, const Preview& judged, const Json& document) {
+  if (request.format == "json") return document_text(document);
+  if (request.format == "text") return verdict_text(judged.verdict, false);
+  for (const Format& format : kFormats) {
+    if (format.name == request.format) return format.render(judged);
+  }
+  return {};
+}
+
+/// The document as --json prints it, also where the command has only begun it.
+Result<Json> whole_document(Session& session, const Preview& judged, Json document) {
+  document["ok"] = judged.verdict.is_approved();
+  document["proposal"] = judged.proposal.id().hex();
+  document["verdict"] = verdict_json(judged.verdict);
+  if (document["schema"] == "galley.preview/1") {
+    document["changes"] = changes_json(judged.proposal.changes());
+    GALLEY_TRY(add_exact_diff(session, document, judged.proposal));
+  }
+  return document;
+}
+
+/// A step summary is added to what other steps wrote; any other file is replaced in one step.
+Result<void> write_file(const std::string& file, std::string_view text, bool is_added) {
+  const size_t slash = file.rfind('/');
+  const std::string folder = slash == file.npos ? "." : slash == 0 ? "/" : file.substr(0, slash);
+  GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(folder));
+  GALLEY_ASSIGN(const RelPath name,
+                RelPath::parse(slash == file.npos ? file : file.substr(slash + 1)));
+  if (is_added) {
+    GALLEY_ASSIGN(const auto whole, directory->open_writable_file(name, OpenMode::kOpenOrCreate));
+    GALLEY_ASSIGN(const FileStat stat, whole->stat());
+    return whole->write_at(stat.size, text);
+  }
+  GALLEY_ASSIGN(const RelPath part, RelPath::parse(name.str() + ".part"));
+  GALLEY_ASSIGN(const auto out, directory->open_writable_file(part, OpenMode::kOpenOrCreate, 0644));
+  GALLEY_TRY(out->truncate(0));
+  GALLEY_TRY(out->write_at(0, text));
+  return directory->rename(part, *directory, name, RenameMode::kReplace);
+}
+
+/// A file in the workspace would be an edit that no gate saw.
+Result<void> refuse_to_agents(const Session& session) {
+  if (session.arguments().global.agent.empty()) return {};
+  return fail(ErrorKind::kRefused, "report.agent",
+              "an agent's report goes to standard output only; leave the file out, or --agent");
+}
+
+}  // namespace
+
+Result<void> write_report_file(Session& session, const std::string& file, std::string_view text) {
+  GALLEY_TRY(refuse_to_agents(session));
+  return write_file(file, text, false);
+}
+
+const std::vector<std::string>& report_formats() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Format& format : kFormats) names.emplace_back(format.name);
+    return names;
+  }();
+  return kNames;
+}
+
+Result<std::vector<ReportRequest>> report_requests(const std::vector<std::string>& words) {
+  std::vector<ReportRequest> requests;
+  const auto& names = report_formats();
+  size_t printed = 0;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    ReportRequest request{word.substr(0, equals),
+                          equals == word.npos ? std::string() : word.substr(equals + 1)};
+    if (std::find(names.begin(), names.end(), request.format) == names.end()) {
+      return fail(ErrorKind::kUsage, "usage.report",
+                  fmt::format("--report takes no format '{}'; it takes {}", request.format,
+                              fmt::join(names, ", ")));
+    }
+    if (request.file == "-") request.file.clear();
+    printed += request.file.empty() ? 1U : 0U;
+    requests.push_back(std::move(request));
+  }
+  if (printed > 1) {
+    return fail(ErrorKind::kUsage, "usage.report",
+                "only one report can go to standard output; give the others a file: FORMAT=FILE");
+  }
+  return requests;
+}
+
+Result<bool> write_reports(Session& session, const Preview& judged, const Json& document) {
+  GALLEY_ASSIGN(const auto requests, report_requests(session.arguments().reports));
+  bool is_printed = false;
+  if (requests.empty()) return is_printed;
+  GALLEY_ASSIGN(const Json whole, whole_document(session, judged, document));
+  for (const ReportRequest& request : requests) {
+    const std::string text = render(request, judged, whole);
+    if (request.file.empty()) {
+      if (session.is_json()) {
+        return fail(ErrorKind::kUsage, "usage.report",
+                    "--json has standard output already; give the report a file: --report " +
+                        request.format + "=FILE");
+      }
+      session.print(session.terminal().content(text));
+      is_printed = true;
+      continue;
+    }
+    GALLEY_TRY(refuse_to_agents(session));
+    GALLEY_TRY(write_file(request.file, text, request.format == "github-summary"));
+  }
+  return is_printed;
+}
+
+}  // namespace galley

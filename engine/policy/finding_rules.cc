@@ -1,0 +1,98 @@
+#include "engine/policy/finding_rules.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/policy/owners.h"
+
+namespace galley {
+namespace {
+
+std::string any_of_them(const std::vector<std::string>& owners) {
+  std::string text;
+  for (const std::string& owner : owners) text += (text.empty() ? "" : " or ") + owner;
+  return text;
+}
+
+std::string sentence(const OwnedPaths& owned) {
+  const std::string more =
+      owned.count == 1 ? "" : fmt::format(" and {} more of the same owners", owned.count - 1);
+  return fmt::format("{}{}: needs a yes of {}", owned.first, more, any_of_them(owned.owners));
+}
+
+}  // namespace
+
+Result<FindingRules> FindingRules::of(const Config& config, const ProposedTree& tree) {
+  FindingRules rules(config, tree);
+  if (!config.findings.baseline.empty()) {
+    GALLEY_ASSIGN(rules.baseline_, Baseline::load(tree.workspace(), config.findings.baseline));
+  }
+  if (config.owners.is_required) GALLEY_TRY(rules.find_owners());
+  return rules;
+}
+
+Result<void> FindingRules::find_owners() {
+  GALLEY_ASSIGN(const Owners owners,
+                Owners::load(tree_->workspace(), config_->owners.file, config_->owners.lines));
+  for (const Change& change : tree_->proposal().changes()) {
+    for (auto& needed : owners.of(change.path)) {
+      const auto known = std::find_if(owned_.begin(), owned_.end(),
+                                      [&](const OwnedPaths& one) { return one.owners == needed; });
+      if (known != owned_.end()) {
+        ++known->count;
+      } else {
+        owned_.push_back({change.path.str(), 1, std::move(needed)});
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> FindingRules::judge(PolicyReport& report, std::vector<Finding>& findings) const {
+  auto& judgements = report.judgements;
+  if (!config_->validators.empty()) GALLEY_TRY(suppressions_.judge_added(judgements, findings));
+  const std::string& baseline = config_->findings.baseline;
+  const auto path = RelPath::parse(baseline);
+  if (!baseline.empty() && path && tree_->change(*path) != nullptr &&
+      config_->findings.added_suppressions != Decision::kAllow) {
+    Judgement judgement;
+    judgement.decision = config_->findings.added_suppressions;
+    judgement.id = "baseline.changed";
+    judgement.path = baseline;
+    judgement.rule = "findings.baseline";
+    judgement.message = baseline + ": the baseline decides which findings block nothing";
+    judgement.remedy = "have a person look at what it lets pass";
+    judgements.push_back(std::move(judgement));
+  }
+  for (const OwnedPaths& owned : owned_) {
+    Judgement judgement;
+    judgement.decision = Decision::kAsk;
+    judgement.id = "owners.approval";
+    judgement.path = owned.first;
+    judgement.rule = "owners.required";
+    judgement.message = sentence(owned);
+    judgement.remedy = "have one of them look at it";
+    judgements.push_back(std::move(judgement));
+  }
+  std::stable_sort(judgements.begin(), judgements.end(),
+                   [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
+  if (!judgements.empty()) {
+    report.decision = std::max(report.decision, judgements.front().decision);
+  }
+  return {};
+}
+
+void FindingRules::apply(const std::vector<Finding*>& findings) {
+  for (Finding* finding : findings) suppressions_.apply(*finding);
+  baseline_.apply(findings);
+}
+
+std::string FindingRules::missing_owner(const std::string& by) const {
+  for (const OwnedPaths& owned : owned_) {
+    if (!is_owner(by, owned.owners)) return sentence(owned);
+  }
+  return {};
+}
+
+}  // namespace galley

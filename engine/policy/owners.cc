@@ -1,0 +1,143 @@
+#include "engine/policy/owners.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/printable.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+namespace {
+
+/// GitHub's places, then GitLab's.
+constexpr std::string_view kPlaces[] = {".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS",
+                                        ".gitlab/CODEOWNERS"};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+  }
+  return out;
+}
+
+/// The words of a line; `\ ` is a space within one, and `#` begins a comment.
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  for (size_t i = 0; i <= line.size(); ++i) {
+    const bool is_end = i == line.size() || line[i] == '#';
+    if (is_end || line[i] == ' ' || line[i] == '\t') {
+      if (!word.empty()) words.push_back(std::move(word));
+      word.clear();
+      if (is_end) break;
+    } else if (line[i] == '\\' && i + 1 < line.size() &&
+               (line[i + 1] == ' ' || line[i + 1] == '#')) {
+      word += line[++i];
+    } else {
+      word += line[i];
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+/// Lines that follow belong to the section that stands last.
+Owners::Section& Owners::section(const std::string& name) {
+  const auto known = std::find_if(sections_.begin(), sections_.end(),
+                                  [&](const Section& one) { return one.name == name; });
+  if (known == sections_.end()) {
+    return sections_.emplace_back(Section{name, false, {}, {}, {}, {}});
+  }
+  std::rotate(known, known + 1, sections_.end());
+  return sections_.back();
+}
+
+/// `[Name] @owner`, `^[Name]`, `[Name][2] @owner`: how many must say yes is not counted.
+void Owners::begin_section(std::string_view line) {
+  const size_t begin = line.find('[') + 1;
+  const size_t end = line.find(']', begin);
+  Section& found = section(lower(line.substr(begin, end - begin)));
+  found.is_optional = found.is_optional || line.starts_with('^');
+  std::string_view rest = line.substr(end + 1);
+  if (rest.starts_with('[')) rest.remove_prefix(std::min(rest.find(']'), rest.size() - 1) + 1);
+  found.standard = words_of(rest);
+}
+
+void Owners::add_line(std::string_view line) {
+  auto words = words_of(line);
+  if (words.empty()) return;
+  if (sections_.empty()) section("");
+  Section& current = sections_.back();
+  current.patterns.push_back(words.front());
+  words.erase(words.begin());
+  current.owners.push_back(words.empty() ? current.standard : std::move(words));
+}
+
+Result<Owners> Owners::parse(const std::vector<std::string>& lines) {
+  Owners owners;
+  size_t number = 0;
+  for (const std::string& text : lines) {
+    ++number;
+    const std::string_view line = text;
+    const bool is_section = line.starts_with('[') || line.starts_with("^[");
+    if (is_section && line.find(']') != line.npos) {
+      owners.begin_section(line);
+      continue;
+    }
+    const auto words = words_of(line);
+    if (!words.empty()) {
+      if (const auto glob = GlobList::parse({words.front()}); !glob) {
+        return fail(ErrorKind::kInvalid, "owners.syntax",
+                    fmt::format("line {} of owners, `{}`: {}", number, printable_line(line),
+                                glob.error().message));
+      }
+    }
+    owners.add_line(line);
+  }
+  for (Section& section : owners.sections_) {
+    GALLEY_ASSIGN(section.globs, GlobList::parse(section.patterns));
+  }
+  return owners;
+}
+
+Result<Owners> Owners::load(const Directory& workspace, const std::string& file,
+                            const std::vector<std::string>& more) {
+  std::vector<std::string> lines;
+  std::vector<std::string> places(std::begin(kPlaces), std::end(kPlaces));
+  if (!file.empty()) places = {file};
+  for (const std::string& place : places) {
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(place));
+    const auto stat = workspace.stat(path);
+    if (!stat || stat->kind != FileKind::kRegular) continue;
+    GALLEY_ASSIGN(const std::string text, read_file(workspace, path, kMaxFileBytes));
+    const Lines all(text);
+    for (size_t i = 0; i < all.size(); ++i) lines.emplace_back(without_terminator(all[i]));
+    break;
+  }
+  lines.insert(lines.end(), more.begin(), more.end());
+  return parse(lines);
+}
+
+std::vector<std::vector<std::string>> Owners::of(const RelPath& path) const {
+  std::vector<std::vector<std::string>> needed;
+  for (const Section& section : sections_) {
+    if (section.is_optional) continue;
+    const auto index = section.globs.deciding(path, false);
+    if (index && !section.owners[*index].empty()) needed.push_back(section.owners[*index]);
+  }
+  return needed;
+}
+
+bool is_owner(std::string_view by, const std::vector<std::string>& owners) {
+  const auto plain = [](std::string_view name) {
+    return lower(name.starts_with('@') ? name.substr(1) : name);
+  };
+  return std::any_of(owners.begin(), owners.end(),
+                     [&](const std::string& one) { return plain(one) == plain(by); });
+}
+
+}  // namespace galley

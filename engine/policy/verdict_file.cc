@@ -1,0 +1,173 @@
+#include "engine/policy/verdict_file.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/hmac.h"
+#include "base/printable.h"
+
+// https://github.com/in-toto/attestation/tree/main/spec/v1 and spec/predicates/test-result.md;
+// https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
+
+namespace galley {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kStatement = "https://in-toto.io/Statement/v1";
+constexpr std::string_view kPredicate = "https://in-toto.io/attestation/test-result/v0.1";
+constexpr std::string_view kPayloadType = "application/vnd.in-toto+json";
+constexpr std::string_view kKeyId = "hmac-sha256";
+
+std::string text_of(const Json& document) {
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// DSSE's pre-authentication encoding.
+std::string pae(std::string_view payload) {
+  return fmt::format("DSSEv1 {} {} {} {}", kPayloadType.size(), kPayloadType, payload.size(),
+                     payload);
+}
+
+/// Bytes may be no UTF-8 in names: what is compared must be what was written.
+Json comparable(const Json& json) {
+  return Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Json subjects_of(const JudgedSubject& subject) {
+  Json list = Json::array(
+      {{{"name", "galley proposal"}, {"digest", {{"sha256", subject.proposal.hex()}}}}});
+  if (!subject.tree.empty()) {
+    list.push_back({{"name", "git tree"}, {"digest", {{"gitTree", subject.tree}}}});
+  }
+  return list;
+}
+
+Json configuration_of(const JudgedSubject& subject) {
+  Json list =
+      Json::array({{{"name", "galley.toml"}, {"digest", {{"sha256", subject.configuration.hex()}}}},
+                   {{"name", "galley"}, {"annotations", {{"version", subject.version}}}}});
+  for (const auto& [name, hash] : subject.validators) {
+    list.push_back({{"name", "validator " + name}, {"digest", {{"sha256", hash.hex()}}}});
+  }
+  return list;
+}
+
+Json predicate_of(const JudgedSubject& subject, const Verdict& verdict, int64_t time_ns) {
+  Json passed = Json::array();
+  Json warned = Json::array();
+  Json failed = Json::array();
+  for (const Verdict::Run& run : verdict.runs) {
+    Json& list = run.outcome == Verdict::Run::Outcome::kPassed        ? passed
+                 : run.outcome == Verdict::Run::Outcome::kUnavailable ? failed
+                                                                      : warned;
+    list.push_back(run.name);
+  }
+  Json predicate = {{"result", verdict.is_approved() ? "PASSED" : "FAILED"},
+                    {"configuration", configuration_of(subject)},
+                    {"passedTests", passed},
+                    {"warnedTests", warned},
+                    {"failedTests", failed},
+                    {"time", rfc3339_utc(time_ns)}};
+  if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
+    predicate["reason"] = refusal->reason;
+  }
+  if (!verdict.approved_by.empty()) predicate["approvedBy"] = verdict.approved_by;
+  return predicate;
+}
+
+tl::unexpected<Error> no_verdict(std::string_view why) {
+  return fail(ErrorKind::kInvalid, "verdict.syntax",
+              fmt::format("this is no verdict file: {}", why));
+}
+
+tl::unexpected<Error> bad_signature(std::string_view why) {
+  return fail(ErrorKind::kRefused, "verdict.signature", std::string(why));
+}
+
+Result<Json> parse(std::string_view text) {
+  if (text.size() > kMaxVerdictFileBytes) return no_verdict("it is too large");
+  Json document = Json::parse(text, nullptr, false);
+  if (!document.is_object()) return no_verdict("it is no JSON object");
+  return document;
+}
+
+std::string member(const Json& object, const char* key) {
+  if (!object.is_object()) return {};
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// The statement in an envelope, once its signature was found to be by this key.
+Result<Json> opened(const Json& envelope, std::string_view key) {
+  if (key.empty()) return bad_signature("the verdict file is signed; give its key to verify it");
+  std::string payload;
+  if (member(envelope, "payloadType") != kPayloadType ||
+      !from_base64(member(envelope, "payload"), payload)) {
+    return no_verdict("its envelope holds no statement of in-toto");
+  }
+  const std::string right = hmac_sha256(key, pae(payload));
+  const auto signatures = envelope.find("signatures");
+  if (signatures != envelope.end() && signatures->is_array()) {
+    for (const Json& one : *signatures) {
+      std::string given;
+      if (from_base64(member(one, "sig"), given) && equal_in_constant_time(given, right)) {
+        return parse(payload);
+      }
+    }
+  }
+  return bad_signature("the verdict file is not signed by this key, or was changed since");
+}
+
+tl::unexpected<Error> other(std::string_view what) {
+  return fail(ErrorKind::kRefused, "verdict.other_subject",
+              fmt::format("the verdict is about another {}; judge this one", what));
+}
+
+}  // namespace
+
+std::string verdict_file(const JudgedSubject& subject, const Verdict& verdict, int64_t time_ns,
+                         std::string_view key) {
+  const Json statement = {{"_type", kStatement},
+                          {"subject", subjects_of(subject)},
+                          {"predicateType", kPredicate},
+                          {"predicate", predicate_of(subject, verdict, time_ns)}};
+  const std::string text = text_of(statement);
+  if (key.empty()) return text;
+  const Json signature = {{"keyid", kKeyId}, {"sig", base64(hmac_sha256(key, pae(text)))}};
+  return text_of({{"payloadType", kPayloadType},
+                  {"payload", base64(text)},
+                  {"signatures", Json::array({signature})}});
+}
+
+Result<FiledVerdict> verify_verdict_file(std::string_view text, const JudgedSubject& subject,
+                                         std::string_view key) {
+  GALLEY_ASSIGN(Json document, parse(text));
+  FiledVerdict filed;
+  if (document.contains("payload")) {
+    GALLEY_ASSIGN(document, opened(document, key));
+    filed.is_signed = true;
+  } else if (!key.empty()) {
+    return bad_signature("the verdict file is not signed, and a key was given");
+  }
+  if (member(document, "_type") != kStatement || member(document, "predicateType") != kPredicate ||
+      !document.contains("predicate") || !document.contains("subject")) {
+    return no_verdict("it is no statement of in-toto about a test result");
+  }
+  const Json& predicate = document["predicate"];
+  if (document["subject"] != comparable(subjects_of(subject))) return other("change or tree");
+  if (!predicate.is_object() || !predicate.contains("configuration")) {
+    return no_verdict("it does not say by which configuration it was judged");
+  }
+  if (predicate["configuration"] != comparable(configuration_of(subject))) {
+    return other("galley.toml, version of Galley or set of validators");
+  }
+  filed.is_approved = member(predicate, "result") == "PASSED";
+  filed.time = printable_line(member(predicate, "time"), kMaxFindingBytes);
+  return filed;
+}
+
+}  // namespace galley

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/content_id.h"
+#include "base/result.h"
+#include "engine/policy/finding.h"
+
+namespace galley {
+
+/// A key of fewer bytes is refused.
+inline constexpr size_t kMinVerdictKeyBytes = 16;
+/// A verdict file with more bytes is refused.
+inline constexpr size_t kMaxVerdictFileBytes = size_t{16} << 20U;
+
+/// What a verdict is about: it holds for these and for nothing else.
+struct JudgedSubject {
+  ContentId proposal;       ///< what would change, and from what
+  std::string tree;         ///< id of the git tree that was judged; empty where there is none
+  ContentId configuration;  ///< of the bytes of the galley.toml that judged; of none without one
+  std::string version;      ///< of Galley, and so of the built-in validators
+  std::vector<std::pair<std::string, ContentId>> validators;  ///< name, hash of what it is told
+};
+
+/// A judgement for a later job, as a statement of in-toto (Statement v1 with the predicate
+/// https://in-toto.io/attestation/test-result/v0.1); with a key in a DSSE envelope, signed by
+/// HMAC-SHA256.
+[[nodiscard]] std::string verdict_file(const JudgedSubject& subject, const Verdict& verdict,
+                                       int64_t time_ns, std::string_view key = {});
+
+/// What a verdict file says, when it is about the subject that is at hand.
+struct FiledVerdict {
+  bool is_approved = false;
+  bool is_signed = false;  ///< by the key
+  std::string time;        ///< RFC 3339
+};
+
+/// Errors: kInvalid `verdict.syntax`; kRefused `verdict.signature` (it is not signed by this key, or
+///         signed and no key was given), `verdict.other_subject`, which says what differs.
+[[nodiscard]] Result<FiledVerdict> verify_verdict_file(std::string_view text,
+                                                       const JudgedSubject& subject,
+                                                       std::string_view key = {});
+
+}  // namespace galley

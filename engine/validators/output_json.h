@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+/// Reading the JSON that programs write: what is missing or of another type is empty, never an
+/// exception.
+namespace galley {
+
+/// The document in `text`, no deeper than limits::kMaxJsonDepth.
+/// Errors: kInvalid `validator.output`: it is not `format`, and why.
+[[nodiscard]] Result<nlohmann::json> parse_output(std::string_view text, std::string_view format);
+
+/// The Error for an output that is not what a parser reads.
+[[nodiscard]] tl::unexpected<Error> not_a(std::string_view format, std::string_view why);
+
+/// A member of an object, or null.
+[[nodiscard]] const nlohmann::json& at(const nlohmann::json& node, const char* key);
+[[nodiscard]] std::string text_of(const nlohmann::json& node);
+[[nodiscard]] uint32_t number_of(const nlohmann::json& node);
+
+}  // namespace galley

@@ -1,0 +1,69 @@
+#include "engine/policy/owners.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Needed = std::vector<std::vector<std::string>>;
+
+Needed of(const std::vector<std::string>& lines, std::string_view path) {
+  const auto owners = Owners::parse(lines);
+  EXPECT_TRUE(owners) << owners.error().message;
+  return owners->of(rel(path));
+}
+
+TEST(Owners, LastMatchWinsAndNoOwnersTakeItAway) {
+  const std::vector<std::string> lines = {"# who",       "*       @all @too # a comment",
+                                          "*.js @js",    "/docs/ @docs",
+                                          "/docs/free/", "a\\ b.txt user@example.org"};
+  EXPECT_EQ(of(lines, "x/y.c"), (Needed{{"@all", "@too"}}));
+  EXPECT_EQ(of(lines, "docs/y.js"), (Needed{{"@docs"}}));
+  EXPECT_EQ(of(lines, "src/docs/y.js"), (Needed{{"@js"}}));
+  EXPECT_THAT(of(lines, "docs/free/a/b"), IsEmpty());
+  EXPECT_EQ(of(lines, "a b.txt"), (Needed{{"user@example.org"}}));
+}
+
+TEST(Owners, EachSectionOfGitlabDecidesByItself) {
+  const std::vector<std::string> lines = {"* @all",      "[Docs][2] @writers", "*.md",
+                                          "api.md @api", "^[Optional]",        "*.md @nobody",
+                                          "[DOCS]",      "late.md @late"};
+  EXPECT_EQ(of(lines, "a.c"), (Needed{{"@all"}}));
+  EXPECT_EQ(of(lines, "a.md"), (Needed{{"@all"}, {"@writers"}}));
+  EXPECT_EQ(of(lines, "api.md"), (Needed{{"@all"}, {"@api"}}));
+  EXPECT_EQ(of(lines, "late.md"), (Needed{{"@all"}, {"@late"}}));
+}
+
+TEST(Owners, BrokenLineIsNamed) {
+  const auto owners = Owners::parse({"* @all", "a[ @b"});
+  ASSERT_FALSE(owners);
+  EXPECT_EQ(owners.error().reason, "owners.syntax");
+  EXPECT_THAT(owners.error().message, HasSubstr("line 2 of owners"));
+}
+
+TEST(Owners, AreReadWhereGithubAndGitlabLook) {
+  for (const char* place :
+       {".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"}) {
+    const TempDirectory tree;
+    tree.write(place, "* @here\n");
+    const auto owners = Owners::load(tree.directory(), "", {"*.c @c"});
+    ASSERT_TRUE(owners);
+    EXPECT_EQ(owners->of(rel("a")), (Needed{{"@here"}})) << place;
+    EXPECT_EQ(owners->of(rel("a.c")), (Needed{{"@c"}}));
+  }
+}
+
+TEST(Owners, WhoSaidYesIsComparedWithoutAtAndCase) {
+  EXPECT_TRUE(is_owner("Ada", {"@ada"}));
+  EXPECT_TRUE(is_owner("@core/team", {"@core/Team"}));
+  EXPECT_FALSE(is_owner("", {"@ada"}));
+  EXPECT_FALSE(is_owner("ad", {"@ada"}));
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,55 @@
+#include "engine/policy/suppressions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galley {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Suppression only(std::string_view text) {
+  const auto all = suppressions_in(text);
+  EXPECT_THAT(all, SizeIs(1)) << text;
+  return all.empty() ? Suppression() : all.front();
+}
+
+TEST(Suppressions, HoldsForItsLineOrForTheNextWhenItStandsAlone) {
+  EXPECT_EQ(only("x = 1  # galley:allow lint.E1 -- why\n"),
+            (Suppression{1, 1, {"lint.E1"}, "why"}));
+  EXPECT_EQ(only("\n  // galley:allow a, b.c -- two words\nx\n"),
+            (Suppression{2, 3, {"a", "b.c"}, "two words"}));
+}
+
+TEST(Suppressions, ReasonEndsWithTheComment) {
+  EXPECT_EQ(only("/* galley:allow a -- why */").reason, "why");
+  EXPECT_EQ(only("<!-- galley:allow a -- why -->").reason, "why");
+  EXPECT_EQ(only("# galley:allow a -- one -- two\r\n").reason, "one -- two");
+}
+
+TEST(Suppressions, WithoutRuleOrReasonItSuppressesNothing) {
+  for (const char* text : {"# galley:allow", "# galley:allow a", "# galley:allow -- why",
+                           "# galley:allow a --", "# galley:allow a -- ", "# galley:allow * -- why",
+                           "# galley:allow a b -- why", "<!-- galley:allow a -->"}) {
+    EXPECT_EQ(only(text).reason, "") << text;
+  }
+}
+
+TEST(Suppressions, ReasonCannotForgeALine) {
+  EXPECT_EQ(only("# galley:allow a -- x\x1b[2J\n").reason, "x\\x1b[2J");
+}
+
+TEST(Suppressions, AddedAreThoseWithNewWordsOrNewCode) {
+  const std::string old = "// galley:allow a -- why\nint x;\n";
+  EXPECT_THAT(added_suppressions(old, "int y;\n" + old), IsEmpty());
+  EXPECT_THAT(added_suppressions(old, old + old), SizeIs(1));
+  EXPECT_THAT(added_suppressions(old, "// galley:allow a -- why\nint y;\n"), SizeIs(1));
+  EXPECT_THAT(added_suppressions(old, "// galley:allow a, b -- why\nint x;\n"), SizeIs(1));
+  EXPECT_THAT(
+      added_suppressions("int x; // galley:allow a -- why\n", "int y; // galley:allow a -- why\n"),
+      SizeIs(1));
+}
+
+}  // namespace
+}  // namespace galley

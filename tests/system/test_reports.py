@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Reports for other programs: what each format says, and that no name and no message forges a part of it."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import support
+
+MULTITOOL = "5.7.0"
+RULES = """
+[[validator]]
+builtin = "json"
+[[validator]]
+builtin = "forbidden_text"
+patterns = ['FORBIDDEN.*']
+[[validator]]
+builtin = "whitespace"
+severity = "warning"
+"""
+# What would be a workflow command, a row, an element or another property if it were not escaped.
+HOSTILE = "FORBIDDEN %0A::error::x,file=y:z|</td><script>\"'&`*_@user #1 https://evil.example ##[set-env]"
+HOSTILE_NAME = "a,b:c%0A::stop-commands::x|<b>&\"'.txt"
+
+
+class Reports(support.SystemCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        (self.work / "galley.toml").write_text(RULES)
+        self.out = self.work.parent / "out"
+        self.out.mkdir(exist_ok=True)
+
+    def edits(self, **files):
+        return json.dumps([{"path": path, "content": text} for path, text in files.items()]).encode()
+
+    def hostile(self):
+        return self.edits(**{HOSTILE_NAME: "one\n" + HOSTILE + "\n", "x.json": "{", "t.txt": "é\tx \n"})
+
+    def preview(self, *reports, stdin=None, expect=1):
+        words = [word for report in reports for word in ("--report", report)]
+        return self.galley("preview", "--format", "edits", *words, stdin=stdin or self.hostile(), expect=expect)
+
+    def report(self, name):
+        self.preview(f"{name}={self.out}/report")
+        return (self.out / "report").read_text()
+
+    def test_all_formats_in_one_run(self):
+        names = ["text", "json", "sarif", "junit", "github", "github-summary", "gitlab", "rdjson", "baseline"]
+        self.preview(*(f"{name}={self.out}/{name}" for name in names))
+        self.assertEqual(sorted(os.listdir(self.out)), sorted(names))
+        self.assertEqual(json.loads((self.out / "json").read_text())["schema"], "galley.preview/1")
+
+    def test_hostile_names_and_messages_stay_in_their_field(self):
+        findings = len(json.loads(self.report("json"))["verdict"]["findings"])
+        lines = self.report("github").splitlines()
+        self.assertEqual(len(lines), findings + 1)
+        for line in lines:
+            self.assertRegex(line, r"^::(error|warning|notice) title=[\w.%-]+(,[a-zA-Z]+=[^,:]*)*::")
+        self.assertEqual(sum("stop-commands" in line for line in lines if line.startswith("::stop")), 0)
+        rows = [line for line in self.report("github-summary").splitlines() if line.startswith("| error")]
+        self.assertEqual(len(rows), 2)
+        for row in rows:
+            self.assertEqual(row.count("|"), 5, row)
+            self.assertNotRegex(row, r"[<>`*_@\[\]]|https:", row)
+        tree = ElementTree.fromstring(self.report("junit"))
+        self.assertEqual(tree.get("failures"), "2")
+        self.assertEqual({node.tag for node in tree.iter()},
+                         {"testsuites", "testsuite", "testcase", "failure", "system-out"})
+
+    def test_sarif_has_places_in_characters_and_fingerprints_that_survive_moved_lines(self):
+        first = json.loads(self.report("sarif"))["runs"][0]
+        self.assertEqual(first["columnKind"], "unicodeCodePoints")
+        by_rule = {one["ruleId"]: one for one in first["results"]}
+        region = by_rule["forbidden_text"]["locations"][0]["physicalLocation"]["region"]
+        self.assertEqual((region["startLine"], region["startColumn"]), (2, 1))
+        moved = self.edits(**{HOSTILE_NAME: "zero\n\none\n" + HOSTILE + "\n"})
+        self.preview(f"sarif={self.out}/moved", stdin=moved)
+        again = json.loads((self.out / "moved").read_text())["runs"][0]["results"][0]
+        self.assertEqual(again["partialFingerprints"], by_rule["forbidden_text"]["partialFingerprints"])
+        self.assertNotEqual(again["locations"], by_rule["forbidden_text"]["locations"])
+
+    def test_gitlab_and_rdjson_have_one_entry_for_each_finding(self):
+        gitlab = json.loads(self.report("gitlab"))
+        self.assertEqual(len({one["fingerprint"] for one in gitlab}), len(gitlab))
+        self.assertEqual({one["location"]["path"] for one in gitlab}, {HOSTILE_NAME, "x.json", "t.txt"})
+        rdjson = json.loads(self.report("rdjson"))
+        self.assertEqual(len(rdjson["diagnostics"]), len(gitlab))
+        self.assertEqual({one["severity"] for one in rdjson["diagnostics"]}, {"ERROR", "WARNING"})
+
+    def test_a_report_on_standard_output_is_alone_there(self):
+        said = self.preview("gitlab")
+        self.assertIsInstance(json.loads(said.stdout), list)
+        said = self.preview("gitlab", "sarif", expect=2)
+        self.assertIn(b"only one report", said.stderr)
+        said = self.galley("preview", "--report", "sarf", stdin=b"", expect=2)
+        self.assertIn(b"it takes", said.stderr)
+
+    def test_a_summary_is_added_to_what_is_there(self):
+        (self.out / "summary").write_text("# before\n")
+        self.preview(f"github-summary={self.out}/summary")
+        self.assertTrue((self.out / "summary").read_text().startswith("# before\n## Galley"))
+
+    def test_an_agent_writes_no_file(self):
+        said = self.galley("--agent", "bot", "preview", "--format", "edits", "--report", f"json={self.out}/x",
+                           stdin=self.hostile(), expect=1)
+        self.assertIn(b"agent", said.stderr)
+        self.assertEqual(os.listdir(self.out), [])
+
+    def test_a_baseline_lets_pass_what_it_knows(self):
+        self.preview("baseline=known.json")
+        (self.work / "galley.toml").write_text('[findings]\nbaseline = "known.json"\n' + RULES)
+        self.preview(expect=0)
+        more = json.loads(self.hostile()) + [{"path": "y.json", "content": "{"}]
+        said = self.preview(stdin=json.dumps(more).encode())
+        self.assertIn(b"y.json", said.stdout + said.stderr)
+
+    def test_sarif_passes_the_validator_of_microsoft(self):
+        tool = os.environ.get("GALLEY_SARIF_MULTITOOL") or self.fetched_multitool()
+        if tool is None:
+            self.skipTest("npm has no sarif-multitool for this machine; nothing was validated")
+        self.preview(f"sarif={self.out}/report.sarif")
+        done = subprocess.run([tool, "validate", self.out / "report.sarif", "--output", self.out / "found.sarif",
+                               "--log", "ForceOverwrite"], capture_output=True, check=False, timeout=120)
+        self.assertTrue((self.out / "found.sarif").exists(), done)
+        found = json.loads((self.out / "found.sarif").read_text())["runs"][0].get("results", [])
+        # SARIF2005 wants the page of the tool, and there is none.
+        bad = [one for one in found
+               if one.get("level", "warning") in ("error", "warning") and one["ruleId"] != "SARIF2005"]
+        self.assertEqual(bad, [], json.dumps(bad, indent=1)[:4000])
+
+    @staticmethod
+    def fetched_multitool():
+        """The program of npm's package, in a cache beside the trees of the differential test."""
+        cache = support.ROOT / ".cache" / "npm-tools" / f"sarif-multitool-{MULTITOOL}"
+        program = cache / "node_modules" / "@microsoft" / "sarif-multitool-linux" / "Sarif.Multitool"
+        if not program.exists():
+            if shutil.which("npm") is None:
+                return None
+            cache.mkdir(parents=True, exist_ok=True)
+            done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", cache,
+                                   f"@microsoft/sarif-multitool@{MULTITOOL}"],
+                                  capture_output=True, check=False, timeout=200)
+            if done.returncode != 0 or not program.exists():
+                return None
+        program.chmod(0o755)
+        return program
+
+
+class VerdictFiles(support.SystemCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
+        self.out = self.work.parent / "out"
+        self.out.mkdir(exist_ok=True)
+        self.key = self.out / "key"
+        self.key.write_text("0123456789abcdef0123456789abcdef\n")
+        self.file = self.out / "verdict"
+        self.galley("begin")
+        self.stage("x.json", "{}\n")
+
+    def stage(self, path, text):
+        self.galley("stage", "--format", "edits", stdin=json.dumps([{"path": path, "content": text}]).encode())
+
+    def validate(self, *words, expect=0):
+        return self.galley("validate", *words, expect=expect)
+
+    def test_a_later_job_takes_the_answer(self):
+        self.validate("--verdict", self.file, "--key", self.key)
+        said = self.galley("--json", "validate", "--verify", self.file, "--key", self.key)
+        document = json.loads(said.stdout)
+        self.assertEqual((document["schema"], document["ok"], document["signed"]), ("galley.verify/1", True, True))
+
+    def test_a_refusal_is_a_refusal_there_too(self):
+        self.stage("y.json", "{")
+        self.validate("--verdict", self.file, expect=1)
+        self.validate("--verify", self.file, expect=1)
+
+    def test_another_change_another_rule_or_another_key_is_refused(self):
+        self.validate("--verdict", self.file, "--key", self.key)
+        other = self.out / "other"
+        other.write_text("fedcba9876543210fedcba9876543210")
+        self.assertIn(b"not signed by this key",
+                      self.validate("--verify", self.file, "--key", other, expect=1).stderr)
+        self.stage("z.json", "{}\n")
+        self.assertIn(b"another change",
+                      self.validate("--verify", self.file, "--key", self.key, expect=1).stderr)
+        self.galley("rollback")
+        self.galley("begin")
+        self.stage("x.json", "{}\n")
+        self.validate("--verify", self.file, "--key", self.key)
+        (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "toml"\n')
+        self.assertIn(b"another galley.toml",
+                      self.validate("--verify", self.file, "--key", self.key, expect=1).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
