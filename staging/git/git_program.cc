@@ -75,8 +75,20 @@ PipedProcessOptions GitProgram::surroundings() const {
                    "GIT_TRACE2_EVENT",
                    "GIT_TRACE_PERFORMANCE",
                    "LANGUAGE"};
+  if (is_elsewhere_) {
+    for (const char* name : {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR",
+                             "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}) {
+      options.unset.emplace_back(name);
+    }
+  }
   if (!index_.empty()) options.environment.push_back("GIT_INDEX_FILE=" + index_);
   return options;
+}
+
+GitProgram GitProgram::elsewhere(std::string directory) {
+  GitProgram other(std::move(directory));
+  other.is_elsewhere_ = true;
+  return other;
 }
 
 std::vector<std::string> GitProgram::words(const std::vector<std::string>& arguments) const {

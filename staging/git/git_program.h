@@ -41,6 +41,9 @@ class GitProgram {
   /// The same with another index (GIT_INDEX_FILE).
   [[nodiscard]] GitProgram with_index(std::string path) const;
 
+  /// git in another repository, whatever the environment says of this one.
+  [[nodiscard]] static GitProgram elsewhere(std::string directory);
+
   [[nodiscard]] Result<GitLayout> layout() const;
 
   /// The output of one git command that ended with status 0.
@@ -61,7 +64,8 @@ class GitProgram {
   [[nodiscard]] PipedProcessOptions surroundings() const;
 
   std::string directory_;
-  std::string index_;  ///< empty: as the environment has it
+  std::string index_;          ///< empty: as the environment has it
+  bool is_elsewhere_ = false;  ///< GIT_DIR and its like do not count
 };
 
 }  // namespace galley

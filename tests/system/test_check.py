@@ -169,6 +169,9 @@ class Staged(CheckCase):
         self.run_git(self.repo / "mod", "pull", "-q")
         self.run_git(self.repo, "add", "mod")
         self.assertEqual({path for _, path in self.changes_of(self.check(self.repo))}, {"mod"})
+        self.run_git(self.repo, "reset", "-q", "mod")
+        self.assertEqual({path for _, path in self.changes_of(self.check(self.repo, "--worktree"))}, {"mod"})
+        self.run_git(self.repo, "add", "mod")
         strict = self.scratch / "strict.toml"
         strict.write_text('[policy.effects]\nsubmodules = "deny"\n')
         said = json.loads(self.galley("--json", "--config", strict, "check", work=self.repo, expect=1).stdout)
@@ -229,6 +232,16 @@ class Ranges(CheckCase):
         self.assertIn(("policy.path", "galley.toml"), self.rules_of(said))
         self.galley("approve", said["proposal"], work=self.repo, expect=0)
         self.assertTrue(self.check(self.repo, "--range", "main..side")["ok"])
+
+    def test_an_approval_of_the_environment_is_a_persons(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"galley.toml": ""})
+        proposal = self.check(self.repo, "--range", "main..side", expect=1)["proposal"]
+        given = {"GALLEY_APPROVED": f"{'0' * 64},{proposal}"}
+        self.assertTrue(self.check(self.repo, "--range", "main..side", env=given)["ok"])
+        self.galley("--agent", "a", "check", "--range", "main..side", work=self.repo, expect=1, env={**WHO, **given})
+        self.commit(self.repo, {"galley.toml": "# more\n"})
+        self.check(self.repo, "--range", "main..side", expect=1, env=given)
 
     def test_rules_that_are_not_committed_do_not_count_for_a_range(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
@@ -393,6 +406,18 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
         self.assertEqual(changed & {"a.txt", "many/3"}, {"a.txt", "many/3"})
         self.assertLessEqual(len([name for name in changed if name != "many"]), 2)
 
+    def test_a_tree_that_was_not_finished_is_laid_out_again(self):
+        repo = self.make("commands", self.COUNTS)
+        self.put(repo, {"z": "x\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        (tree,) = self.scratch.glob("cache/galley/repository/*/tree0")
+        (tree / "tree").unlink()
+        (tree / "files" / "a.txt").write_text("bad\n")
+        shutil.rmtree(tree.parent / "verdicts")
+        self.assertTrue(self.check(repo)["ok"])
+        self.assertEqual((tree / "files" / "a.txt").read_text(), "one\ntwo\nthree\n")
+
     def test_an_untrusted_command_refuses(self):
         repo = self.make("commands", self.COUNTS)
         self.put(repo, {"a.txt": "good\n"})
@@ -460,8 +485,6 @@ class Fixes(CheckCase):
 class LeavesAlone(CheckCase):
     """Fifty generated repositories with staged, unstaged, renamed, deleted, binary and executable files."""
 
-    CASES = 50
-
     def everything(self, repo):
         index = (repo / ".git" / "index").read_bytes()
         return (hashlib.sha256(index).hexdigest(), os.stat(repo / ".git" / "index").st_mtime_ns,
@@ -502,9 +525,9 @@ class LeavesAlone(CheckCase):
                 self.run_git(repo, "add", "-A", "--", os.path.relpath(path, repo), expect=None)
         return repo
 
-    def test_index_work_tree_and_stash_stay_as_they_were(self):
+    def stay_as_they_were(self, numbers):
         judged = 0
-        for number in range(self.CASES):
+        for number in numbers:
             repo = self.generated(number)
             # The first look of git refreshes the index.
             self.run_git(repo, "status")
@@ -517,7 +540,22 @@ class LeavesAlone(CheckCase):
             named = self.run_git(repo, "diff", "--cached", "--name-only", "-z", "--no-renames",
                                  "--ita-invisible-in-index")
             self.assertEqual(paths, set(named.split(b"\0")) - {b""}, f"case {number}")
-        self.assertGreater(judged, self.CASES / 2)
+        self.assertGreater(judged, len(numbers) / 2)
+
+    def test_index_work_tree_and_stash_stay_as_they_were(self):
+        self.stay_as_they_were(range(10))
+
+    def test_so_they_stay_in_ten_more(self):
+        self.stay_as_they_were(range(10, 20))
+
+    def test_so_they_stay_in_thirty(self):
+        self.stay_as_they_were(range(20, 30))
+
+    def test_so_they_stay_in_forty(self):
+        self.stay_as_they_were(range(30, 40))
+
+    def test_so_they_stay_in_fifty(self):
+        self.stay_as_they_were(range(40, 50))
 
     def test_so_they_do_when_it_is_killed(self):
         draw = random.Random(7)
