@@ -8,6 +8,8 @@
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "cli/reports.h"
+#include "cli/verdicts.h"
 #include "engine/check/git_check.h"
 
 namespace galley {
@@ -50,14 +52,17 @@ std::string_view source_name(CheckSource::Kind kind) {
 }
 
 /// The end of every judgement: the verdict and the status.
-int finish_judgement(Session& session, const Preview& preview, Json& document) {
+Result<int> finish_judgement(Session& session, const Preview& preview, Json& document) {
   const bool is_approved = preview.verdict.is_approved();
   document["ok"] = is_approved;
   document["proposal"] = preview.proposal.id().hex();
   document["verdict"] = verdict_json(preview.verdict);
   document["changes"] = changes_json(preview.proposal.changes());
+  GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
   if (session.is_json()) {
     session.print(document);
+  } else if (is_reported) {
+    return is_approved ? kExitDone : kExitNo;
   } else if (preview.proposal.is_empty() && is_approved) {
     session.say("there is nothing to judge: no file changes");
   } else if (!session.is_quiet() || !is_approved) {
@@ -68,6 +73,11 @@ int finish_judgement(Session& session, const Preview& preview, Json& document) {
 }
 
 Result<int> check_transaction(Session& session) {
+  const VerdictArguments& verdict = session.arguments().verdict;
+  if (!verdict.write.empty() || !verdict.verify.empty()) {
+    return fail(ErrorKind::kUsage, "usage.verdict",
+                "the verdict of a transaction is galley validate's: say it there");
+  }
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   Json document = {{"schema", "galley.check/1"}, {"ok", false}, {"source", "transaction"}};
@@ -120,7 +130,16 @@ Result<int> check_repository(Session& session) {
     GALLEY_ASSIGN(check, open_check(session, source));
   }
   for (const std::string& notice : check->notices()) session.say("galley: " + notice);
+  const VerdictArguments& verdict = session.arguments().verdict;
+  JudgedSubject subject;
+  if (!verdict.write.empty() || !verdict.verify.empty()) {
+    GALLEY_ASSIGN(const std::string rules, check->rules());
+    subject = judged_subject(check->proposal(), check->config(), rules);
+    subject.tree = check->base_tree();
+  }
+  if (!verdict.verify.empty()) return verify_verdict(session, subject);
   GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
+  GALLEY_TRY(write_verdict(session, subject, preview.verdict));
   document["source"] = source_name(source.kind);
   return finish_judgement(session, preview, document);
 }

@@ -81,7 +81,8 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
 Result<JudgedSubject> subject_of(Session& session, const Proposal& proposal) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const WorkspaceState& state = workspace->inside();
-  return judged_subject(session, proposal, state.config, state.root());
+  GALLEY_ASSIGN(const std::string rules, rules_text(session, state.root()));
+  return judged_subject(proposal, state.config, rules);
 }
 
 Result<int> validate(Session& session) {

@@ -21,25 +21,23 @@ Result<std::string> key_of(Session& session) {
                   " bytes; make one with: openssl rand -hex 32");
 }
 
-/// The text that judges; --config has it in another file.
-Result<std::string> configuration_text(Session& session, const Directory& base) {
+}  // namespace
+
+Result<std::string> rules_text(Session& session, const Directory& workspace) {
   const std::string& other = session.arguments().global.config;
   if (!other.empty()) return session.read_input(other, "", limits::kMaxConfigBytes);
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(kConfigFileName));
-  GALLEY_ASSIGN(const FileStat stat, base.stat(path));
+  GALLEY_ASSIGN(const FileStat stat, workspace.stat(path));
   if (stat.kind == FileKind::kAbsent) return std::string();
-  return read_file(base, path, limits::kMaxConfigBytes);
+  return read_file(workspace, path, limits::kMaxConfigBytes);
 }
 
-}  // namespace
-
-Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal,
-                                     const Config& config, const Directory& base) {
+JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
+                             std::string_view rules) {
   JudgedSubject subject;
   subject.proposal = proposal.id();
   subject.version = GALLEY_VERSION;
-  GALLEY_ASSIGN(const std::string text, configuration_text(session, base));
-  subject.configuration = ContentId::of(text);
+  subject.configuration = ContentId::of(rules);
   for (const ValidatorConfig& validator : config.validators) {
     subject.validators.emplace_back(
         validator.name,

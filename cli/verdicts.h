@@ -8,10 +8,12 @@
 
 namespace galley {
 
-/// What a verdict of --verdict is about: this change under this configuration, by this program.
-/// `base` is the tree that the configuration was read from.
-[[nodiscard]] Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal,
-                                                   const Config& config, const Directory& base);
+/// What a verdict of --verdict is about: this change under these rules, by this program.
+[[nodiscard]] JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
+                                           std::string_view rules);
+
+/// The text of the galley.toml that judges in this workspace: its own, or that of --config.
+[[nodiscard]] Result<std::string> rules_text(Session& session, const Directory& workspace);
 
 /// Writes the file of --verdict; nothing without that option.
 Result<void> write_verdict(Session& session, const JudgedSubject& subject, const Verdict& verdict);

@@ -109,6 +109,7 @@ GitCheck::~GitCheck() = default;
 const Proposal& GitCheck::proposal() const { return *state_->proposal; }
 const Directory& GitCheck::base() const { return *state_->base; }
 const Config& GitCheck::config() const { return state_->config; }
+const std::string& GitCheck::base_tree() const { return state_->base->id(); }
 const std::string& GitCheck::root_path() const { return state_->root; }
 const std::vector<std::string>& GitCheck::notices() const { return state_->notices; }
 
@@ -346,6 +347,20 @@ Result<Config> GitCheck::State::rules_text() const {
   return load_config(*files);
 }
 
+Result<std::string> GitCheck::rules() const {
+  const State& state = *state_;
+  if (!state.options.config_file.empty()) {
+    return read_host_file(state.options.config_file, limits::kMaxConfigBytes);
+  }
+  if (state.config.file.empty()) return std::string();
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(kConfigFileName));
+  const GitTree tree(state.trees, state.rules_tree);
+  GALLEY_ASSIGN(const FileStat stat, tree.stat(path));
+  if (stat.kind == FileKind::kRegular) return read_file(tree, path, limits::kMaxConfigBytes);
+  GALLEY_ASSIGN(const auto files, open_disk_directory(state.layout.work_tree));
+  return read_file(*files, path, limits::kMaxConfigBytes);
+}
+
 Result<void> GitCheck::State::load_rules() {
   GALLEY_ASSIGN(config, rules_text());
   const TrustPart part = trust_part_of(config);
@@ -419,7 +434,10 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
   JudgeOptions judging{{}, state.options.approver};
   judging.gate.on_progress = on_progress;
   GALLEY_ASSIGN(const auto given, state.given_approval());
-  if (given) judging.gate.approved.push_back(state.proposal->id());
+  if (given) {
+    judging.gate.approved.push_back(state.proposal->id());
+    judging.gate.approved_by = given->by;
+  }
   const JudgementBasis basis{state.config,        *state.base,        state.root,
                              state.need_runner(), state.need_cache(), state.clock(),
                              state.base->id()};

@@ -87,6 +87,10 @@ class GitCheck {
   /// The tree that it would change, for reading.
   [[nodiscard]] const Directory& base() const;
   [[nodiscard]] const Config& config() const;
+  /// The id of base().
+  [[nodiscard]] const std::string& base_tree() const;
+  /// The text of the galley.toml that judges; empty where there is none.
+  [[nodiscard]] Result<std::string> rules() const;
   /// Absolute path of the work tree, or of a bare repository.
   [[nodiscard]] const std::string& root_path() const;
   /// What was not believed, a line each.

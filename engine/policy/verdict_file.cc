@@ -41,7 +41,7 @@ Json subjects_of(const JudgedSubject& subject) {
   Json list = Json::array(
       {{{"name", "galley proposal"}, {"digest", {{"sha256", subject.proposal.hex()}}}}});
   if (!subject.tree.empty()) {
-    list.push_back({{"name", "git tree"}, {"digest", {{"gitTree", subject.tree}}}});
+    list.push_back({{"name", "git tree of the base"}, {"digest", {{"gitTree", subject.tree}}}});
   }
   return list;
 }

@@ -19,7 +19,7 @@ inline constexpr size_t kMaxVerdictFileBytes = size_t{16} << 20U;
 /// What a verdict is about: it holds for these and for nothing else.
 struct JudgedSubject {
   ContentId proposal;       ///< what would change, and from what
-  std::string tree;         ///< id of the git tree that was judged; empty where there is none
+  std::string tree;         ///< id of the git tree that would change; empty where there is none
   ContentId configuration;  ///< of the bytes of the galley.toml that judged; of none without one
   std::string version;      ///< of Galley, and so of the built-in validators
   std::vector<std::pair<std::string, ContentId>> validators;  ///< name, hash of what it is told
