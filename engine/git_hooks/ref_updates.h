@@ -21,8 +21,10 @@ struct RefUpdate {
 inline constexpr size_t kMaxRefUpdates = 100'000;
 
 /// The lines that git gives a hook on standard input (githooks(5)):
+///
 ///     pre-push:    <local ref> SP <local id> SP <ref> SP <old id> LF
 ///     pre-receive: <old id> SP <new id> SP <ref> LF
+///
 /// Errors: kInvalid `hook.input`, which names the line; kQuota `limit.ref_updates`.
 Result<std::vector<RefUpdate>> parse_pushed_refs(std::string_view text);
 Result<std::vector<RefUpdate>> parse_received_refs(std::string_view text);
