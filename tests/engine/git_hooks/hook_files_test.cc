@@ -23,7 +23,8 @@ class HookFilesTest : public testing::Test {
   }
   std::vector<std::string> names() {
     std::vector<std::string> found;
-    for (const DirectoryEntry& entry : hooks_->list().value()) found.push_back(entry.name);
+    const std::vector<DirectoryEntry> entries = hooks_->list().value();
+    for (const DirectoryEntry& entry : entries) found.push_back(entry.name);
     return found;
   }
   Result<std::vector<HookChange>> install() {
