@@ -13,7 +13,7 @@ configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).config
 compile = cmake --build $(1) -j $(JOBS)
 
 .PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz differential crash stress \
-        cross install consumer examples clean
+        cross install packages syntax consumer examples clean
 
 help:  ## this list
 	@echo "make VERB, where VERB is one of"
@@ -95,6 +95,18 @@ cross:  ## build for aarch64 into build-aarch64; run the program and some tests 
 install: build  ## install program, library and headers under PREFIX
 	@$(call compile,build)
 	@cmake --install build --prefix $(PREFIX)
+
+packages:  ## Debian packages into packages/, installed on clean roots (root only)
+	@mkdir -p build-packages && scripts/setup build syntax && scripts/fetch-grammars
+	@$(call configure,build-packages,-DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DGALLEY_SYNTAX=ON,build syntax)
+	@$(call compile,build-packages)
+	@scripts/packages
+
+syntax:  ## build galley-syntax, fetching its grammars (npm), and run the tests that need it
+	@mkdir -p build && scripts/setup build test syntax && scripts/fetch-grammars
+	@$(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON -DGALLEY_SYNTAX=ON,build test syntax)
+	@$(call compile,build) --target galley_program galley_syntax test_staging_sandbox test_staging_sandbox_syntax test_engine_validators
+	@GALLEY_REQUIRE_SYNTAX=1 scripts/run-tests build --output-on-failure -j $(JOBS) -R '[Ss]yntax'
 
 consumer:  ## install into a scratch prefix; build and run the examples against it (CMake and pkg-config)
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)

@@ -11,8 +11,4 @@ namespace galley {
 /// Whether two texts are equal, in a time that does not tell where they differ.
 [[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-/// Base64 with padding (RFC 4648, section 4), and back; false when `text` is none.
-[[nodiscard]] std::string base64(std::string_view bytes);
-[[nodiscard]] bool from_base64(std::string_view text, std::string& bytes);
-
 }  // namespace galley

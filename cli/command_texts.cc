@@ -135,6 +135,14 @@ std::vector<CommandText> care_texts() {
        {{"source <(galley completions bash)", "in ~/.bashrc"},
         {"galley completions zsh > ~/.zfunc/_galley", "in a directory of $fpath"},
         {"galley completions fish > ~/.config/fish/completions/galley.fish", ""}}},
+      {"hook",
+       {"Writes hooks of git that ask the same gate as every other command: what is staged at "
+        "`git commit`, what is new at `git push`, the whole push on the server.\n"
+        "They honour core.hooksPath. A hook that exists is kept beside and runs first; uninstall "
+        "puts it back."},
+       {{"galley hook install", "in a clone, its usual hooks; in a bare repository, pre-receive"},
+        {"galley hook install -n --hook pre-commit", "what would be done, of one hook"},
+        {"galley hook run pre-commit", "for a hook manager's own file"}}},
       {"help", {"Shows what --help shows; without a command, the list of commands."}, {}},
   };
 }

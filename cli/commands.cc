@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/hook_run.h"
+
 namespace galley {
 namespace {
 
@@ -44,6 +46,9 @@ constexpr std::array kCommands = {
     Row{"doctor", "", run_doctor},
     Row{"complete", "", run_complete},
     Row{"completions", "", run_completions},
+    Row{"hook", "install", run_hook},
+    Row{"hook", "uninstall", run_hook},
+    Row{"hook", "run", run_hook},
     Row{"rescue", "list", run_rescue},
     Row{"rescue", "show", run_rescue},
     Row{"rescue", "drop", run_rescue},

@@ -38,6 +38,14 @@ std::string path_line(const PathSummary& path) {
   return fmt::format("    {} {}  {}\n", path.status, printable_line(name), counts);
 }
 
+/// The newest commit of git that holds a transaction, as git abbreviates it in a large repository.
+std::string commits_line(const std::vector<std::string>& commits) {
+  constexpr size_t kCommitDigits = 12;
+  const size_t others = commits.size() - 1;
+  return fmt::format("    in git {}{}\n", commits.back().substr(0, kCommitDigits),
+                     others == 0 ? "" : fmt::format(" and {} more", others));
+}
+
 }  // namespace
 
 Result<History> open_history(Session& session, std::string_view verb) {
@@ -45,7 +53,13 @@ Result<History> open_history(Session& session, std::string_view verb) {
   return history_of(workspace->inside(), verb);
 }
 
-Json transaction_json(const TxSummary& summary) {
+Result<CommitLinks> commit_links(Session& session) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const StateDirectory* state = workspace->inside().state();
+  return state == nullptr ? Result<CommitLinks>(CommitLinks()) : read_commit_links(*state);
+}
+
+Json transaction_json(const TxSummary& summary, const CommitLinks& links) {
   Json json = {{"id", summary.id.str()},     {"time", rfc3339_utc(summary.time_ns)},
                {"agent", summary.agent},     {"tool", summary.tool},
                {"message", summary.message}, {"proposal", summary.proposal.hex()},
@@ -55,6 +69,8 @@ Json transaction_json(const TxSummary& summary) {
   if (summary.undone_by) json["undone_by"] = summary.undone_by->str();
   for (const TxId part : summary.partly_undone_by) json["partly_undone_by"].push_back(part.str());
   if (!summary.problem.empty()) json["problem"] = summary.problem;
+  const auto commits = links.find(summary.id);
+  if (commits != links.end()) json["commits"] = commits->second;
   for (const PathSummary& path : summary.paths) {
     Json entry = {{"path", path.path.str()}, {"status", std::string(1, path.status)}};
     if (path.from) entry["from"] = path.from->str();
@@ -67,7 +83,7 @@ Json transaction_json(const TxSummary& summary) {
   return json;
 }
 
-std::string transaction_text(const TxSummary& summary, bool has_color) {
+std::string transaction_text(const TxSummary& summary, const CommitLinks& links, bool has_color) {
   std::string text = fmt::format("{}  {}", number_text("transaction ", summary.id, has_color),
                                  rfc3339_utc(summary.time_ns));
   if (!summary.tool.empty()) text += "  " + printable_line(summary.tool);
@@ -85,6 +101,8 @@ std::string transaction_text(const TxSummary& summary, bool has_color) {
   if (!summary.problem.empty())
     text += "    cannot be read: " + printable_line(summary.problem) + "\n";
   if (!summary.message.empty()) text += "    " + printable_line(summary.message) + "\n";
+  const auto commits = links.find(summary.id);
+  if (commits != links.end()) text += commits_line(commits->second);
   size_t shown = 0;
   for (const PathSummary& path : summary.paths) {
     if (path.is_directory && is_told_by_files(path, summary)) continue;

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
+#include "engine/git_hooks/commit_links.h"
 #include "engine/history/history.h"
 
 namespace galley {
@@ -13,11 +14,15 @@ namespace galley {
 /// says so: "nothing to `verb` yet".
 Result<History> open_history(Session& session, std::string_view verb = "show");
 
+/// The commits of git that are known to hold transactions of the session's workspace.
+Result<CommitLinks> commit_links(Session& session);
+
 /// One committed transaction, for --json.
-[[nodiscard]] Json transaction_json(const TxSummary& summary);
+[[nodiscard]] Json transaction_json(const TxSummary& summary, const CommitLinks& links);
 
 /// One committed transaction for people: a heading, the reason, the first of its paths.
-[[nodiscard]] std::string transaction_text(const TxSummary& summary, bool has_color);
+[[nodiscard]] std::string transaction_text(const TxSummary& summary, const CommitLinks& links,
+                                           bool has_color);
 
 /// The same in one line: number, reason or tool, who.
 [[nodiscard]] std::string transaction_line(const TxSummary& summary, bool has_color);

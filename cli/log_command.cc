@@ -29,10 +29,11 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
   DiffArguments diff = arguments.diff;
   const bool is_summary = diff.stat || diff.numstat || diff.name_status;
   GALLEY_ASSIGN(const auto paths, named_paths(session));
+  GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
   std::string text;  // what is still to be printed
   for (const TxSummary& summary : transactions) {
     text += arguments.oneline ? transaction_line(summary, has_color)
-                              : transaction_text(summary, has_color);
+                              : transaction_text(summary, links, has_color);
     if ((!arguments.patch && !is_summary) || !summary.problem.empty()) continue;
     GALLEY_ASSIGN(const History history, open_history(session));
     GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(summary.id));
@@ -68,8 +69,9 @@ Result<int> log(Session& session) {
   }
   if (session.is_json()) {
     Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
+    GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
     for (const TxSummary& summary : transactions) {
-      document["transactions"].push_back(transaction_json(summary));
+      document["transactions"].push_back(transaction_json(summary, links));
     }
     session.print(document);
     return kExitDone;
@@ -123,16 +125,18 @@ Result<int> show(Session& session) {
   GALLEY_ASSIGN(const Proposal whole, history.proposal_of(id));
   GALLEY_ASSIGN(const auto paths, named_paths(session));
   const Proposal proposal = part_below(whole, paths);
+  GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
   if (session.is_json()) {
     Json document = {{"schema", "galley.show/1"}, {"ok", true}};
-    document["transaction"] = transaction_json(summary);
+    document["transaction"] = transaction_json(summary, links);
     document["changes"] = changes_json(proposal.changes());
     GALLEY_TRY(add_exact_diff(session, document, proposal));
     session.print(document);
     return kExitDone;
   }
-  GALLEY_TRY(print_changes(session, proposal, session.arguments().diff,
-                           transaction_text(summary, session.terminal().has_color()) + "\n"));
+  GALLEY_TRY(
+      print_changes(session, proposal, session.arguments().diff,
+                    transaction_text(summary, links, session.terminal().has_color()) + "\n"));
   return kExitDone;
 }
 

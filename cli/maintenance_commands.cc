@@ -13,6 +13,7 @@
 #include "engine/policy/recommend.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/resolve_program.h"
+#include "staging/sandbox/syntax_program.h"
 
 namespace galley {
 namespace {
@@ -37,6 +38,7 @@ FoundPrograms found_programs() {
     const std::string hidden = hidden_program(name, path);
     return hidden.empty() ? std::vector<std::string>() : folders_of_program(hidden);
   };
+  programs.has_grammars = SyntaxProgram::find().has_value();
   return programs;
 }
 
@@ -70,6 +72,11 @@ Result<int> init(Session& session) {
     session.print(session.terminal().content(text));
   } else {
     session.say("wrote " + workspace->root_path() + "/" + std::string(kConfigFileName));
+    GALLEY_ASSIGN(const FileStat git,
+                  workspace->inside().root().stat(RelPath::parse(".git").value()));
+    if (git.kind != FileKind::kAbsent) {
+      session.say("let git ask the same gate: " + session.hint("hook install"));
+    }
   }
   return kExitDone;
 }

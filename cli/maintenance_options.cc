@@ -1,4 +1,5 @@
 #include "cli/option_table.h"
+#include "engine/git_hooks/hook_script.h"
 
 namespace galley {
 namespace {
@@ -57,6 +58,24 @@ void add_command_groups(OptionTable& table) {
       ->required();
 }
 
+void add_hook_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  std::vector<std::string> names;
+  for (const HookKind& kind : hook_kinds()) names.emplace_back(kind.name);
+  CLI::App* hook = table.add_group("hook", "The gate in git's hooks");
+  CLI::App* install = table.add_member(hook, "install", "Write hooks that ask Galley");
+  CLI::App* uninstall = table.add_member(hook, "uninstall", "Put back what was there before");
+  for (CLI::App* command : {install, uninstall}) {
+    table.add_choice_list(command, "--hook", args.words, names, "Only this hook")
+        ->type_name("NAME");
+    table.add_dry_run(command, "Only say what it would do");
+  }
+  install->add_flag("--force", args.force, "Also where core.hooksPath is for every repository");
+  CLI::App* run = table.add_member(hook, "run", "What a hook does, as git runs it");
+  table.add_choice(run, "name", args.name, names, "A hook")->required();
+  run->add_option("words", args.words, "What git gives the hook")->type_name("ARGUMENT");
+}
+
 void add_help_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* completions = table.add("completions", "A completion script for a shell", kCareGroup);
@@ -73,6 +92,7 @@ void add_help_commands(OptionTable& table) {
 void add_care_commands(OptionTable& table) {
   if (table.wants({"init", "trust", "recover", "gc", "doctor"})) add_setup_commands(table);
   if (table.wants({"tools", "audit", "policy", "rescue"})) add_command_groups(table);
+  if (table.wants({"hook"})) add_hook_commands(table);
   if (table.wants({"completions", "help"})) add_help_commands(table);
 }
 

@@ -101,6 +101,15 @@ CLI::Option* OptionTable::add_choice(CLI::App* command, const char* name, std::s
   return option;
 }
 
+CLI::Option* OptionTable::add_choice_list(CLI::App* command, const char* name,
+                                          std::vector<std::string>& values,
+                                          const std::vector<std::string>& words,
+                                          const char* about) {
+  CLI::Option* option = add_list(command, name, values, about)->check(one_of(words));
+  choices_[option] = words;
+  return option;
+}
+
 CLI::Option* OptionTable::add_list(CLI::App* command, const char* name,
                                    std::vector<std::string>& values, const char* about) {
   return command->add_option(name, values, about)->allow_extra_args(false);

@@ -42,6 +42,11 @@ class OptionTable {
   CLI::Option* add_choice(CLI::App* command, const char* name, std::string& word,
                           const std::vector<std::string>& words, const char* about);
 
+  /// The same for one that may be given again.
+  CLI::Option* add_choice_list(CLI::App* command, const char* name,
+                               std::vector<std::string>& values,
+                               const std::vector<std::string>& words, const char* about);
+
   /// The words that an option takes; none when it takes any.
   [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option) const;
 

@@ -15,7 +15,7 @@ Result<std::string> key_of(Session& session) {
   if (file.empty()) return std::string();
   GALLEY_ASSIGN(std::string key, session.read_input(file, "a key", limits::kMaxConfigBytes));
   while (key.ends_with('\n') || key.ends_with('\r')) key.pop_back();
-  if (key.size() >= kMinVerdictKeyBytes) return key;
+  if (key.size() >= kMinVerdictKeyBytes) return std::string(key);
   return fail(ErrorKind::kInvalid, "verdict.short_key",
               "the key has fewer than " + std::to_string(kMinVerdictKeyBytes) +
                   " bytes; make one with: openssl rand -hex 32");

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # The command line is the program's own business.
 get_property(GALLEY_ROOMS GLOBAL PROPERTY GALLEY_ROOM_TARGETS)
-list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server)
+list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server galley_staging_sandbox_syntax_grammars)
 
 # What a program links to: the top room brings all below it.
 add_library(galley INTERFACE)
@@ -16,12 +16,12 @@ target_include_directories(galley INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 install(TARGETS galley galley_crypto ${GALLEY_ROOMS} EXPORT GalleyTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(EXPORT GalleyTargets NAMESPACE Galley::
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley COMPONENT library)
 # The front door (docs/library.md) and nothing else.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/galley
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN "*.h")
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/GalleyConfig.cmake.in
   ${PROJECT_BINARY_DIR}/GalleyConfig.cmake
@@ -30,7 +30,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/GalleyConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/GalleyConfig.cmake
   ${PROJECT_BINARY_DIR}/GalleyConfigVersion.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley COMPONENT library)
 
 # A static linker reads from left to right: the highest room first.
 set(GALLEY_PC_ROOMS "")
@@ -41,4 +41,5 @@ foreach(room ${GALLEY_ROOMS})
   endif()
 endforeach()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/galley.pc.in ${PROJECT_BINARY_DIR}/galley.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/galley.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/galley.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT library)

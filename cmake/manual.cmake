@@ -9,10 +9,18 @@ if(NOT CMAKE_CROSSCOMPILING)
     COMMAND galley_program completions zsh > ${manual}/_galley
     COMMAND galley_program completions fish > ${manual}/galley.fish
     COMMENT "Writing the manual page and the completions" VERBATIM)
-  install(FILES ${manual}/galley.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${manual}/galley.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    COMPONENT program)
   install(FILES ${manual}/galley
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${manual}/_galley DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
+  # Where Debian's packages put theirs; below another prefix it is the folder that zsh looks into.
+  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    set(zsh_folder zsh/vendor-completions)
+  else()
+    set(zsh_folder zsh/site-functions)
+  endif()
+  install(FILES ${manual}/_galley DESTINATION ${CMAKE_INSTALL_DATADIR}/${zsh_folder}
+    COMPONENT program)
   install(FILES ${manual}/galley.fish
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
 endif()

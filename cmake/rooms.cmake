@@ -40,8 +40,10 @@ endif()
 add_library(galley_testing STATIC)
 add_library(Galley::testing ALIAS galley_testing)
 
-# galley_room(<folder> [DOUBLES <sources>...] [DEPENDS <folder>...] [LINK <targets>...])
+# galley_room(<folder> [ONLY_WITH <option>] [DOUBLES <sources>...] [DEPENDS <folder>...]
+#             [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
+#   ONLY_WITH names an option of CMake without which nothing of the room is compiled.
 #   DOUBLES names sources that go to Galley::testing instead.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
 #   Header-only libraries and our own flags end with the build: who links to us needs neither. Where
@@ -49,10 +51,13 @@ add_library(Galley::testing ALIAS galley_testing)
 set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson galley_toml
   nlohmann_json::nlohmann_json)
 function(galley_room folder)
-  cmake_parse_arguments(ROOM "" "" "DOUBLES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "ONLY_WITH" "DOUBLES;DEPENDS;LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  if(ROOM_ONLY_WITH AND NOT ${ROOM_ONLY_WITH})
+    set(sources "")
+  endif()
   foreach(double ${ROOM_DOUBLES})
     list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/${folder}/${double})
     target_sources(galley_testing PRIVATE ${PROJECT_SOURCE_DIR}/${folder}/${double})

@@ -2,11 +2,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "staging/fs/kind_name.h"
 #include "staging/text/lines.h"
-#include "tools/base64.h"
 #include "tools/path_filter.h"
 #include "tools/perform.h"
 #include "tools/walk.h"

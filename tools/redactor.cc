@@ -8,7 +8,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "tools/base64.h"
+#include "base/base64.h"
 #include "tools/json_input.h"
 
 namespace galley {

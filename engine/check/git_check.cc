@@ -98,6 +98,7 @@ struct GitCheck::State {
   // --- the rules ----------------------------------------------------------------------------
   Result<void> load_rules();
   Result<Config> rules_text() const;
+  bool counts_already(const Change& change) const;
   void ask_about_rules();
   Result<std::optional<GivenApproval>> given_approval() const;
 };
@@ -245,11 +246,18 @@ Result<std::vector<GitRawChange>> GitCheck::State::between(const std::string& fr
 Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& source) {
   GALLEY_ASSIGN(const std::string to, resolve(source.to, "commit"));
   GALLEY_ASSIGN(const std::string to_tree, resolve(to, "tree"));
+  const std::string& rules = source.rules.empty() ? source.from : source.rules;
+  if (!rules.empty()) {
+    GALLEY_ASSIGN(rules_tree, resolve(rules, "tree"));
+  }
   if (source.from.empty()) {
     return between(layout.empty_tree(), to_tree);
   }
   GALLEY_ASSIGN(const std::string from, resolve(source.from, "commit"));
-  GALLEY_ASSIGN(rules_tree, resolve(from, "tree"));
+  if (source.is_direct) {
+    GALLEY_ASSIGN(const std::string from_tree, resolve(from, "tree"));
+    return between(from_tree, to_tree);
+  }
   GALLEY_ASSIGN(const std::string tree, merge_base(from, to));
   return between(tree, to_tree);
 }
@@ -366,6 +374,13 @@ Result<void> GitCheck::State::load_rules() {
   return {};
 }
 
+/// A file that is as in the tree whose rules count brings no other rules.
+bool GitCheck::State::counts_already(const Change& change) const {
+  const auto text = read_file(GitTree(trees, rules_tree), change.path, limits::kMaxConfigBytes);
+  return text && change.after.kind == FileKind::kRegular &&
+         ContentId::of(*text) == change.after.content;
+}
+
 /// A change of the rules is a person's to approve, unless the rules forbid it altogether: else a
 /// pull request disables the gate that judges it.
 void GitCheck::State::ask_about_rules() {
@@ -374,7 +389,7 @@ void GitCheck::State::ask_about_rules() {
   const Policy policy(config);
   std::vector<std::string> asked;
   for (const Change& change : proposal->changes()) {
-    if (!change.path.is_configuration()) continue;
+    if (!change.path.is_configuration() || counts_already(change)) continue;
     const Judgement now =
         policy.judge_path(change.path, PathOperation::kModify, options.who.principals());
     if (now.decision == Decision::kDeny) continue;

@@ -39,6 +39,9 @@ struct CheckSource {
   Kind kind = Kind::kStaged;
   /// A revision, for kRange; empty: nothing was there before (a first push).
   std::string from = {};
+  std::string rules = {};  ///< the revision whose galley.toml counts, for kRange; empty: `from`
+  /// For kRange: against `from` itself, as is asked of a branch that loses commits.
+  bool is_direct = false;
   std::string to = {};     ///< a revision, for kCommit and kRange
   std::string patch = {};  ///< an edit document of any format, for kPatch
 };

@@ -362,6 +362,7 @@ const std::vector<std::string>& builtin_validator_names() {
                                                   "shebang",
                                                   "size",
                                                   "symlinks",
+                                                  "syntax",
                                                   "toml",
                                                   "utf8",
                                                   "whitespace",

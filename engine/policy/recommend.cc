@@ -60,11 +60,25 @@ default = "allow"               # for paths that no rule below names: allow | as
 )";
 }
 
-std::string builtin_section(const ProjectSurvey& found) {
+/// The languages that galley-syntax has grammars for.
+bool has_grammar(const ProjectSurvey& found) {
+  return found.has({".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".py", ".js", ".jsx", ".mjs", ".cjs",
+                    ".ts", ".tsx", ".cs"});
+}
+
+std::string builtin_section(const ProjectSurvey& found, const FoundPrograms& programs) {
   std::string out = "\n# --- validators: only severity = \"error\" refuses; \"warning\" tells\n";
   out += validator("", "builtin = \"conflict_markers\"\n");
   out += validator("", "builtin = \"secrets\"               # in added lines\n");
   out += validator("", "builtin = \"utf8\"                  # text that was UTF-8 stays UTF-8\n");
+  if (has_grammar(found)) {
+    const std::string syntax =
+        validator("", "builtin = \"syntax\"                # of the languages found here\n");
+    out +=
+        programs.has_grammars
+            ? syntax
+            : "\n# --- needs the package galley-syntax, and refuses without it" + commented(syntax);
+  }
   if (found.has({".json", "package.json"})) {
     out += validator("",
                      "builtin = \"json\"\npaths = [\"*.json\", \"!tsconfig*.json\", "
@@ -156,7 +170,7 @@ Result<std::string> recommended_config(const Directory& root, const FoundProgram
   GALLEY_ASSIGN(const ProjectSurvey found, survey_project(root));
   std::vector<std::string> folders;
   const std::string commands = command_section(found, programs, folders);
-  return policy_section() + builtin_section(found) + commands + other_sections(folders);
+  return policy_section() + builtin_section(found, programs) + commands + other_sections(folders);
 }
 
 }  // namespace galley

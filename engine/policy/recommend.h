@@ -16,6 +16,7 @@ struct FoundPrograms {
   std::function<bool(std::string_view)> has;
   /// The folders of `sandbox.readable` that a program needs; none where it lies in the system's.
   std::function<std::vector<std::string>(std::string_view)> folders;
+  bool has_grammars = false;  ///< galley-syntax is installed
 };
 
 /// Text of a galley.toml for the languages, formatters and tests found in this workspace: what is

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/hmac.h"
 #include "base/printable.h"

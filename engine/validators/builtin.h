@@ -18,6 +18,8 @@ using ValidatorPtr = std::unique_ptr<Validator>;
 [[nodiscard]] ValidatorPtr make_toml_validator(const ValidatorConfig&, ValidatorCache* cache);
 [[nodiscard]] ValidatorPtr make_yaml_validator(const ValidatorConfig&, ValidatorCache* cache);
 [[nodiscard]] ValidatorPtr make_xml_validator(const ValidatorConfig&, ValidatorCache* cache);
+/// Of programming languages, by the program galley-syntax.
+[[nodiscard]] ValidatorPtr make_syntax_validator(const ValidatorConfig&, ValidatorCache* cache);
 
 // Text: what the change added, not what was there before.
 [[nodiscard]] ValidatorPtr make_conflict_markers_validator(const ValidatorConfig&,

@@ -19,6 +19,7 @@ constexpr std::pair<std::string_view, Maker> kMakers[] = {
     {"line_endings", make_line_endings_validator},
     {"shebang", make_shebang_validator},
     {"size", make_size_validator},
+    {"syntax", make_syntax_validator},
     {"toml", make_toml_validator},
     {"utf8", make_utf8_validator},
     {"whitespace", make_whitespace_validator},

@@ -124,34 +124,44 @@ ContentId FileValidator::key_of(const ProposedTree& tree) const {
   return hasher.finish();
 }
 
-Result<void> FileValidator::check_change(const ProposedTree& tree, const Change& change,
-                                         std::vector<Finding>& findings) const {
-  FindingSink sink(config_, change.path.str(), findings);
+Result<std::optional<FileValidator::LoadedFile>> FileValidator::load(const ProposedTree& tree,
+                                                                     const Change& change,
+                                                                     FindingSink& sink) const {
   if (change.after.size > options_.max_bytes) {
     sink.add("validator.too_large", 0, 0,
              fmt::format("too large to be checked by {} ({} bytes, at most {})", config_.name,
                          change.after.size, options_.max_bytes),
              "leave the file out of this validator's `paths`");
-    return {};
+    return std::nullopt;
   }
-  GALLEY_ASSIGN(const Content text, tree.read(change.path));
-  if (options_.skips_binaries && is_binary(*text)) return {};
-  const Change& origin = origin_of(tree, change);
+  GALLEY_ASSIGN(Content text, tree.read(change.path));
+  if (options_.skips_binaries && is_binary(*text)) return std::nullopt;
+  return LoadedFile{&change, &origin_of(tree, change), std::move(text)};
+}
+
+Result<void> FileValidator::check(const CheckedFile& /*file*/, FindingSink& /*sink*/) const {
+  return {};
+}
+
+Result<void> FileValidator::check_change(const ProposedTree& tree, const Change& change,
+                                         std::vector<Finding>& findings) const {
+  FindingSink sink(config_, change.path.str(), findings);
+  GALLEY_ASSIGN(const auto file, load(tree, change, sink));
+  if (!file) return {};
+  const Node& old = file->origin->before;
   Content before = std::make_shared<const std::string>();
-  const bool existed = origin.before.kind == FileKind::kRegular;
+  const bool existed = old.kind == FileKind::kRegular;
   if (existed) {
-    GALLEY_ASSIGN(before, tree.read_before(origin));
+    GALLEY_ASSIGN(before, tree.read_before(*file->origin));
   }
-  return check({change, *text, *before, existed, origin.before.mode}, sink);
+  return check({change, *file->text, *before, existed, old.mode}, sink);
 }
 
 /// Files are judged side by side, which counts where there are thousands; findings stay in order.
-Result<std::vector<Finding>> FileValidator::check_all(const ValidatorContext& context) const {
+Result<void> FileValidator::check_all(const ValidatorContext& context,
+                                      const std::vector<const Change*>& selected,
+                                      std::vector<Finding>& findings) const {
   constexpr size_t kJudgedTogether = 8;
-  std::vector<const Change*> selected;
-  for (const Change& change : context.tree.proposal().changes()) {
-    if (selects(change)) selected.push_back(&change);
-  }
   std::vector<std::vector<Finding>> found(selected.size());
   std::vector<std::optional<Error>> errors(selected.size());
   for_each_block(selected.size(), kJudgedTogether, [&](size_t begin, size_t end) {
@@ -163,12 +173,11 @@ Result<std::vector<Finding>> FileValidator::check_all(const ValidatorContext& co
   if (context.should_stop() && !selected.empty()) {
     return fail(ErrorKind::kTimeout, "validator.stopped", "it was stopped before it was done");
   }
-  std::vector<Finding> all;
   for (size_t i = 0; i < selected.size(); ++i) {
     if (errors[i]) return fail(*errors[i]);
-    std::move(found[i].begin(), found[i].end(), std::back_inserter(all));
+    std::move(found[i].begin(), found[i].end(), std::back_inserter(findings));
   }
-  return all;
+  return {};
 }
 
 Result<ValidatorReport> FileValidator::validate(const ValidatorContext& context) {
@@ -184,7 +193,11 @@ Result<ValidatorReport> FileValidator::validate(const ValidatorContext& context)
     if (auto known = cache_->get(selected)) return ValidatorReport{std::move(*known), true};
   }
   ValidatorReport report;
-  GALLEY_ASSIGN(report.findings, check_all(context));
+  std::vector<const Change*> selected_changes;
+  for (const Change& change : context.tree.proposal().changes()) {
+    if (selects(change)) selected_changes.push_back(&change);
+  }
+  GALLEY_TRY(check_all(context, selected_changes, report.findings));
   if (cache_ != nullptr) {
     cache_->put(whole, report.findings);
     cache_->put(selected, report.findings);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,16 +61,30 @@ class FileValidator : public Validator {
   [[nodiscard]] Result<ValidatorReport> validate(const ValidatorContext& context) override;
 
  protected:
+  /// A changed file that was read and is to be checked.
+  struct LoadedFile {
+    const Change* change = nullptr;
+    const Change* origin = nullptr;  ///< whose `before` is what the content comes from
+    Content text;
+  };
+
   [[nodiscard]] const ValidatorConfig& config() const { return config_; }
   /// More that its answers depend on, such as the text of a rule file.
   [[nodiscard]] virtual std::string fingerprint() const { return {}; }
   /// Called on several threads at once, for several files.
-  [[nodiscard]] virtual Result<void> check(const CheckedFile& file, FindingSink& sink) const = 0;
+  [[nodiscard]] virtual Result<void> check(const CheckedFile& file, FindingSink& sink) const;
+  /// Checks all changes that it selects: by check(), side by side, unless a validator does better.
+  [[nodiscard]] virtual Result<void> check_all(const ValidatorContext& context,
+                                               const std::vector<const Change*>& selected,
+                                               std::vector<Finding>& findings) const;
+  /// Reads the proposed file. Returns nothing when it is too large, which is a finding, or skipped.
+  [[nodiscard]] Result<std::optional<LoadedFile>> load(const ProposedTree& tree,
+                                                       const Change& change,
+                                                       FindingSink& sink) const;
 
  private:
   [[nodiscard]] bool selects(const Change& change) const;
   [[nodiscard]] ContentId key_of(const ProposedTree& tree) const;
-  [[nodiscard]] Result<std::vector<Finding>> check_all(const ValidatorContext& context) const;
   [[nodiscard]] Result<void> check_change(const ProposedTree& tree, const Change& change,
                                           std::vector<Finding>& findings) const;
 

@@ -1,7 +1,5 @@
 #include "staging/sandbox/sandbox.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <climits>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "staging/fs/disk_directory.h"
+#include "staging/sandbox/companion_program.h"
 #include "staging/sandbox/copy_runner.h"
 #include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/namespace_runner.h"
@@ -66,20 +65,6 @@ class Sandbox final : public CommandRunner {
   std::shared_mutex scratch_in_use_;
 };
 
-std::string find_helper() {
-  char self[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (size <= 0) return {};
-  const std::string program(self, static_cast<size_t>(size));
-  const std::string folder = program.substr(0, program.rfind('/'));
-  for (const std::string& candidate :
-       {folder + "/galley-sandbox", folder + "/../libexec/galley/galley-sandbox",
-        folder + "/../galley-sandbox"}) {
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
-}
-
 /// Opens homes that can hold overlayfs layers. Where none can be had and copies are allowed, opens
 /// homes for those and sets `force_copy`.
 Result<LayerHomes> open_homes(SandboxOptions& options) {
@@ -100,7 +85,7 @@ class FirstHelper {
   }
   void start() {
     const std::lock_guard lock(mutex_);
-    program_ = find_helper();
+    program_ = companion_program("galley-sandbox");
     if (program_.empty()) return;
     auto started = WaitingProcess::start_spare(program_);
     if (started) process_ = std::move(*started);
@@ -129,7 +114,7 @@ std::optional<WaitingProcess> first_helper(const std::string& program) {
 void start_first_helper() { FirstHelper::instance().start(); }
 
 Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
-  if (options.helper.empty()) options.helper = find_helper();
+  if (options.helper.empty()) options.helper = companion_program("galley-sandbox");
   if (options.helper.empty()) {
     return fail(ErrorKind::kRefused, "sandbox.unavailable",
                 "the program galley-sandbox is not beside galley nor in ../libexec/galley; "

@@ -167,6 +167,7 @@ const std::vector<Door>& library_doors() {
       {"tl/expected.hpp", {"include/galley/error.h"}},
       {"fmt/", {"staging/", "engine/", "cli/"}},
       {"nlohmann/", {"tools/", "engine/", "cli/"}},
+      {"tree_sitter/", {"staging/sandbox/syntax/grammars/"}},
   };
   return table;
 }
@@ -183,7 +184,11 @@ const std::vector<Room>& rooms() {
        {"base", "staging/fs", "staging/text", "staging/formats", "staging/placing",
         "staging/printing"}},
       {"staging/sandbox/helper", {}},
-      {"staging/sandbox", {"base", "staging/fs", "staging/overlay", "staging/sandbox/helper"}},
+      {"staging/sandbox/syntax", {}},
+      {"staging/sandbox/syntax/grammars", {"staging/sandbox/syntax"}},
+      {"staging/sandbox",
+       {"base", "staging/fs", "staging/overlay", "staging/sandbox/helper",
+        "staging/sandbox/syntax"}},
       {"staging/git", {"base", "staging/fs", "staging/sandbox"}},
       {"tools",
        {"base", "staging/fs", "staging/text", "staging/formats", "staging/placing",
@@ -212,11 +217,14 @@ const std::vector<Room>& rooms() {
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
         "engine/calls", "engine/pipeline"}},
+      {"engine/git_hooks",
+       {"base", "staging/fs", "staging/git", "staging/overlay", "staging/sandbox", "engine/policy",
+        "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
       {"cli",
        {"base", "staging/fs", "staging/formats", "staging/printing", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
         "engine/history", "engine/audit", "engine/calls", "engine/stages", "engine/pipeline",
-        "engine/check"}},
+        "engine/check", "engine/git_hooks"}},
   };
   return table;
 }

@@ -4,6 +4,8 @@
 
 #include "base/hex.h"
 
+#include "base/base64.h"
+
 namespace galley {
 namespace {
 

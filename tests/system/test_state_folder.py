@@ -131,6 +131,7 @@ class StateFolder(SystemCase):
         self.leave_a_conflict_with_markers()
         self.galley("query", "SELECT 1", expect=0)
         self.run_all("show 1", "blame README.md", "at 1 -- true", "undo 2", "redo", "audit verify", expect=0)
+        self.link_a_commit_of_git()
         self.leave_a_crash()
         self.run_all("recover", "rescue list", "rescue drop ff", "rescue drop 255")
         self.leave_a_damaged_journal()
@@ -173,6 +174,14 @@ class StateFolder(SystemCase):
         (self.work / "README.md").write_text("on disk\n")
         self.galley("commit", "--tx", tx, "--conflict=markers", expect=1)
         self.galley("rollback", "--tx", tx, expect=0)
+
+    def link_a_commit_of_git(self):
+        self.put("committed.txt", "by git, too\n", "apply")
+        self.git("init", "-q")
+        self.git("add", "committed.txt")
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "begin")
+        self.galley("hook", "run", "post-commit", expect=0)
+        shutil.rmtree(self.work / ".git")
 
     def leave_journal(self, number, changes, spoil=lambda whole: whole, **options):
         workspace = uuid.UUID((self.state / "format").read_text().split()[2])

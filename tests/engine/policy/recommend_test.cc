@@ -36,6 +36,21 @@ TEST(RecommendedConfig, EmptyWorkspaceGetsOneThatParses) {
   EXPECT_THAT(*text, Not(HasSubstr("builtin = \"json\"")));
 }
 
+TEST(RecommendedConfig, SyntaxIsOnWhereItsProgramAndALanguageAreThere) {
+  const TempDirectory tree;
+  FoundPrograms programs;
+  programs.has_grammars = true;
+  constexpr const char* kOn = "\n[[validator]]\nbuiltin = \"syntax\"";
+  EXPECT_THAT(*recommended_config(tree.directory(), programs), Not(HasSubstr("syntax")));
+  tree.write("a.cs", "class A {}\n");
+  EXPECT_THAT(*recommended_config(tree.directory(), programs), HasSubstr(kOn));
+  const auto without = recommended_config(tree.directory());
+  EXPECT_THAT(*without, Not(HasSubstr(kOn)));
+  EXPECT_THAT(*without, HasSubstr("# builtin = \"syntax\""));
+  EXPECT_THAT(*without, HasSubstr("galley-syntax"));
+  EXPECT_TRUE(parse_config(uncommented(*without), "galley.toml"));
+}
+
 void write_one_of_each_kind(const TempDirectory& tree) {
   tree.write("package.json", "{\"scripts\":{\"test\":\"x\",\"lint\":\"y\",\"build\":\"z\"}}");
   tree.write("node_modules/.bin/prettier", "");

@@ -1,0 +1,51 @@
+#include "base/base64.h"
+
+#include <cstdint>
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr unsigned kBitsOfDigit = 6;
+constexpr unsigned kBitsOfByte = 8;
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr size_t kGroup = 4;
+  constexpr uint32_t kDigitMask = 0x3f;
+  std::string text;
+  uint32_t held = 0;
+  unsigned bits = 0;
+  for (const char c : bytes) {
+    held = held << kBitsOfByte | static_cast<uint8_t>(c);
+    bits += kBitsOfByte;
+    while (bits >= kBitsOfDigit) {
+      bits -= kBitsOfDigit;
+      text += kDigits[held >> bits & kDigitMask];
+    }
+  }
+  if (bits > 0) text += kDigits[held << (kBitsOfDigit - bits) & kDigitMask];
+  while (text.size() % kGroup != 0) text += '=';
+  return text;
+}
+
+bool from_base64(std::string_view text, std::string& bytes) {
+  bytes.clear();
+  while (text.ends_with('=')) text.remove_suffix(1);
+  uint32_t held = 0;
+  unsigned bits = 0;
+  for (const char c : text) {
+    const size_t digit = kDigits.find(c);
+    if (digit == kDigits.npos) return false;
+    held = held << kBitsOfDigit | static_cast<uint32_t>(digit);
+    bits += kBitsOfDigit;
+    if (bits < kBitsOfByte) continue;
+    bits -= kBitsOfByte;
+    bytes += static_cast<char>(held >> bits);
+  }
+  return true;
+}
+
+}  // namespace galley

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/hook_run.h"
+#include "cli/person.h"
+#include "engine/git_hooks/hook_files.h"
+#include "engine/git_hooks/hook_place.h"
+#include "staging/fs/disk_directory.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kDirectoryMode = 0755;
+
+std::string_view step_name(HookStep step) {
+  switch (step) {
+    case HookStep::kWrite:
+      return "write";
+    case HookStep::kWriteAndKeep:
+      return "write_and_keep";
+    case HookStep::kRenew:
+      return "renew";
+    case HookStep::kRemove:
+      return "remove";
+    case HookStep::kRestore:
+      return "restore";
+    case HookStep::kNothing:
+      break;
+  }
+  return "nothing";
+}
+
+std::string step_text(const HookChange& change, bool is_install) {
+  const std::string kept = kept_hook_name(change.hook);
+  switch (change.step) {
+    case HookStep::kWrite:
+      return "installed";
+    case HookStep::kWriteAndKeep:
+      return "installed; the hook that was there runs first, kept as " + kept;
+    case HookStep::kRenew:
+      return "renewed: another version of Galley had written it";
+    case HookStep::kRemove:
+      return "removed";
+    case HookStep::kRestore:
+      return "removed; the hook that was there before is back";
+    case HookStep::kNothing:
+      break;
+  }
+  return is_install ? "is installed already" : "none of Galley's is there";
+}
+
+/// The kinds that --hook names, or all that are usual there.
+std::vector<const HookKind*> wanted_kinds(const Arguments& arguments, const HookPlace& place) {
+  std::vector<const HookKind*> kinds;
+  for (const std::string& name : arguments.words) kinds.push_back(find_hook_kind(name));
+  if (!kinds.empty()) return kinds;
+  const bool is_install = arguments.subcommand == "install";
+  for (const HookKind& kind : hook_kinds()) {
+    const bool is_usual = kind.is_usual && kind.is_of_server == place.is_bare;
+    if (is_usual || !is_install) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
+  if (place.directory == "/dev/null") {
+    return fail(ErrorKind::kRefused, "hook.switched_off",
+                "core.hooksPath is /dev/null, which switches hooks off; take it away first: git "
+                "config --unset core.hooksPath");
+  }
+  if (place.is_of_husky) {
+    return fail(ErrorKind::kRefused, "hook.husky",
+                "the hooks here are husky's, which writes '" + place.directory +
+                    "' anew at each installation; put a line `galley hook run pre-commit \"$@\"` "
+                    "into .husky/pre-commit instead, and likewise for other hooks");
+  }
+  if (place.reach == HookPlace::Reach::kUser && !arguments.force) {
+    return fail(ErrorKind::kRefused, "hook.every_repository",
+                "core.hooksPath is '" + place.directory +
+                    "' for every repository, so a hook there counts in all of them; say --force "
+                    "if that is meant, or set core.hooksPath for this one: git config "
+                    "core.hooksPath .git/hooks");
+  }
+  return {};
+}
+
+Json changes_document(const HookPlace& place, const std::vector<HookChange>& changes,
+                      bool dry_run) {
+  Json document = {{"schema", "galley.hook/1"},
+                   {"ok", true},
+                   {"directory", place.directory},
+                   {"dry_run", dry_run},
+                   {"hooks", Json::array()}};
+  for (const HookChange& change : changes) {
+    Json entry = {{"hook", change.hook}, {"step", step_name(change.step)}};
+    const bool keeps = change.step == HookStep::kWriteAndKeep;
+    if (keeps) entry["kept_as"] = kept_hook_name(change.hook);
+    document["hooks"].push_back(std::move(entry));
+  }
+  return document;
+}
+
+void print_changes(Session& session, const HookPlace& place,
+                   const std::vector<HookChange>& changes) {
+  const Arguments& arguments = session.arguments();
+  if (session.is_json()) {
+    session.print(changes_document(place, changes, arguments.dry_run));
+    return;
+  }
+  const bool is_install = arguments.subcommand == "install";
+  std::string text;
+  for (const HookChange& change : changes) {
+    text += fmt::format("{:<19} {}\n", change.hook, step_text(change, is_install));
+  }
+  session.print(text);
+  session.say(fmt::format("{}in {}", arguments.dry_run ? "nothing was changed; this would be " : "",
+                          place.directory));
+  if (place.is_in_work_tree && is_install) {
+    session.say("core.hooksPath leads into the work tree: git sees these files as yours to commit");
+  }
+}
+
+/// A file of this directory is run by git outside every sandbox.
+Result<void> refuse_to_agents(const Arguments& arguments) {
+  GALLEY_TRY(refuse_inside_exec("hook " + arguments.subcommand));
+  if (arguments.dry_run || arguments.global.agent.empty()) return {};
+  return fail(ErrorKind::kRefused, "person.agent",
+              "hooks are a person's to install and remove: say it without --agent");
+}
+
+Result<int> change_hooks(Session& session) {
+  const Arguments& arguments = session.arguments();
+  const bool is_install = arguments.subcommand == "install";
+  GALLEY_TRY(refuse_to_agents(arguments));
+  GALLEY_ASSIGN(const HookPlace place, hook_place(GitProgram()));
+  if (is_install) GALLEY_TRY(check_place(place, arguments));
+  const auto kinds = wanted_kinds(arguments, place);
+  // Where there is no directory yet there are no hooks: an empty one tells as much.
+  auto directory = open_writable_disk_directory(place.directory);
+  const bool is_missing = !directory && directory.error().kind == ErrorKind::kNotFound;
+  if (is_missing && (!is_install || arguments.dry_run)) {
+    std::vector<HookChange> changes;
+    const HookStep step = is_install ? HookStep::kWrite : HookStep::kNothing;
+    for (const HookKind* kind : kinds) changes.push_back({std::string(kind->name), step});
+    print_changes(session, place, changes);
+    return kExitDone;
+  }
+  if (is_missing) directory = make_disk_directory(place.directory, kDirectoryMode);
+  if (!directory) return fail(directory.error());
+  const HookFiles files(**directory);
+  GALLEY_ASSIGN(auto changes, is_install ? files.plan_install(kinds) : files.plan_uninstall(kinds));
+  if (!arguments.dry_run) GALLEY_TRY(files.carry_out(changes));
+  print_changes(session, place, changes);
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_hook(Session& session) {
+  if (session.arguments().subcommand == "run") return session.finish(run_git_hook(session));
+  return session.finish(change_hooks(session));
+}
+
+}  // namespace galley

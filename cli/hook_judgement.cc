@@ -1,0 +1,184 @@
+#include "cli/hook_judgement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/printable.h"
+#include "cli/outcome.h"
+#include "cli/person.h"
+#include "cli/render.h"
+#include "engine/check/git_check.h"
+#include "engine/git_hooks/push_ranges.h"
+#include "engine/git_hooks/ref_updates.h"
+
+namespace galley {
+namespace {
+
+/// Lines of this many references, with room for the longest names.
+constexpr uint64_t kMaxInputBytes = uint64_t{64} << 20U;
+
+/// What is said of one judgement, and whether it is a yes.
+struct Answer {
+  bool is_yes = false;
+  std::string text;  ///< with the notices; empty when there is nothing to say
+  Json document;
+};
+
+Result<Answer> judge(Session& session, const CheckSource& source) {
+  CheckOptions options;
+  options.who = session.transaction_options();
+  options.config_file = session.arguments().global.config;
+  options.approver = approver_at_terminal(session);
+  session.terminal().work_on("reading the repository");
+  GALLEY_ASSIGN(const auto check, GitCheck::open(source, std::move(options)));
+  GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
+  Answer answer;
+  answer.is_yes = preview.verdict.is_approved();
+  for (const std::string& notice : check->notices()) {
+    answer.text += "galley: " + printable_line(notice) + "\n";
+  }
+  const bool is_told = !answer.is_yes || !preview.verdict.findings.empty();
+  if (is_told) {
+    answer.text +=
+        session.with_hints(verdict_text(preview.verdict, session.terminal().has_error_color()));
+  }
+  answer.document = verdict_json(preview.verdict);
+  return answer;
+}
+
+void say(Session& session, const std::string& text) {
+  if (!session.is_json()) session.terminal().talk(text);
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// pre-commit (the framework) keeps the lines for itself and says in the environment what is
+/// pushed; without PRE_COMMIT_TO_REF everything is new to the other side.
+Result<std::vector<RefUpdate>> updates_of_framework(const GitProgram& git) {
+  std::string to = variable("PRE_COMMIT_TO_REF");
+  if (to.empty()) to = variable("PRE_COMMIT_LOCAL_BRANCH");
+  if (to.empty()) to = "HEAD";
+  GALLEY_ASSIGN(const std::string id, git.run({"rev-parse", "--verify", to + "^{commit}"}));
+  std::string ref = variable("PRE_COMMIT_REMOTE_BRANCH");
+  if (ref.empty()) ref = to;
+  return std::vector<RefUpdate>{
+      {ref, variable("PRE_COMMIT_FROM_REF"), id.substr(0, id.find('\n'))}};
+}
+
+bool is_in_framework() {
+  return variable("PRE_COMMIT") == "1" && !variable("PRE_COMMIT_REMOTE_NAME").empty();
+}
+
+/// What this push updates, and what the other side has.
+struct Push {
+  std::vector<RefUpdate> updates;
+  KnownCommits known;
+};
+
+Result<Push> read_push(Session& session, const GitProgram& git) {
+  const Arguments& arguments = session.arguments();
+  Push push;
+  push.known = known_here();
+  if (arguments.name == "update") {
+    GALLEY_ASSIGN(RefUpdate update, parse_update(arguments.words));
+    push.updates.push_back(std::move(update));
+    return push;
+  }
+  const bool is_client = arguments.name == "pre-push";
+  if (is_client) {
+    const bool is_named = !arguments.words.empty();
+    GALLEY_ASSIGN(push.known, known_of_remote(git, is_named ? arguments.words.front()
+                                                            : variable("PRE_COMMIT_REMOTE_NAME")));
+  }
+  if (is_client && is_in_framework()) {
+    GALLEY_ASSIGN(push.updates, updates_of_framework(git));
+    return push;
+  }
+  GALLEY_ASSIGN(const std::string lines,
+                session.read_input("-", "the updated references", kMaxInputBytes));
+  GALLEY_ASSIGN(push.updates, is_client ? parse_pushed_refs(lines) : parse_received_refs(lines));
+  return push;
+}
+
+CheckSource source_of(const PushRange& range) {
+  CheckSource source;
+  source.kind = CheckSource::Kind::kRange;
+  source.from = range.from;
+  source.to = range.to;
+  source.rules = range.rules;
+  source.is_direct = range.is_rewound;
+  return source;
+}
+
+/// One heading a reference, and below it what is to be said of it.
+void tell(Session& session, const std::string& ref, bool is_yes, const std::string& text) {
+  if (text.empty()) return;
+  say(session,
+      fmt::format("galley: {}{}\n{}", printable_line(ref), is_yes ? "" : " is refused", text));
+}
+
+}  // namespace
+
+Result<int> judge_staged(Session& session) {
+  GALLEY_ASSIGN(const Answer answer, judge(session, CheckSource()));
+  if (session.is_json()) {
+    session.print(
+        Json{{"schema", "galley.hook-run/1"},
+             {"ok", answer.is_yes},
+             {"hook", session.arguments().name},
+             {"judged", Json::array({Json{{"ok", answer.is_yes}, {"verdict", answer.document}}})}});
+  } else {
+    say(session, answer.text);
+  }
+  return answer.is_yes ? kExitDone : kExitNo;
+}
+
+Result<int> judge_push(Session& session) {
+  const GitProgram git;
+  GALLEY_ASSIGN(const Push push, read_push(session, git));
+  std::vector<std::pair<PushRange, Answer>> judged;
+  Json document = {{"schema", "galley.hook-run/1"},
+                   {"ok", true},
+                   {"hook", session.arguments().name},
+                   {"judged", Json::array()}};
+  bool is_yes = true;
+  for (const RefUpdate& update : push.updates) {
+    GALLEY_ASSIGN(const PushRange range, range_of(git, update, push.known));
+    Json entry = {{"ref", printable_line(range.ref)}, {"ok", true}};
+    if (range.to.empty()) {
+      entry["note"] = range.note;
+      document["judged"].push_back(std::move(entry));
+      continue;
+    }
+    auto known = std::find_if(judged.begin(), judged.end(),
+                              [&](const auto& one) { return one.first.is_same_work(range); });
+    if (known == judged.end()) {
+      GALLEY_ASSIGN(Answer answer, judge(session, source_of(range)));
+      tell(session, range.ref, answer.is_yes, answer.text);
+      judged.emplace_back(range, std::move(answer));
+      known = judged.end() - 1;
+    } else if (!known->second.is_yes) {
+      tell(session, range.ref, false, "  for the same commits as " + known->first.ref + "\n");
+    }
+    is_yes = is_yes && known->second.is_yes;
+    entry["ok"] = known->second.is_yes;
+    entry["verdict"] = known->second.document;
+    document["judged"].push_back(std::move(entry));
+  }
+  document["ok"] = is_yes;
+  if (session.is_json()) session.print(document);
+  return is_yes ? kExitDone : kExitNo;
+}
+
+}  // namespace galley

@@ -1,0 +1,194 @@
+#include "engine/git_hooks/commit_contents.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/content_id.h"
+#include "engine/commit/history_reader.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kNoMode = 0;
+constexpr uint32_t kLinkMode = 0120000;
+constexpr uint32_t kExecutableMode = 0100755;
+constexpr uint32_t kSubmoduleMode = 0160000;
+constexpr uint32_t kOwnerMayExecute = 0100;
+
+/// What git keeps of one path: the same on both sides means that git sees no difference.
+struct PathState {
+  char kind = '-';  ///< absent, file, executable, link
+  ContentId content;
+  bool operator==(const PathState&) const = default;
+};
+
+PathState state_of(const Node& node) {
+  if (node.kind == FileKind::kSymlink) return {'l', node.content};
+  if (node.kind != FileKind::kRegular) return {};
+  return {(node.mode & kOwnerMayExecute) != 0 ? 'x' : 'f', node.content};
+}
+
+Error bad_answer() {
+  return {ErrorKind::kInternal, "git.bad_answer",
+          "what git cat-file printed is not as git writes it", "", 0};
+}
+
+std::string_view take_until(std::string_view& rest, char end) {
+  const size_t at = std::min(rest.find(end), rest.size());
+  const std::string_view word = rest.substr(0, at);
+  rest.remove_prefix(std::min(at + 1, rest.size()));
+  return word;
+}
+
+/// What the transactions did to the paths that are asked about, newest first.
+struct Step {
+  size_t transaction = 0;  ///< index into `transactions`
+  std::string path;
+  PathState before;
+  PathState after;
+};
+struct Steps {
+  std::vector<ContributingTransaction> transactions;
+  std::vector<Step> steps;
+};
+
+Result<Steps> steps_on(const History& history, const std::set<std::string>& paths) {
+  Steps found;
+  GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
+  const size_t count = std::min(ids.size(), kMaxTransactionsLookedAt);
+  for (auto id = ids.rbegin(); id != ids.rbegin() + static_cast<ptrdiff_t>(count); ++id) {
+    const auto loaded = history.outline(*id);
+    // Pruned since we looked, or damaged, which doctor tells of.
+    if (!loaded) continue;
+    const Journal& journal = (*loaded)->journal;
+    bool is_first = true;
+    for (const Change& change : (*loaded)->changes) {
+      const bool is_seen = state_of(change.before) != state_of(change.after);
+      if (!is_seen || !paths.contains(change.path.str())) continue;
+      if (is_first) found.transactions.push_back({*id, journal.proposal, journal.meta.agent});
+      is_first = false;
+      found.steps.push_back({found.transactions.size() - 1, change.path.str(),
+                             state_of(change.before), state_of(change.after)});
+    }
+  }
+  return found;
+}
+
+/// The contents of git's objects by our names for them.
+using Contents = std::map<std::string, ContentId>;
+
+/// Reads one answer of `git cat-file --batch`: `<id> SP <type> SP <size> LF <bytes> LF`, or
+/// `<id> SP missing LF`.
+Result<void> take_object(std::string_view& rest, Contents& contents) {
+  std::string_view line = take_until(rest, '\n');
+  const std::string id(take_until(line, ' '));
+  const std::string_view type = take_until(line, ' ');
+  if (type == "missing") return {};
+  size_t size = 0;
+  const auto [end, code] = std::from_chars(line.data(), line.data() + line.size(), size);
+  if (code != std::errc() || end != line.data() + line.size() || size >= rest.size()) {
+    return fail(bad_answer());
+  }
+  contents.emplace(id, ContentId::of(rest.substr(0, size)));
+  rest.remove_prefix(size + 1);
+  return {};
+}
+
+Result<Contents> read_contents(const GitProgram& git, const std::set<std::string>& ids) {
+  Contents contents;
+  std::string wanted;
+  for (const std::string& id : ids) wanted += id + "\n";
+  if (wanted.empty()) return contents;
+  GALLEY_ASSIGN(const std::string said, git.run({"cat-file", "--batch", "--buffer"}, wanted));
+  for (std::string_view rest = said; !rest.empty();) GALLEY_TRY(take_object(rest, contents));
+  return contents;
+}
+
+bool has_content(uint32_t mode) { return mode != kNoMode && mode != kSubmoduleMode; }
+
+/// Nothing when git's object is not here, as in a partial clone.
+std::optional<PathState> state_of(uint32_t mode, const std::string& id, const Contents& contents) {
+  if (mode == kNoMode) return PathState();
+  const auto found = contents.find(id);
+  if (found == contents.end()) return std::nullopt;
+  const char kind = mode == kLinkMode ? 'l' : mode == kExecutableMode ? 'x' : 'f';
+  return PathState{kind, found->second};
+}
+
+/// How far back a path was followed.
+struct Trail {
+  PathState before;  ///< the commit
+  PathState now;
+};
+
+Result<std::map<std::string, Trail>> trails_of(const GitProgram& git,
+                                               const std::vector<GitRawChange>& changes,
+                                               const Steps& steps) {
+  std::set<std::string> paths;
+  for (const Step& step : steps.steps) paths.insert(step.path);
+  std::set<std::string> ids;
+  for (const GitRawChange& change : changes) {
+    if (!paths.contains(change.path)) continue;
+    if (has_content(change.old_mode)) ids.insert(change.old_id);
+    if (has_content(change.new_mode)) ids.insert(change.new_id);
+  }
+  GALLEY_ASSIGN(const Contents contents, read_contents(git, ids));
+  std::map<std::string, Trail> trails;
+  for (const GitRawChange& change : changes) {
+    const auto before = state_of(change.old_mode, change.old_id, contents);
+    const auto after = state_of(change.new_mode, change.new_id, contents);
+    if (paths.contains(change.path) && before && after) {
+      trails.emplace(change.path, Trail{*before, *after});
+    }
+  }
+  return trails;
+}
+
+Result<std::vector<GitRawChange>> changes_by(const GitProgram& git,
+                                             std::vector<std::string> words) {
+  for (const char* option : {"--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff",
+                             "--no-textconv", "--ignore-submodules=none"}) {
+    words.insert(words.begin() + 1, option);
+  }
+  GALLEY_ASSIGN(const std::string said, git.run(words));
+  return parse_raw_diff(said);
+}
+
+}  // namespace
+
+Result<std::vector<GitRawChange>> staged_changes(const GitProgram& git) {
+  return changes_by(git, {"diff", "--cached"});
+}
+
+Result<std::vector<GitRawChange>> committed_changes(const GitProgram& git,
+                                                    const std::string& commit) {
+  return changes_by(git, {"diff-tree", "-r", "--root", "--no-commit-id", commit});
+}
+
+Result<std::vector<ContributingTransaction>> contributing_transactions(
+    const History& history, const GitProgram& git, const std::vector<GitRawChange>& changes) {
+  std::set<std::string> paths;
+  for (const GitRawChange& change : changes) paths.insert(change.path);
+  GALLEY_ASSIGN(const Steps steps, steps_on(history, paths));
+  GALLEY_ASSIGN(auto trails, trails_of(git, changes, steps));
+  std::vector<bool> counts(steps.transactions.size(), false);
+  for (const Step& step : steps.steps) {
+    const auto trail = trails.find(step.path);
+    if (trail == trails.end() || step.after != trail->second.now) continue;
+    if (trail->second.now == trail->second.before) continue;  // followed to its end
+    counts[step.transaction] = true;
+    trail->second.now = step.before;
+  }
+  std::vector<ContributingTransaction> found;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i]) found.push_back(steps.transactions[i]);
+  }
+  return found;
+}
+
+}  // namespace galley

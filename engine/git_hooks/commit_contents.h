@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <galley/path.h>
+#include "base/result.h"
+#include "engine/history/history.h"
+#include "staging/git/git_program.h"
+#include "staging/git/git_raw_diff.h"
+
+namespace galley {
+
+/// What the index changes against HEAD, and what a commit changes against its first parent; none
+/// for a merge. Renames are two changes.
+[[nodiscard]] Result<std::vector<GitRawChange>> staged_changes(const GitProgram& git);
+[[nodiscard]] Result<std::vector<GitRawChange>> committed_changes(const GitProgram& git,
+                                                                  const std::string& commit);
+
+/// A transaction that wrote what a commit of git takes over.
+struct ContributingTransaction {
+  TxId id;
+  ContentId proposal;
+  std::string agent;
+
+  bool operator==(const ContributingTransaction&) const = default;
+};
+
+inline constexpr size_t kMaxTransactionsLookedAt = 1000;
+
+/// The transactions whose results these changes take over, newest first.
+///
+/// A transaction counts if it left a path exactly as the commit has it, or as a later one that
+/// counts found it, back to what the path was before the commit:
+///
+///     HEAD's a.c -> transaction 3 -> transaction 5 -> the commit's a.c      both count
+///     transaction 3 -> an editor -> the commit's a.c                        none counts
+///
+/// Looks at the newest kMaxTransactionsLookedAt.
+[[nodiscard]] Result<std::vector<ContributingTransaction>> contributing_transactions(
+    const History& history, const GitProgram& git, const std::vector<GitRawChange>& changes);
+
+}  // namespace galley

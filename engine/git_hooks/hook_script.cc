@@ -1,0 +1,107 @@
+#include "engine/git_hooks/hook_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/content_id.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kFirstLine = "#!/bin/sh\n";
+constexpr std::string_view kMark = "# galley-hook 1 ";
+constexpr std::string_view kKeptSuffix = ".before-galley";
+
+/// git's standard input is read once and given to both. The dot keeps the last newlines, which
+/// `$(...)` drops.
+constexpr std::string_view kBothRead = R"(updates=$(cat && echo .)
+updates=${{updates%.}}
+if [ -x "$earlier" ]; then
+  printf '%s' "$updates" 2> /dev/null | "$earlier" "$@" || exit
+fi
+)";
+
+constexpr std::string_view kEarlierRuns = R"(if [ -x "$earlier" ]; then
+  "$earlier" "$@" || exit
+fi
+)";
+
+constexpr std::string_view kRefused =
+    R"(  echo "galley: '{0}' is refused: this hook finds no galley on PATH, so nothing was judged." >&2
+  echo "galley: put galley on PATH, or take the hook away: rm '$0'" >&2
+  exit 1
+)";
+
+constexpr std::string_view kPassed =
+    R"(  echo "galley: the hook '{0}' finds no galley on PATH, so it did nothing." >&2
+  exit 0
+)";
+
+/// What stands below the mark. `{{` is a brace to fmt.
+std::string body_of(const HookKind& kind) {
+  std::string body =
+      "# Written by 'galley hook install'. 'galley hook uninstall' removes it and puts the hook\n"
+      "# that was here before, kept beside as {0}{1}, back.\n"
+      "earlier=${{0%/*}}/{0}{1}\n";
+  body += kind.reads_input ? kBothRead : kEarlierRuns;
+  body += "if ! command -v galley > /dev/null 2>&1; then\n";
+  body += kind.judges ? kRefused : kPassed;
+  body += "fi\n";
+  body += kind.reads_input ? "printf '%s' \"$updates\" | galley hook run {0} -- \"$@\"\n"
+                           : "exec galley hook run {0} -- \"$@\"\n";
+  return fmt::format(fmt::runtime(body), kind.name, kKeptSuffix);
+}
+
+}  // namespace
+
+const std::vector<HookKind>& hook_kinds() {
+  static const std::vector<HookKind> kKinds = {
+      {"pre-commit", true, false, false, true},
+      {"prepare-commit-msg", false, false, false, true},
+      {"commit-msg", false, false, false, true},
+      {"post-commit", false, false, false, true},
+      {"pre-push", true, true, false, true},
+      {"pre-receive", true, true, true, true},
+      // pre-receive has judged the whole push already.
+      {"update", true, false, true, false},
+  };
+  return kKinds;
+}
+
+const HookKind* find_hook_kind(std::string_view name) {
+  for (const HookKind& kind : hook_kinds()) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+std::string hook_names() {
+  std::string names;
+  for (const HookKind& kind : hook_kinds()) {
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  return names;
+}
+
+std::string kept_hook_name(std::string_view hook) {
+  return std::string(hook) + std::string(kKeptSuffix);
+}
+
+std::string hook_script(const HookKind& kind) {
+  const std::string body = body_of(kind);
+  const ContentId hash = ContentId::of(std::string(kFirstLine) + body);
+  return std::string(kFirstLine) + std::string(kMark) + hash.hex() + "\n" + body;
+}
+
+HookAuthor hook_author(std::string_view text) {
+  if (!text.starts_with(kFirstLine)) return HookAuthor::kOther;
+  const std::string_view rest = text.substr(kFirstLine.size());
+  const size_t end = rest.find('\n');
+  if (!rest.starts_with(kMark) || end == std::string_view::npos) return HookAuthor::kOther;
+  const std::string_view written = rest.substr(kMark.size(), end - kMark.size());
+  const ContentId hash = ContentId::of(std::string(kFirstLine) + std::string(rest.substr(end + 1)));
+  return written == hash.hex() ? HookAuthor::kGalley : HookAuthor::kChanged;
+}
+
+}  // namespace galley

@@ -1,0 +1,222 @@
+#include "engine/validators/syntax_rule.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/validators/added_lines.h"
+#include "staging/text/diff.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+namespace {
+
+using Kind = SyntaxError::Kind;
+
+constexpr size_t kMaxQuotedBytes = 40;
+
+struct NamedLanguage {
+  std::string_view ending;
+  SyntaxLanguage language;
+};
+
+constexpr std::array kEndings = {
+    NamedLanguage{".c", SyntaxLanguage::kC},
+    NamedLanguage{".h", SyntaxLanguage::kCHeader},
+    NamedLanguage{".cc", SyntaxLanguage::kCpp},
+    NamedLanguage{".cpp", SyntaxLanguage::kCpp},
+    NamedLanguage{".cxx", SyntaxLanguage::kCpp},
+    NamedLanguage{".c++", SyntaxLanguage::kCpp},
+    NamedLanguage{".hh", SyntaxLanguage::kCpp},
+    NamedLanguage{".hpp", SyntaxLanguage::kCpp},
+    NamedLanguage{".hxx", SyntaxLanguage::kCpp},
+    NamedLanguage{".h++", SyntaxLanguage::kCpp},
+    NamedLanguage{".py", SyntaxLanguage::kPython},
+    NamedLanguage{".pyi", SyntaxLanguage::kPython},
+    NamedLanguage{".js", SyntaxLanguage::kJavaScript},
+    NamedLanguage{".jsx", SyntaxLanguage::kJavaScript},
+    NamedLanguage{".mjs", SyntaxLanguage::kJavaScript},
+    NamedLanguage{".cjs", SyntaxLanguage::kJavaScript},
+    NamedLanguage{".ts", SyntaxLanguage::kTypeScript},
+    NamedLanguage{".mts", SyntaxLanguage::kTypeScript},
+    NamedLanguage{".cts", SyntaxLanguage::kTypeScript},
+    NamedLanguage{".tsx", SyntaxLanguage::kTsx},
+    NamedLanguage{".cs", SyntaxLanguage::kCSharp},
+};
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+/// What makes an error of one text the same as one of another: its kind and the line it stands on.
+using ErrorKey = std::pair<Kind, std::string>;
+
+ErrorKey key_of(const Lines& lines, const SyntaxError& error) {
+  const size_t line = lines.line_at(error.offset);
+  const std::string_view text = line < lines.size() ? lines[line] : std::string_view();
+  return {error.kind, std::string(trimmed(text)) + "\n" + error.expected};
+}
+
+/// The errors of `after` that `before` has not, in their order.
+std::vector<SyntaxError> fresh_errors(const ParsedText* before, const ParsedText& after,
+                                      const Lines& after_lines) {
+  std::map<ErrorKey, size_t> known;
+  if (before != nullptr) {
+    const Lines lines(before->text);
+    for (const SyntaxError& error : before->answer.errors) ++known[key_of(lines, error)];
+  }
+  std::vector<SyntaxError> fresh;
+  for (const SyntaxError& error : after.answer.errors) {
+    const auto found = known.find(key_of(after_lines, error));
+    if (found == known.end() || found->second == 0) {
+      fresh.push_back(error);
+    } else {
+      --found->second;
+    }
+  }
+  return fresh;
+}
+
+bool is_hint(const SyntaxError& error) {
+  return error.kind == Kind::kOutdented || error.kind == Kind::kIndented;
+}
+bool is_bracket(const SyntaxError& error) {
+  return error.kind == Kind::kUnclosed || error.kind == Kind::kUnopened;
+}
+
+/// Chooses the place to name among the fresh errors of a file.
+class PlaceChoice {
+ public:
+  PlaceChoice(const ParsedText* before, const ParsedText& after, const Lines& lines)
+      : text_(after.text),
+        lines_(lines),
+        ranges_(diff_lines(Lines(before == nullptr ? std::string_view() : before->text), lines)) {}
+
+  [[nodiscard]] const SyntaxError* choose(const std::vector<SyntaxError>& fresh) const {
+    const SyntaxError* stop = nullptr;
+    for (const SyntaxError& error : fresh) {
+      const bool is_stop = error.kind == Kind::kUnexpected || error.kind == Kind::kMissing;
+      if (is_stop && (stop == nullptr || error.offset < stop->offset)) stop = &error;
+    }
+    // The parser never stops before the mistake, so what it stopped at bounds the search.
+    const uint32_t bound = stop == nullptr ? static_cast<uint32_t>(text_.size()) : stop->offset;
+    const SyntaxError* hint = last_before(bound, fresh, is_hint);
+    if (hint != nullptr) return hint;
+    if (stop != nullptr && touches_change(stop->offset) && !is_at_end(stop->offset)) return stop;
+    const SyntaxError* bracket = last_before(bound, fresh, is_bracket);
+    if (bracket != nullptr) return bracket;
+    if (stop != nullptr) return stop;
+    const auto any = std::find_if(fresh.begin(), fresh.end(), is_bracket);
+    return any == fresh.end() ? nullptr : &*any;
+  }
+
+ private:
+  /// The last one up to a place that the change touches.
+  [[nodiscard]] const SyntaxError* last_before(uint32_t bound,
+                                               const std::vector<SyntaxError>& fresh,
+                                               bool (*is_wanted)(const SyntaxError&)) const {
+    const SyntaxError* last = nullptr;
+    for (const SyntaxError& error : fresh) {
+      if (!is_wanted(error) || error.offset > bound || !touches_change(error.offset)) continue;
+      if (last == nullptr || error.offset > last->offset) last = &error;
+    }
+    return last;
+  }
+  /// Whether a place is on a line that was added, or next to one that was changed or taken away.
+  [[nodiscard]] bool touches_change(uint32_t offset) const {
+    const size_t line = lines_.line_at(offset);
+    return std::any_of(ranges_.begin(), ranges_.end(), [line](const ChangedRange& range) {
+      return line + 1 >= range.new_begin && line <= range.new_end;
+    });
+  }
+  [[nodiscard]] bool is_at_end(uint32_t offset) const {
+    return trimmed(text_.substr(offset)).empty();
+  }
+
+  std::string_view text_;
+  const Lines& lines_;
+  EditScript ranges_;
+};
+
+bool has_macros(SyntaxLanguage language) {
+  return language == SyntaxLanguage::kC || language == SyntaxLanguage::kCpp ||
+         language == SyntaxLanguage::kCHeader;
+}
+
+/// Whether a macro could make sense of what the parser stopped at: it stands for a type, for a
+/// whole statement, for an attribute or for nothing. A quote without a partner is never a macro's doing.
+bool may_be_macro(const SyntaxError& error) {
+  return error.kind != Kind::kUnexpected || error.expected.empty();
+}
+
+/// Whether what the parser stopped at belongs to a template that makes a text of this language.
+bool is_template(std::string_view text, const SyntaxError& error) {
+  return text.substr(error.offset, 2) == "<%" || text.substr(error.offset, 2) == "%>";
+}
+
+std::string message_of(const SyntaxError& error, std::string_view text, const Lines& lines) {
+  const std::string_view found =
+      text.substr(error.offset, std::min<size_t>(error.end - error.offset, kMaxQuotedBytes));
+  const auto bracket = [text](uint32_t at) { return at < text.size() ? text.substr(at, 1) : ""; };
+  const auto cause_line = lines.line_at(error.cause) + 1;
+  switch (error.kind) {
+    case Kind::kUnexpected:
+      if (!error.expected.empty()) return fmt::format("`{}` has no partner on its line", found);
+      return found.empty() ? "unexpected end of the file" : fmt::format("unexpected `{}`", found);
+    case Kind::kMissing:
+      return fmt::format("`{}` is missing", error.expected);
+    case Kind::kUnclosed:
+      return fmt::format("`{}` is never closed", bracket(error.cause));
+    case Kind::kUnopened:
+      return fmt::format("`{}` closes nothing", bracket(error.cause));
+    case Kind::kOutdented:
+      return fmt::format("`{}` of line {} seems not to be closed before this `{}`",
+                         bracket(error.cause), cause_line, bracket(error.offset));
+    case Kind::kIndented:
+      return fmt::format("nothing seems to be opened here for `{}` of line {}",
+                         bracket(error.cause), cause_line);
+  }
+  return "a syntax error";
+}
+
+}  // namespace
+
+std::optional<SyntaxLanguage> syntax_language(std::string_view path, std::string_view text) {
+  // Qt's translations end in .ts, too.
+  if (path.ends_with(".ts") && trimmed(text.substr(0, 100)).starts_with("<")) return {};
+  for (const NamedLanguage& one : kEndings) {
+    if (path.ends_with(one.ending)) return one.language;
+  }
+  return {};
+}
+
+std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language, const ParsedText* before,
+                                             const ParsedText& after) {
+  const Lines lines(after.text);
+  std::vector<SyntaxError> fresh = fresh_errors(before, after, lines);
+  if (before == nullptr) {
+    std::erase_if(fresh, [](const SyntaxError& error) { return error.in_one_reading; });
+  }
+  const bool breaks_brackets = std::any_of(fresh.begin(), fresh.end(), is_bracket);
+  if (!breaks_brackets) {
+    // As many as before: they moved with the lines that were changed.
+    if (before != nullptr && after.answer.errors.size() <= before->answer.errors.size()) return {};
+    if (has_macros(language)) {
+      std::erase_if(fresh, may_be_macro);
+    }
+  }
+  const auto begins_template = [&](const SyntaxError& one) { return is_template(after.text, one); };
+  if (std::any_of(fresh.begin(), fresh.end(), begins_template)) return {};
+  if (fresh.empty()) return {};
+  const SyntaxError* error = PlaceChoice(before, after, lines).choose(fresh);
+  if (error == nullptr) return {};
+  return SyntaxComplaint{error->offset, error->end, message_of(*error, after.text, lines)};
+}
+
+}  // namespace galley

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "staging/sandbox/syntax/wire.h"
+
+namespace galley {
+
+/// A bracket of a text, or a line that begins, changes or ends a choice of the preprocessor.
+struct DelimiterToken {
+  enum class Kind : uint8_t { kOpen, kClose, kIf, kElse, kEndIf };
+  Kind kind = Kind::kOpen;
+  char bracket = 0;  ///< ( [ { of both partners
+  uint32_t offset = 0;
+};
+
+/// Brackets without a partner, and where the indentation suggests that the partner should be. Of
+/// the branches of an `#if` the last counts. Returns nothing when every bracket has a partner.
+[[nodiscard]] std::vector<SyntaxError> delimiter_errors(std::string_view text,
+                                                        const std::vector<DelimiterToken>& tokens);
+
+}  // namespace galley

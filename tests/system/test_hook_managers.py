@@ -1,0 +1,184 @@
+"""Galley in the hooks of husky, lefthook and pre-commit, as docs/hooks.md says; the snippets are taken from that page."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from support import ROOT
+from test_hooks import HookCase
+
+PAGE = ROOT / "docs" / "hooks.md"
+
+
+def snippet(name):
+    """The text of the file that the page shows under this name."""
+    found = re.search(rf"^(?:[\w ]+, )?`{re.escape(name)}`:\n\n```\w*\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    assert found, f"{PAGE} shows no {name}"
+    return found[1]
+
+
+@functools.cache
+def npm_programs():
+    """The folder with husky, lefthook and lint-staged, or why there is none."""
+    result = subprocess.run([ROOT / "scripts" / "fetch-hook-managers"], capture_output=True, check=False, timeout=300)
+    return result.stdout.decode().strip(), result.stderr.decode(errors="replace").strip()
+
+
+class ManagerCase(HookCase):
+    def setUp(self):
+        super().setUp()
+        self.make_server()
+
+    def use_npm(self):
+        folder, complaint = npm_programs()
+        if not folder:
+            raise unittest.SkipTest(f"this did not run: {complaint}")
+        self.environment["PATH"] = f"{folder}:{self.path}"
+        self.write("package.json", '{"name": "x", "private": true}\n')
+
+    def run_program(self, *words):
+        result = subprocess.run([*map(str, words)], cwd=self.work, capture_output=True, check=False, timeout=120,
+                                env={**os.environ, **self.environment})
+        self.assert_done(result)
+
+    def commit_all(self, message="set up"):
+        self.git("add", "-A")
+        self.git("commit", "-q", "--no-verify", "-m", message)
+        self.git("push", "-q", "--no-verify", "origin", "main")
+
+    def try_commits_and_pushes(self):
+        self.assert_refused(self.commit_file("secret/x", "x"), "secret/x", "no secrets")
+        self.git("rm", "-qrf", "--cached", "secret")
+        shutil.rmtree(self.work / "secret")
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assert_done(self.commit_file("secret/y", "y", options=["--no-verify"]))
+        self.assert_refused(self.run_git("push", "-q", "origin", "main"), "secret/y", "no secrets")
+        self.assertNotEqual(self.head(self.server, "main"), self.head())
+
+    def try_trailers(self):
+        self.galley("--agent", "fixer", "apply", "-", stdin=b'{"path": "c.txt", "content": "c\\n"}', expect=0)
+        self.git("add", "c.txt")
+        self.assert_done(self.run_git("commit", "-qm", "by an agent"))
+        self.assertIn("Galley-Agent: fixer", self.message())
+
+
+class Husky(ManagerCase):
+    def test_accepts_and_refuses(self):
+        self.use_npm()
+        self.run_program("husky")
+        self.assertEqual(self.git("config", "core.hooksPath").stdout, b".husky/_\n")
+        for hook in ("pre-commit", "commit-msg", "pre-push"):
+            self.write(f".husky/{hook}", snippet(f".husky/{hook}"))
+        self.commit_all()
+        self.try_trailers()
+        self.try_commits_and_pushes()
+
+
+class Lefthook(ManagerCase):
+    def test_accepts_and_refuses(self):
+        self.use_npm()
+        self.write("lefthook.yml", snippet("lefthook.yml"))
+        self.run_program("lefthook", "install")
+        self.commit_all()
+        self.try_trailers()
+        self.try_commits_and_pushes()
+
+
+class PreCommit(ManagerCase):
+    def setUp(self):
+        super().setUp()
+        if shutil.which("pre-commit") is None:
+            raise unittest.SkipTest("this did not run: there is no pre-commit; scripts/setup installs it")
+        # What it would clone from the web: a repository that has our list of hooks.
+        self.hooks = self.scratch / "galley-hooks"
+        self.hooks.mkdir()
+        shutil.copy(ROOT / ".pre-commit-hooks.yaml", self.hooks)
+        self.git("init", "-q", work=self.hooks)
+        self.git("add", ".", work=self.hooks)
+        self.git("commit", "-qm", "hooks", work=self.hooks)
+        self.git("tag", "v0.1.0", work=self.hooks)
+        self.environment["PRE_COMMIT_HOME"] = str(self.scratch / "pre-commit-home")
+
+    def set_up(self):
+        text = snippet(".pre-commit-config.yaml")
+        text, count = re.subn(r"repo: https://\S+", f"repo: {self.hooks}", text)
+        self.assertEqual(count, 1)
+        self.write(".pre-commit-config.yaml", re.sub(r"rev: \S+", "rev: v0.1.0", text))
+        self.run_program("pre-commit", "install")
+
+    def test_accepts_and_refuses(self):
+        self.set_up()
+        self.commit_all()
+        self.try_trailers()
+        self.try_commits_and_pushes()
+
+    def test_of_a_new_branch_and_of_a_first_push(self):
+        self.set_up()
+        self.commit_all()
+        self.git("checkout", "-qb", "side")
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "side"))
+        self.assert_done(self.commit_file("secret/y", "y", options=["--no-verify"]))
+        self.assert_refused(self.run_git("push", "-q", "origin", "side:other"), "secret/y")
+
+    def test_our_hook_and_its_hook_side_by_side(self):
+        """Whichever is installed later keeps the other and runs it."""
+        self.galley("hook", "install", expect=0)
+        self.set_up()
+        self.commit_all()
+        self.try_commits_and_pushes()
+
+
+class Snippets(HookCase):
+    """The commands of the CI snippets, with the variables that the services set, in a clone as they make it."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_server()
+        self.git("checkout", "-qb", "change")
+        self.write("galley.toml", "")
+        self.write("secret/x", "x")
+        self.git("add", ".")
+        self.git("commit", "-qm", "no rules and a secret")
+        self.git("checkout", "-qb", "fine", "main")
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.git("push", "-q", "origin", "change", "fine")
+
+    def job(self, branch):
+        clone = self.scratch / f"job-{branch}"
+        self.git("clone", "-q", self.server, clone, work=self.scratch)
+        self.git("checkout", "-q", "--detach", f"origin/{branch}", work=clone)
+        return clone
+
+    def run_line(self, line, branch, **variables):
+        return subprocess.run(["sh", "-ec", line], cwd=self.job(branch), capture_output=True, check=False, timeout=120,
+                              env={**os.environ, **self.environment, **variables})
+
+    def lines(self, name):
+        """What the snippet runs, one after another."""
+        found = re.findall(r"^ +- (?:run: )?((?:git|galley) .*)$", snippet(name), re.M)
+        self.assertTrue(found)
+        return "\n".join(found)
+
+    def test_the_commands_of_ci_run(self):
+        base = self.head(ref="main")
+        for branch, is_refused in (("change", True), ("fine", False)):
+            head = self.head(ref=branch)
+            for name, variables in ((".github/workflows/galley.yml", {"BASE": base, "HEAD": head}),
+                                    (".gitlab-ci.yml", {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+                                                        "CI_COMMIT_SHA": head})):
+                with self.subTest(name, branch=branch):
+                    result = self.run_line(self.lines(name), branch, **variables)
+                    if is_refused:
+                        self.assert_refused(result, "secret/x", "galley.toml")
+                    else:
+                        self.assert_done(result)
+                    shutil.rmtree(self.scratch / f"job-{branch}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,617 @@
+"""Git's hooks: installed, removed and run, by a real git at its client and in a bare repository on the other side."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import GALLEY, SystemCase, snapshot
+
+USUAL = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push"]
+RULES = """
+[[policy.rule]]
+name = "no secrets"
+paths = ["secret/"]
+decision = "deny"
+
+[[validator]]
+builtin = "json"
+"""
+
+
+class HookCase(SystemCase):
+    """`self.work` is a repository with one commit and these rules; `self.server` a bare one that it pushes to."""
+
+    def setUp(self):
+        super().setUp()
+        programs = self.scratch / "bin"
+        programs.mkdir()
+        (programs / "galley").symlink_to(Path(GALLEY).resolve())
+        home = self.scratch / "home"
+        home.mkdir()
+        self.path = f"{programs}:{os.environ['PATH']}"
+        self.environment |= {
+            "PATH": self.path, "HOME": str(home), "GIT_CONFIG_GLOBAL": str(home / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CEILING_DIRECTORIES": str(self.scratch), "GIT_EDITOR": "true", "GIT_TERMINAL_PROMPT": "0"}
+        (home / "gitconfig").write_text(
+            "[user]\n\tname = A\n\temail = a@example.org\n[init]\n\tdefaultBranch = main\n"
+            "[commit]\n\tgpgSign = false\n[protocol \"file\"]\n\tallow = always\n")
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        self.git("init", "-q")
+        self.write("galley.toml", RULES)
+        self.write("a.json", "{}\n")
+        self.write("a.txt", "one\ntwo\nthree\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "begin")
+        self.server = self.scratch / "server.git"
+
+    def make_server(self):
+        self.git("clone", "-q", "--bare", self.work, self.server, work=self.scratch)
+        self.git("remote", "add", "origin", self.server)
+        self.git("fetch", "-q", "origin")
+        self.git("remote", "set-head", "origin", "main")
+
+    def write(self, name, text, work=None):
+        path = (work or self.work) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run_git(self, *arguments, work=None, env=None, stdin=None):
+        environment = {**os.environ, **self.environment, **(env or {})}
+        for name in list(environment):
+            if name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE") and name not in (env or {}):
+                del environment[name]
+        return subprocess.run(["git", *map(str, arguments)], cwd=work or self.work, capture_output=True,
+                              env=environment, check=False, input=stdin, timeout=120)
+
+    def git(self, *arguments, work=None, check=True, stdin=None):
+        result = self.run_git(*arguments, work=work, stdin=stdin)
+        if check:
+            self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace"))
+        return result
+
+    def assert_refused(self, result, *words):
+        said = (result.stdout + result.stderr).decode(errors="replace")
+        self.assertNotEqual(result.returncode, 0, said)
+        for word in words:
+            self.assertIn(word, said)
+
+    def assert_done(self, result):
+        self.assertEqual(result.returncode, 0, (result.stdout + result.stderr).decode(errors="replace"))
+
+    def head(self, work=None, ref="HEAD"):
+        return self.git("rev-parse", ref, work=work).stdout.decode().strip()
+
+    def message(self, ref="HEAD"):
+        return self.git("log", "-1", "--format=%B", ref).stdout.decode()
+
+    def commit_file(self, name, text, message="change", options=()):
+        self.write(name, text)
+        self.git("add", name)
+        return self.run_git("commit", "-qm", message, *options)
+
+
+class Installing(HookCase):
+    def hooks(self):
+        return self.work / ".git" / "hooks"
+
+    def names(self):
+        return sorted(path.name for path in self.hooks().iterdir() if not path.name.endswith(".sample"))
+
+    def test_uninstall_puts_back_every_byte(self):
+        theirs = self.hooks() / "pre-commit"
+        theirs.write_bytes(b"#!/bin/sh\necho theirs\n\xff")
+        theirs.chmod(0o711)
+        before = snapshot(self.hooks(), with_times=True)
+        self.galley("hook", "install", expect=0)
+        self.assertEqual(self.names(), sorted([*USUAL, "pre-commit.before-galley"]))
+        self.galley("hook", "uninstall", expect=0)
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_a_second_install_changes_nothing(self):
+        self.galley("hook", "install", expect=0)
+        before = snapshot(self.hooks(), with_times=True)
+        said = json.loads(self.galley("--json", "hook", "install", expect=0).stdout)
+        self.assertEqual({hook["step"] for hook in said["hooks"]}, {"nothing"})
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_dry_run_shows_and_changes_nothing(self):
+        self.write(".git/hooks/pre-push", "#!/bin/sh\n")
+        before = snapshot(self.hooks(), with_times=True)
+        said = json.loads(self.galley("--json", "hook", "install", "-n", expect=0).stdout)
+        self.assertEqual(said["schema"], "galley.hook/1")
+        steps = {hook["hook"]: hook["step"] for hook in said["hooks"]}
+        self.assertEqual(steps, {**{name: "write" for name in USUAL}, "pre-push": "write_and_keep"})
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_only_the_named_hooks(self):
+        self.galley("hook", "install", "--hook", "pre-commit", "--hook", "pre-push", expect=0)
+        self.assertEqual(self.names(), ["pre-commit", "pre-push"])
+        self.galley("hook", "uninstall", "--hook", "pre-push", expect=0)
+        self.assertEqual(self.names(), ["pre-commit"])
+        result = self.galley("hook", "install", "--hook", "pre-comit", expect=2)
+        self.assertIn(b"pre-commit", result.stderr)
+
+    def test_what_somebody_changed_is_left_alone(self):
+        self.galley("hook", "install", expect=0)
+        with open(self.hooks() / "pre-push", "a", encoding="utf-8") as file:
+            file.write("echo mine\n")
+        before = snapshot(self.hooks(), with_times=True)
+        for verb in ("install", "uninstall"):
+            result = self.galley("hook", verb, expect=1)
+            self.assertIn(b"pre-push", result.stderr)
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_core_hooks_path_counts(self):
+        for value in ("tools/hooks", str(self.scratch / "elsewhere")):
+            with self.subTest(value):
+                self.git("config", "core.hooksPath", value)
+                place = self.work / value
+                below = self.work / "deep" / "er"
+                below.mkdir(parents=True, exist_ok=True)
+                self.galley("hook", "install", "--hook", "pre-commit", work=below, expect=0)
+                self.assertTrue((place / "pre-commit").exists())
+                self.assert_refused(self.commit_file("secret/x", "x"), "no secrets")
+                self.git("rm", "-qrf", "--cached", "secret")
+                self.galley("hook", "uninstall", expect=0)
+                self.assertFalse((place / "pre-commit").exists())
+        self.assertEqual(self.names(), [])
+
+    def test_a_path_for_every_repository_has_to_be_meant(self):
+        everywhere = self.scratch / "everywhere"
+        self.git("config", "--global", "core.hooksPath", everywhere)
+        result = self.galley("hook", "install", expect=1)
+        self.assertIn(b"every repository", result.stderr)
+        self.assertFalse(everywhere.exists())
+        self.galley("hook", "install", "--force", expect=0)
+        self.assertTrue((everywhere / "pre-commit").exists())
+
+    def test_hooks_that_are_switched_off_stay_so(self):
+        self.git("config", "core.hooksPath", "/dev/null")
+        result = self.galley("hook", "install", expect=1)
+        self.assertIn(b"switches hooks off", result.stderr)
+        self.assert_one_clear_message(result)
+
+    def test_husky_is_told_what_to_write_instead(self):
+        self.git("config", "core.hooksPath", ".husky/_")
+        result = self.galley("hook", "install", expect=1)
+        self.assertIn(b".husky/pre-commit", result.stderr)
+        self.assertFalse((self.work / ".husky").exists())
+
+    def test_a_linked_worktree_shares_them(self):
+        other = self.scratch / "other"
+        self.git("worktree", "add", "-q", other)
+        self.galley("hook", "install", work=other, expect=0)
+        self.assertIn("pre-commit", self.names())
+        self.write("secret/x", "x", other)
+        self.git("add", ".", work=other)
+        self.assert_refused(self.run_git("commit", "-qm", "x", work=other), "no secrets")
+        self.galley("hook", "uninstall", work=other, expect=0)
+        self.assertEqual(self.names(), [])
+
+    def test_git_dir_counts(self):
+        elsewhere = self.scratch / "away"
+        elsewhere.mkdir()
+        self.galley("hook", "install", work=elsewhere, expect=0,
+                    env={"GIT_DIR": str(self.work / ".git"), "GIT_WORK_TREE": str(self.work)})
+        self.assertIn("pre-commit", self.names())
+
+    def test_a_bare_repository_gets_the_hook_of_a_server(self):
+        self.make_server()
+        self.galley("hook", "install", work=self.server, expect=0)
+        installed = [path.name for path in (self.server / "hooks").iterdir() if not path.name.endswith(".sample")]
+        self.assertEqual(installed, ["pre-receive"])
+
+    def test_outside_a_repository_is_one_clear_error(self):
+        away = self.scratch / "away"
+        away.mkdir()
+        result = self.galley("hook", "install", work=away, expect=1)
+        self.assert_one_clear_message(result)
+        self.assertIn(b"git repository", result.stderr)
+
+    def test_an_agent_installs_nothing(self):
+        before = snapshot(self.hooks())
+        result = self.galley("--agent", "bot", "hook", "install", expect=1)
+        self.assertIn(b"person", result.stderr)
+        self.assertEqual(snapshot(self.hooks()), before)
+
+    def test_a_hook_that_is_a_folder_is_an_error(self):
+        (self.hooks() / "pre-push").mkdir()
+        before = snapshot(self.hooks())
+        self.assertIn(b"pre-push", self.galley("hook", "install", expect=1).stderr)
+        self.assertEqual(snapshot(self.hooks()), before)
+
+    def test_there_need_be_no_folder_of_hooks(self):
+        shutil.rmtree(self.hooks())
+        self.galley("hook", "install", "-n", expect=0)
+        self.assertFalse(self.hooks().exists())
+        self.galley("hook", "uninstall", expect=0)
+        self.galley("hook", "install", expect=0)
+        self.assertEqual(stat.S_IMODE((self.hooks() / "pre-commit").stat().st_mode), 0o755)
+
+
+class Chaining(HookCase):
+    def theirs(self, hook, text):
+        path = self.write(f".git/hooks/{hook}", "#!/bin/sh\n" + text)
+        path.chmod(0o755)
+
+    def test_the_hook_that_was_there_runs_first_and_can_refuse(self):
+        self.theirs("pre-commit", "echo theirs >> seen; test -e allowed || { echo NOT ALLOWED; exit 7; }\n")
+        self.galley("hook", "install", expect=0)
+        self.assert_refused(self.commit_file("b.txt", "b\n"), "NOT ALLOWED")
+        (self.work / "allowed").touch()
+        self.assert_done(self.run_git("commit", "-qm", "b"))
+        self.assertEqual((self.work / "seen").read_text(), "theirs\ntheirs\n")
+        self.assert_refused(self.commit_file("secret/x", "x"), "no secrets")
+
+    def test_one_that_may_not_run_does_not_run(self):
+        self.theirs("pre-commit", "exit 1\n")
+        (self.work / ".git/hooks/pre-commit").chmod(0o644)
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+
+    def test_both_get_the_pushed_references(self):
+        self.make_server()
+        seen = self.scratch / "seen"
+        self.theirs("pre-push", f"cat > {seen}; echo \"$@\" >> {seen}\n")
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assertEqual(seen.read_text(), f"refs/heads/main {self.head()} refs/heads/main {self.head(ref='HEAD~')}\n"
+                                           f"origin {self.server}\n")
+
+    def test_without_galley_a_commit_is_refused_and_a_message_is_not(self):
+        self.galley("hook", "install", expect=0)
+        without = {"PATH": ":".join(folder for folder in os.environ["PATH"].split(":")
+                                    if not (Path(folder) / "galley").exists())}
+        self.write("b.txt", "b\n")
+        self.git("add", ".")
+        result = self.run_git("commit", "-qm", "b", env=without)
+        self.assert_refused(result, "no galley on PATH", "rm '")
+        for hook in ("pre-commit", "pre-push"):
+            self.galley("hook", "uninstall", "--hook", hook, expect=0)
+        result = self.run_git("commit", "-qm", "b", env=without)
+        self.assert_done(result)
+        self.assertIn(b"did nothing", result.stderr)
+
+
+class Committing(HookCase):
+    def setUp(self):
+        super().setUp()
+        self.galley("hook", "install", expect=0)
+
+    def test_what_is_staged_is_judged_and_what_is_not_is_not(self):
+        self.write("a.json", "{}\n\n")
+        self.git("add", "a.json")
+        self.write("a.json", "{broken")
+        before = snapshot(self.work, with_times=True)
+        self.assert_done(self.run_git("commit", "-qm", "good"))
+        self.assertEqual(snapshot(self.work, with_times=True), before)
+        self.git("add", "a.json")
+        self.write("a.json", "{}\n")
+        index = self.git("ls-files", "-s", "-v").stdout
+        before = snapshot(self.work, with_times=True)
+        self.assert_refused(self.run_git("commit", "-qm", "bad"), "a.json", "json")
+        self.assertEqual(snapshot(self.work, with_times=True), before)
+        self.assertEqual(self.git("ls-files", "-s", "-v").stdout, index)
+        self.assertEqual(self.git("stash", "list").stdout, b"")
+
+    def test_the_temporary_index_of_commit_all_and_of_commit_path(self):
+        self.write("a.json", "{broken")
+        for options in (["-a"], ["a.json"], ["--only", "a.json"]):
+            with self.subTest(options):
+                self.assert_refused(self.run_git("commit", "-qm", "bad", *options), "a.json")
+        # What is staged and not committed now is not judged now.
+        self.git("add", "a.json")
+        self.write("a.txt", "more\n")
+        self.assert_done(self.run_git("commit", "-qm", "good", "a.txt"))
+        self.assertEqual(self.git("diff", "--cached", "--name-only").stdout, b"a.json\n")
+
+    def test_from_a_folder_below_and_from_a_linked_worktree(self):
+        below = self.work / "deep"
+        below.mkdir()
+        self.write("secret/x", "x")
+        self.git("add", ".")
+        self.assert_refused(self.run_git("commit", "-qm", "x", work=below), "secret/x")
+        other = self.scratch / "other"
+        self.git("worktree", "add", "-q", other)
+        self.write("a.json", "[", other)
+        self.assert_refused(self.run_git("commit", "-qam", "x", work=other), "a.json")
+        self.write("a.json", "[]\n", other)
+        self.assert_done(self.run_git("commit", "-qam", "x", work=other))
+
+    def test_with_the_repository_named_from_outside(self):
+        away = self.scratch / "away"
+        away.mkdir()
+        self.write("a.json", "[")
+        named = ["--git-dir", self.work / ".git", "--work-tree", self.work]
+        self.assert_refused(self.run_git(*named, "commit", "-qam", "x", work=away), "a.json")
+        self.write("a.json", "[]\n")
+        self.assert_done(self.run_git(*named, "commit", "-qam", "x", work=away))
+
+    def test_the_first_commit_of_a_repository(self):
+        new = self.scratch / "new"
+        new.mkdir()
+        self.git("init", "-q", work=new)
+        self.galley("hook", "install", work=new, expect=0)
+        self.write("galley.toml", RULES, new)
+        self.write("a.json", "[", new)
+        self.git("add", "a.json", work=new)
+        self.assert_refused(self.run_git("commit", "-qm", "x", work=new), "a.json")
+        self.write("a.json", "[]", new)
+        self.git("add", "a.json", work=new)
+        self.assert_done(self.run_git("commit", "-qm", "x", work=new))
+
+    def test_a_merge_and_an_amended_commit(self):
+        self.git("checkout", "-qb", "side")
+        self.assert_done(self.commit_file("side.txt", "side\n"))
+        self.git("checkout", "-q", "main")
+        self.assert_done(self.commit_file("main.txt", "main\n"))
+        self.assert_done(self.run_git("merge", "-q", "--no-edit", "side"))
+        self.assert_done(self.run_git("commit", "-q", "--amend", "-m", "other words"))
+
+    def test_a_broken_configuration_is_one_clear_error(self):
+        self.write("galley.toml", "[[policy.rule\n")
+        self.git("add", ".")
+        self.run_git("commit", "-qm", "broken", "--no-verify")
+        result = self.commit_file("b.txt", "b\n")
+        self.assert_refused(result, "galley.toml")
+        self.assert_one_clear_message(result)
+
+
+class Trailers(HookCase):
+    def setUp(self):
+        super().setUp()
+        self.galley("hook", "install", expect=0)
+
+    def put(self, name, text, agent="fixer"):
+        document = json.dumps({"path": name, "content": text}).encode()
+        self.galley("--agent", agent, "apply", "-", stdin=document, expect=0)
+
+    def trailers(self):
+        return self.git("log", "-1", "--format=%(trailers:only,unfold)").stdout.decode().split("\n")[:-1]
+
+    def test_name_the_transactions_that_wrote_what_is_committed(self):
+        self.put("a.txt", "1\n")
+        self.put("a.txt", "2\n")
+        self.put("b.txt", "b\n", agent="other")
+        self.put("unstaged.txt", "u\n", agent="third")
+        self.git("add", "a.txt", "b.txt")
+        self.assert_done(self.run_git("commit", "-qm", "subject", "-m", "body"))
+        ids = [entry["proposal"][:12] for entry in
+               json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]][::-1]
+        self.assertEqual([line for line in self.trailers() if line],
+                         [f"Galley-Transaction: 1 {ids[0]}", f"Galley-Transaction: 2 {ids[1]}",
+                          f"Galley-Transaction: 3 {ids[2]}", "Galley-Agent: fixer", "Galley-Agent: other"])
+        self.assertTrue(self.message().startswith("subject\n\nbody\n\nGalley-Transaction: 1 "))
+
+    def test_a_file_that_somebody_edited_since_is_nobodys(self):
+        self.put("a.txt", "1\n")
+        self.assert_done(self.commit_file("a.txt", "2\n"))
+        self.assertEqual(self.message().strip(), "change")
+
+    def test_are_not_said_twice(self):
+        self.put("a.txt", "1\n")
+        self.git("add", "a.txt")
+        self.assert_done(self.run_git("commit", "-qm", "one"))
+        first = self.message()
+        self.assert_done(self.run_git("commit", "-q", "--amend", "--no-edit"))
+        self.assertEqual(self.message(), first)
+        self.assertEqual(first.count("Galley-Agent"), 1)
+
+    def test_stand_among_the_trailers_that_are_there(self):
+        self.put("a.txt", "1\n")
+        self.git("add", "a.txt")
+        self.assert_done(self.run_git("commit", "-qm", "one\n\nReviewed-by: B <b@example.org>"))
+        self.assertRegex(self.message(), r"Reviewed-by: B <b@example.org>\nGalley-Transaction: 1 ")
+
+    def test_a_message_without_text_still_means_no_commit(self):
+        self.put("a.txt", "1\n")
+        self.git("add", "a.txt")
+        before = self.head()
+        for options in ([], ["-v"]):
+            result = self.run_git("commit", *options)  # the editor is `true`: it leaves the template
+            self.assert_refused(result, "empty commit message")
+        self.assertEqual(self.head(), before)
+
+    def test_a_deleted_file_and_a_new_mode_count(self):
+        (self.work / "tool.sh").write_text("#!/bin/sh\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "tool")
+        patch = b"""diff --git a/a.txt b/a.txt
+deleted file mode 100644
+--- a/a.txt
++++ /dev/null
+@@ -1,3 +0,0 @@
+-one
+-two
+-three
+diff --git a/tool.sh b/tool.sh
+old mode 100644
+new mode 100755
+"""
+        self.galley("--agent", "m", "apply", "-", stdin=patch, expect=0)
+        self.git("add", "-A")
+        self.assert_done(self.run_git("commit", "-qm", "x"))
+        self.assertIn("Galley-Agent: m", self.trailers())
+
+    def test_a_damaged_state_does_not_keep_a_commit_from_being_made(self):
+        self.put("a.txt", "1\n")
+        self.git("add", "a.txt")
+        (self.work / ".galley" / "format").write_text("galley 9 x\n")
+        self.assert_done(self.run_git("commit", "-qm", "one"))
+
+    def test_the_log_names_the_commits_that_hold_a_transaction(self):
+        self.put("a.txt", "1\n")
+        self.put("b.txt", "b\n")
+        self.git("add", "a.txt")
+        self.assert_done(self.run_git("commit", "-qm", "one"))
+        listed = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
+        self.assertEqual([entry.get("commits") for entry in listed], [None, [self.head()]])
+        self.assertIn(self.head()[:12], self.galley("log", expect=0).stdout.decode())
+        self.assertIn(self.head()[:12], self.galley("show", "1", expect=0).stdout.decode())
+        records = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
+        links = [record for record in records if record["kind"] == "link"]
+        self.assertEqual([(link["tx"], link["output"]["commit"]) for link in links], [("1", self.head())])
+        self.galley("audit", "verify", expect=0)
+        # Run again, it notes nothing again.
+        before = snapshot(self.work / ".galley")
+        self.galley("hook", "run", "post-commit", expect=0)
+        after = snapshot(self.work / ".galley")
+        self.assertEqual(after["audit.jsonl"], before["audit.jsonl"])
+        self.assertEqual(after["git-commits"], before["git-commits"])
+
+
+class Pushing(HookCase):
+    def setUp(self):
+        super().setUp()
+        self.make_server()
+        self.galley("hook", "install", "--hook", "pre-push", expect=0)
+
+    def test_what_is_new_to_the_remote_is_judged(self):
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assert_done(self.commit_file("secret/x", "x"))
+        self.assert_refused(self.run_git("push", "-q", "origin", "main"), "refs/heads/main", "secret/x", "no secrets")
+        self.assertNotEqual(self.head(self.server, "main"), self.head())
+
+    def test_a_new_branch_is_judged_from_where_the_remote_knows_it(self):
+        self.git("commit", "-q", "--allow-empty", "-m", "empty")
+        self.write("secret/old", "known to the server\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "old")
+        self.run_git("push", "-q", "--no-verify", "origin", "main")
+        self.git("checkout", "-qb", "side")
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "side"))
+        self.assert_done(self.commit_file("secret/new", "x"))
+        self.git("branch", "other")
+        result = self.run_git("push", "-q", "origin", "other")
+        self.assert_refused(result, "refs/heads/other", "secret/new")
+        self.assertNotIn(b"secret/old", result.stderr)
+
+    def test_a_deleted_branch_a_tag_and_nothing_new(self):
+        self.git("branch", "side")
+        self.assert_done(self.run_git("push", "-q", "origin", "side"))
+        self.assert_done(self.run_git("push", "-q", "origin", ":side"))
+        self.git("tag", "-am", "tagged", "v1")
+        self.assert_done(self.run_git("push", "-q", "origin", "v1"))
+        self.assert_done(self.commit_file("secret/x", "x"))
+        self.git("tag", "-am", "tagged", "v2")
+        self.assert_refused(self.run_git("push", "-q", "origin", "v2"), "refs/tags/v2", "secret/x")
+
+    def test_a_forced_push_is_judged_by_what_it_does_to_the_branch(self):
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.git("reset", "-q", "--hard", "HEAD~")
+        self.assert_done(self.commit_file("secret/x", "x"))
+        self.assert_refused(self.run_git("push", "-qf", "origin", "main"), "secret/x")
+        self.git("reset", "-q", "--hard", "HEAD~")
+        self.assert_done(self.commit_file("c.txt", "c\n"))
+        self.assert_done(self.run_git("push", "-qf", "origin", "main"))
+
+    def test_a_remote_that_is_a_path(self):
+        self.assert_done(self.commit_file("secret/x", "x"))
+        self.assert_refused(self.run_git("push", "-q", self.server, "main"), "secret/x")
+
+    def test_a_push_that_did_not_fetch_what_others_pushed(self):
+        other = self.scratch / "other"
+        self.git("clone", "-q", self.server, other, work=self.scratch)
+        self.write("theirs.txt", "t\n", other)
+        self.git("add", ".", work=other)
+        self.git("commit", "-qm", "theirs", work=other)
+        self.git("push", "-q", "origin", "main", work=other)
+        self.assert_done(self.commit_file("secret/x", "x"))
+        self.assert_refused(self.run_git("push", "-qf", "origin", "main"), "secret/x")
+
+    def test_input_that_is_not_gits(self):
+        result = self.galley("hook", "run", "pre-push", "origin", "url", stdin=b"nonsense\n", expect=2)
+        self.assertIn(b"line 1", result.stderr)
+        self.galley("hook", "run", "pre-push", "origin", "url", stdin=b"", expect=0)
+        self.galley("hook", "run", "update", "refs/heads/x", expect=2)
+        self.galley("hook", "run", "commit-msg", expect=2)
+
+
+class Serving(HookCase):
+    """No hook at the client: the server alone says no."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_server()
+        self.galley("hook", "install", work=self.server, expect=0)
+
+    def names(self):
+        return {path.name for path in self.server.iterdir()}
+
+    def objects(self):
+        return {str(path) for path in (self.server / "objects").rglob("*") if path.is_file()}
+
+    def test_a_push_is_taken_or_refused_and_leaves_nothing(self):
+        names, objects = self.names(), self.objects()
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "-q", "origin", "main"), "remote: ", "secret/x", "no secrets")
+        self.assertEqual(self.objects(), objects)
+        self.assertEqual(self.names(), names)
+        self.git("reset", "-q", "--hard", "HEAD~")
+        self.commit_file("b.txt", "b\n")
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assertEqual(self.head(self.server, "main"), self.head())
+        self.assertEqual(self.names(), names)
+
+    def test_a_whole_push_is_judged_in_one_go(self):
+        self.git("checkout", "-qb", "good")
+        self.commit_file("b.txt", "b\n")
+        self.git("checkout", "-qb", "bad", "main")
+        self.commit_file("secret/x", "x")
+        self.git("checkout", "-qb", "worse", "main")
+        self.commit_file("a.json", "[")
+        result = self.run_git("push", "origin", "good", "bad", "worse", "main")
+        self.assert_refused(result, "refs/heads/bad", "secret/x", "refs/heads/worse", "a.json")
+        self.assertEqual(self.git("branch", work=self.server).stdout, b"* main\n")
+        self.assert_done(self.run_git("push", "-q", "origin", "good"))
+
+    def test_a_change_of_the_rules_waits_for_a_person(self):
+        self.write("galley.toml", "")
+        self.git("add", ".")
+        self.git("commit", "-qm", "no rules")
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "-q", "origin", "main"), "galley.toml", "secret/x")
+
+    def test_a_rewound_branch_cannot_bring_old_rules_back(self):
+        self.write("galley.toml", RULES + '\n[[policy.rule]]\npaths = ["new/"]\ndecision = "deny"\n')
+        self.git("add", ".")
+        self.git("commit", "-qm", "stricter")
+        self.assert_refused(self.run_git("push", "-q", "origin", "main"), "galley.toml")
+        (self.scratch / "config" / "galley" / "config.toml").write_text("edits_configuration = true\n")
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        (self.scratch / "config" / "galley" / "config.toml").write_text("")
+        self.git("reset", "-q", "--hard", "HEAD~")
+        self.assert_refused(self.run_git("push", "-qf", "origin", "main"), "galley.toml")
+
+    def test_update_judges_one_reference(self):
+        self.galley("hook", "uninstall", work=self.server, expect=0)
+        self.galley("hook", "install", "--hook", "update", work=self.server, expect=0)
+        self.git("checkout", "-qb", "good")
+        self.commit_file("b.txt", "b\n")
+        self.git("checkout", "-q", "main")
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "origin", "main", "good"), "secret/x")
+        self.assertEqual(self.head(self.server, "good"), self.head(ref="good"))
+
+    def test_the_first_push_to_an_empty_repository(self):
+        empty = self.scratch / "empty.git"
+        self.git("init", "-q", "--bare", empty, work=self.scratch)
+        self.galley("hook", "install", work=empty, expect=0)
+        self.assert_done(self.run_git("push", "-q", empty, "main"))
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "-q", empty, "main"), "secret/x")
+        self.assert_refused(self.run_git("push", "-q", empty, "main:other"), "secret/x")
+
+
+if __name__ == "__main__":
+    unittest.main()
