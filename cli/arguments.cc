@@ -118,16 +118,27 @@ std::vector<std::string> with_counts(const OptionTable& table, std::vector<std::
   return words;
 }
 
+/// `preview FILE... -- PATH...`: what comes after `--` is no document. Takes it away.
+std::vector<std::string> taken_paths(const OptionTable& table, std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  if (end == words.end() || table.command_in(words) != "preview") return {};
+  std::vector<std::string> paths(end + 1, words.end());
+  words.erase(end, words.end());
+  return paths;
+}
+
 ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>& given) {
   CLI::App& app = table.app();
   ParsedCommandLine result;
   try {
     std::vector<std::string> words = with_counts(table, given);
+    const std::vector<std::string> paths = taken_paths(table, words);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();
     Arguments& arguments = table.arguments();
     arguments.command = command->get_name();
+    arguments.words.insert(arguments.words.end(), paths.begin(), paths.end());
     if (!command->get_subcommands().empty()) {
       arguments.subcommand = command->get_subcommands().front()->get_name();
     }

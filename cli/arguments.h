@@ -33,10 +33,15 @@ struct DiffArguments {
   bool ignore_space_change = false;
   bool color_moved = false;
   std::optional<uint32_t> context;  ///< -U
+  bool side_by_side = false;
+  std::string hyperlinks = "auto";  ///< --hyperlinks: `auto`, `always` or `never`
+  std::string html;                 ///< --html: a file, or - for standard output; empty: no page
+  bool is_quiet = false;            ///< --quiet: only the exit status tells
 
   /// Whether an option says how the lines of a diff look, so that somebody wants to see them.
   [[nodiscard]] bool shapes_lines() const {
-    return word_diff || color_moved || ignore_all_space || ignore_space_change || context;
+    return side_by_side || word_diff || color_moved || ignore_all_space || ignore_space_change ||
+           context;
   }
 };
 
@@ -132,6 +137,8 @@ struct Arguments {
   bool all = false;
   bool force = false;
   bool repair = false;
+  bool tty = false;       ///< review --tty
+  uint32_t port = 0;      ///< review --port; 0: any
   bool list = false;      ///< trust --list
   bool show = false;      ///< trust --show
   bool revoke = false;    ///< trust --revoke

@@ -56,7 +56,16 @@ std::vector<CommandText> transaction_texts() {
         "galley rollback."},
        {{"tx=$(galley begin)", "keep its id"}}},
       {"status", {"Lists open transactions, and what the one of your own changes."}, {}},
-      {"diff", {"Shows the exact diff that committing the transaction would make."}, {}},
+      {"diff",
+       {"Shows the exact diff that committing the transaction would make.\n"
+        "With --html it is a page with what the gate says at the lines."},
+       {{"galley diff --side-by-side -- src", "old and new lines beside each other, of src"},
+        {"galley diff --html=review.html", "one file that a browser shows"}}},
+      {"review",
+       {"Serves a page on this machine on which each change is accepted, rejected, commented or "
+        "edited, and what is left is committed.\n"
+        "With --tty each change is asked about at the terminal, with the letters of git add -p."},
+       {{"galley review --tty", "y keeps a change, n leaves it out, ? tells the others"}}},
       {"call",
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list.\n"
@@ -183,6 +192,8 @@ const std::vector<VariableText>& variable_texts() {
   static const std::vector<VariableText> kTexts = {
       {"GALLEY_TX", "the transaction that --tx would name"},
       {"GALLEY_PAGER, PAGER", "what shows long results on a terminal; less by default"},
+      {"GALLEY_EDITOR_LINK",
+       "where links of --hyperlinks lead: file, vscode, or an address with {path} and {line}"},
       {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
       {"NO_COLOR", "with any value: no colours"}};
   return kTexts;

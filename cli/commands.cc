@@ -23,6 +23,7 @@ constexpr std::array kCommands = {
     Row{"edit", "", run_edit},
     Row{"status", "", run_status},
     Row{"diff", "", run_diff},
+    Row{"review", "", run_review},
     Row{"call", "", run_call},
     Row{"exec", "", run_exec},
     Row{"savepoint", "", run_savepoint},

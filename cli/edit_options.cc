@@ -98,6 +98,8 @@ void add_edit_commands(OptionTable& table) {
   add_edit_options(table, preview);
   table.add_diff_options(preview, true);
   table.add_reports(preview);
+  table.add_html(preview);
+  table.add_quiet(preview, "Print nothing: the exit status is the verdict");
   add_fix(table, preview);
   CLI::App* apply = table.add("apply", "Preview, then commit all of it or nothing", kSeeGroup);
   add_edit_options(table, apply);

@@ -22,6 +22,7 @@ void add_log_and_undo(OptionTable& table) {
                    "Transaction; the newest by default. ID:PATH is a file as it was after it");
   show->add_option("words", args.words, "Only these paths of it")->type_name("PATH");
   table.add_diff_options(show);
+  table.add_html(show);
   CLI::App* undo = table.add("undo", "Take a committed transaction back", kHistoryGroup);
   undo->add_option("id", args.id, "Transaction; the newest one that stands by default");
   table.add_dry_run(undo, "Show what it would do");

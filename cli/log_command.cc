@@ -5,6 +5,7 @@
 #include "cli/history_text.h"
 #include "cli/outcome.h"
 #include "cli/places.h"
+#include "cli/report.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/past.h"
 #include "engine/history/time_expression.h"
@@ -126,6 +127,13 @@ Result<int> show(Session& session) {
   GALLEY_ASSIGN(const auto paths, named_paths(session));
   const Proposal proposal = part_below(whole, paths);
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
+  if (!session.arguments().diff.html.empty()) {
+    ReviewSubject subject;
+    subject.title = "Commit " + id.str();
+    subject.facts = facts_of(summary);
+    GALLEY_TRY(write_report(session, proposal, std::move(subject)));
+    if (!session.is_json()) return kExitDone;
+  }
   if (session.is_json()) {
     Json document = {{"schema", "galley.show/1"}, {"ok", true}};
     document["transaction"] = transaction_json(summary, links);

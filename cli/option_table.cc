@@ -169,7 +169,23 @@ void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {
   command->add_flag("-w,--ignore-all-space", diff.ignore_all_space, "Show no white space changes");
   command->add_flag(takes_edits ? "-b" : "-b,--ignore-space-change", diff.ignore_space_change,
                     "Show no changes in the amount of white space");
+  command->add_flag("--side-by-side", diff.side_by_side, "Show old and new lines side by side");
+  add_choice(command, "--hyperlinks", diff.hyperlinks, {"auto", "always", "never"},
+             "Make places links that an editor opens: auto, always or never")
+      ->type_name("WHEN");
   command->add_option("-U,--unified", diff.context, "Lines of context")->type_name("N");
+}
+
+void OptionTable::add_html(CLI::App* command) {
+  command
+      ->add_flag("--html{-}", args_.diff.html,
+                 "Show it as one HTML page, with findings at their lines, in FILE\n"
+                 "(--html=FILE) or on standard output")
+      ->type_name("FILE");
+}
+
+void OptionTable::add_quiet(CLI::App* command, const char* about) {
+  command->add_flag("--quiet", args_.diff.is_quiet, about);
 }
 
 void OptionTable::add_exec_options(CLI::App* command) {

@@ -64,6 +64,8 @@ class OptionTable {
   void add_reports(CLI::App* command);
   /// --verdict, --verify, --key: a judgement that another job made or will need.
   void add_verdicts(CLI::App* command);
+  void add_html(CLI::App* command);
+  void add_quiet(CLI::App* command, const char* about);
   /// Bounds that a command is given; they can only be tighter than galley.toml's.
   void add_exec_options(CLI::App* command);
 

@@ -1,13 +1,17 @@
 #include "cli/outcome.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "cli/places.h"
 #include "cli/render.h"
-#include "engine/calls/readable_changes.h"
+#include "cli/report.h"
 #include "engine/policy/policy.h"
 
 namespace galley {
@@ -41,10 +45,9 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   return kExitDone;
 }
 
-Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  return readable_part(proposal, Policy(workspace->inside().config),
-                       session.arguments().global.agent);
+/// preview -- PATH...; words of other commands mean something else.
+std::vector<std::string> shown_paths(const Arguments& arguments) {
+  return arguments.command == "preview" ? arguments.words : std::vector<std::string>();
 }
 
 std::string not_shown(const Session& session, const RelPath& path) {
@@ -54,15 +57,37 @@ std::string not_shown(const Session& session, const RelPath& path) {
 
 }  // namespace
 
+Result<std::optional<Hyperlinks>> links_to_files(Session& session) {
+  std::optional<Hyperlinks> links;
+  if (!session.terminal().has_links(session.arguments().diff.hyperlinks)) return links;
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  constexpr size_t kMaxHostBytes = 256;
+  std::array<char, kMaxHostBytes> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const char* format = std::getenv("GALLEY_EDITOR_LINK");
+  links.emplace(format == nullptr || *format == '\0' ? "file" : format, workspace->root_path(),
+                host.data());
+  return links;
+}
+
+Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  return readable_part(proposal, Policy(workspace->inside().config),
+                       session.arguments().global.agent);
+}
+
 Result<void> print_changes(Session& session, const Proposal& proposal,
                            const DiffArguments& arguments, const std::string& heading) {
+  if (!arguments.html.empty()) return write_report(session, proposal, {});
   // A summary names files and counts lines: that much everybody may know.
   const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
   GALLEY_ASSIGN(const ReadablePart part, is_summary
                                              ? Result<ReadablePart>(ReadablePart{proposal, {}})
                                              : part_for_caller(session, proposal));
-  GALLEY_ASSIGN(const std::string text,
-                render_changes(part.proposal, arguments, session.terminal().paper()));
+  GALLEY_ASSIGN(const auto links, links_to_files(session));
+  Paper paper = session.terminal().paper();
+  paper.links = links ? &*links : nullptr;
+  GALLEY_ASSIGN(const std::string text, render_changes(part.proposal, arguments, paper));
   session.print(heading + text);
   for (const RelPath& path : part.left_out) session.say(not_shown(session, path));
   return {};
@@ -99,13 +124,22 @@ Result<void> check_reads_all(Session& session, std::string_view what) {
                           what, agent));
 }
 
-Result<void> show_preview(Session& session, const Preview& preview, Json& document) {
+Result<void> show_preview(Session& session, const Preview& whole, Json& document) {
+  GALLEY_ASSIGN(const auto paths, session.paths(shown_paths(session.arguments())));
+  const Preview preview{part_below(whole.proposal, paths), whole.verdict};
+  const bool has_page = !session.arguments().diff.html.empty();
+  if (has_page) {
+    ReviewSubject subject;
+    subject.verdict = &preview.verdict;
+    GALLEY_TRY(write_report(session, preview.proposal, std::move(subject)));
+  }
   if (session.is_json()) {
-    document["proposal"] = preview.proposal.id().hex();
+    document["proposal"] = whole.proposal.id().hex();
     document["verdict"] = verdict_json(preview.verdict);
     document["changes"] = changes_json(preview.proposal.changes());
     return add_exact_diff(session, document, preview.proposal);
   }
+  if (has_page) return {};
   return print_changes(session, preview.proposal, session.arguments().diff);
 }
 
@@ -115,9 +149,11 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
   }
   if (session.is_json()) {
     session.print(document);
-  } else if (!session.is_quiet() || !verdict.is_approved()) {
-    session.terminal().talk(
-        session.with_hints(verdict_text(verdict, session.terminal().has_error_color())));
+  } else if (!session.arguments().diff.is_quiet &&
+             (!session.is_quiet() || !verdict.is_approved())) {
+    GALLEY_ASSIGN(const auto links, links_to_files(session));
+    session.terminal().talk(session.with_hints(
+        verdict_text(verdict, session.terminal().has_error_color(), links ? &*links : nullptr)));
   }
   return verdict.is_approved() ? kExitDone : kExitNo;
 }

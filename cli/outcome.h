@@ -1,11 +1,21 @@
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
 #include "cli/session.h"
+#include "engine/calls/readable_changes.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/overlay/proposal.h"
+#include "staging/printing/hyperlinks.h"
 
 namespace galley {
+
+/// The part of a proposal that the calling agent may see.
+Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal);
+
+/// Links to the files of the workspace, where --hyperlinks and the terminal have them.
+Result<std::optional<Hyperlinks>> links_to_files(Session& session);
 
 /// Prints what a proposal changes as the options ask; on stderr a line for each file that the
 /// calling agent may not read, whose contents are left out. `heading` stands before it all.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "base/printable.h"
@@ -79,9 +80,11 @@ Result<void> refuse_inside_exec(const std::string& command) {
 
 Approver approver_at_terminal(Session& session) {
   if (session.is_json() || !session.terminal().is_error_terminal()) return {};
-  // What only looks asks nobody: the answer would bind nothing.
+  // What only looks asks nobody: the answer would bind nothing. A review is an answer itself.
   const std::string& command = session.arguments().command;
-  if (command == "preview" || command == "validate" || command == "check") return {};
+  constexpr std::array<std::string_view, 5> kLooking = {"preview", "validate", "check", "diff",
+                                                        "review"};
+  if (std::find(kLooking.begin(), kLooking.end(), command) != kLooking.end()) return {};
   return [&session](const ApprovalQuestion& question) { return ask_person(session, question); };
 }
 

@@ -12,6 +12,9 @@
 #include "staging/overlay/bare_directories.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/printing/diff_stat.h"
+#include "staging/printing/hyperlinks.h"
+#include "staging/printing/side_by_side.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -28,12 +31,16 @@ std::string paint(std::string_view text, std::string_view color, bool has_color)
   return has_color ? fmt::format("{}{}{}", color, text, kReset) : std::string(text);
 }
 
-std::string place(const Finding& finding) {
+std::string place(const Finding& finding, const Hyperlinks* links) {
   if (finding.path.empty()) return {};
   std::string text = finding.path;
   if (finding.line != 0) text += fmt::format(":{}", finding.line);
   if (finding.column != 0) text += fmt::format(":{}", finding.column);
-  return text + ": ";
+  text = printable_line(text);
+  if (links == nullptr) return text + ": ";
+  std::string linked;
+  links->append(finding.path, finding.line, text, linked);
+  return linked + ": ";
 }
 
 /// What a command wrote, as it was but for what would drive the terminal.
@@ -47,13 +54,13 @@ std::string indented(std::string_view output) {
   return text;
 }
 
-std::string finding_text(const Finding& finding, bool has_color) {
+std::string finding_text(const Finding& finding, bool has_color, const Hyperlinks* links) {
   static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
   const auto level = static_cast<size_t>(finding.severity);
   const std::string_view color = finding.severity == Severity::kError
                                      ? kRed
                                      : (finding.severity == Severity::kWarning ? kYellow : "");
-  std::string text = fmt::format("{}{}: {} [{}]\n", printable_line(place(finding)),
+  std::string text = fmt::format("{}{}: {} [{}]\n", place(finding, links),
                                  paint(kNames.at(level), color, has_color),
                                  printable_line(finding.message), printable_line(finding.rule));
   if (!finding.suppression.empty()) {
@@ -68,20 +75,6 @@ bool is_shown_by_findings(const Verdict& verdict, const Refusal& refusal) {
   return !verdict.findings.empty() &&
          (refusal.reason == "gate.validator_failed" || refusal.reason == "gate.policy_denied" ||
           refusal.reason == "gate.bad_configuration");
-}
-
-DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
-  DiffOptions options;
-  options.color = paper.has_color;
-  options.is_printable = paper.is_printable;
-  if (arguments.context) options.context = *arguments.context;
-  if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
-  if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
-  if (arguments.word_diff) {
-    options.word_diff = paper.has_color ? WordDiff::kColor : WordDiff::kPlain;
-  }
-  if (arguments.color_moved && paper.has_color) options.moved = MovedLines::kZebra;
-  return options;
 }
 
 /// The lines of one side of a conflict, each behind the name of the side.
@@ -131,11 +124,37 @@ std::string directory_letters(const Proposal& proposal) {
 
 }  // namespace
 
+DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
+  DiffOptions options;
+  options.color = paper.has_color;
+  options.is_printable = paper.is_printable;
+  options.links = paper.links;
+  if (arguments.context) options.context = *arguments.context;
+  if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
+  if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
+  if (arguments.word_diff) {
+    options.word_diff = paper.has_color ? WordDiff::kColor : WordDiff::kPlain;
+  }
+  if (arguments.color_moved && paper.has_color) options.moved = MovedLines::kZebra;
+  return options;
+}
+
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
                                    const Paper& paper) {
   ProposalDiffOptions options;
   options.file = file_options(arguments, paper);
-  if (!arguments.stat && !arguments.numstat && !arguments.name_status) {
+  if (arguments.is_quiet) return std::string();
+  const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
+  if (arguments.side_by_side && !is_summary) {
+    GALLEY_ASSIGN(const auto files, diff_proposal(proposal, options));
+    std::string text = directories_text(proposal, "");
+    for (const ProposedFileDiff& file : files) {
+      append_side_by_side(file.diff, Lines(*file.before), Lines(*file.after), options.file,
+                          paper.width, text);
+    }
+    return text;
+  }
+  if (!is_summary) {
     GALLEY_ASSIGN(const std::string diff, render_diff(proposal, options));
     return directories_text(proposal, "") + diff;
   }
@@ -153,7 +172,7 @@ Result<std::string> summary_line(const Proposal& proposal) {
   return shortstat(diffs);
 }
 
-std::string verdict_text(const Verdict& verdict, bool has_color) {
+std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlinks* links) {
   // What refuses first, so that it is not among those that are cut off.
   std::vector<const Finding*> findings;
   for (const Finding& finding : verdict.findings) {
@@ -170,7 +189,7 @@ std::string verdict_text(const Verdict& verdict, bool has_color) {
       text += fmt::format("… and {} more findings\n", findings.size() - kShownFindings);
       break;
     }
-    text += finding_text(*finding, has_color);
+    text += finding_text(*finding, has_color, links);
   }
   if (known != 0) text += fmt::format("{} more known in the baseline\n", known);
   if (const auto* approval = std::get_if<Approval>(&verdict.decision)) {

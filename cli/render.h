@@ -8,8 +8,12 @@
 #include "engine/commit/outcome.h"
 #include "engine/policy/approval.h"
 #include "staging/overlay/proposal.h"
+#include "staging/printing/git_diff.h"
 
 namespace galley {
+
+/// How the lines of a diff are chosen and shown, as the options ask.
+[[nodiscard]] DiffOptions file_options(const DiffArguments& arguments, const Paper& paper);
 
 /// The proposal as the diff options ask: a diff, --stat, --numstat or --name-status.
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
@@ -19,7 +23,8 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
 Result<std::string> exact_diff(const Proposal& proposal);
 
 /// The verdict for people: findings grouped by path, then one line that says yes or no and why.
-[[nodiscard]] std::string verdict_text(const Verdict& verdict, bool has_color);
+[[nodiscard]] std::string verdict_text(const Verdict& verdict, bool has_color,
+                                       const Hyperlinks* links = nullptr);
 
 [[nodiscard]] std::string conflict_text(const Conflict& conflict);
 

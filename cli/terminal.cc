@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -32,6 +33,18 @@ std::string pager_line() {
   return line == "cat" ? std::string() : line;
 }
 
+/// By what terminals that take links put into the environment; most others say nothing of it.
+bool knows_links() {
+  constexpr long kFirstVte = 5000;  // 0.50
+  const char* vte = std::getenv("VTE_VERSION");
+  if (vte != nullptr && std::strtol(vte, nullptr, 10) >= kFirstVte) return true;
+  constexpr std::array<const char*, 7> kNames = {
+      "TERM_PROGRAM", "WT_SESSION",          "KITTY_WINDOW_ID", "KONSOLE_VERSION",
+      "WEZTERM_PANE", "ALACRITTY_WINDOW_ID", "DOMTERM"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
 winsize window() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
@@ -48,6 +61,13 @@ Terminal::Terminal(const Options& options)
       has_color_(!options.is_json && wants_color(options.color, is_terminal_)),
       has_error_color_(wants_color(options.color, is_error_terminal_)),
       progress_(is_error_terminal_ && !options.is_json && !options.is_quiet) {}
+
+bool Terminal::has_links(std::string_view when) const {
+  if (when != "auto" || options_.is_json) return when == "always" && !options_.is_json;
+  // Another pager than less may show them as they are written.
+  return has_color_ && is_terminal_ && knows_links() &&
+         (!options_.has_pager || pager_line().empty() || pager_line() == "less");
+}
 
 size_t Terminal::width() const {
   const size_t columns = is_terminal_ ? window().ws_col : 0;

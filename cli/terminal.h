@@ -10,6 +10,8 @@
 
 namespace galley {
 
+class Hyperlinks;
+
 enum class ColorWhen { kAuto, kAlways, kNever };
 
 /// What text is written on.
@@ -18,6 +20,7 @@ struct Paper {
   size_t width = 80;  ///< columns
   /// Contents of files are shown as base/printable.h has them; else byte for byte.
   bool is_printable = false;
+  const Hyperlinks* links = nullptr;  ///< null: places are text
 };
 
 /// The two streams of the program: results on stdout, talk on stderr.
@@ -44,6 +47,8 @@ class Terminal {
   /// Whether contents are escaped: on a terminal, and so before its pager, but not with --raw.
   [[nodiscard]] bool escapes() const { return is_terminal_ && !options_.is_raw; }
   [[nodiscard]] bool escapes_errors() const { return is_error_terminal_ && !options_.is_raw; }
+  /// Whether places in results are links: asked for, or a terminal that is known to have them.
+  [[nodiscard]] bool has_links(std::string_view when) const;
   /// What results are written on.
   [[nodiscard]] Paper paper() const { return {has_color_, width(), escapes()}; }
   /// What came from a file, as stdout gets it: printable on a terminal, exact elsewhere.

@@ -9,6 +9,7 @@
 #include "cli/person.h"
 #include "cli/places.h"
 #include "cli/render.h"
+#include "cli/report.h"
 #include "engine/commit/state_directory.h"
 #include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
@@ -111,14 +112,31 @@ Result<int> status(Session& session) {
   return kExitDone;
 }
 
+/// diff --html: with what the gate says of the whole, at the lines.
+Result<void> write_diff_report(Session& session, Transaction& transaction,
+                               const std::vector<RelPath>& paths) {
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  ReviewSubject subject;
+  subject.title = "Transaction " + transaction.id();
+  subject.facts = facts_of(transaction.options());
+  subject.verdict = &preview.verdict;
+  return write_report(session, part_below(preview.proposal, paths), std::move(subject));
+}
+
 Result<int> diff(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
   const Proposal whole = transaction.proposal();
   const Proposal proposal = part_below(whole, paths);
+  if (!session.arguments().diff.html.empty()) {
+    GALLEY_TRY(write_diff_report(session, transaction, paths));
+    if (!session.is_json()) return kExitDone;
+  }
+  const int status =
+      session.arguments().diff.is_quiet && !proposal.is_empty() ? kExitNo : kExitDone;
   if (!session.is_json()) {
     GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
-    return kExitDone;
+    return status;
   }
   Json document = {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}};
   document["proposal"] = whole.id().hex();
@@ -134,7 +152,7 @@ Result<int> diff(Session& session) {
                                  {"binary", file.is_binary}});
   }
   session.print(document);
-  return kExitDone;
+  return status;
 }
 
 /// A proposal's id in full or its first digits, as the verdict shows them.

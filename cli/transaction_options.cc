@@ -13,7 +13,15 @@ void add_stage_commands(OptionTable& table) {
   CLI::App* diff = table.add("diff", "The exact diff that a commit would make", kTransactionGroup);
   table.add_tx(diff);
   table.add_diff_options(diff);
+  table.add_html(diff);
+  table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
   diff->add_option("words", args.words, "Only these paths")->type_name("PATH");
+  CLI::App* review = table.add(
+      "review", "Read a transaction, keep or leave out each change, and commit", kTransactionGroup);
+  table.add_tx(review);
+  review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
+  review->add_option("--port", args.port, "Serve the page on this port; any free one by default")
+      ->type_name("N");
   CLI::App* call = table.add("call", "Stage one tool call", kTransactionGroup);
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
@@ -92,8 +100,8 @@ void add_exec_command(OptionTable& table) {
 }  // namespace
 
 void add_transaction_commands(OptionTable& table) {
-  if (table.wants({"begin", "status", "diff", "call", "edit", "validate", "approve", "commit",
-                   "rollback"})) {
+  if (table.wants({"begin", "status", "diff", "review", "call", "edit", "validate", "approve",
+                   "commit", "rollback"})) {
     add_stage_commands(table);
   }
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);

@@ -2,9 +2,10 @@
 # include/galley, and the CMake package and pkg-config file by which others find them.
 include(CMakePackageConfigHelpers)
 
-# The command line is the program's own business.
+# The command line and its page are the program's own business.
 get_property(GALLEY_ROOMS GLOBAL PROPERTY GALLEY_ROOM_TARGETS)
-list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server galley_staging_sandbox_syntax_grammars)
+list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server galley_engine_review
+  galley_staging_sandbox_syntax_grammars)
 
 # What a program links to: the top room brings all below it.
 add_library(galley INTERFACE)

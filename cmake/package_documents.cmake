@@ -35,6 +35,10 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(APPEND "${root}/share/lintian/overrides/${package}"
       "${package}: statically-linked-binary [usr/libexec/galley/${program}]\n")
   endforeach()
+  if(component MATCHES "^program$")
+    file(APPEND "${root}/share/lintian/overrides/${package}"
+      "${package}: embedded-library zlib [usr/bin/galley]\n")
+  endif()
   # The modes that a build's umask may have taken.
   file(GLOB_RECURSE files LIST_DIRECTORIES true "${root}/*")
   list(APPEND files "${root}")

@@ -5,7 +5,8 @@ set(CPACK_PACKAGE_NAME galley)
 set(CPACK_PACKAGE_VENDOR Galley)
 set(CPACK_PACKAGE_CONTACT "The Galley authors <galley@localhost>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CHECKSUM SHA256)
+# CPack puts any other summary than its own before the line that each package has.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_NAME} built using CMake")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -26,10 +27,10 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME galley)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION devel)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "transactional workspace editing engine
- Puts patches, edit documents and tool calls on a workspace: all of a change
- or none of it. Rules and validators judge a change before it is committed,
- commands run on the proposed tree in a sandbox, and what was committed can
- be undone.")
+Puts patches, edit documents and tool calls on a workspace: all of a change
+or none of it. Rules and validators judge a change before it is committed,
+commands run on the proposed tree in a sandbox, and what was committed can
+be undone.")
 # It is loaded when something asks git (docs/adr/0003).
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "libgit2-1.5, git")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS galley-syntax)
@@ -37,8 +38,8 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS galley-syntax)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libgalley-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "transactional workspace editing engine (library)
- Headers, static libraries, and the files by which CMake and pkg-config find
- them, for programs that stage, judge and commit changes of a workspace.")
+Headers, static libraries, and the files by which CMake and pkg-config find
+them, for programs that stage, judge and commit changes of a workspace.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libexpected-dev, libfmt-dev, libyaml-cpp-dev, \
 libpugixml-dev, libsqlite3-dev, libre2-dev, zlib1g-dev, libssl-dev")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS OFF)
@@ -48,8 +49,8 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS galley)
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_NAME galley-syntax)
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_SECTION devel)
 set(CPACK_COMPONENT_SYNTAX_DESCRIPTION "grammars for the validator `syntax' of Galley
- Lets Galley judge the syntax of C, C++, Python, JavaScript, TypeScript and C#
- without a toolchain, by Tree-sitter in a confined process.")
+Lets Galley judge the syntax of C, C++, Python, JavaScript, TypeScript and C#
+without a toolchain, by Tree-sitter in a confined process.")
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_ENHANCES galley)
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_SHLIBDEPS OFF)  # it is static

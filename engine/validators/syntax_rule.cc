@@ -150,7 +150,7 @@ bool has_macros(SyntaxLanguage language) {
 }
 
 /// Whether a macro could make sense of what the parser stopped at: it stands for a type, for a
-/// whole statement, for an attribute or for nothing. A quote without a partner is never a macro's doing.
+/// whole statement, for an attribute or for nothing. A quote without a partner is never its doing.
 bool may_be_macro(const SyntaxError& error) {
   return error.kind != Kind::kUnexpected || error.expected.empty();
 }
@@ -158,6 +158,14 @@ bool may_be_macro(const SyntaxError& error) {
 /// Whether what the parser stopped at belongs to a template that makes a text of this language.
 bool is_template(std::string_view text, const SyntaxError& error) {
   return text.substr(error.offset, 2) == "<%" || text.substr(error.offset, 2) == "%>";
+}
+
+/// Whether a text of JavaScript has types, which its grammar does not know.
+bool has_flow_types(SyntaxLanguage language, std::string_view text) {
+  constexpr size_t kHeadBytes = 4'096;
+  return language == SyntaxLanguage::kJavaScript &&
+         (text.substr(0, kHeadBytes).find("@flow") != text.npos ||
+          text.find("import type ") != text.npos || text.find("$FlowFixMe") != text.npos);
 }
 
 std::string message_of(const SyntaxError& error, std::string_view text, const Lines& lines) {
@@ -207,7 +215,7 @@ std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language, const Pars
   if (!breaks_brackets) {
     // As many as before: they moved with the lines that were changed.
     if (before != nullptr && after.answer.errors.size() <= before->answer.errors.size()) return {};
-    if (has_macros(language)) {
+    if (has_macros(language) || has_flow_types(language, after.text)) {
       std::erase_if(fresh, may_be_macro);
     }
   }

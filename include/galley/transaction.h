@@ -223,6 +223,9 @@ class Transaction {
   /// Goes back to what was staged then, and saves; later savepoints are dropped.
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
+  /// Goes on with a part of what is staged, and saves: `part` is made of proposal() by leaving out
+  /// paths and hunks. Taking back is no edit: rules are not asked.
+  Result<void> keep_part(const Proposal& part);
   /// A child with the same things staged, on its own from now on: several candidates can be tried
   /// side by side and one be picked. Costs the same whatever is staged, once that is saved.
   Result<Transaction> fork();

@@ -34,10 +34,10 @@ std::string ProposalPiece::text() const {
   return path.str();
 }
 
-Result<ProposalPieces> ProposalPieces::split(const Proposal& proposal) {
+Result<ProposalPieces> ProposalPieces::split(const Proposal& proposal, uint32_t context) {
   ProposalPieces split(proposal);
   split.group();
-  GALLEY_TRY(split.find_texts());
+  GALLEY_TRY(split.find_texts(context));
   split.add_pieces();
   return split;
 }
@@ -76,11 +76,12 @@ void ProposalPieces::group() {
   }
 }
 
-Result<void> ProposalPieces::find_texts() {
+Result<void> ProposalPieces::find_texts(uint32_t context) {
   const ChangeSet& changes = whole_.changes();
   std::map<std::string, ProposedFileDiff> texts;
   ProposalDiffOptions options;
   options.find_renames = false;
+  options.file.context = context;
   GALLEY_ASSIGN(auto files, diff_proposal(whole_, options));
   for (ProposedFileDiff& file : files) {
     if (file.diff.script.empty() || file.diff.old_path != file.diff.new_path) continue;

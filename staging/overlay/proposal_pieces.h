@@ -33,7 +33,9 @@ struct ProposalPiece {
 /// Threads:   immutable, safe to share.
 class ProposalPieces {
  public:
-  static Result<ProposalPieces> split(const Proposal& proposal);
+  /// With so many lines of context around each hunk, as a diff has them: with none, every run of
+  /// changed lines is a piece.
+  static Result<ProposalPieces> split(const Proposal& proposal, uint32_t context = 3);
 
   [[nodiscard]] const std::vector<ProposalPiece>& pieces() const { return pieces_; }
   /// The proposal of these pieces alone: ascending indexes into pieces().
@@ -64,7 +66,7 @@ class ProposalPieces {
   explicit ProposalPieces(const Proposal& proposal) : whole_(proposal) {}
   void group();
   void unite(size_t a, size_t b);
-  Result<void> find_texts();
+  Result<void> find_texts(uint32_t context);
   void add_pieces();
   [[nodiscard]] std::vector<Part> parts_of(const std::vector<size_t>& chosen) const;
   void take_directories(std::vector<Part>& parts) const;

@@ -14,6 +14,8 @@
 
 namespace galley {
 
+class Hyperlinks;
+
 /// git's file modes: what an index entry and a patch header say.
 namespace git_mode {
 inline constexpr uint32_t kAbsent = 0;
@@ -78,6 +80,7 @@ struct DiffOptions {
   WordDiff word_diff = WordDiff::kNone;
   MovedLines moved = MovedLines::kNone;  ///< --color-moved; needs color
   MovedMarks* marks = nullptr;           ///< over several files; null: within each file
+  const Hyperlinks* links = nullptr;     ///< of hunks, to their first lines in the new file
   std::string old_prefix = "a/";
   std::string new_prefix = "b/";
 };

@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "staging/printing/diff_moved.h"
+#include "staging/printing/hyperlinks.h"
 #include "staging/printing/word_diff.h"
 
 namespace galley {
@@ -42,13 +43,18 @@ void DiffPrinter::header(std::string_view text) {
   out_.push_back('\n');
 }
 
-void DiffPrinter::hunk_header(const FileHunk& hunk) {
+void DiffPrinter::hunk_header(const FileDiff& diff, const FileHunk& hunk) {
   if (options_.color) out_ += kFragment;
-  out_ += "@@ -";
-  append_range(hunk.span.old_begin, hunk.span.old_end, out_);
-  out_ += " +";
-  append_range(hunk.span.new_begin, hunk.span.new_end, out_);
-  out_ += " @@";
+  std::string place = "@@ -";
+  append_range(hunk.span.old_begin, hunk.span.old_end, place);
+  place += " +";
+  append_range(hunk.span.new_begin, hunk.span.new_end, place);
+  place += " @@";
+  if (options_.links != nullptr) {
+    options_.links->append(diff.new_path, hunk.span.new_begin + 1, place, out_);
+  } else {
+    out_ += place;
+  }
   if (options_.color) out_ += kReset;
   if (!hunk.heading.empty()) {
     out_.push_back(' ');
@@ -164,7 +170,7 @@ void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& 
   }
   const bool by_words = options_.word_diff != WordDiff::kNone;
   for (const auto& hunk : diff.hunks) {
-    hunk_header(hunk);
+    hunk_header(diff, hunk);
     // Unchanged lines come from the new side: they differ when white space was ignored.
     uint32_t at = hunk.span.new_begin;
     const auto unchanged_until = [&](uint32_t end) {

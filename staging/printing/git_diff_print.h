@@ -23,7 +23,7 @@ class DiffPrinter {
 
  private:
   void make_room(const FileDiff& diff, const Lines& before, const Lines& after);
-  void hunk_header(const FileHunk& hunk);
+  void hunk_header(const FileDiff& diff, const FileHunk& hunk);
   void context_lines(const Lines& lines, uint32_t begin, uint32_t end);
   void removed_lines(const Lines& lines, uint32_t begin, uint32_t end);
   void added_lines(const Lines& lines, uint32_t begin, uint32_t end);

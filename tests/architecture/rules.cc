@@ -54,6 +54,7 @@ const std::vector<Door>& system_doors() {
       {"sys/syscall.h", {"staging/fs/", "staging/sandbox/"}},
       {"linux/", {"staging/fs/", "staging/sandbox/"}},
       {"net/", {"staging/sandbox/"}},
+      {"netinet/", {"staging/fs/"}},
       {"sys/ptrace.h", {"staging/sandbox/"}},
       {"dlfcn.h", {"staging/git/"}},
   };
@@ -209,6 +210,8 @@ const std::vector<Room>& rooms() {
         "engine/policy", "engine/audit"}},
       {"engine/stages",
        {"base", "staging/fs", "staging/overlay", "staging/sandbox", "engine/commit"}},
+      {"engine/review",
+       {"base", "staging/text", "staging/printing", "staging/overlay", "engine/policy"}},
       {"engine/pipeline",
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
@@ -223,8 +226,8 @@ const std::vector<Room>& rooms() {
       {"cli",
        {"base", "staging/fs", "staging/formats", "staging/printing", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
-        "engine/history", "engine/audit", "engine/calls", "engine/stages", "engine/pipeline",
-        "engine/check", "engine/git_hooks"}},
+        "engine/history", "engine/audit", "engine/calls", "engine/stages", "engine/review",
+        "engine/pipeline", "engine/check", "engine/git_hooks"}},
   };
   return table;
 }

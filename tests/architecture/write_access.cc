@@ -11,9 +11,10 @@ namespace galley::architecture {
 namespace {
 
 /// Rooms that propose or judge: a const Directory& is all they get of the workspace.
-constexpr std::array<std::string_view, 10> kReadingRooms = {
-    "base",        "staging/text",    "staging/formats", "staging/placing",   "staging/printing",
-    "staging/git", "staging/overlay", "tools",           "engine/validators", "engine/policy"};
+constexpr std::array<std::string_view, 11> kReadingRooms = {
+    "base",         "staging/text",    "staging/formats", "staging/placing",   "staging/printing",
+    "staging/git",  "staging/overlay", "tools",           "engine/validators", "engine/policy",
+    "engine/review"};
 
 void find_all(std::string_view path, const std::string& code, const std::regex& names,
               const std::string& why, Violations& found) {

@@ -181,6 +181,7 @@ class StateFolder(SystemCase):
         self.git("add", "committed.txt")
         self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "begin")
         self.galley("hook", "run", "post-commit", expect=0)
+        self.galley("check", "--commit", "HEAD", expect=(0, 1))
         shutil.rmtree(self.work / ".git")
 
     def leave_journal(self, number, changes, spoil=lambda whole: whole, **options):

@@ -55,6 +55,23 @@ TEST(SyntaxRule, InCAMacroMayExplainAllButBracketsAndQuotes) {
   EXPECT_NE(broken_syntax(SyntaxLanguage::kC, nullptr, {text, quote}), std::nullopt);
 }
 
+TEST(SyntaxRule, JavaScriptWithTypesIsHeldToItsBrackets) {
+  const std::string text = "// @flow\nlet a: ?b = 1;\n(\n";
+  EXPECT_EQ(broken_syntax(SyntaxLanguage::kJavaScript, nullptr, {text, unexpected_at(14)}),
+            std::nullopt);
+  const SyntaxAnswer bracket{false, {{Kind::kUnclosed, 24, 25, 24, {}}}};
+  EXPECT_NE(broken_syntax(SyntaxLanguage::kJavaScript, nullptr, {text, bracket}), std::nullopt);
+}
+
+TEST(SyntaxRule, WhatOneReadingOfConditionalsHasCountsOnlyAgainstABase) {
+  SyntaxAnswer errors{false, {{Kind::kUnclosed, 0, 1, 0, {}}}};
+  errors.errors[0].in_one_reading = true;
+  const SyntaxAnswer none;
+  const ParsedText before{"x\n", none};
+  EXPECT_EQ(broken_syntax(SyntaxLanguage::kC, nullptr, {"(\n", errors}), std::nullopt);
+  EXPECT_NE(broken_syntax(SyntaxLanguage::kC, &before, {"(\n", errors}), std::nullopt);
+}
+
 TEST(SyntaxRule, ATemplateOfACodeGeneratorIsNoText) {
   const std::string text = "namespace <%=name%> {}\n";
   EXPECT_EQ(broken_syntax(SyntaxLanguage::kCSharp, nullptr, {text, unexpected_at(10)}),

@@ -1,0 +1,151 @@
+#include "cli/http.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace galley {
+namespace {
+
+constexpr int kBadRequest = 400;
+constexpr int kTooLarge = 413;
+constexpr std::string_view kTokenLetters =
+    "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+HttpParse refused(int status) { return {std::nullopt, status}; }
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return out;
+}
+
+bool is_visible(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// METHOD TARGET HTTP/1.1
+bool read_first_line(std::string_view line, HttpRequest& request) {
+  const size_t first = line.find(' ');
+  const size_t second = line.rfind(' ');
+  if (first == std::string_view::npos || first == second) return false;
+  request.method = line.substr(0, first);
+  request.target = line.substr(first + 1, second - first - 1);
+  return line.substr(second + 1) == "HTTP/1.1" && request.target.starts_with('/') &&
+         is_visible(request.target) &&
+         request.method.find_first_not_of(kTokenLetters) == std::string::npos;
+}
+
+bool read_header(std::string_view line, HttpRequest& request) {
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string name = lower(line.substr(0, colon));
+  if (name.find_first_not_of(kTokenLetters) != std::string::npos) return false;
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  const bool is_clean = std::none_of(value.begin(), value.end(), [](char c) {
+    return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f;
+  });
+  return is_clean && request.headers.emplace(name, value).second;
+}
+
+bool read_head(std::string_view head, HttpRequest& request) {
+  bool is_first = true;
+  while (!head.empty()) {
+    const size_t end = std::min(head.find("\r\n"), head.size());
+    const std::string_view line = head.substr(0, end);
+    if (!(is_first ? read_first_line(line, request) : read_header(line, request))) return false;
+    is_first = false;
+    head.remove_prefix(std::min(end + 2, head.size()));
+  }
+  return !is_first;
+}
+
+std::string_view reason_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 303:
+      return "See Other";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 500:
+      return "Internal Server Error";
+    default:
+      return "Bad Request";
+  }
+}
+
+}  // namespace
+
+std::string HttpRequest::header(const std::string& name) const {
+  const auto found = headers.find(name);
+  return found == headers.end() ? std::string() : found->second;
+}
+
+std::string HttpRequest::cookie(std::string_view name) const {
+  const std::string all = header("cookie");
+  std::string_view rest = all;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(';'), rest.size());
+    const std::string_view pair = trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const size_t equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
+      return std::string(pair.substr(equals + 1));
+    }
+  }
+  return {};
+}
+
+HttpParse parse_http(std::string_view bytes) {
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  const size_t end = bytes.substr(0, kMaxHttpHeadBytes).find(kEnd);
+  if (end == std::string_view::npos) {
+    return bytes.size() < kMaxHttpHeadBytes ? HttpParse() : refused(kTooLarge);
+  }
+  HttpRequest request;
+  if (!read_head(bytes.substr(0, end), request)) return refused(kBadRequest);
+  if (request.headers.count("transfer-encoding") != 0) return refused(kBadRequest);
+  const std::string length = request.header("content-length");
+  size_t size = 0;
+  if (!length.empty()) {
+    const auto [rest, code] = std::from_chars(length.data(), length.data() + length.size(), size);
+    if (code == std::errc::result_out_of_range) return refused(kTooLarge);
+    if (code != std::errc() || rest != length.data() + length.size()) return refused(kBadRequest);
+  }
+  if (size > kMaxHttpBodyBytes) return refused(kTooLarge);
+  const std::string_view body = bytes.substr(end + kEnd.size());
+  if (body.size() < size) return {};
+  if (body.size() > size) return refused(kBadRequest);  // nothing is sent before our answer
+  request.body = body;
+  return {std::move(request), 0};
+}
+
+std::string http_text(const HttpResponse& response) {
+  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " ";
+  text += reason_of(response.status);
+  text += "\r\nContent-Type: " + response.type +
+          "; charset=utf-8\r\nContent-Length: " + std::to_string(response.body.size()) +
+          "\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+          "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
+          "X-Frame-Options: DENY\r\n";
+  for (const auto& [name, value] : response.headers) text += name + ": " + value + "\r\n";
+  return text + "\r\n" + response.body;
+}
+
+}  // namespace galley

@@ -1,0 +1,315 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/hex.h"
+#include "base/printable.h"
+#include "base/utf8.h"
+#include "cli/http.h"
+#include "cli/outcome.h"
+#include "cli/report.h"
+#include "cli/review.h"
+#include "engine/review/review_page.h"
+#include "staging/fs/controlling_terminal.h"
+#include "staging/fs/loopback_listener.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPageContext = 3;
+constexpr size_t kTokenDigits = 32;
+constexpr std::chrono::milliseconds kRequestTime{5'000};
+constexpr size_t kMaxComments = 1000;
+constexpr std::string_view kCookie = "galley_review";
+
+/// Takes as long whatever is equal.
+bool is_same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned different = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    different |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return different == 0;
+}
+
+HttpResponse answer(const Json& body, int status = 200) {
+  return {status, "application/json",
+          body.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)};
+}
+
+HttpResponse refusal(int status, const std::string& reason, const std::string& message) {
+  return answer({{"ok", false}, {"reason", reason}, {"message", printable_line(message)}}, status);
+}
+
+HttpResponse refusal(const Error& error) {
+  constexpr int kConflict = 409;
+  constexpr int kRefused = 400;
+  return refusal(error.kind == ErrorKind::kConflict ? kConflict : kRefused, error.reason,
+                 error.message);
+}
+
+/// Serves the page of one review to one browser.
+///
+/// Who has the token of the address may do what the page does; it is good once, for a cookie. A
+/// request counts only with this address as its host and origin, and a change only with a second
+/// token that stands in the page, which no other page can read.
+class BrowserReview {
+ public:
+  BrowserReview(Session& session, Review& review, uint16_t port)
+      : session_(session),
+        review_(review),
+        host_(fmt::format("127.0.0.1:{}", port)),
+        token_(random_hex(kTokenDigits)),
+        secret_(random_hex(kTokenDigits)),
+        page_token_(random_hex(kTokenDigits)) {}
+
+  [[nodiscard]] std::string address() const {
+    return fmt::format("http://{}/?token={}", host_, token_);
+  }
+  [[nodiscard]] bool is_over() const { return is_over_; }
+
+  HttpResponse respond(const HttpRequest& request) {
+    constexpr int kForbidden = 403;
+    constexpr int kNoMethod = 405;
+    const std::string origin = request.header("origin");
+    if (request.header("host") != host_ || (!origin.empty() && origin != "http://" + host_)) {
+      return refusal(kForbidden, "review.wrong_host", "this is not the address of the review");
+    }
+    if (request.method == "GET" && request.target.starts_with("/?token=")) return enter(request);
+    if (!is_same_secret(request.cookie(kCookie), secret_)) {
+      return refusal(kForbidden, "review.no_token",
+                     "open the address that galley review printed; it is good for one browser");
+    }
+    if (request.method == "GET" && request.target == "/") return page();
+    if (request.method != "POST") return refusal(kNoMethod, "review.method", "no such request");
+    if (origin.empty() || request.header("content-type") != "application/json" ||
+        !is_same_secret(request.header("x-galley-token"), page_token_)) {
+      return refusal(kForbidden, "review.no_token", "the page is of another review; load it again");
+    }
+    const Json body = Json::parse(request.body, nullptr, false);
+    if (!body.is_object()) return refusal(400, "review.bad_request", "this is no JSON object");
+    const auto done = post(request.target, body);
+    return done ? answer(*done) : refusal(done.error());
+  }
+
+  Result<int> finish() {
+    for (const Json& comment : comments_) {
+      session_.print(fmt::format("comment on {}: {}\n",
+                                 printable_line(comment["on"].get<std::string>()),
+                                 printable_line(comment["text"].get<std::string>())));
+    }
+    if (!outcome_) {
+      session_.say("nothing was committed");
+      return kExitDone;
+    }
+    Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", review_.tx()}};
+    return finish_commit(session_, *outcome_, document);
+  }
+
+ private:
+  HttpResponse enter(const HttpRequest& request) {
+    constexpr std::string_view kStart = "/?token=";
+    const std::string_view given = std::string_view(request.target).substr(kStart.size());
+    const bool is_it = !token_.empty() && is_same_secret(given, token_);
+    if (!is_it) {
+      return refusal(403, "review.no_token",
+                     "this address was used already; begin the review again");
+    }
+    token_.clear();
+    return {303,
+            "text/plain",
+            "",
+            {{"Location", "/"},
+             {"Set-Cookie",
+              fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/", kCookie, secret_)}}};
+  }
+
+  HttpResponse page() {
+    auto built = build_page();
+    if (!built) return refusal(built.error());
+    return {200,
+            "text/html",
+            *std::move(built),
+            {{"Content-Security-Policy",
+              review_page_policy(PageHome::kLoopback) + "; frame-ancestors 'none'"}}};
+  }
+
+  Result<std::string> build_page() {
+    GALLEY_ASSIGN(state_, review_.look(kPageContext));
+    ReviewSubject subject;
+    subject.title = "Transaction " + review_.tx();
+    subject.facts = facts_of(state_->who);
+    subject.verdict = &state_->verdict;
+    subject.pieces = &state_->pieces;
+    ProposalDiffOptions options;
+    options.find_renames = false;
+    options.file.context = kPageContext;
+    GALLEY_ASSIGN(Json data, review_data(state_->proposal, subject, options));
+    data["session"] = {{"token", page_token_}};
+    return review_page(data, PageHome::kLoopback);
+  }
+
+  Result<Json> post(const std::string& target, const Json& body) {
+    GALLEY_TRY(take_comments(body));
+    if (target == "/end") {
+      is_over_ = true;
+      return Json{{"ok", true}};
+    }
+    if (!state_ || body.value("proposal", std::string()) != state_->proposal.id().hex()) {
+      return fail(ErrorKind::kConflict, "review.changed",
+                  "something else is staged than what the page shows");
+    }
+    if (target == "/keep") return keep(body);
+    if (target == "/lines") return lines(body);
+    if (target == "/edit") return edit(body);
+    if (target == "/commit") return commit();
+    return fail(ErrorKind::kUsage, "review.bad_request", "there is no " + target);
+  }
+
+  Result<void> take_comments(const Json& body) {
+    const auto given = body.find("comments");
+    if (given == body.end()) return {};
+    const bool is_sound = given->is_array() && given->size() <= kMaxComments &&
+                          std::all_of(given->begin(), given->end(), [](const Json& one) {
+                            return one.is_object() && one.contains("on") && one["on"].is_string() &&
+                                   one.contains("text") && one["text"].is_string();
+                          });
+    if (!is_sound)
+      return fail(ErrorKind::kUsage, "review.bad_request", "comments are no such list");
+    comments_ = *given;
+    return {};
+  }
+
+  static Result<size_t> piece_of(const Json& value, const ReviewedState& state) {
+    if (value.is_number_unsigned() && value.get<uint64_t>() < state.pieces.pieces().size()) {
+      return value.get<size_t>();
+    }
+    return fail(ErrorKind::kUsage, "review.bad_request", "there is no such change");
+  }
+
+  Result<Json> keep(const Json& body) {
+    std::vector<bool> is_left_out(state_->pieces.pieces().size(), false);
+    const auto given = body.find("left_out");
+    if (given == body.end() || !given->is_array()) {
+      return fail(ErrorKind::kUsage, "review.bad_request", "nothing says what is left out");
+    }
+    for (const Json& one : *given) {
+      GALLEY_ASSIGN(const size_t piece, piece_of(one, *state_));
+      is_left_out[piece] = true;
+    }
+    std::vector<size_t> kept;
+    for (size_t i = 0; i < is_left_out.size(); ++i) {
+      if (!is_left_out[i]) kept.push_back(i);
+    }
+    GALLEY_TRY(review_.keep_only(*state_, kept));
+    return Json{{"ok", true}};
+  }
+
+  Result<Json> lines(const Json& body) {
+    GALLEY_ASSIGN(const size_t piece, piece_of(body.value("piece", Json()), *state_));
+    GALLEY_ASSIGN(const std::string text, review_.lines_of(*state_, {piece, piece}));
+    if (!is_utf8(text)) {
+      return fail(ErrorKind::kUsage, "review.not_utf8",
+                  "these lines are not UTF-8: edit them with `galley edit`");
+    }
+    return Json{{"ok", true}, {"text", text}};
+  }
+
+  Result<Json> edit(const Json& body) {
+    GALLEY_ASSIGN(const size_t piece, piece_of(body.value("piece", Json()), *state_));
+    const auto text = body.find("text");
+    if (text == body.end() || !text->is_string()) {
+      return fail(ErrorKind::kUsage, "review.bad_request", "there are no lines");
+    }
+    GALLEY_TRY(review_.edit_lines(*state_, {piece, piece}, text->get<std::string>()));
+    return Json{{"ok", true}};
+  }
+
+  Result<Json> commit() {
+    GALLEY_ASSIGN(outcome_, review_.commit(*state_));
+    if (const auto* receipt = std::get_if<Receipt>(&*outcome_)) {
+      is_over_ = true;
+      return Json{{"ok", true}, {"committed", receipt->id.str()}};
+    }
+    const CommitOutcome outcome = *std::exchange(outcome_, std::nullopt);
+    if (const auto* refused = std::get_if<Refused>(&outcome)) {
+      return fail(ErrorKind::kRefused, refused->refusal().reason, refused->refusal().message);
+    }
+    if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+      return fail(ErrorKind::kRefused, conflict->reason,
+                  conflict->paths.empty() ? "the workspace changed" : conflict->paths[0].message);
+    }
+    return fail(ErrorKind::kRefused, "review.nothing", "nothing differs from the workspace");
+  }
+
+  Session& session_;
+  Review& review_;
+  std::string host_;
+  std::string token_;       ///< of the address; empty once it was used
+  std::string secret_;      ///< of the cookie
+  std::string page_token_;  ///< of the page
+  std::optional<ReviewedState> state_;
+  std::optional<CommitOutcome> outcome_;
+  Json comments_ = Json::array();
+  bool is_over_ = false;
+};
+
+/// One request and its answer; what goes wrong with a connection is the other side's loss.
+Result<void> serve_one(LoopbackConnection& connection, BrowserReview& review) {
+  const SystemClock clock;
+  const Deadline deadline = Deadline::after(clock, kRequestTime);
+  std::string bytes;
+  for (;;) {
+    GALLEY_ASSIGN(const std::string piece, connection.read(deadline));
+    if (piece.empty()) return {};
+    bytes += piece;
+    HttpParse parsed = parse_http(bytes);
+    if (parsed.status != 0) {
+      return connection.write(
+          http_text(refusal(parsed.status, "review.bad_request", "this is no request to us")),
+          deadline);
+    }
+    if (!parsed.request) continue;
+    const std::string text = http_text(review.respond(*parsed.request));
+    return connection.write(text, Deadline::after(clock, kRequestTime));
+  }
+}
+
+/// Only a person sees the address: who has it decides in their name.
+Result<void> tell_address(Session& session, const std::string& address) {
+  session.terminal().hand_over();
+  if (auto terminal = ControllingTerminal::open()) {
+    return (*terminal)->write("Review the transaction at " + address +
+                              "\nThe address is good for one browser. Ctrl-C ends the review.\n");
+  }
+  GALLEY_TRY(session.open());
+  if (!session.is_unattended()) {
+    return fail(ErrorKind::kRefused, "person.no_terminal",
+                "`galley review` is a person's work: begin it at a terminal");
+  }
+  session.print(address + "\n");
+  session.terminal().hand_over();
+  return {};
+}
+
+}  // namespace
+
+Result<int> review_in_browser(Session& session, Review& review) {
+  const SystemClock clock;
+  const uint32_t port = session.arguments().port;
+  if (port > UINT16_MAX) {
+    return fail(ErrorKind::kUsage, "loopback.port", "a port is a number up to 65535");
+  }
+  GALLEY_ASSIGN(const auto listener, LoopbackListener::open(static_cast<uint16_t>(port), clock));
+  BrowserReview browser(session, review, listener->port());
+  GALLEY_TRY(tell_address(session, browser.address()));
+  while (!browser.is_over()) {
+    GALLEY_ASSIGN(const auto connection, listener->accept());
+    (void)serve_one(*connection, browser);
+  }
+  return browser.finish();
+}
+
+}  // namespace galley

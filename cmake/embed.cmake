@@ -1,0 +1,28 @@
+# cmake -DOUTPUT=<file.cc> -DHEADER=<its header> -DNAMESPACE=<n> -DTEXTS=<name=file+file|…> -P embed.cmake
+#   Writes a source that holds each text as bytes; several files of one name are one text.
+set(content "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\n")
+string(REPLACE "|" ";" texts "${TEXTS}")
+set(names "")
+foreach(text ${texts})
+  string(REGEX MATCH "^([A-Za-z]+)=(.*)$" matched "${text}")
+  set(name ${CMAKE_MATCH_1})
+  string(REPLACE "+" ";" files "${CMAKE_MATCH_2}")
+  set(bytes "")
+  foreach(file ${files})
+    file(READ ${file} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+    string(APPEND bytes "${hex}")
+  endforeach()
+  # Lines of a length that compilers and people can read.
+  string(REGEX REPLACE "(................................................................................)"
+    "\\1\n" bytes "${bytes}")
+  string(APPEND content "constexpr unsigned char k${name}Bytes[] = {\n${bytes}};\n")
+  list(APPEND names ${name})
+endforeach()
+string(APPEND content "}  // namespace\n\n")
+foreach(name ${names})
+  string(APPEND content "const std::string_view k${name}(reinterpret_cast<const char*>(k${name}Bytes),\n"
+    "                                sizeof k${name}Bytes);\n")
+endforeach()
+string(APPEND content "}  // namespace ${NAMESPACE}\n")
+file(WRITE ${OUTPUT} "${content}")

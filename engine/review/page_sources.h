@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+/// The files of engine/review/page, as the build embeds them (cmake/embed.cmake).
+namespace galley::page_sources {
+
+extern const std::string_view kDocument;
+extern const std::string_view kStyle;
+extern const std::string_view kScript;  ///< all scripts, one after the other
+
+}  // namespace galley::page_sources

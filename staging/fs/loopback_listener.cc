@@ -1,0 +1,124 @@
+#include "staging/fs/loopback_listener.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace galley {
+namespace {
+
+constexpr const char* kAddress = "127.0.0.1";
+constexpr size_t kReadBytes = size_t{64} << 10U;
+constexpr int kWaitingConnections = 16;
+constexpr int kIdleSeconds = 60;
+
+/// Waits until the descriptor is ready for `events`.
+Result<void> wait_for(int descriptor, short events, const Deadline& deadline, const Clock& clock) {
+  for (;;) {
+    pollfd one{descriptor, events, 0};
+    const int wait = deadline.is_never() ? -1 : static_cast<int>(deadline.left(clock).count());
+    const int ready = ::poll(&one, 1, wait);
+    if (ready > 0) return {};
+    if (ready == 0) {
+      return fail(ErrorKind::kTimeout, "loopback.slow",
+                  "the other side of a connection is too slow");
+    }
+    if (errno != EINTR) return fail(os_error(errno, "waiting on", kAddress));
+  }
+}
+
+class SocketConnection final : public LoopbackConnection {
+ public:
+  SocketConnection(int descriptor, const Clock& clock) : descriptor_(descriptor), clock_(clock) {}
+  ~SocketConnection() override { ::close(descriptor_); }
+  SocketConnection(const SocketConnection&) = delete;
+  SocketConnection& operator=(const SocketConnection&) = delete;
+
+  Result<std::string> read(const Deadline& deadline) override {
+    std::string bytes(kReadBytes, '\0');
+    for (;;) {
+      GALLEY_TRY(wait_for(descriptor_, POLLIN, deadline, clock_));
+      const ssize_t count = ::recv(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count < 0) return fail(os_error(errno, "reading from", kAddress));
+      bytes.resize(static_cast<size_t>(count));
+      return bytes;
+    }
+  }
+
+  Result<void> write(std::string_view bytes, const Deadline& deadline) override {
+    while (!bytes.empty()) {
+      GALLEY_TRY(wait_for(descriptor_, POLLOUT, deadline, clock_));
+      const ssize_t count =
+          ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count < 0) return fail(os_error(errno, "writing to", kAddress));
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    return {};
+  }
+
+ private:
+  int descriptor_;
+  const Clock& clock_;
+};
+
+class SocketListener final : public LoopbackListener {
+ public:
+  SocketListener(int descriptor, uint16_t port, const Clock& clock)
+      : descriptor_(descriptor), port_(port), clock_(clock) {}
+  ~SocketListener() override { ::close(descriptor_); }
+  SocketListener(const SocketListener&) = delete;
+  SocketListener& operator=(const SocketListener&) = delete;
+
+  [[nodiscard]] uint16_t port() const override { return port_; }
+
+  Result<std::unique_ptr<LoopbackConnection>> accept() override {
+    for (;;) {
+      const int accepted = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
+      if (accepted >= 0) return std::make_unique<SocketConnection>(accepted, clock_);
+      if (errno != EINTR && errno != ECONNABORTED) {
+        return fail(os_error(errno, "accepting on", kAddress));
+      }
+    }
+  }
+
+ private:
+  int descriptor_;
+  uint16_t port_;
+  const Clock& clock_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
+                                                                 const Clock& clock) {
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return fail(os_error(errno, "making a socket on", kAddress));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  socklen_t size = sizeof address;
+  // A browser opens connections that it may never use: one is accepted when something is sent.
+  const int idle_seconds = kIdleSeconds;
+  (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &idle_seconds, sizeof idle_seconds);
+  auto* plain = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(descriptor, plain, size) != 0 || ::listen(descriptor, kWaitingConnections) != 0 ||
+      ::getsockname(descriptor, plain, &size) != 0) {
+    const Error error = os_error(errno, "listening on", kAddress);
+    ::close(descriptor);
+    if (port == 0) return fail(error);
+    return fail(ErrorKind::kUsage, "loopback.port",
+                "port " + std::to_string(port) + " cannot be used: " + error.message +
+                    "; without --port any free one is taken");
+  }
+  return std::make_unique<SocketListener>(descriptor, ntohs(address.sin_port), clock);
+}
+
+}  // namespace galley

@@ -1,0 +1,188 @@
+#include "staging/printing/side_by_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/printable.h"
+#include "base/utf8.h"
+#include "staging/printing/hyperlinks.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kFewestColumns = 8;
+constexpr size_t kTabColumns = 8;
+constexpr std::string_view kBold = "\033[1m";
+constexpr std::string_view kCyan = "\033[36m";
+constexpr std::string_view kRed = "\033[31m";
+constexpr std::string_view kGreen = "\033[32m";
+constexpr std::string_view kReset = "\033[m";
+
+struct CodePoints {
+  uint32_t first;
+  uint32_t last;
+};
+
+/// East_Asian_Width W and F of Unicode's EastAsianWidth.txt, roughly: two columns each.
+constexpr std::array<CodePoints, 10> kWide = {{{0x1100, 0x115f},
+                                               {0x2e80, 0x303e},
+                                               {0x3041, 0xa4cf},
+                                               {0xac00, 0xd7a3},
+                                               {0xf900, 0xfaff},
+                                               {0xfe30, 0xfe6f},
+                                               {0xff00, 0xff60},
+                                               {0xffe0, 0xffe6},
+                                               {0x1f300, 0x1faff},
+                                               {0x20000, 0x3fffd}}};
+
+size_t columns_of(std::string_view character) {
+  if (character.size() < 2) return 1;
+  constexpr std::array<uint32_t, 5> kLeadBits = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  uint32_t code = static_cast<uint8_t>(character[0]) & kLeadBits.at(character.size());
+  for (const char next : character.substr(1)) {
+    code = code << 6U | (static_cast<uint8_t>(next) & 0x3fU);
+  }
+  if (code >= 0x300 && code <= 0x36f) return 0;  // combining
+  const bool is_wide = std::any_of(kWide.begin(), kWide.end(), [&](const CodePoints& range) {
+    return range.first <= code && code <= range.last;
+  });
+  return is_wide ? 2 : 1;
+}
+
+struct Piece {
+  std::string text;
+  size_t columns = 0;
+};
+
+/// A line in pieces that fit into a column, at least one.
+std::vector<Piece> wrapped(std::string_view line, size_t columns) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  const std::string shown = printable(line);
+  std::vector<Piece> pieces(1);
+  size_t place = 0;  // in the whole line: what tabs go by
+  for (size_t at = 0; at < shown.size();) {
+    const bool is_tab = shown[at] == '\t';
+    const size_t length = std::max<size_t>(utf8_sequence_length(shown, at), 1);
+    const std::string_view character = std::string_view(shown).substr(at, length);
+    const size_t wanted = is_tab ? kTabColumns - place % kTabColumns : columns_of(character);
+    if (pieces.back().columns + wanted > columns) pieces.emplace_back();
+    const size_t taken = std::min(wanted, columns);
+    pieces.back().text += is_tab ? std::string(taken, ' ') : std::string(character);
+    pieces.back().columns += taken;
+    place += wanted;
+    at += length;
+  }
+  return pieces;
+}
+
+class SideWriter {
+ public:
+  SideWriter(const DiffOptions& options, size_t width, size_t most_lines, std::string& out)
+      : options_(options),
+        out_(out),
+        digits_(std::max<size_t>(4, std::to_string(most_lines).size())) {
+    const size_t taken = 2 * (digits_ + 1) + 3;
+    columns_ = std::max(kFewestColumns, width > taken ? (width - taken) / 2 : 0);
+  }
+
+  void painted(std::string_view color, std::string_view text) {
+    if (options_.color && !color.empty()) out_ += color;
+    out_ += text;
+    if (options_.color && !color.empty()) out_ += kReset;
+  }
+
+  void row(std::optional<uint32_t> old_line, std::optional<uint32_t> new_line, const Lines& before,
+           const Lines& after, std::string_view middle) {
+    const auto left = old_line ? wrapped(before[*old_line], columns_) : std::vector<Piece>();
+    const auto right = new_line ? wrapped(after[*new_line], columns_) : std::vector<Piece>();
+    const bool is_equal = middle == kEqual;
+    for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+      half(i == 0 ? old_line : std::nullopt, i < left.size() ? left[i] : Piece(),
+           is_equal ? "" : kRed, true);
+      out_ += fmt::format(" {} ", i == 0 ? middle : " ");
+      half(i == 0 ? new_line : std::nullopt, i < right.size() ? right[i] : Piece(),
+           is_equal ? "" : kGreen, false);
+      while (out_.ends_with(' ')) out_.pop_back();
+      out_.push_back('\n');
+    }
+  }
+
+  static constexpr std::string_view kEqual = "│";
+
+ private:
+  void half(std::optional<uint32_t> line, const Piece& piece, std::string_view color,
+            bool is_left) {
+    out_ += line ? fmt::format("{:>{}} ", *line + 1, digits_) : std::string(digits_ + 1, ' ');
+    if (!piece.text.empty()) painted(color, piece.text);
+    if (is_left) out_.append(columns_ - std::min(columns_, piece.columns), ' ');
+  }
+
+  const DiffOptions& options_;
+  std::string& out_;
+  size_t digits_;
+  size_t columns_ = 0;
+};
+
+std::string name_of(const FileDiff& diff) {
+  std::string name = quote_path(diff.new_path);
+  if (diff.status == 'A') name += " (new file)";
+  if (diff.status == 'D') name += " (deleted)";
+  if (diff.status == 'R') name += " (renamed from " + quote_path(diff.old_path) + ")";
+  if (diff.status == 'C') name += " (copied from " + quote_path(diff.old_path) + ")";
+  if (diff.status == 'T') name += " (its type changes)";
+  if (diff.old_mode != diff.new_mode && diff.old_mode != 0 && diff.new_mode != 0) {
+    name += fmt::format(" (mode {:o} => {:o})", diff.old_mode, diff.new_mode);
+  }
+  return name;
+}
+
+}  // namespace
+
+void append_side_by_side(const FileDiff& diff, const Lines& before, const Lines& after,
+                         const DiffOptions& options, size_t width, std::string& out) {
+  SideWriter writer(options, width, std::max(before.size(), after.size()), out);
+  const auto linked = [&](uint32_t line, std::string_view text, std::string_view color) {
+    std::string place(text);
+    if (options.links != nullptr) {
+      place.clear();
+      options.links->append(diff.new_path, line, text, place);
+    }
+    writer.painted(color, place);
+  };
+  linked(0, name_of(diff), kBold);
+  out += diff.is_binary ? "\nBinary files differ\n" : "\n";
+  for (const FileHunk& hunk : diff.hunks) {
+    const HunkSpan& span = hunk.span;
+    linked(span.new_begin + 1, fmt::format("@@ line {} @@", span.new_begin + 1), kCyan);
+    out += hunk.heading.empty() ? "\n" : " " + printable_line(hunk.heading) + "\n";
+    uint32_t old_at = span.old_begin;
+    uint32_t new_at = span.new_begin;
+    const auto equal_until = [&](uint32_t end) {
+      for (; new_at < end; ++new_at, ++old_at) {
+        writer.row(old_at, new_at, before, after, SideWriter::kEqual);
+      }
+    };
+    for (size_t i = span.first_change; i < span.last_change; ++i) {
+      const ChangedRange& range = diff.script[i];
+      equal_until(range.new_begin);
+      for (uint32_t at = 0; at < std::max(range.removed(), range.added()); ++at) {
+        const bool has_old = at < range.removed();
+        const bool has_new = at < range.added();
+        writer.row(has_old ? std::optional(range.old_begin + at) : std::nullopt,
+                   has_new ? std::optional(range.new_begin + at) : std::nullopt, before, after,
+                   has_old && has_new ? "|" : (has_old ? "<" : ">"));
+      }
+      old_at = range.old_end;
+      new_at = range.new_end;
+    }
+    equal_until(span.new_end);
+  }
+}
+
+}  // namespace galley

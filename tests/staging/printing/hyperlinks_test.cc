@@ -1,0 +1,34 @@
+#include "staging/printing/hyperlinks.h"
+
+#include <gtest/gtest.h>
+
+namespace galley {
+namespace {
+
+std::string link(const Hyperlinks& links, std::string_view path, uint32_t line) {
+  std::string out;
+  links.append(path, line, "text", out);
+  return out;
+}
+
+TEST(Hyperlinks, NameFileAndLine) {
+  EXPECT_EQ(link({"file", "/home/me", "host"}, "src/a.c", 3),
+            "\033]8;;file://host/home/me/src/a.c\033\\text\033]8;;\033\\");
+  EXPECT_EQ(link({"vscode", "/home/me", "host"}, "src/a.c", 3),
+            "\033]8;;vscode://file/home/me/src/a.c:3:1\033\\text\033]8;;\033\\");
+  EXPECT_EQ(link({"ed:{path}+{line}", "/w", ""}, "a", 0),
+            "\033]8;;ed:/w/a+1\033\\text\033]8;;\033\\");
+}
+
+TEST(Hyperlinks, ANameCannotEndTheLink) {
+  const std::string out = link({"file", "/w", "h"}, "a\033\\\a\n ;{line}\xff", 1);
+  EXPECT_EQ(out, "\033]8;;file://h/w/a%1B%5C%07%0A%20%3B%7Bline%7D%FF\033\\text\033]8;;\033\\");
+}
+
+TEST(Hyperlinks, AFormatCannotEither) {
+  EXPECT_EQ(link({"x\033]0;title\a{path}", "/w", ""}, "a", 1),
+            "\033]8;;x%1B]0;title%07/w/a\033\\text\033]8;;\033\\");
+}
+
+}  // namespace
+}  // namespace galley

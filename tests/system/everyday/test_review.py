@@ -1,0 +1,238 @@
+"""A person reads what is staged, keeps some of it and commits: at the terminal, and what diff shows for it."""
+
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from everyday import EverydayCase  # noqa: E402
+
+LINES = [f"line {i}\n" for i in range(1, 41)]
+ASKS = "Keep this change"
+
+
+class Reviewed(EverydayCase):
+    """Two hunks in long.txt, the first with two changes close together, and a new file."""
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "long.txt").write_text("".join(LINES))
+        changed = list(LINES)
+        changed[4], changed[7], changed[30] = "five\n", "eight\n", "thirty-one\n"
+        self.galley("begin", expect=0)
+        for path, text in (("long.txt", "".join(changed)), ("new.txt", "fresh\n")):
+            self.galley("call", "Write", json.dumps({"file_path": path, "content": text}), expect=0)
+
+    def review(self, *answers, expect=0, env=None):
+        """Types one answer at each question."""
+        typed = [(ASKS if not isinstance(answer, tuple) else answer[0],
+                  (answer if not isinstance(answer, tuple) else answer[1]) + "\n") for answer in answers]
+        return self.on_terminal("review", "--tty", typed=typed, expect=expect, env=env)
+
+    def staged(self):
+        return self.galley("diff", expect=0).stdout.decode()
+
+    def text(self, name):
+        path = self.work / name
+        return path.read_text() if path.exists() else None
+
+
+class Letters(Reviewed):
+    def test_keep_and_leave_out(self):
+        """git add -p: y keeps, n leaves out; what is kept is committed."""
+        result = self.review("y", "n", "y", ("Commit proposal", "y"))
+        self.assertIn("(1/3)", result.screen)
+        self.assertIn("five\n", self.text("long.txt"))
+        self.assertNotIn("thirty-one", self.text("long.txt"))
+        self.assertEqual(self.text("new.txt"), "fresh\n")
+
+    def test_no_to_the_last_question_commits_nothing(self):
+        """git add -p: nothing is committed that was not asked for."""
+        self.review("y", "n", "y", ("Commit proposal", "n"))
+        self.assertEqual(self.text("long.txt"), "".join(LINES))
+        self.assertNotIn("thirty-one", self.staged())
+        self.assertIn("+five", self.staged())
+
+    def test_what_was_left_out_can_be_taken_back(self):
+        """galley: the savepoint before-review holds what was staged."""
+        before = self.staged()
+        self.review("n", "q")
+        self.assertNotEqual(self.staged(), before)
+        self.galley("rollback", "--to", "before-review", expect=0)
+        self.assertEqual(self.staged(), before)
+
+    def test_quit_keeps_what_is_undecided(self):
+        """git add -p: q ends, and what was decided before holds."""
+        self.review("n", "q")
+        self.assertNotIn("five", self.staged())
+        self.assertIn("thirty-one", self.staged())
+        self.assertEqual(self.text("long.txt"), "".join(LINES))
+
+    def test_all_and_none_of_a_file(self):
+        """git add -p: a and d decide for the rest of the file."""
+        self.review("d", "y", ("Commit proposal", "y"))
+        self.assertEqual(self.text("long.txt"), "".join(LINES))
+        self.assertEqual(self.text("new.txt"), "fresh\n")
+
+    def test_keep_the_rest_of_a_file(self):
+        """git add -p: a keeps the rest of the file."""
+        self.review("a", "n", ("Commit proposal", "y"))
+        self.assertIn("thirty-one", self.text("long.txt"))
+        self.assertIsNone(self.text("new.txt"))
+
+    def test_split(self):
+        """git add -p: s splits a change into smaller ones."""
+        result = self.review("s", "n", "y", "y", "y", ("Commit proposal", "y"))
+        self.assertIn("Split into 2 changes", result.screen)
+        self.assertIn("(2/4)", result.screen)
+        self.assertIn("line 5\n", self.text("long.txt"))
+        self.assertIn("eight\n", self.text("long.txt"))
+
+    def test_split_of_one_change_is_told(self):
+        """git add -p: what cannot be split is said so."""
+        result = self.review("J", "s", "q")
+        self.assertIn("cannot be split", result.screen)
+
+    def test_go_search_and_step(self):
+        """git add -p: g, /, j, J, k and K go to other changes."""
+        result = self.review("g 3", "/thirty", "K", "J", "J", "k", "J", "J", "j", "q")
+        places = re.findall(r"\((\d)/3", result.screen)
+        self.assertEqual(places, ["1", "3", "2", "1", "2", "3", "2", "3", "3", "3"])
+        self.assertIn("no later change", result.screen)
+
+    def test_go_to_what_is_not_there(self):
+        """git add -p: a wrong number is said so."""
+        result = self.review("g 9", "g", ("Go to which", "2"), "q")
+        self.assertIn("changes 1 to 3", result.screen)
+        self.assertIn("(2/3)", result.screen)
+
+    def test_help(self):
+        """git add -p: ? explains each letter, and so does a letter that is none."""
+        result = self.review("?", "z", "q")
+        self.assertEqual(result.screen.count("y - keep this change"), 2)
+
+    def test_edit(self):
+        """git add -p: e opens the editor; what is saved is proposed."""
+        editor = self.scratch / "editor"
+        editor.write_text("#!/bin/sh\nsed -i s/thirty-one/31st/ \"$1\"\n")
+        editor.chmod(0o755)
+        self.review("n", "e", "y", "y", ("Commit proposal", "y"), env={"EDITOR": str(editor)})
+        self.assertIn("31st\n", self.text("long.txt"))
+        self.assertIn("line 5\n", self.text("long.txt"))
+
+    def test_everything_left_out(self):
+        """git add -p: nothing chosen, nothing committed."""
+        result = self.review("d", "n")
+        self.assertIn("nothing is left to commit", result.screen)
+        self.assertEqual(self.staged(), "")
+
+    def test_modes_deletions_and_binary_files(self):
+        """git add -p: what has no lines is asked about as a whole."""
+        (self.work / "gone.txt").write_text("x\n")
+        (self.work / "data.bin").write_bytes(b"\0old")
+        self.galley("rollback", expect=0)
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "sh", "-c", "rm gone.txt; chmod +x long.txt; printf '\\0new' > data.bin", expect=0)
+        self.review("n", "y", "n", ("Commit proposal", "y"))
+        self.assertEqual((self.work / "data.bin").read_bytes(), b"\0old")
+        self.assertIsNone(self.text("gone.txt"))
+        self.assertEqual((self.work / "long.txt").stat().st_mode & 0o111, 0)
+
+    def test_a_content_does_not_drive_the_terminal(self):
+        """galley: what a file holds is escaped."""
+        self.galley("call", "Write", json.dumps({"file_path": "a\u202e", "content": "\x1b[2J\u202e\n"}), expect=0)
+        result = self.review("q")
+        self.assertIn("<U+202E>", result.screen)
+        self.assertNotIn("\x1b[2J", result.screen)
+        self.assertNotIn("\u202e", result.screen)
+
+    def test_the_gate_refuses_what_was_kept(self):
+        """galley: a review is no way past the gate."""
+        (self.work / "galley.toml").write_text('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
+        self.galley("call", "Write", '{"file_path": "a.json", "content": "{"}', expect=0)
+        result = self.review("y", "y", "y", "y", ("Commit proposal", "y"), expect=1)
+        self.assertIn("json.syntax", result.screen)
+        self.assertEqual(self.text("long.txt"), "".join(LINES))
+
+
+class Asked(Reviewed):
+    def test_needs_a_terminal(self):
+        """galley: what is piped in may be an agent's answer."""
+        result = self.run_here("review", "--tty", stdin="y\ny\ny\ny\n", expect=1)
+        self.assertIn("terminal", result.err)
+        self.assertIn("five", self.staged())
+
+    def test_an_agent_reviews_nothing(self):
+        """galley: a review is a person's work."""
+        result = self.run_here("--agent", "bot", "review", "--tty", expect=1)
+        self.assertIn("without --agent", result.err)
+
+    def test_a_rule_that_asks_is_answered_by_it(self):
+        """galley: who commits what was on the screen has approved it."""
+        (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "ask"\npaths = ["*"]\ndecision = "ask"\n')
+        self.review("y", "y", "y", ("Commit proposal", "y"))
+        self.assertIn("five\n", self.text("long.txt"))
+
+
+class Shown(Reviewed):
+    def test_side_by_side(self):
+        """diff -y: old lines stand beside new ones, as wide as the terminal."""
+        result = self.on_terminal("--no-pager", "--color=never", "diff", "--side-by-side", expect=0)
+        self.assertRegex(result.screen, r"(?m)^   5 line 5 +\| +5 five$")
+        self.assertLessEqual(max(map(len, result.screen.splitlines())), 100)
+
+    def test_quiet_says_it_by_the_status(self):
+        """git diff --quiet: status 1 when something differs, and no output."""
+        result = self.run_here("diff", "--quiet", expect=1)
+        self.assertEqual((result.out, result.err), ("", ""))
+        self.run_here("diff", "--quiet", "README.md", expect=0)
+
+    def test_quiet_preview(self):
+        """git diff --quiet: the status is the verdict."""
+        patch = "--- a/long.txt\n+++ b/long.txt\n@@ -1 +1 @@\n-line 1\n+one\n"
+        result = self.run_here("preview", "--quiet", "--unidiff-zero", stdin=patch, expect=0)
+        self.assertEqual((result.out, result.err), ("", ""))
+
+    def test_only_paths(self):
+        """git diff: what stands after -- are paths."""
+        result = self.run_here("diff", "--", "new.txt", expect=0)
+        self.assertIn("new.txt", result.out)
+        self.assertNotIn("long.txt", result.out)
+        patch = self.run_here("diff", expect=0).out
+        (self.scratch / "a.patch").write_text(patch)
+        result = self.run_here("preview", self.scratch / "a.patch", "--", "new.txt", expect=0)
+        self.assertIn("+fresh", result.out)
+        self.assertNotIn("five", result.out)
+
+    def test_links_open_an_editor(self):
+        """ls --hyperlink: places are links where they are asked for."""
+        result = self.run_here("diff", "--hyperlinks=always", expect=0)
+        self.assertRegex(result.out, rf"\x1b\]8;;file://[^/]*{self.work}/long.txt\x1b\\@@ ")
+        result = self.run_here("diff", "--hyperlinks=always", "--side-by-side", expect=0,
+                               env={"GALLEY_EDITOR_LINK": "vscode"})
+        self.assertIn(f"vscode://file{self.work}/long.txt:2:1\x1b\\", result.out)
+
+    def test_no_links_where_none_are_wanted(self):
+        """ls --hyperlink=auto: a pipe gets none, and a terminal that nobody knows."""
+        self.assertNotIn("\x1b]8", self.run_here("diff", expect=0).out)
+        self.assertNotIn("\x1b]8", self.on_terminal("--no-pager", "diff", expect=0).screen)
+        self.assertIn("\x1b]8", self.on_terminal("--no-pager", "diff", expect=0, env={"VTE_VERSION": "6800"}).screen)
+
+    def test_a_hostile_name_cannot_end_a_link(self):
+        """galley: a name is encoded in an address."""
+        name = "a;b %\\ \u202e\u0090]8;;"
+        self.galley("call", "Write", json.dumps({"file_path": name, "content": "x\n"}), expect=0)
+        out = self.run_here("diff", "--hyperlinks=always", expect=0).out
+        self.assertIn("/a%3Bb%20%25%5C%20%E2%80%AE%C2%90%5D8%3B%3B\x1b\\", out)
+
+    def test_a_page_is_no_text_for_a_terminal(self):
+        """galley: it says how to get it."""
+        result = self.on_terminal("diff", "--html", expect=2)
+        self.assertIn("--html=FILE", result.screen)
+
+
+if __name__ == "__main__":
+    unittest.main()

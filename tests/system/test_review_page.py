@@ -1,0 +1,261 @@
+"""`--html`: the page on which people read a change, looked at in a browser."""
+
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "review"))
+
+from browser import BrowserCase  # noqa: E402
+from support import SystemCase  # noqa: E402
+
+ROWS = "document.querySelectorAll('tbody tr').length"
+TEXTS = "[...document.querySelectorAll(%r)].map((node) => node.textContent)"
+C_BEFORE = "#include <stdio.h>\n\nint main(void) {\n  int answer = 41;\n  /* said\n     twice */\n  return answer;\n}\n"
+C_AFTER = C_BEFORE.replace("41", "42").replace("twice", "thrice")
+
+
+def data_of(page):
+    """What a page carries."""
+    return json.loads(re.search(r'<script type="application/json" id="galley-data">(.*?)</script>', page, re.S)[1])
+
+
+def texts(selector):
+    return TEXTS % selector
+
+
+class ReportCase(SystemCase):
+    def begin(self, files, agent=None):
+        """An open transaction that proposes these contents."""
+        self.galley("begin", expect=0)
+        for path, content in files.items():
+            self.galley("call", "Write", json.dumps({"file_path": path, "content": content}), expect=0)
+
+    def write(self, path, content):
+        target = self.work / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def page_of(self, *arguments, expect=0):
+        self.galley(*arguments, f"--html={self.scratch / 'page.html'}", expect=expect)
+        return (self.scratch / "page.html").read_text()
+
+
+class Report(ReportCase):
+    def test_goes_to_a_file_or_to_standard_output(self):
+        self.write("a.txt", "one\n")
+        self.begin({"a.txt": "two\n"})
+        page = self.page_of("diff")
+        piped = self.galley("diff", "--html", expect=0).stdout.decode()
+        self.assertEqual(data_of(page)["files"], data_of(piped)["files"])
+        self.assertEqual([file["path"] for file in data_of(page)["files"]], ["a.txt"])
+
+    def test_standard_output_that_is_for_json_is_refused(self):
+        self.begin({"a.txt": "two\n"})
+        said = self.galley("--json", "diff", "--html", expect=2)
+        self.assertEqual(json.loads(said.stdout)["reason"], "html.json")
+
+    def test_a_file_that_cannot_be_written_is_one_error(self):
+        self.begin({"a.txt": "two\n"})
+        said = self.galley("diff", "--html=/nowhere/page.html", expect=2)
+        self.assertIn(b"/nowhere/page.html", said.stderr)
+
+    def test_carries_findings_and_the_verdict(self):
+        self.write("galley.toml", '[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
+        self.begin({"broken.json": '{\n  "a": 1,\n  "b" 2\n}\n'})
+        data = data_of(self.page_of("diff"))
+        self.assertFalse(data["verdict"]["approved"])
+        [finding] = [one for one in data["findings"] if one["rule"] == "json.syntax"]
+        self.assertEqual((finding["line"], data["files"][finding["file"]]["path"]), (3, "broken.json"))
+
+    def test_of_a_commit_and_of_an_edit(self):
+        self.write("a.txt", "one\n")
+        patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
+        (self.scratch / "a.patch").write_bytes(patch)
+        previewed = data_of(self.page_of("preview", self.scratch / "a.patch"))
+        self.assertTrue(previewed["verdict"]["approved"])
+        self.galley("--reason", "count on", "apply", self.scratch / "a.patch", expect=0)
+        shown = data_of(self.page_of("show"))
+        self.assertEqual(shown["files"][0]["parts"][0]["lines"], ["-one", "+two"])
+        self.assertIn(["Reason", "count on"], shown["facts"])
+
+    def test_only_the_named_paths(self):
+        self.begin({"a.txt": "two\n", "sub/b.txt": "two\n"})
+        self.assertEqual([file["path"] for file in data_of(self.page_of("diff", "sub"))["files"]], ["sub/b.txt"])
+
+    def test_an_agent_is_not_shown_what_it_may_not_read(self):
+        self.write("galley.toml", '[agents.bot]\ncapabilities = ["fs:read:src/", "fs:write"]\n')
+        self.begin({"secret.txt": "the word\n", "src/a.txt": "open\n"})
+        page = self.galley("--agent", "bot", "diff", "--html", "--tx", self.tx(), expect=0).stdout.decode()
+        self.assertNotIn("the word", page)
+        self.assertEqual(data_of(page)["left_out"], ["secret.txt"])
+
+    def tx(self):
+        return json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"][0]["tx"]
+
+    def test_data_cannot_end_the_element_that_holds_them(self):
+        self.begin({"</script><script>window.hacked = 1": "</script><script>window.hacked = 1</script><!--\n"})
+        page = self.page_of("diff")
+        self.assertNotIn("hacked = 1</script>", page)
+        self.assertEqual(page.count("<script"), 2)
+
+    def test_nothing_is_loaded_and_only_the_own_script_runs(self):
+        self.begin({"a.txt": "two\n"})
+        page = self.page_of("diff")
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe", policy)
+        self.assertEqual(re.findall(r"https?://", page), [])
+
+
+class PageInBrowser(BrowserCase, ReportCase):
+    def change(self):
+        self.write("galley.toml", '[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
+        self.write("src/main.c", "/* head */\n" * 30 + C_BEFORE)
+        self.write("docs/old.md", "".join(f"line {i}\n" for i in range(40)))
+        self.begin({"src/main.c": "/* head */\n" * 30 + C_AFTER, "broken.json": '{\n  "a": 1,\n  "b" 2\n}\n',
+                    "docs/deep/er/new.py": "def new():\n    return 'text'  # why\n"})
+        self.galley("diff", f"--html={self.scratch / 'page.html'}", expect=0)
+        return self.scratch / "page.html"
+
+    def test_shows_files_lines_words_colours_and_findings(self):
+        found = self.look(
+            self.change(), ("until", "document.querySelectorAll('.word').length > 1"),
+            ("note", "files", texts("main section.file h2")), ("note", "tree", texts("nav a .file-name")),
+            ("note", "folders", texts("nav summary")),
+            ("note", "removed", texts("tr td.text.removed")), ("note", "words", texts(".word")),
+            ("note", "keywords", texts("td .keyword")), ("note", "strings", texts("td .string")),
+            ("note", "comments", texts("td .comment")),
+            ("note", "at line", "[...document.querySelectorAll('tbody .finding')].map((box) => "
+                                "box.closest('tr').previousElementSibling.textContent)"),
+            ("note", "verdict", texts(".verdict p")))
+        notes = found["notes"]
+        self.assertEqual(notes["files"], ["broken.json", "docs/deep/er/new.py", "src/main.c"])
+        self.assertEqual(notes["folders"], ["docs/deep/er/", "src/"])
+        self.assertEqual(notes["tree"], ["new.py", "main.c", "broken.json"])
+        self.assertIn("  int answer = 41;", notes["removed"])
+        self.assertEqual(notes["words"], ["41", "42", "twice", "thrice"])
+        self.assertIn("int", notes["keywords"])
+        self.assertIn("def", notes["keywords"])
+        self.assertIn("'text'", notes["strings"])
+        self.assertIn("     thrice */", "".join(notes["comments"]))
+        self.assertEqual(notes["at line"], ['3+  "b" 2'])
+        self.assertTrue(notes["verdict"][0].startswith("The gate refuses"))
+        self.assertEqual(len(found["requests"]), 1, "it loads itself and nothing else")
+
+    def test_keys_go_from_change_to_change(self):
+        current = "(document.querySelector('.hunk-head.current h3') || {}).textContent"
+        focused = "(document.activeElement.closest('section.file') || {}).id"
+        folded = "document.querySelector('#file-%d .fold').getAttribute('aria-expanded')"
+        notes = self.look(
+            self.change(), ("press", "j"), ("note", "first", focused), ("press", "j"), ("note", "second", focused),
+            ("press", "j"), ("note", "third", current), ("press", "k"), ("note", "back", focused),
+            ("press", "n"), ("note", "next file", focused), ("press", "p"), ("note", "file before", focused),
+            ("press", "x"), ("note", "folded", folded % 1), ("press", "x"), ("note", "unfolded", folded % 1),
+            ("press", "X"), ("note", "all", "document.querySelectorAll('.file-body[hidden]').length"), ("press", "X"),
+            ("press", "f"), ("note", "finding", "document.activeElement.textContent"),
+            ("press", "?"), ("note", "help", "document.getElementById('help').open"), ("press", "Escape"),
+            ("note", "closed", "document.getElementById('help').open"),
+            ("press", "/"), ("note", "filter", "document.activeElement.id"), ("fill", "#filter", "main"),
+            ("note", "shown", texts("main section.file:not([hidden]) h2")))["notes"]
+        self.assertEqual((notes["first"], notes["second"], notes["back"]), ("file-0", "file-1", "file-1"))
+        self.assertTrue(notes["third"].startswith("Line 31"), notes)
+        self.assertEqual((notes["next file"], notes["file before"]), ("file-2", "file-1"))
+        self.assertEqual((notes["folded"], notes["unfolded"], notes["all"]), ("false", "true", 3))
+        self.assertIn("json.syntax", notes["finding"])
+        self.assertEqual((notes["help"], notes["closed"], notes["filter"]), (True, False, "filter"))
+        self.assertEqual(notes["shown"], ["src/main.c"])
+
+    def test_side_by_side_and_folded_lines(self):
+        pair = ("[...document.querySelectorAll('#file-2 tbody tr')].map((row) => [...row.querySelectorAll('td.text')]"
+                ".map((cell) => cell.textContent)).find((row) => row[0].includes('41'))")
+        notes = self.look(
+            self.change(), ("press", "s"), ("press", "n"), ("press", "n"), ("press", "n"),
+            ("until", "document.querySelector('#file-2 tbody tr')"), ("note", "pair", pair),
+            ("note", "before", "document.querySelectorAll('#file-2 tbody tr').length"),
+            ("click", "#file-2 button.gap"), ("until", "document.querySelectorAll('#file-2 tbody tr').length > 30"),
+            ("note", "head", "document.querySelector('#file-2 tbody tr').textContent"))["notes"]
+        self.assertEqual(notes["pair"], ["  int answer = 41;", "  int answer = 42;"])
+        self.assertLess(notes["before"], 20)
+        self.assertEqual(notes["head"], "1/* head */1/* head */")
+
+    def test_accessible_in_both_themes_and_views(self):
+        page = self.change()
+        for theme in ("light", "dark"):
+            notes = self.look(page, ("until", ROWS), ("axe", "inline"), ("press", "s"), ("until", ROWS), ("axe", "side"),
+                              ("press", "?"), ("axe", "help"), theme=theme)["notes"]
+            self.assertEqual((notes["inline"], notes["side"], notes["help"]), ([], [], []), theme)
+            self.assertGreater(notes["inline passes"], 20)
+
+    def test_dark_as_the_system_or_as_chosen(self):
+        paper = "getComputedStyle(document.body).backgroundColor"
+        page = self.change()
+        dark = self.look(page, ("note", "system", paper), ("select", "#theme", "light"), ("note", "chosen", paper),
+                         theme="dark")["notes"]
+        light = self.look(page, ("note", "system", paper), ("press", "t"), ("press", "t"), ("note", "chosen", paper),
+                          theme="light")["notes"]
+        self.assertEqual((dark["system"], dark["chosen"]), (light["chosen"], light["system"]))
+        self.assertNotEqual(dark["system"], light["system"])
+
+    def test_printed_whole(self):
+        found = self.look(self.change(), ("pdf",), ("media", "print"),
+                          ("note", "rows", ROWS), ("note", "tree", "getComputedStyle(document.querySelector('nav')).display"),
+                          ("note", "filled", "[...document.querySelectorAll('.chunk')].every((one) => one.firstChild)"))
+        self.assertGreater(found["pdf"], 1000)
+        self.assertEqual((found["notes"]["filled"], found["notes"]["tree"]), (True, "none"))
+        self.assertGreater(found["notes"]["rows"], 15)
+
+    def test_hostile_names_and_contents_run_nothing(self):
+        attack = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>"
+        self.write("galley.toml", '[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
+        self.begin({
+            "<img src=x onerror=window.hacked=1>.c": attack + "\n",
+            "</script><svg onload=window.hacked=1>/javascript:alert(1).html": attack + "\u202e\u2028\x1b[7m\n",
+            "a\u202e.json": '{"</script><script>window.hacked=1</script>" 1}\n',
+            "__proto__/constructor": "x\n", "@DATA@": "@SCRIPT@ @STYLE@\n"})
+        self.galley("--reason", attack, "diff", f"--html={self.scratch / 'page.html'}", expect=0)
+        found = self.look(
+            self.scratch / "page.html", ("until", "document.querySelectorAll('tbody tr').length > 3"), ("press", "s"),
+            ("until", ROWS), ("note", "hacked", "String(window.hacked)"), ("note", "files", texts("main section.file h2")),
+            ("note", "made", "document.querySelectorAll('main img, main script, main svg, nav img').length"),
+            ("note", "text", "document.querySelector('main').textContent"),
+            ("note", "links", "[...document.querySelectorAll('a')].every((a) => a.getAttribute('href').startsWith('#'))"),
+            ("note", "tree", texts("nav a .file-name")))
+        notes = found["notes"]
+        self.assertEqual((notes["hacked"], notes["made"], notes["links"]), ("undefined", 0, True))
+        self.assertIn("a<U+202E>.json", notes["files"])
+        self.assertIn("<U+2028>\\x1b[7m", notes["text"])
+        self.assertIn("@SCRIPT@ @STYLE@", notes["text"])
+        self.assertIn("constructor", notes["tree"])
+        self.assertEqual(len(found["requests"]), 1)
+
+    def test_a_page_whose_script_is_changed_does_not_run(self):
+        page = self.change()
+        page.write_text(page.read_text().replace('"use strict";', '"use strict"; window.changed = 1;', 1))
+        order = (("note", "changed", "String(window.changed)"), ("note", "title", "document.title"))
+        with self.assertRaisesRegex(AssertionError, "Content Security Policy"):
+            self.look(page, *order)
+
+    def test_a_thousand_files_are_built_as_they_come_into_view(self):
+        lines = [f"line {i}\n" for i in range(100)]
+        changed = [f"row {i}\n" for i in range(100)]
+        patch = "".join(f"--- /dev/null\n+++ b/many/d{i % 40}/file{i}.txt\n@@ -0,0 +1,100 @@\n" +
+                        "".join("+" + line for line in (lines if i % 2 else changed)) for i in range(1000))
+        (self.scratch / "big.patch").write_text(patch)
+        self.galley("preview", self.scratch / "big.patch", f"--html={self.scratch / 'page.html'}", expect=0)
+        notes = self.look(
+            self.scratch / "page.html", ("until", ROWS), ("note", "at first", ROWS),
+            ("note", "files", "document.querySelectorAll('section.file').length"),
+            ("note", "totals", "document.getElementById('totals').textContent"),
+            ("press", "p"), ("until", "document.querySelector('#file-999 tbody tr')"),
+            ("note", "at last", ROWS))["notes"]
+        self.assertEqual(notes["files"], 1000)
+        self.assertIn("100,000 lines added", notes["totals"])
+        self.assertLess(notes["at first"], 3000)
+        self.assertLess(notes["at last"], 10000)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,298 @@
+"""`galley review`: the page on loopback, by requests and in a browser."""
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "review"))
+
+from browser import BrowserCase  # noqa: E402
+from support import GALLEY, SystemCase  # noqa: E402
+
+DEADLINE_S = 60
+LINES = [f"line {i}\n" for i in range(1, 41)]
+
+
+class ServedCase(SystemCase):
+    """A transaction with two hunks and a new file, and a server that shows it."""
+
+    def serve(self, config="", more=()):
+        (self.work / "long.txt").write_text("".join(LINES))
+        (self.work / "galley.toml").write_text(config)
+        changed = list(LINES)
+        changed[4], changed[30] = "five\n", "thirty-one\n"
+        self.galley("begin", expect=0)
+        self.write("long.txt", "".join(changed))
+        self.write("new.txt", "fresh\n")
+        for path, text in more:
+            self.write(path, text)
+        self.start()
+
+    def start(self):
+        import os
+        self.server = subprocess.Popen([GALLEY, "-C", self.work, "review"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       stdin=subprocess.DEVNULL, env={**os.environ, **self.environment},
+                                       start_new_session=True)
+        self.addCleanup(self.stop)
+        self.address = self.server.stdout.readline().decode().strip()
+        self.host, self.token = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/\?token=([0-9a-f]{32})", self.address).groups()
+
+    def stop(self):
+        self.server.kill()
+        self.server.communicate()
+
+    def ended(self):
+        """What the program says when the review is over."""
+        out, err = self.server.communicate(timeout=DEADLINE_S)
+        return self.server.returncode, out.decode(), err.decode()
+
+    def write(self, path, text):
+        self.galley("call", "Write", json.dumps({"file_path": path, "content": text}), expect=0)
+
+    def ask(self, method, target, body=None, **headers):
+        connection = http.client.HTTPConnection(self.host, timeout=DEADLINE_S)
+        connection.request(method, target, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer, text
+
+    def enter(self):
+        """The cookie and the data of the page."""
+        answer, _ = self.ask("GET", f"/?token={self.token}")
+        self.assertEqual((answer.status, answer.getheader("Location")), (303, "/"))
+        cookie = answer.getheader("Set-Cookie")
+        for wanted in ("HttpOnly", "SameSite=Strict", "Path=/"):
+            self.assertIn(wanted, cookie)
+        self.cookie = cookie.split(";")[0]
+        return self.load()
+
+    def load(self):
+        answer, page = self.ask("GET", "/", Cookie=self.cookie)
+        self.assertEqual(answer.status, 200)
+        found = re.search(r'id="galley-data">(.*?)</script>', page, re.S)
+        self.data = json.loads(found[1])
+        return answer
+
+    def post(self, target, **body):
+        answer, text = self.ask("POST", target, json.dumps({"proposal": self.data["proposal"], **body}), Cookie=self.cookie,
+                                Origin=f"http://{self.host}", Content_Type="application/json",
+                                X_Galley_Token=self.data["session"]["token"])
+        return answer.status, json.loads(text)
+
+
+class Served(ServedCase):
+    def test_commits_exactly_what_was_shown(self):
+        self.serve()
+        self.enter()
+        status, said = self.post("/commit")
+        self.assertEqual((status, said["ok"]), (200, True))
+        code, out, _ = self.ended()
+        self.assertEqual(code, 0)
+        self.assertIn(f"committed {said['committed']}", out)
+        self.assertIn("thirty-one", (self.work / "long.txt").read_text())
+
+    def test_what_is_left_out_is_not_committed(self):
+        self.serve()
+        self.enter()
+        shown = self.data["proposal"]
+        hunks = [part["piece"] for part in self.data["files"][0]["parts"] if "piece" in part]
+        self.assertEqual(self.post("/keep", left_out=[hunks[1]])[0], 200)
+        # The page still shows what was there before: nothing is committed from it.
+        self.assertEqual(self.post("/commit")[0], 409)
+        self.load()
+        self.assertNotEqual(self.data["proposal"], shown)
+        self.assertEqual(self.post("/commit")[0], 200)
+        self.ended()
+        text = (self.work / "long.txt").read_text()
+        self.assertIn("five\n", text)
+        self.assertNotIn("thirty-one", text)
+
+    def test_a_changed_stage_is_refused(self):
+        self.serve()
+        self.enter()
+        self.write("new.txt", "smuggled in\n")
+        for target, body in (("/commit", {}), ("/keep", {"left_out": []}), ("/edit", {"piece": 0, "text": "x\n"})):
+            status, said = self.post(target, **body)
+            self.assertEqual((status, said["reason"]), (409, "review.changed"), target)
+        self.assertFalse((self.work / "new.txt").exists())
+
+    def test_edits_a_hunk(self):
+        self.serve()
+        self.enter()
+        piece = next(part["piece"] for part in self.data["files"][0]["parts"] if "piece" in part)
+        status, said = self.post("/lines", piece=piece)
+        self.assertEqual((status, said["text"].splitlines()[3]), (200, "five"))
+        self.assertEqual(self.post("/edit", piece=piece, text=said["text"].replace("five", "5th"))[0], 200)
+        self.load()
+        self.assertEqual(self.post("/commit")[0], 200)
+        self.ended()
+        self.assertIn("5th\n", (self.work / "long.txt").read_text())
+
+    def test_ends_without_a_commit_and_prints_comments(self):
+        self.serve()
+        self.enter()
+        self.assertEqual(self.post("/end", comments=[{"on": "long.txt:2", "text": "why\nfive?"}])[0], 200)
+        code, out, _ = self.ended()
+        self.assertEqual((code, out), (0, "comment on long.txt:2: why\\nfive?\n"))
+        self.assertEqual((self.work / "long.txt").read_text(), "".join(LINES))
+
+    def test_what_the_gate_refuses_is_not_committed(self):
+        self.serve('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n', [("a.json", "{")])
+        self.enter()
+        self.assertFalse(self.data["verdict"]["approved"])
+        self.assertEqual(self.post("/commit")[0], 400)
+        self.assertFalse((self.work / "new.txt").exists())
+
+    def test_a_commit_answers_a_rule_that_asks(self):
+        self.serve('[[policy.rule]]\nname = "ask"\npaths = ["*"]\ndecision = "ask"\n')
+        self.enter()
+        self.assertEqual(self.post("/commit")[0], 200)
+        self.ended()
+        self.assertEqual((self.work / "new.txt").read_text(), "fresh\n")
+
+
+class Guarded(ServedCase):
+    def test_the_address_is_good_once(self):
+        self.serve()
+        self.enter()
+        self.assertEqual(self.ask("GET", f"/?token={self.token}")[0].status, 403)
+
+    def test_nothing_without_the_token(self):
+        self.serve()
+        for target in ("/", "/?token=", f"/?token={'0' * 32}", "/keep", "/favicon.ico"):
+            answer, text = self.ask("GET", target)
+            self.assertEqual(answer.status, 403, target)
+            self.assertNotIn("five", text)
+        # The right one still works: it was not used up by wrong ones.
+        self.enter()
+
+    def test_another_host_or_origin_is_refused(self):
+        self.serve()
+        self.enter()
+        port = self.host.split(":")[1]
+        for host in (f"localhost:{port}", f"evil.example:{port}", "127.0.0.1"):
+            self.assertEqual(self.ask("GET", "/", Cookie=self.cookie, Host=host)[0].status, 403, host)
+        body = json.dumps({"proposal": self.data["proposal"]})
+        right = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "Content_Type": "application/json",
+                 "X_Galley_Token": self.data["session"]["token"]}
+        for name, value in (("Origin", "http://evil.example"), ("Origin", "null"), ("Content_Type", "text/plain"),
+                            ("X_Galley_Token", "0" * 32), ("Cookie", "galley_review=0")):
+            self.assertEqual(self.ask("POST", "/commit", body, **{**right, name: value})[0].status, 403, (name, value))
+        for name in right:
+            fewer = {key: value for key, value in right.items() if key != name}
+            self.assertEqual(self.ask("POST", "/commit", body, **fewer)[0].status, 403, name)
+        self.assertFalse((self.work / "new.txt").exists())
+
+    def test_no_other_site_may_read_or_frame_it(self):
+        self.serve()
+        answer = self.enter()
+        self.assertIsNone(answer.getheader("Access-Control-Allow-Origin"))
+        self.assertEqual(answer.getheader("X-Frame-Options"), "DENY")
+        self.assertIn("frame-ancestors 'none'", answer.getheader("Content-Security-Policy"))
+        self.assertEqual(answer.getheader("Cache-Control"), "no-store")
+        self.assertEqual(self.ask("OPTIONS", "/commit", Cookie=self.cookie)[0].status, 405)
+
+    def test_bad_requests_end_nothing(self):
+        import socket
+        self.serve()
+        port = int(self.host.split(":")[1])
+        for bytes_sent in (b"\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\0" * 20000, b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as connection:
+                connection.sendall(bytes_sent)
+                connection.recv(1000)
+        with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S):
+            pass
+        self.enter()
+        for body in ("", "[]", "{", "null"):
+            answer, _ = self.ask("POST", "/commit", body, Cookie=self.cookie, Origin=f"http://{self.host}",
+                                 Content_Type="application/json", X_Galley_Token=self.data["session"]["token"])
+            self.assertEqual(answer.status, 400, body)
+        for target, body in (("/keep", {"left_out": [99]}), ("/keep", {"left_out": "x"}), ("/keep", {}),
+                             ("/lines", {"piece": -1}), ("/edit", {"piece": 0}), ("/nowhere", {}),
+                             ("/end", {"comments": [1]})):
+            self.assertEqual(self.post(target, **body)[0], 400, (target, body))
+        self.assertEqual(self.post("/commit")[0], 200)
+
+    def test_only_this_machine_can_reach_it(self):
+        self.serve()
+        port = int(self.host.split(":")[1])
+        listening = [line.split() for line in Path(f"/proc/{self.server.pid}/net/tcp").read_text().splitlines()[1:]]
+        mine = [row[1] for row in listening if row[3] == "0A" and int(row[1].split(":")[1], 16) == port]
+        self.assertEqual([row.split(":")[0] for row in mine], ["0100007F"])
+
+    def test_without_a_terminal_only_where_nobody_is_asked(self):
+        self.serve()
+        own = self.scratch / "config" / "galley" / "config.toml"
+        own.write_text(f'trusted_folders = ["{self.scratch}"]\n')
+        result = self.galley("review", expect=1, start_new_session=True)
+        self.assertIn(b"person's work", result.stderr)
+        self.assertEqual(result.stdout, b"")
+
+    def test_an_agent_reviews_nothing(self):
+        self.galley("begin", expect=0)
+        result = self.galley("--agent", "bot", "review", expect=1)
+        self.assertIn(b"without --agent", result.stderr)
+
+
+class ServedInBrowser(BrowserCase, ServedCase):
+    def test_accept_reject_comment_edit_and_commit(self):
+        self.serve()
+        box = "section#file-0 .hunk:nth-of-type(%d)"
+        found = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+            ("note", "at first", "document.getElementById('decision-text').textContent"),
+            ("note", "may commit", "![...document.querySelectorAll('#decision-buttons button')][2].disabled"),
+            ("axe", "page"),
+            ("press", "j"), ("press", "a"), ("press", "j"), ("press", "r"),
+            ("note", "chosen", "document.getElementById('decision-text').textContent"),
+            ("click", "section#file-1 .choices button:has-text('Comment')"),
+            ("fill", "section#file-1 textarea", "is it <b>fresh</b>?"), ("axe", "comment"),
+            ("click", "section#file-1 .remark button:has-text('Save')"),
+            ("click", "#decision-buttons button:has-text('Leave out')"),
+            ("until", "data.files[0].parts.filter((part) => part.kind === 'hunk').length === 1"),
+            ("note", "after", "document.getElementById('decision-text').textContent"),
+            ("press", "j"),
+            ("click", "section#file-0 .choices button:has-text('Edit')"),
+            ("until", "document.querySelector('section#file-0 textarea')"),
+            ("fill", "section#file-0 textarea", "one\nfive by hand\n"),
+            ("click", "section#file-0 .remark button:has-text('Save')"),
+            ("until", "document.querySelector('main').textContent.includes('five by hand')"),
+            ("click", "#decision-buttons button:has-text('Accept the rest')"),
+            ("click", "#decision-buttons button:has-text('Commit')"),
+            ("until", "document.getElementById('decision-text').textContent.startsWith('Committed')"))
+        notes = found["notes"]
+        self.assertEqual((notes["page"], notes["comment"]), ([], []))
+        self.assertEqual(notes["at first"], "0 accepted, 0 rejected, 3 undecided, 0 comments")
+        self.assertFalse(notes["may commit"])
+        self.assertEqual(notes["chosen"], "1 accepted, 1 rejected, 1 undecided, 0 comments")
+        self.assertEqual(notes["after"], "1 accepted, 0 rejected, 1 undecided, 1 comment")
+        code, out, _ = self.ended()
+        self.assertEqual(code, 0)
+        self.assertIn("is it <b>fresh</b>?", out)
+        text = (self.work / "long.txt").read_text()
+        self.assertIn("five by hand\n", text)
+        self.assertNotIn("thirty-one", text)
+        self.assertEqual({request.split("/")[2] for request in found["requests"]}, {self.host})
+
+    def test_a_changed_stage_loads_the_page_again(self):
+        self.serve()
+        staged = json.dumps({"file_path": "new.txt", "content": "smuggled in\n"})
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+            ("click", "#decision-buttons button:has-text('Accept the rest')"),
+            ("run", [GALLEY, "-C", str(self.work), "call", "Write", staged], self.environment),
+            ("click", "#decision-buttons button:has-text('Commit')"),
+            ("until", "document.querySelector('main').textContent.includes('smuggled in')"),
+            ("note", "said", "document.getElementById('decision-text').textContent"), may_complain=True)["notes"]
+        self.assertIn("something else is staged than what was shown", notes["said"])
+        self.assertIn("1 undecided", notes["said"])
+        self.assertFalse((self.work / "new.txt").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
