@@ -20,8 +20,8 @@ namespace galley {
 Result<std::string> report_page(Session& session, const Proposal& proposal, ReviewSubject subject);
 
 /// Writes that page to where --html says, and tells where it is.
-/// Errors: kUsage `html.terminal` when it would go to a terminal, `html.json` when it would go where
-///         the one JSON document goes.
+/// Errors: kUsage `html.terminal` when it would go to a terminal, `html.json` when it would go
+///         where the one JSON document goes; kRefused `report.agent` for an agent and a file.
 Result<void> write_report(Session& session, const Proposal& proposal, ReviewSubject subject);
 
 }  // namespace galley
