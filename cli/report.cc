@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "cli/reports.h"
 #include "engine/review/review_page.h"
-#include "staging/fs/host_file.h"
 
 namespace galley {
 
@@ -58,7 +58,7 @@ Result<void> write_report(Session& session, const Proposal& proposal, ReviewSubj
     session.print(page);
     return {};
   }
-  GALLEY_TRY(write_host_file(file, page));
+  GALLEY_TRY(write_report_file(session, file, page));
   session.say("the page is in " + file);
   return {};
 }

@@ -21,7 +21,7 @@ Result<std::string> report_page(Session& session, const Proposal& proposal, Revi
 
 /// Writes that page to where --html says, and tells where it is.
 /// Errors: kUsage `html.terminal` when it would go to a terminal, `html.json` when it would go
-///         where the one JSON document goes.
+///         where the one JSON document goes; kRefused `report.agent` for an agent and a file.
 Result<void> write_report(Session& session, const Proposal& proposal, ReviewSubject subject);
 
 }  // namespace galley

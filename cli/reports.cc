@@ -8,6 +8,7 @@
 
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "cli/report.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {
@@ -15,7 +16,7 @@ namespace {
 
 struct Format {
   std::string_view name;
-  std::string (*render)(const Preview&);  ///< null: text and json, which the command has itself
+  std::string (*render)(const Preview&);  ///< null: needs more than the judgement
 };
 
 constexpr std::array kFormats = {
@@ -23,6 +24,7 @@ constexpr std::array kFormats = {
     Format{"github", github_report},
     Format{"github-summary", github_summary_report},
     Format{"gitlab", gitlab_report},
+    Format{"html", nullptr},
     Format{"json", nullptr},
     Format{"junit", junit_report},
     Format{"rdjson", rdjson_report},
@@ -30,13 +32,19 @@ constexpr std::array kFormats = {
     Format{"text", nullptr},
 };
 
-std::string render(const ReportRequest& request, const Preview& judged, const Json& document) {
+Result<std::string> render(Session& session, const ReportRequest& request, const Preview& judged,
+                           const Json& document) {
+  if (request.format == "html") {
+    ReviewSubject subject;
+    subject.verdict = &judged.verdict;
+    return report_page(session, judged.proposal, std::move(subject));
+  }
   if (request.format == "json") return document_text(document);
   if (request.format == "text") return verdict_text(judged.verdict, false);
   for (const Format& format : kFormats) {
     if (format.name == request.format) return format.render(judged);
   }
-  return {};
+  return std::string();
 }
 
 /// The document as --json prints it, also where the command has only begun it.
@@ -123,7 +131,7 @@ Result<bool> write_reports(Session& session, const Preview& judged, const Json& 
   if (requests.empty()) return is_printed;
   GALLEY_ASSIGN(const Json whole, whole_document(session, judged, document));
   for (const ReportRequest& request : requests) {
-    const std::string text = render(request, judged, whole);
+    GALLEY_ASSIGN(const std::string text, render(session, request, judged, whole));
     if (request.file.empty()) {
       if (session.is_json()) {
         return fail(ErrorKind::kUsage, "usage.report",

@@ -41,8 +41,7 @@ class Review {
   static Result<Review> open(Session& session);
 
   [[nodiscard]] const std::string& tx() const { return tx_; }
-  /// What is staged now, and what the gate says of it. With so many lines of context between
-  /// pieces.
+  /// What is staged now, in pieces with so many lines of context, and what the gate says of it.
   Result<ReviewedState> look(uint32_t context);
   /// Goes on with these pieces alone; what was staged before is kept as the savepoint
   /// `kBeforeReview`.

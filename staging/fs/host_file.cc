@@ -68,27 +68,6 @@ std::optional<std::string> read_own_file(const std::string& path, uint64_t max_b
   return std::move(*text);
 }
 
-Result<void> write_host_file(const std::string& path, std::string_view text) {
-  constexpr mode_t kMode = 0666;  // what the umask leaves of it
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
-  if (descriptor < 0) {
-    return fail(ErrorKind::kUsage, "output.not_writable",
-                os_error(errno, "writing", path).message + "; name another file");
-  }
-  while (!text.empty()) {
-    const ssize_t count = ::write(descriptor, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const int code = errno;
-      ::close(descriptor);
-      return fail(os_error(code, "writing", path));
-    }
-    text.remove_prefix(static_cast<size_t>(count));
-  }
-  if (::close(descriptor) != 0) return fail(os_error(errno, "writing", path));
-  return {};
-}
-
 Result<void> enter_directory(const std::string& path) {
   if (::chdir(path.c_str()) == 0) return {};
   return fail(ErrorKind::kUsage, "workspace.not_found",

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 
@@ -19,10 +18,6 @@ Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes);
 /// than `max_bytes`: for what may be left out when it is not sound.
 std::optional<std::string> read_own_file(const std::string& path, uint64_t max_bytes,
                                          uint32_t other_owner);
-
-/// Writes a file that the person at the command line named, new or in the place of what it held.
-/// Errors: kUsage `output.not_writable`, kIo.
-Result<void> write_host_file(const std::string& path, std::string_view text);
 
 /// Makes a directory that the person at the command line named the current one of this process.
 /// Errors: kUsage `workspace.not_found`.

