@@ -59,9 +59,9 @@ TEST_F(ReviewDataTest, ALineWithoutItsEndIsMarked) {
 }
 
 TEST_F(ReviewDataTest, WhatCannotBeSeenIsMarkedAndNamesStayInTheirLine) {
-  write("a\nb", "x\xe2\x80\xae\r\n\xff\n");
+  write("a\xe2\x80\xae.txt", "x\xe2\x80\xae\r\n\xff\n");
   const Json file = data()["files"][0];
-  EXPECT_EQ(file["path"], "a\\nb");
+  EXPECT_EQ(file["path"], "a<U+202E>.txt");
   EXPECT_EQ(file["parts"][0]["lines"],
             (Json{"+x\033[7m<U+202E>\033[27m\033[7m^M\033[27m", "+\033[7m\\xff\033[27m"}));
 }
