@@ -419,7 +419,8 @@ void GitCheck::State::ask_about_rules() {
   config.policy.rules.push_back(std::move(rule));
 }
 
-/// A person's yes: in the environment, which nothing that is judged can set, or by `galley approve`.
+/// A person's yes: in the environment, which nothing that is judged can set, or by `galley
+/// approve`.
 Result<std::optional<GivenApproval>> GitCheck::State::given_approval() const {
   const char* said = std::getenv("GALLEY_APPROVED");
   const std::string ids = said == nullptr ? "" : "," + std::string(said) + ",";

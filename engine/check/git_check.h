@@ -66,8 +66,8 @@ struct CheckOptions {
 ///          -> fix                       (the index only; see there)
 ///
 /// The rules are those of the galley.toml of the base: of the target of a range, of HEAD else.
-/// Where HEAD has none, that of the work tree counts for what is local. A change of galley.toml is asked
-/// about: who changes the rules does not judge by the changed ones.
+/// Where HEAD has none, that of the work tree counts for what is local. A change of galley.toml is
+/// asked about: who changes the rules does not judge by the changed ones.
 ///
 /// Invariant: index, work tree, stash and refs are never written, but by fix().
 /// Ownership: owns the readers of the repository; what proposal() returns outlives it.

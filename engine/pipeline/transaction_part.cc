@@ -12,6 +12,7 @@ namespace galley {
 Result<void> Transaction::keep_part(const Proposal& part) {
   Action action = own_step(AuditKind::kRollback);
   action.record.input = json_document({{"to_part", part.id().hex()}});
+  action.tools = tools_that(ToolDeed::kEdit);  // what is called a part could hold anything
   action.is_atomic = true;
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());

@@ -224,7 +224,7 @@ class Transaction {
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
   /// Goes on with a part of what is staged, and saves: `part` is made of proposal() by leaving out
-  /// paths and hunks. Taking back is no edit: rules are not asked.
+  /// paths and hunks. The caller needs a tool that edits.
   Result<void> keep_part(const Proposal& part);
   /// A child with the same things staged, on its own from now on: several candidates can be tried
   /// side by side and one be picked. Costs the same whatever is staged, once that is saved.

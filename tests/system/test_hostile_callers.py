@@ -157,7 +157,9 @@ class Callers(hostile.HostileCase):
                 for record in self.records()]
         self.assertEqual(seen, [
             ("call", "Write", "mover", "bot", False),
+            ("begun", "exec", "mover", "bot", False),
             ("exec", "exec", "mover", "bot", False),
+            ("begun", "exec", "reviewer", "bot", False),
             ("exec", "exec", "reviewer", "bot", True),
             ("call", "Write", "bot", None, False),
             ("refusal", "commit", "reviewer", "bot", True),

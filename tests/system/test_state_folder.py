@@ -166,6 +166,7 @@ class StateFolder(SystemCase):
         self.put("asked.txt", "a\n", "stage")
         proposal = json.loads(self.galley("diff", "--tx", tx, "--json", expect=0).stdout)["proposal"]
         self.galley("approve", proposal, expect=0)
+        self.galley("review", "--tx", tx, "--tty", expect=(1, 2))  # wants a terminal
         self.galley("commit", "--tx", tx, expect=0)
 
     def leave_a_conflict_with_markers(self):

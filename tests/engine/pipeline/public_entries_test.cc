@@ -154,6 +154,8 @@ std::vector<Entry> entries_of_transactions() {
          expect(w.transaction->savepoint("s").has_value());
          expect(w.transaction->rollback_to("s").has_value());
        }},
+      {"keep_part", "rollback", "rollback", "open",
+       [](World& w) { expect(w.transaction->keep_part(w.transaction->proposal()).has_value()); }},
       {"rollback", "rollback", "rollback", "open",
        [](World& w) { expect(w.transaction->rollback().has_value()); }},
       {"fork", "fork", "fork", "open", [](World& w) { expect(w.transaction->fork().has_value()); }},

@@ -57,7 +57,7 @@ class Letters(Reviewed):
         self.assertIn("+five", self.staged())
 
     def test_what_was_left_out_can_be_taken_back(self):
-        """galley: the savepoint before-review holds what was staged."""
+        """git stash: what was left out can be had again."""
         before = self.staged()
         self.review("n", "q")
         self.assertNotEqual(self.staged(), before)
@@ -142,7 +142,7 @@ class Letters(Reviewed):
         self.assertEqual((self.work / "long.txt").stat().st_mode & 0o111, 0)
 
     def test_a_content_does_not_drive_the_terminal(self):
-        """galley: what a file holds is escaped."""
+        """less: what a file holds is escaped."""
         self.galley("call", "Write", json.dumps({"file_path": "a\u202e", "content": "\x1b[2J\u202e\n"}), expect=0)
         result = self.review("q")
         self.assertIn("<U+202E>", result.screen)
@@ -150,7 +150,7 @@ class Letters(Reviewed):
         self.assertNotIn("\u202e", result.screen)
 
     def test_the_gate_refuses_what_was_kept(self):
-        """galley: a review is no way past the gate."""
+        """git commit: what was chosen is refused by a hook, too."""
         (self.work / "galley.toml").write_text('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
         self.galley("call", "Write", '{"file_path": "a.json", "content": "{"}', expect=0)
         result = self.review("y", "y", "y", "y", ("Commit proposal", "y"), expect=1)
@@ -160,18 +160,18 @@ class Letters(Reviewed):
 
 class Asked(Reviewed):
     def test_needs_a_terminal(self):
-        """galley: what is piped in may be an agent's answer."""
+        """gh: what asks a person needs a terminal."""
         result = self.run_here("review", "--tty", stdin="y\ny\ny\ny\n", expect=1)
         self.assertIn("terminal", result.err)
         self.assertIn("five", self.staged())
 
     def test_an_agent_reviews_nothing(self):
-        """galley: a review is a person's work."""
+        """gh pr: nobody approves what they proposed."""
         result = self.run_here("--agent", "bot", "review", "--tty", expect=1)
         self.assertIn("without --agent", result.err)
 
     def test_a_rule_that_asks_is_answered_by_it(self):
-        """galley: who commits what was on the screen has approved it."""
+        """gh pr: an approving review is the approval."""
         (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "ask"\npaths = ["*"]\ndecision = "ask"\n')
         self.review("y", "y", "y", ("Commit proposal", "y"))
         self.assertIn("five\n", self.text("long.txt"))
@@ -222,14 +222,14 @@ class Shown(Reviewed):
         self.assertIn("\x1b]8", self.on_terminal("--no-pager", "diff", expect=0, env={"VTE_VERSION": "6800"}).screen)
 
     def test_a_hostile_name_cannot_end_a_link(self):
-        """galley: a name is encoded in an address."""
+        """ls --hyperlink: a name is encoded in an address."""
         name = "a;b %\\ \u202e\u0090]8;;"
         self.galley("call", "Write", json.dumps({"file_path": name, "content": "x\n"}), expect=0)
         out = self.run_here("diff", "--hyperlinks=always", expect=0).out
         self.assertIn("/a%3Bb%20%25%5C%20%E2%80%AE%C2%90%5D8%3B%3B\x1b\\", out)
 
     def test_a_page_is_no_text_for_a_terminal(self):
-        """galley: it says how to get it."""
+        """gzip: what is no text does not go to a terminal."""
         result = self.on_terminal("diff", "--html", expect=2)
         self.assertIn("--html=FILE", result.screen)
 

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 FEWEST_TASKS = 60
-PEERS = "brew|cargo|cmake|docker|eslint|fsck|gh|git|go|hg|less|make|npm|patch|pytest|python|rustup|sh|svn"
+PEERS = "brew|cargo|cmake|diff|docker|eslint|fsck|gh|git|go|gzip|hg|less|ls|make|npm|patch|pytest|python|rustup|sh|svn"
 
 
 def load_runner():
@@ -28,7 +28,7 @@ class Tasks(unittest.TestCase):
 
     def test_each_names_the_tool_whose_habit_it_follows(self):
         nameless = [f"{words}: {habit!r}" for words, habit in self.tasks
-                    if not re.match(rf"({PEERS})( [a-z-]+)?(, ({PEERS})( [a-z-]+)?)*: \S", habit)]
+                    if not re.match(rf"({PEERS})( [a-z=-]+)*(, ({PEERS})( [a-z=-]+)*)*: \S", habit)]
         self.assertEqual(nameless, [])
 
 
