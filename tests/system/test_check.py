@@ -565,7 +565,8 @@ class LeavesAlone(CheckCase):
         ended = 0
         for _ in range(60):
             child = subprocess.Popen([GALLEY, "--json", "check", "--staged"], cwd=repo, stdout=subprocess.DEVNULL,
-                                     stderr=subprocess.DEVNULL, env={**os.environ, **self.environment, **WHO})
+                                     stderr=subprocess.DEVNULL,
+                                     env={**os.environ, **self.environment, **WHO, "TMPDIR": str(self.scratch)})
             time.sleep(draw.random() * 0.03)
             child.send_signal(signal.SIGKILL)
             ended += child.wait() != -signal.SIGKILL
@@ -584,7 +585,8 @@ class LeavesAlone(CheckCase):
             (repo / "a.txt").write_bytes(b"lower\n")
             (repo / ".git" / "index.lock").unlink(missing_ok=True)
             child = subprocess.Popen([GALLEY, "check", "--fix"], cwd=repo, stdout=subprocess.DEVNULL,
-                                     stderr=subprocess.DEVNULL, env={**os.environ, **self.environment, **WHO})
+                                     stderr=subprocess.DEVNULL,
+                                     env={**os.environ, **self.environment, **WHO, "TMPDIR": str(self.scratch)})
             time.sleep(draw.random() * 0.3)
             child.send_signal(signal.SIGKILL)
             child.wait()
