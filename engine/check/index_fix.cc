@@ -145,6 +145,15 @@ Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>
   return {};
 }
 
+/// Nothing that somebody wrote is removed.
+Error kept_beside(const RelPath& path, const RelPath& beside) {
+  return {ErrorKind::kConflict, "check.file_changed",
+          "'" + path.str() +
+              "' was written twice while it was fixed; what it held in between is '" +
+              beside.str() + "'. The fixes are in the index",
+          path.str(), 0};
+}
+
 /// Gives the file its new content if it holds the old one, whoever writes to it meanwhile.
 Result<bool> follow(const WritableDirectory& work_tree, const Change& change,
                     const Proposal& proposal) {
@@ -168,6 +177,8 @@ Result<bool> follow(const WritableDirectory& work_tree, const Change& change,
     // Somebody was faster: theirs goes back.
     if (!is_followed) {
       GALLEY_TRY(work_tree.rename(fresh, work_tree, change.path, RenameMode::kExchange));
+      const auto ours = read_file(work_tree, fresh, limits::kMaxFileBytes);
+      if (!ours || *ours != *after) return kept_beside(change.path, fresh);
     }
   }
   GALLEY_TRY(work_tree.remove_file(fresh));
