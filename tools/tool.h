@@ -54,7 +54,14 @@ struct ToolMeta {
   std::string started_at;  ///< RFC 3339 UTC with milliseconds
   std::string ended_at;
   int64_t duration_ms = 0;
-  bool dry_run = false;  ///< true: what the result tells of was not kept
+  bool dry_run = false;       ///< true: what the result tells of was not kept
+  std::string execution_id;   ///< of its record; empty where there is none
+  int64_t cpu_ms = 0;         ///< processor time of the call, with that of its programs
+  int64_t peak_memory = 0;    ///< bytes; 0: not measured
+  int64_t bytes_written = 0;  ///< what the call staged
+  bool cached = false;        ///< an earlier answer about the same contents
+  uint32_t attempts = 1;      ///< above 1: transient errors were tried again
+  std::vector<std::string> warnings;
 };
 
 /// What a call returns.
@@ -104,6 +111,7 @@ struct ToolContext {
   std::vector<std::string> capabilities;  ///< granted: `fs:read`, `fs:write:src/**`, `exec:git`
   bool dry_run = false;                   ///< the caller drops what is staged afterwards
   bool deterministic = false;             ///< commands see a fixed time, locale and no network
+  CallOptions call{};                     ///< who asks and for what; what is above stands in for it
   Deadline deadline;
   CommandRunner* commands = nullptr;           ///< null: no command can be run
   std::function<void(const ToolLog&)> logger;  ///< may be empty

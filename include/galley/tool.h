@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -17,6 +18,24 @@ namespace galley {
 
 /// Everything a caller has to know of a tool, in the words of JSON Schema 2020-12.
 struct ToolInfo {
+  /// Where a tool does its work. Decides how long a call may take unless the tool says otherwise,
+  /// and what has to be cleaned of what comes back.
+  enum class Category : uint8_t {
+    kDirect,  ///< in this process, on the proposed tree
+    kApi,     ///< asks a service on the network
+    kMcp,     ///< asks a server of the Model Context Protocol
+    kSystem,  ///< runs a program in the sandbox
+  };
+  /// How much a wrong call can spoil. Stated by each tool; never derived from its annotations.
+  enum class Risk : uint8_t { kLow, kMedium, kHigh, kCritical };
+  /// What a tool may do at most; docs/tools.md has what each mode does with it.
+  enum class Tier : uint8_t {
+    kSafe = 0,        ///< no side effects
+    kStandard = 1,    ///< reads
+    kElevated = 2,    ///< writes, which the overlay holds until a commit
+    kRestricted = 3,  ///< acts where the overlay cannot take it back: needs a yes
+    kDangerous = 4,   ///< is usually not run at all
+  };
   /// Hints for callers about what a tool may do (the names are MCP's).
   struct Annotations {
     bool read_only = false;
@@ -33,6 +52,21 @@ struct ToolInfo {
   std::string output_schema;      ///< JSON text, `type: object`
   Annotations annotations;
   std::vector<std::string> capabilities;  ///< needed at all: `fs:read`, `fs:write`, `exec`
+
+  std::string namespace_name = {};  ///< `fs` of `fs.read`; empty: the part of `name` before its dot
+  Category category = Category::kDirect;
+  Risk risk_level = Risk::kMedium;
+  Tier security_tier = Tier::kElevated;
+  bool requires_confirmation = false;  ///< a person says yes to each call
+  bool is_context_aware = false;       ///< answers differently in another session or task
+  bool is_reversible = false;          ///< a call can be taken back by its execution id
+  std::string rollback_tool = {};      ///< the tool that takes a call back; empty: none of its own
+  /// How long one call may take; absent: what its category has.
+  std::optional<std::chrono::milliseconds> timeout = {};
+  std::vector<std::string> examples = {};  ///< arguments as JSON text, each a call that succeeds
+  /// Why it goes and since which version; empty: it stays.
+  std::string deprecated = {};
+  std::string successor = {};  ///< the tool that a deprecated one gives way to; may be empty
 };
 
 /// One call of an own tool: its arguments, and the files of the tree as the transaction proposes
@@ -101,7 +135,8 @@ using SecretProvider = std::function<std::optional<std::string>(const std::strin
 
 /// What a caller can say about one call, one command, or several that are staged together.
 ///
-/// `secrets`, `logger` and `stop` are called and looked at on the thread of the call only.
+/// `secrets`, `logger`, `progress` and `stop` are called and looked at on the thread of the call
+/// only.
 struct CallOptions {
   /// Something a running tool has to say: a line of progress or a piece of a command's output.
   struct Log {
@@ -113,7 +148,15 @@ struct CallOptions {
   std::string call_id = {};  ///< the caller's own id of the call; on record
   std::string task_id = {};  ///< what it belongs to; on record
   std::string goal_id = {};
-  std::string reason = {};  ///< why; empty: the reason of the transaction
+  std::string session_id = {};  ///< the conversation that it belongs to; on record
+  std::string reason = {};      ///< why; empty: the reason of the transaction
+  std::string cwd = {};         ///< what relative paths start from; empty: the workspace root
+  /// Added to the environment of commands. Never secrets: these stand on record.
+  std::map<std::string, std::string> environment = {};
+  /// What this call may do, of what its agent may do; absent: all of that.
+  std::optional<std::vector<std::string>> only_capabilities = {};
+  /// Programs that commands of this call may start, of those that its agent may; absent: those.
+  std::optional<std::vector<std::string>> only_programs = {};
   /// How long a tool may take, ten minutes unless said; a command never gets more than galley.toml
   /// allows.
   std::optional<std::chrono::milliseconds> timeout = {};
@@ -121,6 +164,8 @@ struct CallOptions {
   bool deterministic = false;   ///< commands see a fixed time and locale, and no network
   SecretProvider secrets = {};  ///< answers `$ENV.NAME`; empty: there are none
   std::function<void(const Log&)> logger = {};  ///< what tools say while they run
+  /// How far a long call is: done of total, total 0 where it is not known.
+  std::function<void(uint64_t done, uint64_t total)> progress = {};
   std::stop_token stop = {};  ///< a request ends a command; what was begun is taken back
 };
 
