@@ -89,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     sessions = {}
     stateless = None
-    command = []
+    program = []
     lock = threading.Lock()
 
     def log_message(self, *_arguments):
@@ -145,7 +145,7 @@ class Handler(BaseHTTPRequestHandler):
             if message.get("method") == "initialize":
                 session = f"session-{len(self.sessions) + 1}"
                 with self.lock:
-                    self.sessions[session] = Child(self.command)
+                    self.sessions[session] = Child(self.program)
                 headers = [("Mcp-Session-Id", session)]
             child = self.sessions.get(session)
             if child is None:
@@ -156,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
                 return self.fail(400, message.get("id"), -32020, wrong)
             with self.lock:
                 if Handler.stateless is None:
-                    Handler.stateless = Child(self.command)
+                    Handler.stateless = Child(self.program)
                 child = Handler.stateless
         if "id" not in message or "method" not in message:
             child.send(message)
@@ -215,7 +215,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def main():
     port_file, command = sys.argv[1], sys.argv[sys.argv.index("--") + 1:]
-    Handler.command = command
+    Handler.program = command
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     with open(port_file, "w", encoding="utf-8") as file:

@@ -215,13 +215,14 @@ class Fixture final : public McpFeatures {
     const auto argument = [](const char* name) {
       return ordered_json{{"name", name}, {"description", "of the tests"}, {"required", true}};
     };
-    return {{{"name", "test_simple_prompt"}},
-            {{"name", "test_prompt_with_arguments"},
-             {"arguments", {argument("arg1"), argument("arg2")}}},
-            {{"name", "test_prompt_with_embedded_resource"},
-             {"arguments", ordered_json::array({argument("resourceUri")})}},
-            {{"name", "test_prompt_with_image"}},
-            {{"name", "test_input_required_result_prompt"}}};
+    const auto made = [](const char* name, std::vector<ordered_json> arguments) {
+      return ordered_json{
+          {"name", name}, {"description", "of the tests"}, {"arguments", std::move(arguments)}};
+    };
+    return {made("test_simple_prompt", {}),
+            made("test_prompt_with_arguments", {argument("arg1"), argument("arg2")}),
+            made("test_prompt_with_embedded_resource", {argument("resourceUri")}),
+            made("test_prompt_with_image", {}), made("test_input_required_result_prompt", {})};
   }
   McpAnswer get_prompt(const std::string& name, const json& arguments,
                        McpRequest& request) override {
