@@ -195,6 +195,7 @@ const std::vector<VariableText>& variable_texts() {
       {"GALLEY_EDITOR_LINK",
        "where links of --hyperlinks lead: file, vscode, or an address with {path} and {line}"},
       {"GALLEY_APPROVED", "ids of proposals that galley check takes as approved by a person"},
+      {"GALLEY_GIT_TIMEOUT", "seconds that one command of git may take; 300 by default"},
       {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
       {"NO_COLOR", "with any value: no colours"}};
   return kTexts;

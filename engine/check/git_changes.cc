@@ -44,24 +44,42 @@ Finding odd_path(const std::string& path, const Error& why) {
   return finding;
 }
 
+/// Of what is taken away or made smaller, any size.
+struct WantedBlob {
+  const std::string& id;
+  const std::string& path;
+  uint64_t max_bytes;
+};
+
+Error unreadable(const WantedBlob& blob, Error why) {
+  if (why.reason == "git.no_such_object") return missing(blob.path, blob.id);
+  if (why.reason != "limit.file_size") return why;
+  why.path = blob.path;
+  why.message = "'" + blob.path + "' is too large to be judged: " + why.message +
+                "; keep it out of git, or under Git LFS";
+  return why;
+}
+
 /// Hashes every blob of the diff, side by side.
 Result<void> hash_blobs(const std::vector<GitRawChange>& diff, GitBlobStore& store) {
-  std::vector<std::pair<const std::string*, const std::string*>> wanted;  // id, path
+  std::vector<WantedBlob> wanted;
   for (const GitRawChange& change : diff) {
-    if (has_blob(change.old_mode, change.old_id)) wanted.emplace_back(&change.old_id, &change.path);
-    if (has_blob(change.new_mode, change.new_id)) wanted.emplace_back(&change.new_id, &change.path);
+    if (has_blob(change.new_mode, change.new_id)) {
+      wanted.push_back({change.new_id, change.path, limits::kMaxFileBytes});
+    }
+    if (has_blob(change.old_mode, change.old_id)) {
+      wanted.push_back({change.old_id, change.path, UINT64_MAX});
+    }
   }
   std::vector<std::optional<Error>> errors(wanted.size());
   for_each_block(wanted.size(), kHashedTogether, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const auto added = store.add(*wanted[i].first);
+      const auto added = store.add(wanted[i].id, wanted[i].max_bytes);
       if (!added) errors[i] = added.error();
     }
   });
   for (size_t i = 0; i < errors.size(); ++i) {
-    if (!errors[i]) continue;
-    if (errors[i]->reason != "git.no_such_object") return fail(*errors[i]);
-    return fail(missing(*wanted[i].second, *wanted[i].first));
+    if (errors[i]) return fail(unreadable(wanted[i], *std::move(errors[i])));
   }
   return {};
 }

@@ -29,8 +29,8 @@ struct GitSides {
 /// Makes a change set of a raw diff against `base`, with the directories that come and go. Contents
 /// are hashed side by side and not kept. A submodule is a directory whose content is the line that
 /// git's diff has for it.
-/// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`; those of
-///         GitObjects.
+/// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`,
+///         `limit.file_size`; those of GitObjects.
 Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides);
 
 }  // namespace galley

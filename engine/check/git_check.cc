@@ -9,7 +9,6 @@
 
 #include "base/limits.h"
 #include "base/printable.h"
-#include "engine/calls/tool_names.h"
 #include "engine/check/git_changes.h"
 #include "engine/check/tree_runner.h"
 #include "engine/commit/state_directory.h"
@@ -151,6 +150,7 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     GALLEY_TRY(load_rules());
   }
   ask_about_rules();
+  for (ValidatorConfig& validator : config.validators) validator.only_new |= options.only_new;
   return {};
 }
 
@@ -468,18 +468,8 @@ Result<StagedFixes> GitCheck::fix() {
     return fail(ErrorKind::kUsage, "check.fix_staged_only",
                 "--fix changes what is staged and nothing else; stage the change first");
   }
-  const Principals who = state.options.who.principals();
-  const Policy policy(state.config);
-  const Judgement tools = policy.judge_tools("--fix", tools_that(ToolDeed::kEdit), who);
-  if (tools.decision != Decision::kAllow) {
-    return fail(ErrorKind::kRefused, "policy.capability", tools.message);
-  }
-  Overlay overlay = overlay_of(*state.proposal, *state.base, state.clock());
-  GALLEY_ASSIGN(FixReport report,
-                fix_staged(state.config, overlay,
-                           {*state.need_runner(), state.clock(), who, Deadline(), {}}));
-  GALLEY_ASSIGN(IndexFix put, put_into_index(state.git, state.layout, report.change));
-  return StagedFixes{std::move(report), std::move(put)};
+  return fix_what_is_staged({*state.proposal, *state.base, state.config, state.options.who,
+                             state.git, state.layout, *state.need_runner(), state.clock()});
 }
 
 }  // namespace galley
