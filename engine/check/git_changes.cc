@@ -120,7 +120,8 @@ class ChangeSetBuilder {
       return {};
     }
     GALLEY_ASSIGN(const Node before, node(raw.old_mode, raw.old_id, *path));
-    GALLEY_ASSIGN(const Node after, node(raw.new_mode, raw.new_id, *path));
+    GALLEY_ASSIGN(Node after, node(raw.new_mode, raw.new_id, *path));
+    if (is_on_disk(raw)) GALLEY_TRY(store_as_git_would(*path, before, after));
     const auto from = RelPath::parse(raw.from);
     const bool is_move = raw.status == 'R' || raw.status == 'C';
     Change& change = at(*path);
@@ -150,6 +151,24 @@ class ChangeSetBuilder {
     node.content = blob.content;
     node.size = blob.size;
     return node;
+  }
+
+  [[nodiscard]] bool is_on_disk(const GitRawChange& raw) const {
+    return raw.new_mode != 0 && is_nothing(raw.new_id) && sides_.work_tree != nullptr;
+  }
+
+  /// Line endings that are git's own are no change.
+  Result<void> store_as_git_would(const RelPath& path, const Node& before, Node& after) {
+    if (after.kind != FileKind::kRegular) return {};
+    GALLEY_ASSIGN(const Content found, sides_.store.get(after.content));
+    Content stored = std::make_shared<const std::string>();
+    if (before.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(stored, sides_.store.get(before.content));
+    }
+    std::string bytes = sides_.ends.as_stored(path.str(), *found, *stored);
+    after.size = bytes.size();
+    GALLEY_ASSIGN(after.content, sides_.store.put(std::move(bytes)));
+    return {};
   }
 
   Result<Node> node_on_disk(uint32_t mode, const RelPath& path) {

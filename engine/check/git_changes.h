@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/check/work_tree_ends.h"
 #include "engine/policy/finding.h"
 #include "staging/git/git_blob_store.h"
 #include "staging/git/git_raw_diff.h"
@@ -24,6 +25,7 @@ struct GitSides {
   const GitTree& base;
   GitBlobStore& store;         ///< gets the contents of both sides
   const Directory* work_tree;  ///< holds what has no id in the diff; null: all have one
+  const WorkTreeEnds& ends;    ///< how git would store what lies there
 };
 
 /// Makes a change set of a raw diff against `base`, with the directories that come and go. Contents

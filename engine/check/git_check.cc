@@ -68,6 +68,7 @@ struct GitCheck::State {
   Config config;
   std::optional<Proposal> proposal;
   std::vector<Finding> findings;  ///< of what cannot be judged
+  WorkTreeEnds ends;              ///< of a work tree that is judged
   std::vector<std::string> notices;
   CheckSource::Kind kind = Kind::kStaged;
   std::unique_ptr<ValidatorCache> cache;
@@ -144,7 +145,7 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     if (source.kind == Kind::kWorktree) {
       GALLEY_ASSIGN(files, open_disk_directory(layout.work_tree));
     }
-    GALLEY_ASSIGN(GitChanges made, change_set_of(diff, {*base, *store, files.get()}));
+    GALLEY_ASSIGN(GitChanges made, change_set_of(diff, {*base, *store, files.get(), ends}));
     findings = std::move(made.findings);
     proposal = Proposal::from(std::move(made.changes), store);
     GALLEY_TRY(load_rules());
@@ -305,6 +306,12 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
     change.path = std::move(path);
     diff.push_back(std::move(change));
   }
+  std::vector<std::string> files_there;
+  for (const GitRawChange& change : diff) {
+    const bool is_file = kind_of_git_mode(change.new_mode) == FileKind::kRegular;
+    if (is_file) files_there.push_back(change.path);
+  }
+  GALLEY_ASSIGN(ends, WorkTreeEnds::of(git, layout.work_tree, files_there));
   return diff;
 }
 

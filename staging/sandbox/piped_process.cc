@@ -4,8 +4,8 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,7 +204,8 @@ class SpawnedPipes final : public PipedProcess {
   /// True also where nothing can tell: then waiting for it is all that is left.
   [[nodiscard]] bool has_ended_by(const TimeLimit& limit) const {
     if (pid_ < 0 || limit.poll_ms() < 0) return true;
-    const Descriptor process(::pidfd_open(pid_, 0));
+    // <sys/pidfd.h> of glibc 2.36 cannot be linked with from C++.
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (!process.is_open()) return true;
     pollfd one = {process.number(), POLLIN, 0};
     while (true) {

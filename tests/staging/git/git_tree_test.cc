@@ -126,6 +126,20 @@ TEST_P(GitTreeTest, ABlobThatIsNotKeptIsReadAgain) {
   EXPECT_EQ(**store.get(ContentId::of(large)), large);
 }
 
+TEST_P(GitTreeTest, NothingIsReadOfAnObjectBeyondTheLimit) {
+  write("large", std::string(size_t{8} << 20U, 'x'));
+  git("add large");
+  (void)head();
+  size_t read = 0;
+  const GitObjects::Take take = [&](std::string_view some) { read += some.size(); };
+  EXPECT_EQ(objects_->read(":large", take, 100).error().reason, "limit.file_size");
+  EXPECT_EQ(read, 0U);
+  GitBlobStore store(objects_);
+  EXPECT_EQ(store.add(objects_->look(":large")->id, 100).error().kind, ErrorKind::kQuota);
+  EXPECT_EQ(*objects_->content(":file", "blob", 4), "one\n") << "another reader goes on";
+  EXPECT_EQ(objects_->content(":file", "tree", 4).error().reason, "git.wrong_type");
+}
+
 TEST_P(GitTreeTest, ANameThatNamesNothingIsToldFromABrokenReader) {
   (void)head();
   EXPECT_EQ(objects_->look("nowhere").error().reason, "git.no_such_object");
