@@ -8,6 +8,7 @@
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/places.h"
+#include "cli/ranges.h"
 #include "cli/render.h"
 #include "cli/report.h"
 #include "engine/commit/state_directory.h"

@@ -558,14 +558,14 @@ class HangingGit(CheckCase):
 
 
 class OnlyNew(CheckCase):
-    OLD = '{"a": 1, "a": 2}\n'
+    OLD = "{broken\n"
 
     def setUp(self):
         super().setUp()
         self.commit(self.repo, {"old.json": self.OLD})
 
     def test_what_the_file_had_before_counts_for_nothing(self):
-        self.put(self.repo, {"old.json": "\n\n" + self.OLD, "new.json": self.OLD})
+        self.put(self.repo, {"old.json": self.OLD + "\n\n", "new.json": self.OLD})
         self.run_git(self.repo, "add", "-A")
         both = {(rule, path) for rule, path in self.rules_of(self.check(self.repo, expect=1))}
         self.assertEqual({path for _, path in both}, {"old.json", "new.json"})
@@ -578,9 +578,9 @@ class OnlyNew(CheckCase):
         self.check(self.repo, "--range", "main..side", expect=1)
         self.check(self.repo, "--range", "main..side", "--only-new")
         self.check(self.repo, "--commit", "HEAD", "--only-new")
-        self.commit(self.repo, {"old.json": "{broken\n"})
+        self.commit(self.repo, {"new.json": self.OLD})
         said = self.check(self.repo, "--range", "main..side", "--only-new", expect=1)
-        self.assertEqual(self.rules_of(said), {("json.syntax", "old.json")})
+        self.assertEqual(self.rules_of(said), {("json.syntax", "new.json")})
 
     def test_a_renamed_file_keeps_its_findings(self):
         self.run_git(self.repo, "mv", "old.json", "moved.json")

@@ -174,6 +174,7 @@ TEST_F(GitCheckTest, AMovedSubmoduleIsADirectoryWithTheLineOfItsCommit) {
   EXPECT_EQ(change.before.kind, FileKind::kDirectory);
   EXPECT_EQ(**check->proposal().store()->get(change.after.content),
             "Subproject commit " + two + "\n");
+  EXPECT_EQ(*render_diff(check->proposal()), scratch_.output_of("diff --cached"));
 }
 
 TEST_F(GitCheckTest, ManyFilesAreHashedSideBySide) {
