@@ -119,6 +119,7 @@ struct CheckArguments {
   std::string commit;  ///< --commit REV
   std::string range;   ///< --range A..B
   std::string patch;   ///< a file; `-` is standard input
+  bool only_new = false;
 };
 
 /// Everything the command line can say. One field group a command; `command` says which counts.

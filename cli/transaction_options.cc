@@ -44,7 +44,8 @@ void add_stage_commands(OptionTable& table) {
   table.add_diff_options(diff);
   table.add_html(diff);
   table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
-  diff->add_option("words", args.words, "Only these paths")->type_name("PATH");
+  diff->add_option("words", args.words, "Only these paths; or one range of commits, A..B")
+      ->type_name("PATH");
   CLI::App* review = table.add(
       "review", "Read a transaction, keep or leave out each change, and commit", kTransactionGroup);
   table.add_tx(review);
