@@ -22,6 +22,7 @@ using nlohmann::json;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ToolDefinition tool(const std::string& name, ToolDefinition::Run run) {
   ToolDefinition made;
