@@ -17,10 +17,12 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
+#include "engine/pipeline/own_tools.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
+#include "tools/standard_tools.h"
 
 namespace galley {
 namespace {
@@ -193,6 +195,22 @@ Result<std::vector<RecordedCommit>> WorkspaceState::recorded_commits() const {
     }
   }
   return commits;
+}
+
+Result<ToolRegistry*> WorkspaceState::need_registry() {
+  const std::lock_guard guard(mutex);
+  if (registry == nullptr) {
+    auto made = std::make_unique<ToolRegistry>();
+    GALLEY_TRY(add_standard_tools(*made));
+    made->set_dependencies(options.dependencies);
+    for (ToolDefinition& own : options.tools) {
+      GALLEY_TRY(add_own_tool(*this, *made, std::move(own)));
+    }
+    options.tools.clear();
+    for (const auto& [name, tool] : config.tools) made->set_enabled(name, tool.is_enabled);
+    registry = std::move(made);
+  }
+  return registry.get();
 }
 
 Workspace::Workspace(std::unique_ptr<WorkspaceState> state) : state_(std::move(state)) {}

@@ -17,6 +17,7 @@ namespace {
 ToolInfo info_of(const std::string& name) {
   ToolInfo info;
   info.name = name;
+  info.description = "Does what the test wants.";
   info.input_schema = info.output_schema = R"({"type":"object"})";
   return info;
 }

@@ -12,6 +12,7 @@ class TitledTool final : public Tool {
   TitledTool(std::string name, std::string title, bool is_read_only) {
     info_.name = std::move(name);
     info_.title = std::move(title);
+    info_.description = "Does what the test wants.";
     info_.input_schema = info_.output_schema = R"({"type":"object"})";
     info_.annotations.read_only = is_read_only;
   }

@@ -32,6 +32,7 @@ class CallSupervisorTest : public ::testing::Test {
   CallSupervisorTest() {
     tree_.write("a.txt", "one\n");
     info_.name = "Api";
+    info_.description = "Does what the test wants.";
     info_.input_schema = info_.output_schema = R"({"type":"object"})";
     info_.category = ToolInfo::Category::kApi;
     info_.annotations.idempotent = true;

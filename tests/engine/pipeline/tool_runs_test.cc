@@ -27,6 +27,7 @@ using ::testing::Not;
 ToolDefinition tool(const std::string& name, ToolDefinition::Run run) {
   ToolDefinition made;
   made.info.name = name;
+  made.info.description = "Does what the test wants.";
   made.info.input_schema = made.info.output_schema = R"({"type": "object"})";
   made.info.capabilities = {"fs:read", "fs:write"};
   made.run = std::move(run);
