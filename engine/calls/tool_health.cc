@@ -6,12 +6,12 @@
 namespace galley {
 
 //            failures in a row = HealthRule::failures
-//   kHealthy -----------------------------------------> kOut
-//       ^                                                |  ^
-//       |                        retry_after has passed, |  |
-//       |                        and the check said yes  |  | the trial fails, or the check says no:
-//       |      the trial succeeds                        v  | retry_after begins again
-//       '--------------------------------------------- kOnTrial
+//   kHealthy ---------------------------------------> kOut
+//       ^                                              | ^
+//       |                      retry_after has passed, | | the trial fails, or the check says
+//       |                       and the check said yes | | no: retry_after begins again
+//       |           the trial succeeds                 v |
+//       '------------------------------------------- kOnTrial
 //
 // On trial one call is under way; all others are answered as if the tool were out. A trial that
 // never reports (its call was refused for another reason) ends after retry_after, too.
