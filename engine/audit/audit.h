@@ -54,8 +54,9 @@ inline constexpr std::array<std::string_view, 21> kAuditKindNames = {
 /// One thing that goes on record. Empty strings and absent values are left out of the record.
 struct AuditEvent {
   AuditKind kind = AuditKind::kCall;
-  std::string execution_id;  ///< unique; makes appending after a crash idempotent
-  std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
+  std::string execution_id;         ///< unique; makes appending after a crash idempotent
+  std::string parent_execution_id;  ///< of the tool's call that this one was made by
+  std::string call_id;              ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
   std::string agent;                 ///< who asked
   std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
