@@ -14,6 +14,7 @@
 #include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
+#include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
@@ -202,6 +203,7 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
+    GALLEY_TRY(add_custom_tools(*made, user, root_path));
     for (ToolDefinition& own : options.tools) {
       GALLEY_ASSIGN(auto tool, make_defined_tool(std::move(own)));
       GALLEY_TRY(made->add(std::move(tool)));
