@@ -43,7 +43,9 @@ std::string read_error(const json& error, CustomAnswer& answer) {
     answer.code = code->get<std::string>();
   }
   if (const auto retry = error.find("retry_after_ms"); retry != error.end()) {
-    if (!retry->is_number_integer() || *retry < 0) {
+    const bool is_time =
+        retry->is_number_unsigned() || (retry->is_number_integer() && retry->get<int64_t>() >= 0);
+    if (!is_time) {
       return "its 'error.retry_after_ms' is no number of milliseconds";
     }
     answer.retry_after_ms = static_cast<int64_t>(std::min(retry->get<uint64_t>(), kMaxRetryMs));

@@ -242,7 +242,8 @@ Result<void> read_category(const ManifestObject& manifest, CustomManifest& out) 
   if (out.info.category == ToolInfo::Category::kApi) time = kApiTime;
   if (out.info.category == ToolInfo::Category::kMcp) time = kMcpTime;
   if (const json* asked = manifest.find("timeout_ms")) {
-    const bool is_number = asked->is_number_integer() && *asked >= 1 && *asked <= kMaxTimeoutMs;
+    const bool is_number = asked->is_number_integer() && asked->get<int64_t>() >= 1 &&
+                           asked->get<int64_t>() <= kMaxTimeoutMs;
     if (!is_number) {
       return manifest.wrong("timeout_ms", "a number from 1 to " + std::to_string(kMaxTimeoutMs));
     }

@@ -45,6 +45,14 @@ std::string last_words(const CapturedOutput& output) {
   return printable(std::string_view(text).substr(from));
 }
 
+/// Whether one of these paths, which are sorted, lies below `path`.
+bool is_parent_of_one(const RelPath& path, const std::vector<RelPath>& paths) {
+  const std::string below = path.str() + "/";
+  const auto first = std::partition_point(
+      paths.begin(), paths.end(), [&](const RelPath& other) { return other.str() < below; });
+  return first != paths.end() && first->str().starts_with(below);
+}
+
 /// A code of SAGE's counts as it stands; any other is an error of the tool's own.
 ToolErrorCode code_of(const std::string& name) {
   for (const ToolErrorCode code :
@@ -107,8 +115,8 @@ class CustomTool final : public Tool {
     if (!ran) return ToolResult::failure(tool_error_from(ran.error()));
     ToolResult result = judged(*ran, command->limits, context);
     if (result.ok) {
-      const std::vector<RelPath> changed = restaged_paths(before, context.overlay.entries());
-      if (auto refusal = refusal_of(changed, context)) return std::move(*refusal);
+      std::vector<RelPath> changed = restaged_paths(before, context.overlay.entries());
+      if (auto refusal = refusal_of(std::move(changed), context)) return std::move(*refusal);
     }
     result.meta.cpu_ms = std::chrono::duration_cast<milliseconds>(ran->cpu).count();
     result.meta.peak_memory = static_cast<int64_t>(ran->peak_memory_bytes);
@@ -129,7 +137,7 @@ class CustomTool final : public Tool {
   [[nodiscard]] ToolResult said_no(const CustomAnswer& answer, const Clock& clock) const;
   [[nodiscard]] ToolResult broke_limit(const LimitBreach& breach) const;
   [[nodiscard]] ToolResult too_early(milliseconds left) const;
-  [[nodiscard]] std::optional<ToolResult> refusal_of(const std::vector<RelPath>& changed,
+  [[nodiscard]] std::optional<ToolResult> refusal_of(std::vector<RelPath> changed,
                                                      const ToolContext& context) const;
 
   CustomManifest manifest_;
@@ -278,19 +286,21 @@ ToolResult CustomTool::too_early(milliseconds left) const {
 }
 
 /// Each path that it changed has to be one that its manifest speaks of and its caller may write.
-std::optional<ToolResult> CustomTool::refusal_of(const std::vector<RelPath>& changed,
+std::optional<ToolResult> CustomTool::refusal_of(std::vector<RelPath> changed,
                                                  const ToolContext& context) const {
   if (changed.empty()) return {};
+  std::sort(changed.begin(), changed.end());
   const auto patterns = GlobList::parse(manifest_.writable);
   for (const RelPath& path : changed) {
     if (manifest_.writable.empty() || (patterns && patterns->selects(path))) continue;
+    if (is_parent_of_one(path, changed)) continue;  // it was needed for what lies in it
     return failure(ToolErrorCode::kPermission, "tool.effects",
                    named() + " changed '" + printable_line(path.str()) +
                        "', which its manifest does not speak of; nothing was staged");
   }
   if (!context.judge) return {};
   Intent intent;
-  intent.writes = changed;
+  intent.writes = std::move(changed);
   if (const auto allowed = context.judge(intent); !allowed) {
     return ToolResult::failure(tool_error_from(allowed.error()));
   }

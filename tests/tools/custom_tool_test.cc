@@ -84,7 +84,7 @@ TEST_F(CustomTools, TheManifestBoundsTheRun) {
   add({{"timeout_ms", 2500},
        {"capabilities",
         {{"resources", {{"memory", "64MB"}, {"cpus", 1.0}}}, {"network", {{"egress", {"*"}}}}}}});
-  done("t", {});
+  done("t", json::object());
   const Command& command = runner_.commands()[0];
   EXPECT_EQ(command.limits.wall, std::chrono::milliseconds(2500));
   EXPECT_EQ(command.limits.max_memory_bytes, uint64_t{64} << 20U);
@@ -104,7 +104,7 @@ TEST_F(CustomTools, AnAnswerIsTheResultWithItsWarnings) {
     result.peak_memory_bytes = 4096;
     return result;
   };
-  const ToolResult result = call("t", {});
+  const ToolResult result = call("t", json::object());
   ASSERT_TRUE(result.ok) << result.error->message;
   EXPECT_EQ((*result.data)["n"], 1);
   EXPECT_THAT(result.meta.warnings, ElementsAre("old"));
@@ -200,7 +200,7 @@ TEST_F(CustomTools, WhatItWritesOutsideItsManifestIsRefused) {
     result.effects_staged = true;
     return result;
   };
-  done("t", {});
+  done("t", json::object());
   EXPECT_EQ(staged("docs/a.md"), "x\n");
   path = "src/a.cc";
   const ToolError error = failed();
@@ -223,7 +223,7 @@ TEST_F(CustomTools, SecretsStandInTheEnvironmentOnly) {
     if (key == "API_KEY") return "s3cret-value";
     return {};
   };
-  done("t", {});
+  done("t", json::object());
   const Command& command = runner_.commands().back();
   EXPECT_EQ(command.environment.at("API_KEY"), "s3cret-value");
   EXPECT_EQ(command.input.find("s3cret"), std::string::npos);
