@@ -1,5 +1,6 @@
 """The sample calls of five documents about tools (fixtures/specs), against what they show."""
 
+import contextlib
 import json
 import unittest
 
@@ -17,28 +18,36 @@ def samples():
 
 
 class Samples(support.SystemCase):
-    def begin(self, files):
+    @contextlib.contextmanager
+    def begun(self, files):
+        """An open transaction over these files, gone afterwards."""
         for name, text in files.items():
             path = self.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         self.galley("begin", expect=0)
+        try:
+            yield
+        finally:
+            self.galley("rollback", expect=0)
+
+    def call(self, tool, args, expect=(0, 1, 2, 3)):
+        said = self.galley("--json", "call", tool, json.dumps(args), expect=expect)
+        return json.loads(said.stdout)
 
     def run_call(self, sample):
-        self.begin(sample.get("files", {}))
-        said = self.galley("--json", "call", sample["tool"], json.dumps(sample["args"]), expect=(0, 1, 2, 3))
-        answer = json.loads(said.stdout)
-        if "error" in sample:
-            self.assertFalse(answer["ok"], answer)
-            self.assertEqual(f"{answer['error']['code']} {answer['error']['reason']}", sample["error"])
-        else:
-            self.assertTrue(answer["ok"], answer)
+        with self.begun(sample.get("files", {})):
+            answer = self.call(sample["tool"], sample["args"])
+            if "error" in sample:
+                self.assertFalse(answer["ok"], answer)
+                self.assertEqual(f"{answer['error']['code']} {answer['error']['reason']}", sample["error"])
+            else:
+                self.assertTrue(answer["ok"], answer)
             for key, value in sample.get("data", {}).items():
                 self.assertEqual(answer["data"].get(key), value, key)
-        for name, text in sample.get("staged", {}).items():
-            read = json.loads(self.galley("--json", "call", "Read", json.dumps({"file": name}), expect=(0, 1, 3)).stdout)
-            self.assertEqual(read["data"]["content"] if read["ok"] else None, text)
-        self.galley("rollback", expect=0)
+            for name, text in sample.get("staged", {}).items():
+                read = self.call("Read", {"file": name})
+                self.assertEqual(read["data"]["content"] if read["ok"] else None, text)
 
     def take_manifest(self, manifest, expect):
         """Adds a tool of this manifest and returns the JSON document."""
@@ -56,14 +65,12 @@ class Samples(support.SystemCase):
         name = "sample"
         self.take_manifest({"name": "sample", "version": "1.0.0", "type": "tool", "provides": {"tool": name},
                             "description": "A sample.", "executable": "run", "input_schema": sample["schema"]}, 0)
-        self.begin({})
-        for value in sample["good"]:
-            said = self.galley("--json", "call", name, json.dumps(value), expect=0)
-            self.assertTrue(json.loads(said.stdout)["ok"], value)
-        for value in sample["bad"]:
-            error = json.loads(self.galley("--json", "call", name, json.dumps(value), expect=2).stdout)["error"]
-            self.assertEqual((error["code"], error["reason"]), ("EVALIDATION", "args.schema"), value)
-        self.galley("rollback", expect=0)
+        with self.begun({}):
+            for value in sample["good"]:
+                self.assertTrue(self.call(name, value)["ok"], value)
+            for value in sample["bad"]:
+                error = self.call(name, value)["error"]
+                self.assertEqual((error["code"], error["reason"]), ("EVALIDATION", "args.schema"), value)
         self.galley("tools", "remove", name, expect=0)
 
     def run_manifest(self, sample):
