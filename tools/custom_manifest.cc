@@ -331,8 +331,8 @@ Result<void> read_identity(const ManifestObject& manifest, const ManifestObject&
 }  // namespace
 
 bool CustomManifest::is_semantic_version(std::string_view text) {
-  static const re2::RE2 kVersion(
-      R"((?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})(?:-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?)");
+  static const re2::RE2 kVersion(R"((?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8}))"
+                                 R"((?:-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?)");
   return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), kVersion);
 }
 

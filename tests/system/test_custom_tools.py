@@ -1,7 +1,9 @@
 """Programs as tools: how they are trusted, what they may do, and the pack that comes as an example."""
 
+import http.server
 import json
 import shutil
+import threading
 import unittest
 
 import support
@@ -269,6 +271,64 @@ class CustomToolsAreTrusted(CustomToolCase):
         self.write_tool("exit 0")
         inside = {"XDG_STATE_HOME": str(self.work / "state")}
         self.assertEqual(self.reason(self.add(expect=1, env=inside)), "trust.no_place")
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    """A service that answers once, and then has had enough."""
+
+    def do_GET(self):
+        self.server.asked += 1
+        if self.server.asked > 1:
+            self.send_response(429)
+            self.send_header("Retry-After", "60")
+        else:
+            self.send_response(200 if self.headers["Authorization"] == "Bearer s3cret-value" else 401)
+        self.end_headers()
+        self.wfile.write(b'{"status": "up"}')
+
+    def log_message(self, *_arguments):
+        pass
+
+
+class AnExternalApi(CustomToolCase):
+    """A service on the host's network, asked by a program of a few lines."""
+
+    PROGRAM = """import json, os, sys, urllib.error, urllib.request
+port = json.load(sys.stdin)["arguments"]["port"]
+request = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Authorization": "Bearer " + os.environ["KEY"]})
+try:
+    with urllib.request.urlopen(request) as answer:
+        print(json.dumps({"ok": True, "data": json.load(answer)}))
+except urllib.error.HTTPError as no:
+    error = {"message": f"the service said {no.code}"}
+    if no.code == 429:
+        error["retry_after_ms"] = 1000 * int(no.headers["Retry-After"])
+    print(json.dumps({"ok": False, "error": error}))
+"""
+
+    def test_the_page_shows_this_program(self):
+        page = (support.ROOT / "docs" / "custom-tools.md").read_text()
+        self.assertIn("```python\n#!/usr/bin/env python3\n" + self.PROGRAM + "```\n", page)
+
+    def test_it_is_asked_with_its_secret_and_left_alone_when_it_says_so(self):
+        (self.work / "galley.toml").write_text(HOST_NETWORK)
+        self.write_tool("", capabilities={"network": {"egress": ["*"]}}, secrets=["KEY"])
+        (self.folder / "run").write_text("#!/usr/bin/env python3\n" + self.PROGRAM)
+        self.add()
+        server = http.server.HTTPServer(("127.0.0.1", 0), Service)
+        server.asked = 0
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.galley("--agent", "net", "begin", expect=0)
+        words = ("--agent", "net", "call", "--secret", "KEY", "t", json.dumps({"port": server.server_port}))
+        answers = [json.loads(self.galley("--json", *words, env={"KEY": "s3cret-value"}, expect=(0, 1, 3)).stdout)
+                   for _ in range(2)]
+        self.assertEqual(answers[0]["data"], {"status": "up"})
+        error = answers[1]["error"]
+        self.assertEqual((error["code"], error["reason"]), ("EQUOTA", "limit.rate"))
+        self.assertEqual(error["details"], {"retry_after_ms": 60000})
+        self.assertNotIn("s3cret", (self.work / ".galley" / "audit.jsonl").read_text())
 
 
 class AiosPack(CustomToolCase):
