@@ -65,8 +65,8 @@ struct EditOutcome {
 /// As in git, a file that appears twice is edited twice in order, and what a rename or copy takes
 /// from is the tree before the document, so chains and swaps work in any order.
 ///
-/// Errors: only what kept us from finding out: I/O, limits, kTimeout `edit.interrupted`. Edits that do not fit, files that are
-///         missing or protected are in the outcome, and the overlay is as it was.
+/// Errors: only what kept us from finding out: I/O, limits, kTimeout `edit.interrupted`. What does
+///         not fit, is missing or protected is in the outcome, and the overlay is as it was.
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options);
 
