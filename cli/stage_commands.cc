@@ -112,6 +112,7 @@ Result<CallOptions> call_options(Session& session) {
   }
   GALLEY_ASSIGN(options.environment, environment_of(about));
   GALLEY_ASSIGN(options.secrets, secrets_of(about));
+  if (session.is_json() || !session.terminal().is_terminal()) return options;
   const std::string work = work_of(arguments);
   options.progress = [&session, work](uint64_t done, uint64_t total) {
     std::string text = fmt::format("{}: {}", work, done);

@@ -75,9 +75,9 @@ struct ToolInfo {
 /// One call of an own tool: its arguments, and the files of the tree as the transaction proposes
 /// it.
 ///
-/// A path is relative to the call's folder, or absolute inside the workspace. Each access is held against the
-/// capabilities and rules of who calls, as those of the standard tools are; what is written is
-/// staged, and the gate judges it with everything else before it can be committed.
+/// A path is relative to the call's folder, or absolute inside the workspace. Each access is held
+/// against the capabilities and rules of who calls, as those of the standard tools are; what is
+/// written is staged, and the gate judges it with all else before it can be committed.
 ///
 /// Ownership: borrowed for one call; a tool keeps no reference to it.
 /// Threads:   confined to the thread of the call.
