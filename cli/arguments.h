@@ -120,6 +120,8 @@ struct Arguments {
   std::string id;                    ///< of show, undo, at
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
+  std::string shape;                 ///< tools, call --format: whose shape; empty: Galley's own
+  bool manifest = false;             ///< tools show --manifest
   std::string proposal;              ///< commit --proposal
   std::vector<std::string> words;    ///< after `--`, or several paths
   std::vector<std::string> paths;    ///< --path

@@ -1,4 +1,5 @@
 #include "cli/option_table.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -28,6 +29,10 @@ void add_stage_commands(OptionTable& table) {
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
   OptionTable::add_list(call, "--secret", args.secrets,
                         "Give the tool this environment variable as $ENV.NAME")
+      ->type_name("NAME");
+  table
+      .add_choice(call, "--format", args.shape, tool_shape_names(),
+                  "Print the result as that system has it")
       ->type_name("NAME");
   table.add_dry_run(call, "Tell what it would stage; stage nothing");
   CLI::App* edit = table.add(
