@@ -131,18 +131,16 @@ int run(const std::string& directory) {
   if (!workspace) return stop(workspace.error());
   auto transaction = (*workspace)->begin({.agent = "example"});
   if (!transaction) return stop(transaction.error());
-  for (const char* arguments : {R"({"expression": "10 * (5 + 3)"})
-    ", R"({
-      "expression" : "evil()"
-    }) ",
-       R"({"expresion": "1"})",
-        R"({"expression": "1 / (2 - 2)"
-})"}) {
+  const auto show = [&](const std::string& arguments) {
     const auto called = transaction->call("calculator", arguments);
-std::cout << (called ? called.json() : called.error().reason + ": " + called.error().message)
-          << "\n";
-}
-return 0;
+    std::cout << (called ? called.json() : called.error().reason + ": " + called.error().message)
+              << "\n";
+  };
+  show(R"j({"expression": "10 * (5 + 3)"})j");
+  show(R"j({"expression": "evil()"})j");
+  show(R"j({"expresion": "1"})j");
+  show(R"j({"expression": "1 / (2 - 2)"})j");
+  return 0;
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ size_t CallTextScanner::find(std::string_view what, size_t from) {
 
 bool CallTextScanner::may_follow(size_t at, const ValueEnd& end) const {
   const auto tag = next_tag(at);
-  if (!tag) return false;
+  if (!tag) return past_space(at) == text_.size();  // a text that was cut behind a value
   if (tag->is_closing)
     return tag->name == end.block || (!end.list.empty() && tag->name == end.list);
   return end.takes_any || end.others.contains(std::string(tag->name));

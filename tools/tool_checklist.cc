@@ -54,7 +54,8 @@ ToolCheckPoint schema_point(const ToolInfo& info) {
   if (!input.is_object() || input.value("type", json()) != "object") {
     return judged("provides a valid schema", false, "its input schema is not of type object");
   }
-  for (const auto& [name, member] : input.value("properties", json::object()).items()) {
+  const json members = input.value("properties", json::object());
+  for (const auto& [name, member] : members.items()) {
     if (member.is_object() && !member.empty()) continue;
     return judged("provides a valid schema", false, "'" + name + "' has no schema of its own");
   }

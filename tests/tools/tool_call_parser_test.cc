@@ -145,8 +145,8 @@ TEST_F(ToolCallParser, WhatIsNotClearIsAProblemWithItsPlace) {
   EXPECT_FALSE(cut.is_whole());
   EXPECT_TRUE(cut.calls.empty());
   ASSERT_EQ(cut.problems.size(), 1U);
-  EXPECT_EQ(cut.problems[0].message, "line 4, column 16: the value of 'content' is not closed");
-  EXPECT_EQ(cut.problems[0].place.offset, 72U);
+  EXPECT_EQ(cut.problems[0].message, "line 4, column 15: the value of 'content' is not closed");
+  EXPECT_EQ(cut.problems[0].place.offset, 73U);
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
            {"<tool_use><parameters></parameters></tool_use>", "call_text.no_name\n"},
            {"<invoke><parameter name=\"a\">b</parameter></invoke>", "call_text.no_name\n"},
