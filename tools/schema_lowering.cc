@@ -87,6 +87,7 @@ class Lowering {
     GALLEY_ASSIGN(json top, lower(root_, ""));
     json definitions = json::object();
     while (!pending_.empty()) {
+      GALLEY_TRY(check_reference_count(names_.size()));
       const std::string pointer = pending_.back();
       pending_.pop_back();
       GALLEY_ASSIGN(json lowered_target, lower(root_.at(json::json_pointer(pointer)), pointer));

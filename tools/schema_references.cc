@@ -70,13 +70,12 @@ class ReferenceWalk {
 
 }  // namespace
 
-Result<void> check_references_end(const json& lowered) {
-  if (const size_t count = lowered.at("definitions").size(); count > kMaxSchemaReferences) {
-    return fail(ErrorKind::kInvalid, "schema.reference",
-                "the schema refers to " + std::to_string(count) + " places, more than " +
-                    std::to_string(kMaxSchemaReferences));
-  }
-  return ReferenceWalk(lowered).run();
+Result<void> check_reference_count(size_t count) {
+  if (count <= kMaxSchemaReferences) return {};
+  return fail(ErrorKind::kInvalid, "schema.reference",
+              "the schema refers to more than " + std::to_string(kMaxSchemaReferences) + " places");
 }
+
+Result<void> check_references_end(const json& lowered) { return ReferenceWalk(lowered).run(); }
 
 }  // namespace galley

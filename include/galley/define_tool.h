@@ -345,7 +345,7 @@ class ToolDefinition::Shape {
 
 /// Defines a tool by a function that takes an Input and, if it wants them, the files of the call:
 /// `Result<Output>(const Input&, ToolRun&)`, or with Output alone when it cannot fail, or without
-/// the ToolRun. The schemas of `info` are made from the two structs; the rest of it is the caller's.
+/// the ToolRun. The schemas of `info` are made from the two structs; the rest is the caller's.
 ///
 /// Errors: what the function returns goes to the caller with its reason and message, its kind
 ///         decides the code. An exception is `tool.threw`: its text goes on record only.

@@ -38,8 +38,8 @@ TEST(SchemaReferences, ThatMultiplyAreRefused) {
 }
 
 TEST(SchemaReferences, AreBoundedInNumber) {
-  EXPECT_EQ(verdict_on(chain_of(500, 1)), "compiles");
-  EXPECT_EQ(verdict_on(chain_of(50'000, 1)), "the schema refers to 50001 places, more than 1000");
+  EXPECT_EQ(verdict_on(chain_of(200, 1)), "compiles");
+  EXPECT_EQ(verdict_on(chain_of(50'000, 1)), "the schema refers to more than 1000 places");
 }
 
 }  // namespace
