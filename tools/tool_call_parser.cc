@@ -302,7 +302,8 @@ class CallFinder {
       const std::string_view body =
           trimmed(text_.substr(head_end, std::min(close, text_.size()) - head_end));
       const bool is_json = body.starts_with('{') || body.starts_with('[');
-      if (!is_json || !take_json(at, body)) return head_end;
+      if (!is_json) return head_end;  // calls by tags may stand in a plain fence
+      if (!take_json(at, body) && close == std::string_view::npos) return head_end;
       if (close == std::string_view::npos) {
         report(at, true, "call_text.not_closed", "the fence is not closed: the text ends with it");
         return text_.size();

@@ -176,6 +176,7 @@ TEST_F(ToolCallParser, ProseAndOtherCodeAreNoCalls) {
        {"Use <tool_use> blocks.", "a < b", "<tool_user>x</tool_user>", "</tool_use>", "",
         "```json\n{\"name\": \"package\", \"version\": 1}\n```", "```json\n[1, 2]\n```",
         "inline ```{\"tool\":\"Read\"}``` code",
+        "```json\n{\"example\": \"<invoke name='Read'></invoke>\"}\n```",
         "```python\nprint('<invoke name=\"Read\"></invoke>')\n```"}) {
     EXPECT_EQ(calls_of(text), "") << text;
     EXPECT_TRUE(parsed(text).is_whole()) << text;
