@@ -73,7 +73,7 @@ class ToolText(SystemCase):
         self.galley("begin", expect=0)
         for wrong, reason in ((ANSWER.replace("</content>", ""), "call_text.not_closed"),
                               (ANSWER.replace('name="Write"', 'name="Wriet"'), "tool.unknown"),
-                              (ANSWER.replace("b.txt", ".git/config"), "path.protected")):
+                              (ANSWER.replace("b.txt", ".git/config"), "policy.always")):
             with self.subTest(reason=reason):
                 said = self.galley("--json", "stage", "--format", "tool_text", "-", stdin=wrong.encode())
                 self.assertNotEqual(said.returncode, 0)
