@@ -98,7 +98,8 @@ Result<int> tools_check(Session& session) {
   }
   GALLEY_ASSIGN(Transaction reader, workspace->begin(session.transaction_options()));
   const auto page = reader.read("docs/tools/" + name + ".md");
-  const std::string documentation = page ? *page : info.description;
+  std::string documentation = page ? *page : info.description;
+  if (!page && !has_tool_heading(documentation)) documentation.clear();
   const auto points = check_tool(*entry, trials, documentation);
   const auto headings = check_tool_documentation(documentation);
   const Json document = checklist_json(name, points, headings);

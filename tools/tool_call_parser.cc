@@ -8,6 +8,7 @@
 
 #include "tools/call_text_scanner.h"
 #include "tools/json_input.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -165,15 +166,24 @@ class CallFinder {
 
   Found begin_call(size_t at, std::string_view name) {
     Found found;
-    found.call.tool = name;
+    found.call.tool = known_name(name);
     found.call.place.offset = at;
-    const auto entry = registry_.get(name);
+    const auto entry = registry_.get(found.call.tool);
     if (entry) {
       found.schema = json::parse((*entry)->tool->info().input_schema, nullptr, false);
     } else {
       report(at, false, entry.error().reason, entry.error().message);
     }
     return found;
+  }
+
+  /// A tool's own name, where a model was told it without its dots.
+  std::string known_name(std::string_view name) const {
+    if (registry_.has(name)) return std::string(name);
+    for (const ToolInfo& info : registry_.list()) {
+      if (name_without_dots(info.name) == name) return info.name;
+    }
+    return std::string(name);
   }
 
   /// What stands in <parameters>; returns where it ends, or nothing when it is not to be read.

@@ -198,6 +198,12 @@ std::vector<ToolCheckPoint> check_tool_documentation(std::string_view text) {
   return points;
 }
 
+bool has_tool_heading(std::string_view text) {
+  const auto points = check_tool_documentation(text);
+  return std::any_of(points.begin(), points.end(),
+                     [](const ToolCheckPoint& point) { return point.outcome == Outcome::kMet; });
+}
+
 nlohmann::ordered_json checklist_json(const std::string& tool,
                                       const std::vector<ToolCheckPoint>& points,
                                       const std::vector<ToolCheckPoint>& headings) {

@@ -38,6 +38,9 @@ struct ToolTrial {
 /// One point for each of the seven headings that the documentation of a tool has.
 [[nodiscard]] std::vector<ToolCheckPoint> check_tool_documentation(std::string_view text);
 
+/// Whether a text has one of the headings at all.
+[[nodiscard]] bool has_tool_heading(std::string_view text);
+
 /// The document of `galley tools check --json`.
 [[nodiscard]] nlohmann::ordered_json checklist_json(const std::string& tool,
                                                     const std::vector<ToolCheckPoint>& points,

@@ -238,6 +238,27 @@ struct BadPattern {
   static void describe(auto& field) { field("text", &BadPattern::text).pattern("(?=x)"); }
 };
 
+template <class T>
+concept TakesPattern = requires(ToolDefinition::Shape::Field<T> field) {
+  field.pattern("x").max_length(1);
+};
+template <class T>
+concept TakesMinimum = requires(ToolDefinition::Shape::Field<T> field) {
+  field.minimum(1);
+};
+template <class T>
+concept TakesItems = requires(ToolDefinition::Shape::Field<T> field) {
+  field.max_items(1).each();
+};
+
+TEST_F(DefineTool, ABoundThatATypeDoesNotHaveDoesNotCompile) {
+  static_assert(TakesPattern<std::string> && TakesPattern<std::optional<std::string>>);
+  static_assert(!TakesPattern<int64_t> && !TakesPattern<std::vector<std::string>>);
+  static_assert(TakesMinimum<double> && TakesMinimum<uint8_t> && !TakesMinimum<bool>);
+  static_assert(!TakesMinimum<std::string> && !TakesMinimum<Action>);
+  static_assert(TakesItems<std::vector<int>> && !TakesItems<std::string>);
+}
+
 TEST_F(DefineTool, AWrongDescriptionIsRefusedAtRegistration) {
   const auto refusal = [&](ToolDefinition definition) {
     auto tool = make_defined_tool(std::move(definition));

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tools/defined_tool.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {
@@ -181,6 +182,16 @@ TEST_F(ToolCallParser, ProseAndOtherCodeAreNoCalls) {
     EXPECT_EQ(calls_of(text), "") << text;
     EXPECT_TRUE(parsed(text).is_whole()) << text;
   }
+}
+
+TEST_F(ToolCallParser, AToolIsFoundByItsNameWithoutDots) {
+  ToolDefinition definition;
+  definition.info.name = "fs.stat";
+  definition.info.input_schema = definition.info.output_schema = R"({"type":"object"})";
+  definition.run = [](ToolRun&) { return Result<std::string>("{}"); };
+  ASSERT_TRUE(registry_.add(*make_defined_tool(std::move(definition))));
+  EXPECT_EQ(calls_of(tool_use("fs_stat", "<path>a</path>")), "fs.stat {\"path\":\"a\"}\n");
+  EXPECT_EQ(calls_of(tool_use("fs.stat", "<path>a</path>")), "fs.stat {\"path\":\"a\"}\n");
 }
 
 TEST_F(ToolCallParser, PrefixesOfTagsAreTakenOff) {

@@ -88,6 +88,8 @@ TEST_F(ToolChecklist, EveryHeadingIsLookedFor) {
   for (const ToolCheckPoint& point : check_tool_documentation(kPage)) {
     EXPECT_EQ(point.outcome, ToolCheckPoint::Outcome::kMet) << point.name;
   }
+  EXPECT_TRUE(has_tool_heading("## Purpose\n"));
+  EXPECT_FALSE(has_tool_heading("Purpose is a word.\n"));
   const auto points = check_tool_documentation("Purpose is a word of a sentence here.\n");
   ASSERT_EQ(points.size(), 7U);
   for (const ToolCheckPoint& point : points) {
