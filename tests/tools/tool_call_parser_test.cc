@@ -187,6 +187,7 @@ TEST_F(ToolCallParser, ProseAndOtherCodeAreNoCalls) {
 TEST_F(ToolCallParser, AToolIsFoundByItsNameWithoutDots) {
   ToolDefinition definition;
   definition.info.name = "fs.stat";
+  definition.info.description = "Says what a path is.";
   definition.info.input_schema = definition.info.output_schema = R"({"type":"object"})";
   definition.run = [](ToolRun&) { return Result<std::string>("{}"); };
   ASSERT_TRUE(registry_.add(*make_defined_tool(std::move(definition))));

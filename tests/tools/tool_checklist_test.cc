@@ -77,11 +77,11 @@ TEST_F(ToolChecklist, EachPointIsMissedForItsReason) {
   EXPECT_EQ(missed("# Adds\n## Purpose\n"), "has documentation;");
   registry_.clear();
   ToolDefinition open =
-      define_tool<Number, Number>("Adds", "", [](const Number& number) { return number; });
+      define_tool<Number, Number>("Adds", "adds one", [](const Number& number) { return number; });
   open.info.input_schema = R"({"type":"object"})";
   open.info.examples = {R"({"value":1})"};
   ASSERT_TRUE(registry_.add(*make_defined_tool(std::move(open))));
-  EXPECT_EQ(missed(), "provides a valid schema;sanitizes all inputs;handles errors gracefully;");
+  EXPECT_EQ(missed(), "sanitizes all inputs;handles errors gracefully;");
 }
 
 TEST_F(ToolChecklist, EveryHeadingIsLookedFor) {
