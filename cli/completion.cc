@@ -22,6 +22,7 @@ constexpr std::array kSources = {
     SourceRow{"galley call", "tool", ValueSource::kTools},
     SourceRow{"galley tools show", "name", ValueSource::kTools},
     SourceRow{"galley tools check", "name", ValueSource::kTools},
+    SourceRow{"galley tools validate", "name", ValueSource::kTools},
     SourceRow{"galley blame", "path", ValueSource::kFiles},
     SourceRow{"galley policy explain", "path", ValueSource::kFiles},
     SourceRow{"galley policy test", "file", ValueSource::kFiles},
