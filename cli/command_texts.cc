@@ -70,7 +70,8 @@ std::vector<CommandText> transaction_texts() {
        {{"galley review --tty", "y keeps a change, n leaves it out, ? tells the others"}}},
       {"call",
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
-        "The names of tools: galley tools list.\n"
+        "The names of tools: galley tools list. With --format the result is written as that system "
+        "has it.\n"
         "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
         "from the environment and shown nowhere.",
         "--capability and --program only narrow what the agent may do."},

@@ -56,6 +56,7 @@ constexpr std::array kCommands = {
     Row{"rescue", "drop", run_rescue},
     Row{"tools", "list", run_tools_list},
     Row{"tools", "show", run_tools_show},
+    Row{"tools", "check", run_tools_check},
     Row{"tools", "validate", run_tools_validate},
     Row{"tools", "add", run_tools_add},
     Row{"tools", "remove", run_tools_remove},

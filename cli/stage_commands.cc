@@ -13,6 +13,7 @@
 #include "cli/person.h"
 #include "cli/staged.h"
 #include "staging/sandbox/person_editor.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -134,7 +135,10 @@ Result<int> call(Session& session) {
   session.terminal().work_on(work_of(arguments));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
-  if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
+  if (!arguments.shape.empty()) {
+    GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(arguments.shape));
+    session.print(shape->result(*shape, arguments.name, options.call_id, result));
+  } else if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
     GALLEY_TRY(show_answer(session, transaction, before, result));
   } else if (session.is_json() || result.ok) {
     session.print(to_json(result));

@@ -61,6 +61,7 @@ ToolResult redacted(ToolResult result, const Redactor& redactor) {
   }
   if (result.error) {
     result.error->message = redactor.redact(result.error->message);
+    result.error->cause = redactor.redact(result.error->cause);
     if (result.error->details) {
       result.error->details =
           std::make_shared<const ordered_json>(redactor.redact_document(*result.error->details));
@@ -160,8 +161,9 @@ ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context)
     return tool.run(args, context);
   } catch (const std::exception& error) {
     return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name + "' failed: " + error.what(),
-                                nullptr});
+                                "the tool '" + tool.info().name +
+                                    "' failed inside, nothing was staged; the record has the cause",
+                                nullptr, error.what()});
   }
 }
 

@@ -139,6 +139,8 @@ class ToolRun {
 /// capabilities and rules, and every call is on record. A call is all or nothing: one that fails
 /// stages nothing.
 struct ToolDefinition {
+  class Shape;  // galley/define_tool.h
+
   /// Does one call and returns the text of a JSON object that conforms to info.output_schema.
   /// Threads: may be called from several threads at once, each with a ToolRun of its own.
   /// Errors:  an Error fails the call, and its reason and message go to the caller: the message

@@ -267,6 +267,7 @@ const std::map<std::string, std::string>& installed_headers() {
       {"galley/edit.h", "staging/formats"},
       {"galley/proposal.h", "staging/overlay"},
       {"galley/tool.h", "tools"},
+      {"galley/define_tool.h", "tools"},
       {"galley/config.h", "engine/policy"},
       {"galley/verdict.h", "engine/policy"},
       {"galley/outcome.h", "engine/commit"},
