@@ -58,9 +58,11 @@ std::vector<CommandText> transaction_texts() {
       {"status", {"Lists open transactions, and what the one of your own changes."}, {}},
       {"diff",
        {"Shows the exact diff that committing the transaction would make.\n"
-        "With --html it is a page with what the gate says at the lines."},
+        "With --html it is a page with what the gate says at the lines. A..B is a range of\n"
+        "commits, as galley check --range judges it."},
        {{"galley diff --side-by-side -- src", "old and new lines beside each other, of src"},
-        {"galley diff --html=review.html", "one file that a browser shows"}}},
+        {"galley diff --html=review.html", "one file that a browser shows"},
+        {"galley diff --html=review.html main..HEAD", "the same of a branch"}}},
       {"review",
        {"Serves a page on this machine on which each change is accepted, rejected, commented or "
         "edited, and what is left is committed.\n"
@@ -70,8 +72,11 @@ std::vector<CommandText> transaction_texts() {
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list.\n"
         "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
-        "from the environment and shown nowhere."},
-       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
+        "from the environment and shown nowhere.",
+        "--capability and --program only narrow what the agent may do."},
+       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
+        {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
+         "look only below src"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
         "workspace.\n"
@@ -207,6 +212,7 @@ const std::vector<VariableText>& variable_texts() {
       {"GALLEY_EDITOR_LINK",
        "where links of --hyperlinks lead: file, vscode, or an address with {path} and {line}"},
       {"GALLEY_APPROVED", "ids of proposals that galley check takes as approved by a person"},
+      {"GALLEY_GIT_TIMEOUT", "seconds that one command of git may take; 300 by default"},
       {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
       {"NO_COLOR", "with any value: no colours"}};
   return kTexts;
