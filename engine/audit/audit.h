@@ -71,6 +71,8 @@ struct AuditEvent {
   std::optional<ToolError> error;
   int64_t duration_ms = 0;
   std::vector<std::string> capabilities_used;
+  /// Paths that it changed of what is staged; a directory's ends in `/`.
+  std::vector<std::string> changed = {};
 };
 
 /// Builds the canonical record of an event without its place in the chain: what CommitMeta::audit

@@ -14,6 +14,7 @@
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -54,6 +55,8 @@ struct ExecutorOptions : CallOptions {
   std::function<bool(const RelPath&)> may_read;
   /// Where ids of executions come from; random unless given.
   std::function<std::string()> make_execution_id;
+  /// Told what each action changed that is kept and on record; may be empty.
+  std::function<void(StagedStep)> on_step;
 };
 
 class Grants;
@@ -105,6 +108,7 @@ class Executor {
                       SecretWatch& secrets);
   Result<void> record_begin(Action& action);
   Result<void> record(Action action, const ToolResult& result);
+  void name_execution(AuditEvent& event) const;
   void sign(AuditEvent& event) const;
 
   const ToolRegistry* registry_;
