@@ -125,7 +125,10 @@ struct Arguments {
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
   std::vector<std::string> secrets;  ///< call --secret
+  std::string transcript;            ///< call, apply --transcript
   std::string to;                    ///< rollback --to
+  std::string execution;             ///< rollback --execution
+  bool with_later = false;           ///< rollback --with-later
   std::string since;                 ///< log --since
   bool patch = false;                ///< log -p
   bool oneline = false;              ///< log --oneline

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
@@ -9,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/staged.h"
+#include "cli/tool_calls.h"
 #include "staging/sandbox/person_editor.h"
 
 namespace galley {
@@ -50,27 +50,10 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
   return {};
 }
 
-/// Secrets are named, and taken from the environment: on a command line others could read them.
 Result<CallOptions> call_options(const Arguments& arguments) {
   CallOptions options;
   options.dry_run = arguments.dry_run;
-  std::map<std::string, std::string> secrets;
-  for (const std::string& name : arguments.secrets) {
-    const char* value = std::getenv(name.c_str());
-    if (value == nullptr) {
-      return fail(ErrorKind::kUsage, "secret.not_set",
-                  "--secret " + name +
-                      ": the environment has no variable of that name; set it, "
-                      "without its value on the command line");
-    }
-    secrets[name] = value;
-  }
-  if (secrets.empty()) return options;
-  options.secrets = [secrets](const std::string& name) -> std::optional<std::string> {
-    const auto found = secrets.find(name);
-    if (found == secrets.end()) return {};
-    return found->second;
-  };
+  GALLEY_ASSIGN(options.secrets, secrets_of_environment(arguments.secrets));
   return options;
 }
 
@@ -84,6 +67,7 @@ Result<int> call(Session& session) {
   const Overlay::Entries before = transaction.overlay().entries();
   session.terminal().work_on("running the tool " + printable_line(arguments.name));
   GALLEY_ASSIGN(const CallOptions options, call_options(arguments));
+  GALLEY_TRY(begin_transcript(session, transaction));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
   if (!session.is_json() && result.ok && session.terminal().is_terminal()) {

@@ -67,7 +67,10 @@ SecretProvider TranscriptFile::watched(const SecretProvider& provider) {
   if (!provider) return provider;
   return [this, provider](const std::string& name) {
     auto value = provider(name);
-    if (value && handed_out_.insert(name).second) lines_.add_secret(name, *value);
+    if (!value) return value;
+    given_.insert(name);
+    std::string& known = secrets_[name];
+    if (known != *value) lines_.add_secret(name, known = *value);
     return value;
   };
 }
@@ -89,9 +92,10 @@ void TranscriptFile::add(const std::vector<ToolCall>& calls, std::vector<ToolRes
     if (!calls[i].reason.empty()) entry.options.reason = calls[i].reason;
     entry.result = results[i];
     entry.changes = changes_of(results[i], steps);
-    entry.secrets.assign(handed_out_.begin(), handed_out_.end());
+    entry.secrets.assign(given_.begin(), given_.end());
     text += lines_.call(entry);
   }
+  given_.clear();
   const auto written = append(text);
   if (written) return;
   broken_ = written.error();

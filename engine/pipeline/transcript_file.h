@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -48,7 +49,8 @@ class TranscriptFile {
   RelPath name_;
   TranscriptHeader header_;
   TranscriptLines lines_;
-  std::set<std::string> handed_out_;  ///< names, by the calls that are running
+  std::set<std::string> given_;                 ///< names of secrets, to the calls that run now
+  std::map<std::string, std::string> secrets_;  ///< that lines_ knows
   std::optional<Error> broken_;
 };
 
