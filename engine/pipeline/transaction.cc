@@ -127,10 +127,9 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.on_step = [&steps](StagedStep step) { steps.push_back(std::move(step)); };
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
   Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
+  if (!staged.ok()) steps.clear();
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
-  if (staged.ok()) {
-    for (StagedStep& step : steps) state_->keep_step(std::move(step));
-  }
+  for (StagedStep& step : steps) state_->keep_step(std::move(step));
   return std::move(staged.results);
 }
 
