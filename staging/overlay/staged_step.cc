@@ -93,7 +93,8 @@ Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
   size_t line_number = 2;
   for (size_t start = kFirstLine.size(); start < text.size(); ++line_number) {
     const size_t end = text.find('\n', start);
-    if (end == std::string_view::npos) break;
+    // A line for each path and for each call, which changed one at least.
+    if (end == std::string_view::npos || line_number > 2 * kMaxStepPaths + 2) break;
     const std::string_view line = text.substr(start, end - start);
     const bool has_fields = line.find('\t') != std::string_view::npos;
     if (line.starts_with(kLastLine) && !has_fields) {
