@@ -249,7 +249,8 @@ static_assert(std::is_same_v<decltype(std::declval<Transaction&>().overlay()), c
 const std::set<std::string>& quiet_entries() {
   static const std::set<std::string> names = {
       // of a transaction
-      "set_default_message", "read", "look", "list", "text_to_edit", "preview", "bisect", "save", "transcribe_to",
+      "set_default_message", "read", "look", "list", "text_to_edit", "preview", "bisect", "save",
+      "transcribe_to",
       // of a workspace; a transaction that was begun holds nothing yet
       "begin", "begin_view", "begin_stored", "resume", "judge",
       // which tools there are
