@@ -67,7 +67,7 @@ class ExecutionRollback(CallCase):
         self.assertTrue((self.work / "n.txt").exists())
         record = self.records()[-1]
         self.assertEqual((record["kind"], record["input"]["execution"]), ("rollback", first))
-        unknown = self.json("rollback", "--execution", "exec-none", expect=2)
+        unknown = self.json("rollback", "--execution", "exec-none", expect=1)
         self.assertEqual(unknown["reason"], "rollback.unknown_execution")
 
 
