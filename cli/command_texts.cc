@@ -95,6 +95,14 @@ std::vector<CommandText> transaction_texts() {
         "The options bound it; they can only be tighter than galley.toml."},
        {{"galley exec -- make format", "stage what a formatter does"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
+      {"mcp",
+       {"Serves agents over the Model Context Protocol: one JSON message a line on standard input "
+        "and output, until the input ends.\n"
+        "What they change is staged in a transaction that galley status shows, and is on disk "
+        "after "
+        "galley_commit only.\n"
+        "With --agent NAME the rules for that agent hold."},
+       {{"galley mcp -C ~/project --agent codex", "as an agent's configuration names it"}}},
       {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
       {"approve",
        {"Says yes beforehand to what a rule asks a person about.\n"

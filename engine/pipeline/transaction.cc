@@ -336,6 +336,7 @@ Result<void> Transaction::save() {
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
   if (state_->has_new_steps) GALLEY_TRY(state_->stage->save_steps(state_->steps));
   state_->has_new_steps = false;
+  if (state_->saved_version == state_->overlay.version()) return {};
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};
