@@ -58,9 +58,11 @@ std::vector<CommandText> transaction_texts() {
       {"status", {"Lists open transactions, and what the one of your own changes."}, {}},
       {"diff",
        {"Shows the exact diff that committing the transaction would make.\n"
-        "With --html it is a page with what the gate says at the lines."},
+        "With --html it is a page with what the gate says at the lines. A..B is a range of\n"
+        "commits, as galley check --range judges it."},
        {{"galley diff --side-by-side -- src", "old and new lines beside each other, of src"},
-        {"galley diff --html=review.html", "one file that a browser shows"}}},
+        {"galley diff --html=review.html", "one file that a browser shows"},
+        {"galley diff --html=review.html main..HEAD", "the same of a branch"}}},
       {"review",
        {"Serves a page on this machine on which each change is accepted, rejected, commented or "
         "edited, and what is left is committed.\n"
@@ -72,8 +74,11 @@ std::vector<CommandText> transaction_texts() {
         "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
         "from the environment and shown nowhere.\n"
         "With --transcript FILE the call is put down with its full contents; galley replay makes "
-        "it again."},
-       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
+        "it again.",
+        "--capability and --program only narrow what the agent may do."},
+       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
+        {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
+         "look only below src"}}},
       {"replay",
        {"Makes the calls of a transcript again, on another tree, and compares results and tree.\n"
         "With --tx they are staged in that transaction, else nothing is kept. The exit status is 1 "
@@ -212,6 +217,7 @@ const std::vector<VariableText>& variable_texts() {
       {"GALLEY_EDITOR_LINK",
        "where links of --hyperlinks lead: file, vscode, or an address with {path} and {line}"},
       {"GALLEY_APPROVED", "ids of proposals that galley check takes as approved by a person"},
+      {"GALLEY_GIT_TIMEOUT", "seconds that one command of git may take; 300 by default"},
       {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
       {"NO_COLOR", "with any value: no colours"}};
   return kTexts;

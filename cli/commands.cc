@@ -57,6 +57,7 @@ constexpr std::array kCommands = {
     Row{"rescue", "drop", run_rescue},
     Row{"tools", "list", run_tools_list},
     Row{"tools", "show", run_tools_show},
+    Row{"tools", "validate", run_tools_validate},
     Row{"audit", "verify", run_audit_verify},
     Row{"audit", "export", run_audit_export},
     Row{"policy", "explain", run_policy_explain},

@@ -51,7 +51,7 @@ Result<int> replay_transcript(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, begin_replay(session, *workspace));
   ReplayOptions options;
-  GALLEY_ASSIGN(options.secrets, secrets_of_environment(arguments.secrets));
+  GALLEY_ASSIGN(options.secrets, secrets_of_environment(arguments.call.secrets));
   GALLEY_ASSIGN(const ReplayReport report, replay(*workspace, transaction, calls, options));
   if (!arguments.tx.empty()) GALLEY_TRY(transaction.save());
   if (session.is_json()) {

@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
@@ -50,10 +54,50 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
   return {};
 }
 
-Result<CallOptions> call_options(const Arguments& arguments) {
+std::string work_of(const Arguments& arguments) {
+  return "running the tool " + printable_line(arguments.name);
+}
+
+Result<std::map<std::string, std::string>> environment_of(const CallArguments& about) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& text : about.environment) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return fail(ErrorKind::kUsage, "call.environment",
+                  "--env " + text + ": say it as NAME=VALUE");
+    }
+    environment[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+Result<CallOptions> call_options(Session& session) {
+  const Arguments& arguments = session.arguments();
+  const CallArguments& about = arguments.call;
   CallOptions options;
   options.dry_run = arguments.dry_run;
-  GALLEY_ASSIGN(options.secrets, secrets_of_environment(arguments.secrets));
+  options.call_id = about.call_id;
+  options.session_id = about.session;
+  options.task_id = about.task;
+  options.goal_id = about.goal;
+  options.cwd = about.cwd;
+  options.deterministic = about.is_deterministic;
+  if (!about.capabilities.empty()) options.only_capabilities = about.capabilities;
+  if (!about.programs.empty()) options.only_programs = about.programs;
+  if (about.timeout_s > 0) {
+    constexpr double kMsPerSecond = 1000;
+    constexpr double kLongestS = 1e9;
+    const double ms = std::min(about.timeout_s, kLongestS) * kMsPerSecond;
+    options.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
+  }
+  GALLEY_ASSIGN(options.environment, environment_of(about));
+  GALLEY_ASSIGN(options.secrets, secrets_of_environment(about.secrets));
+  const std::string work = work_of(arguments);
+  options.progress = [&session, work](uint64_t done, uint64_t total) {
+    std::string text = fmt::format("{}: {}", work, done);
+    if (total > 0) text += fmt::format(" of {}", total);
+    session.terminal().work_on(std::move(text));
+  };
   return options;
 }
 
@@ -65,8 +109,8 @@ Result<int> call(Session& session) {
   }
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
-  session.terminal().work_on("running the tool " + printable_line(arguments.name));
-  GALLEY_ASSIGN(const CallOptions options, call_options(arguments));
+  GALLEY_ASSIGN(const CallOptions options, call_options(session));
+  session.terminal().work_on(work_of(arguments));
   GALLEY_TRY(begin_transcript(session, transaction));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());

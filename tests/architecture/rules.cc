@@ -221,7 +221,7 @@ const std::vector<Room>& rooms() {
       {"engine/check",
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
-        "engine/calls", "engine/pipeline"}},
+        "engine/audit", "engine/calls", "engine/pipeline"}},
       {"engine/git_hooks",
        {"base", "staging/fs", "staging/git", "staging/overlay", "staging/sandbox", "engine/policy",
         "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
