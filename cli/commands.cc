@@ -25,6 +25,7 @@ constexpr std::array kCommands = {
     Row{"diff", "", run_diff},
     Row{"review", "", run_review},
     Row{"call", "", run_call},
+    Row{"replay", "", run_replay},
     Row{"exec", "", run_exec},
     Row{"savepoint", "", run_savepoint},
     Row{"fork", "", run_fork},

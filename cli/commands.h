@@ -22,6 +22,7 @@ int run_edit(Session& session);
 int run_status(Session& session);
 int run_diff(Session& session);
 int run_call(Session& session);
+int run_replay(Session& session);
 int run_review(Session& session);
 int run_validate(Session& session);
 int run_approve(Session& session);

@@ -15,6 +15,7 @@
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/staged.h"
+#include "cli/tool_calls.h"
 #include "engine/calls/executor.h"
 #include "staging/formats/mail_subject.h"
 #include "tools/edit_formats.h"
@@ -376,6 +377,7 @@ Result<int> apply_edit(Session& session) {
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_TRY(begin_transcript(session, transaction));
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);

@@ -109,6 +109,7 @@ void add_edit_commands(OptionTable& table) {
   table.add_diff_options(apply, true);
   table.add_conflict(apply);
   table.add_dry_run(apply, "Do what preview does");
+  table.add_transcript(apply);
   add_fix(table, apply);
   CLI::App* stage =
       table.add("stage", "Put an edit into a transaction; commit it later", kTransactionGroup);

@@ -234,8 +234,7 @@ Action Executor::action_of(const ToolCall& call) const {
 /// Gives a call the id of its record; empty where nothing is recorded.
 std::string Executor::sign_call(const ToolCall& call, Action& action) const {
   if (recorder_->is_silent()) return {};
-  action.record.execution_id =
-      options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
+  name_execution(action.record);
   if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
   return action.record.execution_id;
 }

@@ -167,7 +167,7 @@ const std::vector<Door>& library_doors() {
       {"CLI/", {"cli/"}},
       {"tl/expected.hpp", {"include/galley/error.h"}},
       {"fmt/", {"staging/", "engine/", "cli/"}},
-      {"nlohmann/", {"tools/", "engine/", "server/", "cli/"}},
+      {"nlohmann/", {"tools/", "engine/", "testing/", "server/", "cli/"}},
       {"tree_sitter/", {"staging/sandbox/syntax/grammars/"}},
   };
   return table;
@@ -216,6 +216,8 @@ const std::vector<Room>& rooms() {
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
         "engine/history", "engine/audit", "engine/calls", "engine/stages"}},
+      {"testing",
+       {"base", "staging/fs", "staging/text", "tools", "engine/calls", "engine/pipeline"}},
       {"engine/check",
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
@@ -275,6 +277,12 @@ const std::map<std::string, std::string>& installed_headers() {
       {"galley/transaction.h", "engine/pipeline"},
       {"galley/workspace.h", "engine/pipeline"},
       {"galley/galley.h", "engine/pipeline"},
+      {"galley/testing/assertion.h", "testing"},
+      {"galley/testing/fake_clock.h", "testing"},
+      {"galley/testing/mock_tool.h", "testing"},
+      {"galley/testing/temporary_workspace.h", "testing"},
+      {"galley/testing/testing.h", "testing"},
+      {"galley/testing/tool_tester.h", "testing"},
   };
   return table;
 }
