@@ -72,8 +72,11 @@ std::vector<CommandText> transaction_texts() {
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list.\n"
         "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
-        "from the environment and shown nowhere."},
-       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
+        "from the environment and shown nowhere.",
+        "--capability and --program only narrow what the agent may do."},
+       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
+        {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
+         "look only below src"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
         "workspace.\n"
@@ -90,6 +93,14 @@ std::vector<CommandText> transaction_texts() {
         "The options bound it; they can only be tighter than galley.toml."},
        {{"galley exec -- make format", "stage what a formatter does"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
+      {"mcp",
+       {"Serves agents over the Model Context Protocol: one JSON message a line on standard input "
+        "and output, until the input ends.\n"
+        "What they change is staged in a transaction that galley status shows, and is on disk "
+        "after "
+        "galley_commit only.\n"
+        "With --agent NAME the rules for that agent hold."},
+       {{"galley mcp -C ~/project --agent codex", "as an agent's configuration names it"}}},
       {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
       {"approve",
        {"Says yes beforehand to what a rule asks a person about.\n"
@@ -136,6 +147,10 @@ std::vector<CommandText> care_texts() {
         "has "
         "looked at it."},
        {}},
+      {"tools",
+       {"Lists the tools that can be called, and lets the programs of a folder be called as tools "
+        "after a person has looked at them."},
+       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"}}},
       {"recover",
        {"Finishes or takes back what a crash left.\n"
         "Every command that opens the workspace does this first; this one says what it did."},

@@ -3,6 +3,35 @@
 namespace galley {
 namespace {
 
+void add_call_options(OptionTable& table, CLI::App* call) {
+  CallArguments& about = table.arguments().call;
+  OptionTable::add_list(call, "--secret", about.secrets,
+                        "Give the tool this environment variable as $ENV.NAME")
+      ->type_name("NAME");
+  OptionTable::add_list(call, "--env", about.environment,
+                        "Put this into the environment of its commands")
+      ->type_name("NAME=VALUE");
+  OptionTable::add_list(call, "--capability", about.capabilities,
+                        "It may do only this, of what the agent may (fs:read:src/**)")
+      ->type_name("CAPABILITY");
+  OptionTable::add_list(call, "--program", about.programs,
+                        "Its commands may start only this program, of those that the agent may")
+      ->type_name("NAME");
+  call->add_option("--cwd", about.cwd, "Where relative paths and commands start")->type_name("DIR");
+  call->add_option("--session", about.session, "The conversation it belongs to; for the record")
+      ->type_name("ID");
+  call->add_option("--task", about.task, "The task it belongs to; for the record")->type_name("ID");
+  call->add_option("--goal", about.goal, "The goal it belongs to; for the record")->type_name("ID");
+  call->add_option("--call-id", about.call_id, "The caller's own id of it; for the record")
+      ->type_name("ID");
+  call->add_option("--timeout", about.timeout_s, "Seconds it may take; else what the tool says")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  call->add_flag("--deterministic", about.is_deterministic,
+                 "Its commands see a fixed time, zone and locale, and no network");
+  table.add_dry_run(call, "Tell what it would stage; stage nothing");
+}
+
 void add_stage_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup);
@@ -27,10 +56,7 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
-  OptionTable::add_list(call, "--secret", args.secrets,
-                        "Give the tool this environment variable as $ENV.NAME")
-      ->type_name("NAME");
-  table.add_dry_run(call, "Tell what it would stage; stage nothing");
+  add_call_options(table, call);
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
   table.add_tx(edit);
@@ -84,6 +110,16 @@ void add_candidate_commands(OptionTable& table) {
   table.add_dry_run(pick, "Show what it would commit, and which ones it would drop");
 }
 
+void add_mcp_command(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* mcp = table.add(
+      "mcp", "Serve agents over the Model Context Protocol on stdin and stdout", kTransactionGroup);
+  OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
+      ->type_name("NAME");
+  mcp->add_flag("--autocommit", args.autocommit,
+                "Commit each call that changes something, if the gate says yes");
+}
+
 void add_exec_command(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* exec = table.add("exec", "Run a command on the proposed tree; stage what it changes",
@@ -107,6 +143,7 @@ void add_transaction_commands(OptionTable& table) {
   }
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
   if (table.wants({"exec"})) add_exec_command(table);
+  if (table.wants({"mcp"})) add_mcp_command(table);
 }
 
 }  // namespace galley

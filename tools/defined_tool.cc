@@ -16,10 +16,10 @@ struct ToolRun::State {
   ToolContext& context;
 
   [[nodiscard]] Result<RelPath> file(std::string_view text) const {
-    return file_argument(std::string(text), context.root);
+    return file_argument(std::string(text), context.origin());
   }
   [[nodiscard]] Result<RelPath> directory(std::string_view text) const {
-    return directory_argument(std::string(text), context.root);
+    return directory_argument(std::string(text), context.origin());
   }
   /// Whether who calls may do this.
   [[nodiscard]] Result<void> admit(const Intent& intent) const {
@@ -70,6 +70,13 @@ bool ToolRun::flag(std::string_view name, bool otherwise) const {
 }
 
 const std::string& ToolRun::agent() const { return state_->context.agent; }
+const std::string& ToolRun::call_id() const { return state_->context.call.call_id; }
+const std::string& ToolRun::session_id() const { return state_->context.call.session_id; }
+
+std::string ToolRun::cwd() const {
+  const RelPath& folder = state_->context.cwd;
+  return folder.is_root() ? "." : folder.str();
+}
 
 Result<std::string> ToolRun::read(std::string_view path) {
   GALLEY_ASSIGN(const RelPath source, state_->file(path));
@@ -116,12 +123,27 @@ Result<void> ToolRun::move(std::string_view from, std::string_view to) {
   return state_->context.overlay.move(source, target);
 }
 
+Result<std::string> ToolRun::call(std::string_view tool, std::string_view json_arguments) {
+  if (!state_->context.call_tool) {
+    return fail(ErrorKind::kRefused, "call.nested", "no tool can be called from a tool here");
+  }
+  GALLEY_ASSIGN(const nlohmann::json args, parse_json(json_arguments));
+  const ToolResult result = state_->context.call_tool(std::string(tool), args);
+  if (!result.ok) return fail(error_from(*result.error));
+  return json_text(*result.data);
+}
+
 void ToolRun::note(std::string_view line) {
   const auto& logger = state_->context.logger;
   if (logger) logger({ToolLog::Stream::kNote, line});
 }
 
-bool ToolRun::is_late() const { return state_->context.deadline.has_passed(state_->context.clock); }
+void ToolRun::progress(uint64_t done, uint64_t total) {
+  const auto& listener = state_->context.call.progress;
+  if (listener) listener(done, total);
+}
+
+bool ToolRun::is_late() const { return state_->context.is_over(); }
 
 /// The adapter between what a program defines and what the executor runs.
 class DefinedTool final : public Tool {
@@ -131,7 +153,7 @@ class DefinedTool final : public Tool {
   [[nodiscard]] const ToolInfo& info() const override { return definition_.info; }
 
   Result<Intent> intent(const nlohmann::json& /*args*/,
-                        const std::string& /*root*/) const override {
+                        const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;
     return intent;

@@ -31,9 +31,9 @@ class StandardTool final : public Tool {
 
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
 
-  Result<Intent> intent(const json& args, const std::string& root) const override {
+  Result<Intent> intent(const json& args, const PathOrigin& origin) const override {
     auto parsed = std::make_shared<ParsedOperation>();
-    GALLEY_ASSIGN(parsed->operation, adapt(info_.name, args, root));
+    GALLEY_ASSIGN(parsed->operation, adapt(info_.name, args, origin));
     GALLEY_ASSIGN(Intent intent, intent_of(parsed->operation));
     intent.parsed = std::move(parsed);
     return intent;
@@ -43,7 +43,7 @@ class StandardTool final : public Tool {
     if (const auto* known = dynamic_cast<const ParsedOperation*>(context.parsed.get())) {
       return run(known->operation, args, context);
     }
-    const auto operation = adapt(info_.name, args, context.root);
+    const auto operation = adapt(info_.name, args, context.origin());
     if (!operation) return ToolResult::failure(tool_error_from(operation.error()));
     return run(*operation, args, context);
   }
@@ -60,6 +60,11 @@ class StandardTool final : public Tool {
   ToolInfo info_;
 };
 
+/// Tools that answer from the one file or link that they name, and from nothing else.
+bool follows_from_contents(const std::string& name) {
+  return name == "Read" || name == "read_text_file" || name == "get_file_info";
+}
+
 }  // namespace
 
 Result<void> add_standard_tools(ToolRegistry& registry) {
@@ -67,7 +72,9 @@ Result<void> add_standard_tools(ToolRegistry& registry) {
   for (ToolInfo& info : peer_tools()) all.push_back(std::move(info));
   for (ToolInfo& info : all) {
     if (registry.mode() == ToolRegistry::Mode::kReadOnly && !info.annotations.read_only) continue;
-    GALLEY_TRY(registry.add(std::make_unique<StandardTool>(std::move(info))));
+    ToolStanding standing;
+    standing.follows_from_contents = follows_from_contents(info.name);
+    GALLEY_TRY(registry.add(std::make_unique<StandardTool>(std::move(info)), std::move(standing)));
   }
   return {};
 }

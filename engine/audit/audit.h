@@ -54,15 +54,17 @@ inline constexpr std::array<std::string_view, 21> kAuditKindNames = {
 /// One thing that goes on record. Empty strings and absent values are left out of the record.
 struct AuditEvent {
   AuditKind kind = AuditKind::kCall;
-  std::string execution_id;  ///< unique; makes appending after a crash idempotent
-  std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
+  std::string execution_id;         ///< unique; makes appending after a crash idempotent
+  std::string parent_execution_id;  ///< of the tool's call that this one was made by
+  std::string call_id;              ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
   std::string agent;                 ///< who asked
   std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::string task_id;
   std::string goal_id;
+  std::string session_id;  ///< the conversation that it belongs to
   std::string reason;      ///< why the caller asked
-  std::string risk_level;  ///< `low`, `medium`, `high`
+  std::string risk_level;  ///< `low`, `medium`, `high`, `critical`
   std::string tx;          ///< the transaction, as messages name it: while it is open by its id,
                            ///< committed by its number
   std::string open_tx;     ///< of one that was committed: the id it had while it was open
@@ -72,6 +74,8 @@ struct AuditEvent {
   std::optional<ToolError> error;
   int64_t duration_ms = 0;
   std::vector<std::string> capabilities_used;
+  JsonDocument context;                   ///< what else the caller said of the call; may be null
+  std::vector<std::string> secrets_used;  ///< names of those that a tool was given
 };
 
 /// Builds the canonical record of an event without its place in the chain: what CommitMeta::audit

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/calls/call_runner.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
@@ -20,6 +21,7 @@
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
 #include "staging/overlay/restaged.h"
+#include "tools/adapters.h"
 
 namespace galley {
 
@@ -61,6 +63,17 @@ Action action_of(AuditKind kind, std::string tool, std::vector<std::string> tool
   return action;
 }
 
+tl::unexpected<Error> reads_only() {
+  return fail(ErrorKind::kRefused, "transaction.reads_only",
+              "this session only reads; begin another one to change something");
+}
+
+/// What a session that only reads is refused: everything but looking, and going away.
+std::optional<Error> refusal_of_writing(const Action& action) {
+  if (action.only_looks || action.record.kind == AuditKind::kRollback) return {};
+  return reads_only().value();
+}
+
 tl::unexpected<Error> is_over() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
@@ -76,7 +89,14 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   options.owner = state_->options.owner;
   const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
                           &state_->overlay);
-  options.early_policy = [early](const Action& action) { return early.refusal(action); };
+  const bool only_reads = state_->options.reads_only || state_->workspace->options.reads_only;
+  options.tools = only_reads ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
+  options.deterministic |=
+      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
+  options.early_policy = [early, only_reads](const Action& action) {
+    auto no = only_reads ? refusal_of_writing(action) : std::nullopt;
+    return no ? no : early.refusal(action);
+  };
   if (early.judges_effects()) {
     options.late_policy = [early](const Action& action, const Overlay::Entries& before,
                                   const Overlay::Entries& now) {
@@ -114,6 +134,7 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.capabilities = early.capabilities();
   options.may_read = early.reading_rule();
   options.commands = state_->runner();
+  options.supervisor = &workspace.need_supervisor();
   options.last_step = workspace.config.edits.max_step;
   options.earlier = earlier_versions(workspace);
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
@@ -121,18 +142,6 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
 }
 
 namespace {
-
-/// The command as the caller's options bound it.
-Command bounded_by(Command command, const CallOptions& options) {
-  if (options.dry_run) command.effects = EffectsRule::kDrop;
-  if (options.timeout) {
-    command.limits.wall =
-        std::min(command.limits.wall.value_or(*options.timeout), *options.timeout);
-  }
-  command.is_deterministic |= options.deterministic;
-  if (options.stop.stop_possible()) command.stop = options.stop;
-  return command;
-}
 
 nlohmann::ordered_json on_record(const CommandResult& result) {
   nlohmann::ordered_json output = {{"staged", result.effects_staged},
@@ -149,11 +158,19 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
       action_of(AuditKind::kExec, "exec", tools_that(ToolDeed::kRun), {{"argv", command.argv}});
   action.runs_program = true;
   action.is_atomic = true;
+  action.capabilities = {"exec"};
+  if (!command.argv.empty()) action.intent.programs = {command.argv.front()};
+  Command bounded = command;
+  bounded.is_deterministic |=
+      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
   std::optional<CommandResult> result;
   const auto passed = pass(
       std::move(action),
       [&](AuditEvent& event) -> Result<void> {
-        GALLEY_ASSIGN(result, state_->runner()->run(bounded_by(command, options), state_->overlay));
+        GALLEY_ASSIGN(const RelPath cwd,
+                      directory_argument(options.cwd, {state_->workspace->root_path}));
+        GALLEY_ASSIGN(
+            result, state_->runner()->run(bounded_by_call(bounded, options, cwd), state_->overlay));
         event.output = json_document(on_record(*result));
         if (result->breach) event.error = tool_error_from(result->breach->error());
         return {};
@@ -204,9 +221,9 @@ Result<FixReport> Transaction::fix() {
   action.runs_program = true;
   action.is_atomic = true;
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    GALLEY_ASSIGN(
-        report, fix_staged(workspace.config, state_->overlay,
-                           {*workspace.need_runner(who), workspace.clock(), who, Deadline(), {}}));
+    GALLEY_ASSIGN(report, fix_staged(workspace.config, state_->overlay,
+                                     {*workspace.need_runner(who), workspace.clock(), who,
+                                      Deadline(), state_->options.stop}));
     event.output = json_document(
         {{"runs", report->runs.size()}, {"changed", report->change.changes().size()}});
     return {};
@@ -237,6 +254,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     return fail(ErrorKind::kUsage, "transaction.preview",
                 "this transaction was begun to look only; begin another to commit");
   }
+  if (state_->options.reads_only || state_->workspace->options.reads_only) return reads_only();
   std::optional<CommitOutcome> outcome;
   Action action = action_of(AuditKind::kCommit, request.tool, {});
   action.is_atomic = action.records_itself = true;
@@ -313,6 +331,7 @@ Result<void> Transaction::save() {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
+  if (state_->saved_version == state_->overlay.version()) return {};
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};

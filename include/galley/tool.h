@@ -3,6 +3,7 @@
 #include <galley/error.h>
 #include <galley/path.h>
 
+#include <any>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -61,8 +62,10 @@ struct ToolInfo {
   bool is_context_aware = false;       ///< answers differently in another session or task
   bool is_reversible = false;          ///< a call can be taken back by its execution id
   std::string rollback_tool = {};      ///< the tool that takes a call back; empty: none of its own
-  /// How long one call may take; absent: what its category has.
+  /// How long one call may take; absent: what its category has (5, 10, 10 and 30 s).
   std::optional<std::chrono::milliseconds> timeout = {};
+  /// What the programs of one call may take together; absent: 200 MiB. galley.toml bounds it, too.
+  std::optional<uint64_t> max_memory_bytes = {};
   std::vector<std::string> examples = {};  ///< arguments as JSON text, each a call that succeeds
   /// Why it goes and since which version; empty: it stays.
   std::string deprecated = {};
@@ -72,7 +75,7 @@ struct ToolInfo {
 /// One call of an own tool: its arguments, and the files of the tree as the transaction proposes
 /// it.
 ///
-/// A path is relative to the workspace, or absolute inside it. Each access is held against the
+/// A path is relative to the call's folder, or absolute inside the workspace. Each access is held against the
 /// capabilities and rules of who calls, as those of the standard tools are; what is written is
 /// staged, and the gate judges it with everything else before it can be committed.
 ///
@@ -90,6 +93,11 @@ class ToolRun {
   [[nodiscard]] bool flag(std::string_view name, bool otherwise = false) const;
   /// Who calls; may be empty.
   [[nodiscard]] const std::string& agent() const;
+  /// What the caller says the call belongs to (CallOptions); each may be empty.
+  [[nodiscard]] const std::string& call_id() const;
+  [[nodiscard]] const std::string& session_id() const;
+  /// The folder that relative paths start from, as a path of the workspace; `.` is its root.
+  [[nodiscard]] std::string cwd() const;
 
   /// The bytes of a regular file.
   [[nodiscard]] Result<std::string> read(std::string_view path);
@@ -105,9 +113,18 @@ class ToolRun {
   /// Moves a file, link or whole directory to a path that is absent.
   Result<void> move(std::string_view from, std::string_view to);
 
+  /// Calls another tool, with what this call's caller may do and this tool says it needs. What it
+  /// staged stays when this call succeeds. Answers the text of its JSON object.
+  /// Errors: as Transaction::call; kRefused `call.cycle` for a tool that led to this one; kQuota
+  ///         `limit.call_depth`, `limit.nested_calls`.
+  Result<std::string> call(std::string_view tool, std::string_view json_arguments);
+
   /// A line of progress for whoever listens to the call.
   void note(std::string_view line);
-  /// Whether the call's time is over: what it would still do is dropped.
+  /// How far it is: done of total, total 0 where that is not known.
+  void progress(uint64_t done, uint64_t total = 0);
+  /// Whether the call's time is over, or somebody asked it to stop: what it would still do is
+  /// dropped.
   [[nodiscard]] bool is_late() const;
 
  private:
@@ -122,12 +139,39 @@ class ToolRun {
 /// capabilities and rules, and every call is on record. A call is all or nothing: one that fails
 /// stages nothing.
 struct ToolDefinition {
-  ToolInfo info;
   /// Does one call and returns the text of a JSON object that conforms to info.output_schema.
   /// Threads: may be called from several threads at once, each with a ToolRun of its own.
   /// Errors:  an Error fails the call, and its reason and message go to the caller: the message
   ///          says what to do next. An exception fails it, too (`tool.threw`).
-  std::function<Result<std::string>(ToolRun& call)> run;
+  using Run = std::function<Result<std::string>(ToolRun& call)>;
+  /// What tools can be given when they are made, by name (WorkspaceOptions::dependencies).
+  using Dependencies = std::map<std::string, std::any>;
+  /// A tool that has been made, once a workspace.
+  struct Instance {
+    Run run;
+    std::function<Result<void>()> check_health = {};  ///< asked before an unhealthy one is tried
+    std::function<void()> close = {};                 ///< after its last call
+  };
+
+  ToolInfo info;
+  Run run;  ///< this, or `make`
+
+  /// Makes the tool at its first call. It is given what `needs` and `takes` name, and `config`: the
+  /// std::map<std::string, std::string> of `[tools.NAME]` in galley.toml.
+  std::function<Result<Instance>(const Dependencies& given)> make = {};
+  std::vector<std::string> needs = {};  ///< dependencies without which it cannot be called
+  std::vector<std::string> takes = {};  ///< those it uses where they are there
+
+  /// Among tools of one name the highest is called, one that names agents before one for everyone;
+  /// the others are its fallbacks.
+  int priority = 0;
+  std::vector<std::string> agents = {};         ///< who may call it; `*` and `?` match; empty: all
+  std::vector<std::string> only_if_given = {};  ///< capabilities that the caller must have
+  /// Asked at every call, from any thread; empty: yes.
+  std::function<bool(const std::string& agent, const std::string& session_id)> is_available = {};
+  /// Its answer follows from its arguments and what it reads with ToolRun alone, so that an earlier
+  /// answer about the same contents is as good. It has to be read-only and idempotent.
+  bool follows_from_contents = false;
 };
 
 /// Answers the value of a secret by its key (`GITHUB_API_KEY`), or nothing when it may not be told.
@@ -135,8 +179,8 @@ using SecretProvider = std::function<std::optional<std::string>(const std::strin
 
 /// What a caller can say about one call, one command, or several that are staged together.
 ///
-/// `secrets`, `logger`, `progress` and `stop` are called and looked at on the thread of the call
-/// only.
+/// `secrets`, `logger` and `progress` are called on the thread of the call only. What is no
+/// function is on record (docs/audit.md), and all of it reaches the tool.
 struct CallOptions {
   /// Something a running tool has to say: a line of progress or a piece of a command's output.
   struct Log {
@@ -150,23 +194,29 @@ struct CallOptions {
   std::string goal_id = {};
   std::string session_id = {};  ///< the conversation that it belongs to; on record
   std::string reason = {};      ///< why; empty: the reason of the transaction
-  std::string cwd = {};         ///< what relative paths start from; empty: the workspace root
-  /// Added to the environment of commands. Never secrets: these stand on record.
+  /// The folder that relative paths start from and commands start in: relative to the workspace
+  /// or absolute inside it. Empty: its root.
+  std::string cwd = {};
+  /// Added to the environment of commands. Never secrets: these stand on record. Names that decide
+  /// which code a program runs (`PATH`, `LD_*`) are refused.
   std::map<std::string, std::string> environment = {};
-  /// What this call may do, of what its agent may do; absent: all of that.
+  /// What this call may do, of what its agent may do; absent: all of that. It is also held against
+  /// what the call staged: whoever writes, a command too, needs `fs:write`.
   std::optional<std::vector<std::string>> only_capabilities = {};
   /// Programs that commands of this call may start, of those that its agent may; absent: those.
   std::optional<std::vector<std::string>> only_programs = {};
-  /// How long a tool may take, ten minutes unless said; a command never gets more than galley.toml
-  /// allows.
+  /// How long the call may take; absent: what its arguments ask for (`timeout` of Bash), else what
+  /// the tool says (ToolInfo::timeout). A command never gets more than galley.toml allows.
   std::optional<std::chrono::milliseconds> timeout = {};
-  bool dry_run = false;         ///< tell what would be staged, keep nothing
+  /// Tell what would be staged, keep nothing. What acts outside of the tree is not run so.
+  bool dry_run = false;
   bool deterministic = false;   ///< commands see a fixed time and locale, and no network
   SecretProvider secrets = {};  ///< answers `$ENV.NAME`; empty: there are none
   std::function<void(const Log&)> logger = {};  ///< what tools say while they run
   /// How far a long call is: done of total, total 0 where it is not known.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
-  std::stop_token stop = {};  ///< a request ends a command; what was begun is taken back
+  /// A request ends the tool and its commands; what was begun is taken back.
+  std::stop_token stop = {};
 };
 
 }  // namespace galley
