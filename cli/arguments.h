@@ -138,7 +138,7 @@ struct Arguments {
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
   std::string proposal;              ///< commit --proposal
-  bool autocommit = false;         ///< mcp --autocommit
+  bool autocommit = false;           ///< mcp --autocommit
   std::vector<std::string> words;    ///< after `--`, or several paths
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
