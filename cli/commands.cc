@@ -45,6 +45,7 @@ constexpr std::array kCommands = {
     Row{"recover", "", run_recover},
     Row{"gc", "", run_gc},
     Row{"doctor", "", run_doctor},
+    Row{"mcp", "", run_mcp},
     Row{"complete", "", run_complete},
     Row{"completions", "", run_completions},
     Row{"hook", "install", run_hook},

@@ -47,6 +47,8 @@ int run_gc(Session& session);
 int run_doctor(Session& session);
 int run_rescue(Session& session);
 
+int run_mcp(Session& session);
+
 int run_complete(Session& session);
 int run_completions(Session& session);
 

@@ -27,6 +27,7 @@ enum class AuditKind : uint8_t {
   kEdit,
   kEditsDropped,
   kFix,
+  kIndex,
   kSavepoint,
   kRollback,
   kFork,
@@ -41,10 +42,10 @@ enum class AuditKind : uint8_t {
   kGap,
 };
 /// The names that records have for them, in this order.
-inline constexpr std::array<std::string_view, 20> kAuditKindNames = {
-    "call",    "call.dry_run", "calls.dropped", "begun",    "exec",   "edit",     "edits.dropped",
-    "fix",     "savepoint",    "rollback",      "fork",     "commit", "undo",     "redo",
-    "refusal", "conflict",     "approval",      "adoption", "link",   "audit.gap"};
+inline constexpr std::array<std::string_view, 21> kAuditKindNames = {
+    "call", "call.dry_run", "calls.dropped", "begun",    "exec",     "edit",   "edits.dropped",
+    "fix",  "index",        "savepoint",     "rollback", "fork",     "commit", "undo",
+    "redo", "refusal",      "conflict",      "approval", "adoption", "link",   "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));

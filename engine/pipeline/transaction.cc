@@ -331,6 +331,7 @@ Result<void> Transaction::save() {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
+  if (state_->saved_version == state_->overlay.version()) return {};
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};
