@@ -146,8 +146,9 @@ ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context)
     return tool.run(args, context);
   } catch (const std::exception& error) {
     return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name + "' failed: " + error.what(),
-                                nullptr});
+                                "the tool '" + tool.info().name +
+                                    "' failed inside, nothing was staged; the record has the cause",
+                                nullptr, error.what()});
   }
 }
 
@@ -229,8 +230,7 @@ Action Executor::action_of(const ToolCall& call) const {
 /// Gives a call the id of its record; empty where nothing is recorded.
 std::string Executor::sign_call(const ToolCall& call, Action& action) const {
   if (recorder_->is_silent()) return {};
-  action.record.execution_id =
-      options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
+  name_execution(action.record);
   if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
   return action.record.execution_id;
 }

@@ -29,6 +29,7 @@ ToolResult redacted(ToolResult result, const Redactor& redactor) {
   }
   if (result.error) {
     result.error->message = redactor.redact(result.error->message);
+    result.error->cause = redactor.redact(result.error->cause);
     if (result.error->details) {
       result.error->details = std::make_shared<const nlohmann::ordered_json>(
           redactor.redact_document(*result.error->details));
