@@ -45,7 +45,8 @@ bool only_reads(const ToolRegistry::Entry& entry) {
   const ToolInfo& info = entry.tool->info();
   return info.annotations.read_only && info.annotations.idempotent && !info.requires_confirmation &&
          info.category == ToolInfo::Category::kDirect && entry.factory == nullptr &&
-         info.security_tier <= ToolInfo::Tier::kStandard;
+         info.security_tier <= ToolInfo::Tier::kStandard &&
+         info.risk_level < ToolInfo::Risk::kHigh;  // nobody has to say yes first
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ void Executor::read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex
   }
   const SecretProvider none;
   SecretWatch secrets(none);
-  one.result = run_supervised(entry, one.prepared, view, secrets);
+  one.result = redacted(run_supervised(entry, one.prepared, view, secrets), secrets.redactor());
   measure(*clock_, started_ns, started, one.result.meta);
   one.is_done = true;
 }

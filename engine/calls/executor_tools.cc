@@ -55,22 +55,6 @@ class LogFilter {
   std::array<StreamRedactor, 3> streams_;
 };
 
-ToolResult redacted(ToolResult result, const Redactor& redactor) {
-  if (redactor.is_empty()) return result;
-  if (result.data) {
-    result.data = std::make_shared<const ordered_json>(redactor.redact_document(*result.data));
-  }
-  if (result.error) {
-    result.error->message = redactor.redact(result.error->message);
-    result.error->cause = redactor.redact(result.error->cause);
-    if (result.error->details) {
-      result.error->details =
-          std::make_shared<const ordered_json>(redactor.redact_document(*result.error->details));
-    }
-  }
-  return result;
-}
-
 /// A dry run must leave nothing behind, and what acts elsewhere does.
 std::optional<ToolError> refusal_to_try(const ToolInfo& info) {
   const bool is_elsewhere = info.category == ToolInfo::Category::kApi ||

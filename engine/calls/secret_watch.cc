@@ -1,6 +1,9 @@
 #include "engine/calls/secret_watch.h"
 
 #include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 namespace galley {
 
@@ -16,6 +19,23 @@ SecretProvider SecretWatch::provider(const std::vector<std::string>& only) {
     }
     return value;
   };
+}
+
+ToolResult redacted(ToolResult result, const Redactor& redactor) {
+  if (redactor.is_empty()) return result;
+  if (result.data) {
+    result.data =
+        std::make_shared<const nlohmann::ordered_json>(redactor.redact_document(*result.data));
+  }
+  if (result.error) {
+    result.error->message = redactor.redact(result.error->message);
+    result.error->cause = redactor.redact(result.error->cause);
+    if (result.error->details) {
+      result.error->details = std::make_shared<const nlohmann::ordered_json>(
+          redactor.redact_document(*result.error->details));
+    }
+  }
+  return result;
 }
 
 }  // namespace galley

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/redactor.h"
+#include "tools/tool.h"
 
 namespace galley {
 
@@ -29,5 +30,8 @@ class SecretWatch {
   Redactor redactor_;
   std::set<std::string> names_;
 };
+
+/// What a tool answered, without the values that it was told.
+[[nodiscard]] ToolResult redacted(ToolResult result, const Redactor& redactor);
 
 }  // namespace galley
