@@ -137,6 +137,8 @@ struct Arguments {
   std::string id;                    ///< of show, undo, at
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
+  std::string shape;                 ///< tools, call --format: whose shape; empty: Galley's own
+  bool manifest = false;             ///< tools show --manifest
   std::string proposal;              ///< commit --proposal
   bool autocommit = false;           ///< mcp --autocommit
   std::vector<std::string> words;    ///< after `--`, or several paths

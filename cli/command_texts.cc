@@ -70,7 +70,8 @@ std::vector<CommandText> transaction_texts() {
        {{"galley review --tty", "y keeps a change, n leaves it out, ? tells the others"}}},
       {"call",
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
-        "The names of tools: galley tools list.\n"
+        "The names of tools: galley tools list. With --format the result is written as that system "
+        "has it.\n"
         "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
         "from the environment and shown nowhere.\n"
         "With --transcript FILE the call is put down with its full contents; galley replay makes "
@@ -156,6 +157,10 @@ std::vector<CommandText> care_texts() {
         "has "
         "looked at it."},
        {}},
+      {"tools",
+       {"Lists the tools that can be called, and lets the programs of a folder be called as tools "
+        "after a person has looked at them."},
+       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"}}},
       {"recover",
        {"Finishes or takes back what a crash left.\n"
         "Every command that opens the workspace does this first; this one says what it did."},

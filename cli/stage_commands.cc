@@ -14,6 +14,7 @@
 #include "cli/staged.h"
 #include "cli/tool_calls.h"
 #include "staging/sandbox/person_editor.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -92,6 +93,7 @@ Result<CallOptions> call_options(Session& session) {
   }
   GALLEY_ASSIGN(options.environment, environment_of(about));
   GALLEY_ASSIGN(options.secrets, secrets_of_environment(about.secrets));
+  if (session.is_json() || !session.terminal().is_terminal()) return options;
   const std::string work = work_of(arguments);
   options.progress = [&session, work](uint64_t done, uint64_t total) {
     std::string text = fmt::format("{}: {}", work, done);
@@ -114,7 +116,10 @@ Result<int> call(Session& session) {
   GALLEY_TRY(begin_transcript(session, transaction));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
-  if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
+  if (!arguments.shape.empty()) {
+    GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(arguments.shape));
+    session.print(shape->result(*shape, arguments.name, options.call_id, result));
+  } else if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
     GALLEY_TRY(show_answer(session, transaction, before, result));
   } else if (session.is_json() || result.ok) {
     session.print(to_json(result));

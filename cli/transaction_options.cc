@@ -1,4 +1,5 @@
 #include "cli/option_table.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -29,6 +30,10 @@ void add_call_options(OptionTable& table, CLI::App* call) {
       ->type_name("N");
   call->add_flag("--deterministic", about.is_deterministic,
                  "Its commands see a fixed time, zone and locale, and no network");
+  table
+      .add_choice(call, "--format", table.arguments().shape, tool_shape_names(),
+                  "Print the result as that system has it")
+      ->type_name("NAME");
   table.add_dry_run(call, "Tell what it would stage; stage nothing");
   table.add_transcript(call);
 }

@@ -87,6 +87,7 @@ json error_of(const ToolError& error) {
   out["code"] = to_string(error.code);
   put_text(out, "reason", error.reason);
   put_text(out, "message", error.message);
+  put_text(out, "cause", error.cause);
   return out;
 }
 

@@ -56,7 +56,7 @@ const std::vector<Door>& system_doors() {
       {"net/", {"staging/sandbox/"}},
       {"netinet/", {"staging/fs/"}},
       {"sys/ptrace.h", {"staging/sandbox/"}},
-      {"dlfcn.h", {"staging/git/"}},
+      {"dlfcn.h", {"staging/git/", "base/ed25519_key"}},
   };
   return table;
 }
@@ -285,6 +285,7 @@ const std::map<std::string, std::string>& installed_headers() {
       {"galley/edit.h", "staging/formats"},
       {"galley/proposal.h", "staging/overlay"},
       {"galley/tool.h", "tools"},
+      {"galley/define_tool.h", "tools"},
       {"galley/config.h", "engine/policy"},
       {"galley/verdict.h", "engine/policy"},
       {"galley/outcome.h", "engine/commit"},
