@@ -35,6 +35,7 @@ void add_call_options(OptionTable& table, CLI::App* call) {
                   "Print the result as that system has it")
       ->type_name("NAME");
   table.add_dry_run(call, "Tell what it would stage; stage nothing");
+  table.add_transcript(call);
 }
 
 void add_stage_commands(OptionTable& table) {
@@ -62,14 +63,6 @@ void add_stage_commands(OptionTable& table) {
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
   add_call_options(table, call);
-  table.add_transcript(call);
-  CLI::App* replay =
-      table.add("replay", "Make the calls of a transcript again, and compare", kTransactionGroup);
-  table.add_tx(replay);
-  replay->add_option("file", args.input, "A transcript; - is standard input")->required();
-  OptionTable::add_list(replay, "--secret", args.call.secrets,
-                        "Give tools this environment variable as $ENV.NAME")
-      ->type_name("NAME");
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
   table.add_tx(edit);
@@ -116,6 +109,17 @@ void add_stage_commands(OptionTable& table) {
   table.add_dry_run(rollback, "Only say what would be dropped");
 }
 
+void add_replay_command(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* replay =
+      table.add("replay", "Make the calls of a transcript again, and compare", kTransactionGroup);
+  table.add_tx(replay);
+  replay->add_option("file", args.input, "A transcript; - is standard input")->required();
+  OptionTable::add_list(replay, "--secret", args.call.secrets,
+                        "Give tools this environment variable as $ENV.NAME")
+      ->type_name("NAME");
+}
+
 void add_candidate_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* savepoint = table.add("savepoint", "Name what is staged now", kTransactionGroup);
@@ -158,10 +162,11 @@ void add_exec_command(OptionTable& table) {
 }  // namespace
 
 void add_transaction_commands(OptionTable& table) {
-  if (table.wants({"begin", "status", "diff", "review", "call", "replay", "edit", "validate",
-                   "approve", "commit", "rollback"})) {
+  if (table.wants({"begin", "status", "diff", "review", "call", "edit", "validate", "approve",
+                   "commit", "rollback"})) {
     add_stage_commands(table);
   }
+  if (table.wants({"replay"})) add_replay_command(table);
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
   if (table.wants({"exec"})) add_exec_command(table);
   if (table.wants({"mcp"})) add_mcp_command(table);

@@ -99,7 +99,7 @@ ToolInfo graph_info() {
                    "commit": {"type": "string"}}})";
   info.output_schema = R"({"type": "object", "required": ["results"],
     "properties": {"results": {"type": "array"}}})";
-  info.annotations.read_only = info.annotations.idempotent = true;
+  info.annotations.read_only = true;  // not idempotent: no answer comes from a cache
   info.risk_level = ToolInfo::Risk::kLow;
   info.security_tier = ToolInfo::Tier::kStandard;
   return info;

@@ -44,7 +44,8 @@ struct ReplayOptions {
 
 /// Makes the calls of a transcript in this transaction of the workspace, one after the other, and
 /// compares what each answers and changes with what it did then. Paths in the old workspace become
-/// paths in this one. A call that cannot be replayed as it was is left out, and said; the others are made.
+/// paths in this one. A call that cannot be replayed as it was is left out, and said; the others
+/// are made.
 ///
 /// Compared are ok, code and reason of a result, its data (two times are equal, whatever they say),
 /// and kind, mode and content of every path that the call changed then or changes now. Not
