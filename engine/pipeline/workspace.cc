@@ -203,8 +203,8 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
-    GALLEY_TRY(add_custom_tools(*made, user, root_path));
     made->set_dependencies(options.dependencies);
+    GALLEY_TRY(add_custom_tools(*made, user, root_path));
     for (ToolDefinition& own : options.tools) {
       GALLEY_TRY(add_own_tool(*this, *made, std::move(own)));
     }
