@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -90,6 +91,15 @@ class CustomTool final : public Tool {
       : manifest_(std::move(manifest)), files_(std::move(files)) {}
 
   [[nodiscard]] const ToolInfo& info() const override { return manifest_.info; }
+
+  /// Cleans each text of an answer: what a service says is not Galley's. Empty for a program that
+  /// asks nobody, whose answers its schema bounds.
+  [[nodiscard]] std::function<std::string(std::string_view)> sanitizer() const {
+    const bool asks_others = manifest_.info.category == ToolInfo::Category::kApi ||
+                             manifest_.info.category == ToolInfo::Category::kMcp;
+    if (!asks_others) return {};
+    return [](std::string_view text) { return printable(text); };
+  }
 
   Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     Intent intent;
