@@ -125,6 +125,7 @@ struct Arguments {
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
   std::vector<std::string> secrets;  ///< call --secret
+  std::string profile;               ///< --profile of call and tools; empty: that of the agent
   std::string to;                    ///< rollback --to
   std::string since;                 ///< log --since
   bool patch = false;                ///< log -p

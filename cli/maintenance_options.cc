@@ -32,10 +32,10 @@ void add_setup_commands(OptionTable& table) {
 void add_command_groups(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* tools = table.add_group("tools", "The tools that can be called");
-  table.add_member(tools, "list", "One line a tool");
-  table.add_member(tools, "show", "One tool with its schemas")
-      ->add_option("name", args.name, "Name of the tool")
-      ->required();
+  table.add_profile(table.add_member(tools, "list", "One line a tool"));
+  CLI::App* tool = table.add_member(tools, "show", "One tool with its schemas");
+  tool->add_option("name", args.name, "Name of the tool")->required();
+  table.add_profile(tool);
   CLI::App* audit = table.add_group("audit", "The record of every call and outcome");
   table.add_member(audit, "verify", "Check the chain of records");
   CLI::App* as =

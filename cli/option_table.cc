@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "base/tool_profile_names.h"
 #include "cli/reports.h"
 
 namespace galley {
@@ -128,6 +129,13 @@ void OptionTable::add_tx(CLI::App* command) {
   command->add_option("--tx", args_.tx, "A transaction; the only one of your own by default")
       ->envname("GALLEY_TX")
       ->type_name("ID");
+}
+
+void OptionTable::add_profile(CLI::App* command) {
+  add_choice(command, "--profile", args_.profile,
+             {kToolProfileNames.begin(), kToolProfileNames.end()},
+             "The names of tools that agents of this kind know")
+      ->type_name("NAME");
 }
 
 void OptionTable::add_conflict(CLI::App* command) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +8,7 @@
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/tool_profile.h"
 #include "engine/audit/audit.h"
 #include "engine/audit/audit_export.h"
 #include "engine/commit/state_directory.h"
@@ -20,15 +22,31 @@ namespace {
 
 // --- tools ----------------------------------------------------------------------------------
 
+/// The document about these tools alone.
+Json schemas_of(const ToolRegistry& registry, const std::vector<ToolInfo>& shown) {
+  Json document = registry.schemas();
+  Json tools = Json::array();
+  for (Json& tool : document["tools"]) {
+    const bool is_shown = std::any_of(shown.begin(), shown.end(), [&](const ToolInfo& info) {
+      return tool["name"] == info.name;
+    });
+    if (is_shown) tools.push_back(std::move(tool));
+  }
+  document["tools"] = std::move(tools);
+  return document;
+}
+
 Result<int> tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
+  GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
+  const std::vector<ToolInfo> shown = shown_tools(*tools, profile);
   if (session.is_json()) {
-    session.print(tools->schemas());
+    session.print(schemas_of(*tools, shown));
     return kExitDone;
   }
   std::string text;
-  for (const ToolInfo& info : tools->list()) {
+  for (const ToolInfo& info : shown) {
     text += fmt::format("{:<28} {}\n", info.name, info.title);
   }
   session.print(text);
@@ -39,6 +57,8 @@ Result<int> tools_show(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
   const std::string& name = session.arguments().name;
+  GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
+  if (profile != nullptr) GALLEY_TRY(profile->check_shows(name));
   GALLEY_TRY(tools->get(name));
   const Json all = tools->schemas();
   for (const Json& tool : all.at("tools")) {

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/staged.h"
+#include "cli/tool_profile.h"
 #include "staging/sandbox/person_editor.h"
 
 namespace galley {
@@ -80,6 +81,9 @@ Result<int> call(Session& session) {
   if (json == "-") {
     GALLEY_ASSIGN(json, session.read_input("-", "the arguments", limits::kMaxJsonBytes));
   }
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
+  if (profile != nullptr) GALLEY_TRY(profile->check_shows(arguments.name));
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
   session.terminal().work_on("running the tool " + printable_line(arguments.name));

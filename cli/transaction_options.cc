@@ -29,6 +29,7 @@ void add_stage_commands(OptionTable& table) {
   OptionTable::add_list(call, "--secret", args.secrets,
                         "Give the tool this environment variable as $ENV.NAME")
       ->type_name("NAME");
+  table.add_profile(call);
   table.add_dry_run(call, "Tell what it would stage; stage nothing");
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);

@@ -202,6 +202,7 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
+    GALLEY_TRY(add_dialect_tools(*made, {}));
     for (ToolDefinition& own : options.tools) {
       GALLEY_ASSIGN(auto tool, make_defined_tool(std::move(own)));
       GALLEY_TRY(made->add(std::move(tool)));
