@@ -117,7 +117,7 @@ Result<Operation> adapt_chmod(const json& args, const std::string& root) {
 
 Result<Operation> adapt_symlink(const json& args, const std::string& root) {
   GALLEY_ASSIGN(RelPath path, file_of(args, root));
-  return Operation(MakeSymlink{std::move(path), text_of(args, "target")});
+  return Operation(MakeSymlink{std::move(path), text_of(args, "target"), false});
 }
 
 Result<Operation> adapt_mkdir(const json& args, const std::string& root) {

@@ -353,7 +353,7 @@ Dialect symlink_dialect() {
   return {std::move(info),
           [](const json& args, const std::string& root) -> Plan {
             GALLEY_ASSIGN(RelPath path, path_of(args, root));
-            return operations(MakeSymlink{std::move(path), text_of(args, "target")});
+            return operations(MakeSymlink{std::move(path), text_of(args, "target"), true});
           },
           succeeded};
 }

@@ -25,7 +25,7 @@ Result<void> check_allowed(const RelPath& path, const NachosFolders& folders,
   return fail(ErrorKind::kInvalid, "args.path_not_allowed",
               "Path " + path.str() +
                   " is not in allowed directories; [tools.filesystem] "
-                  "allowedPaths in galley.toml lists them",
+                  "config.allowedPaths in galley.toml lists them",
               path.str());
 }
 
@@ -76,23 +76,24 @@ std::vector<Dialect> nachos_dialect(const NachosFolders& folders) {
       "Nothing is on disk before the commit.";
   info.input_schema = object_output(R"("action":{"enum":["read","write","list","delete"]},
         "path":{"type":"string","description":"File or directory path"},
-        "content":{"type":"string","description":"Content to write (for write action)"
+        "content":{"type":"string","description":"Content to write, for the write action"
 },
         "sessionId":{"type":"string"},"callId":{"type":"string"})",
                                     R"("action","path")");
-info.output_schema = object_output(R"("result":{},"encoding":{"enum":["base64"]},
+  info.output_schema = object_output(R"("result":{},"encoding":{"enum":["base64"]},
         "truncated":{"type":"boolean"})",
-                                   R"("result")");
-info.annotations = {.destructive = true};
-info.capabilities = {"fs:read", "fs:write"};
-info.risk_level = ToolInfo::Risk::kMedium;
-info.security_tier = ToolInfo::Tier::kElevated;
-info.is_reversible = true;
-info.examples = {R"({"action":"write","path":"notes.txt","content":"hello\n"})"};
-return {
-    {std::move(info),
-     [folders](const json& args, const std::string& root) { return plan_of(args, root, folders); },
-     answer_of}};
+                                     R"("result")");
+  info.annotations = {.destructive = true};
+  info.capabilities = {"fs:read", "fs:write"};
+  info.risk_level = ToolInfo::Risk::kMedium;
+  info.security_tier = ToolInfo::Tier::kElevated;
+  info.is_reversible = true;
+  info.examples = {R"({"action":"write","path":"notes.txt","content":"hello\n"})"};
+  return {{std::move(info),
+           [folders](const json& args, const std::string& root) {
+             return plan_of(args, root, folders);
+           },
+           answer_of}};
 }
 
 }  // namespace galley

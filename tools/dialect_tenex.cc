@@ -192,7 +192,7 @@ Dialect configured_command(ToolInfo info, std::vector<std::string> command, bool
       return fail(ErrorKind::kNotFound, "tool.not_configured",
                   "there is no command for '" + name +
                       "': a person gives it in galley.toml, [tools." + name +
-                      "] command = [\"make\", \"test\"], and trusts it");
+                      "] config = { command = \"make test\" }, and trusts it");
     }
     RunCommand run;
     run.argv = command;
@@ -351,9 +351,10 @@ Dialect find_agent_dialect(const TenexSettings& settings) {
   const auto admit = [allowed = settings.orchestrators](const std::string& agent) -> Result<void> {
     const bool is_listed = std::find(allowed.begin(), allowed.end(), agent) != allowed.end();
     if (agent.empty() || is_listed) return {};
-    return fail(ErrorKind::kRefused, "agent.no_orchestrator",
-                "only orchestrators look for other agents; [tools.find_agent] orchestrators in "
-                "galley.toml lists them");
+    return fail(
+        ErrorKind::kRefused, "agent.no_orchestrator",
+        "only orchestrators look for other agents; [tools.find_agent] config.orchestrators in "
+        "galley.toml lists them");
   };
   return {std::move(info), plan, as_it_is, admit};
 }

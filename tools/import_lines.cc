@@ -26,30 +26,34 @@ const std::vector<Language>& languages() {
   static const std::vector<Language> table = {
       {"c",
        {"c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx", "ipp", "m", "mm"},
-       {R"(^\s*#\s*(?:include|import)\s*[<"]([^>"]+)[>"])"}},
-      {"csharp", {"cs"}, {R"(^\s*(?:global\s+)?using\s+(?:static\s+)?([\w.]+)\s*;)"}},
-      {"css", {"css", "scss", "less"}, {R"(^\s*@(?:import|use)\s+(?:url\()?\s*['"]([^'"]+)['"])"}},
-      {"go", {"go"}, {R"(^\s*import\s+(?:[\w.]+\s+)?"([^"]+)")"}},
-      {"java", {"java", "kt", "kts", "scala", "groovy"},
-       {R"(^\s*import\s+(?:static\s+)?([\w.*]+))"}},
+       {R"re(^\s*#\s*(?:include|import)\s*[<"]([^>"]+)[>"])re"}},
+      {"csharp", {"cs"}, {R"re(^\s*(?:global\s+)?using\s+(?:static\s+)?([\w.]+)\s*;)re"}},
+      {"css",
+       {"css", "scss", "less"},
+       {R"re(^\s*@(?:import|use)\s+(?:url\()?\s*['"]([^'"]+)['"])re"}},
+      {"go", {"go"}, {R"re(^\s*import\s+(?:[\w.]+\s+)?"([^"]+)")re"}},
+      {"java",
+       {"java", "kt", "kts", "scala", "groovy"},
+       {R"re(^\s*import\s+(?:static\s+)?([\w.*]+))re"}},
       {"javascript",
        {"js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"},
-       {R"(^\s*(?:import|export|\}).*?\bfrom\s*['"]([^'"]+)['"])", R"(^\s*import\s*['"]([^'"]+)['"])",
-        R"(\brequire\(\s*['"]([^'"]+)['"]\s*\))", R"(\bimport\(\s*['"]([^'"]+)['"]\s*\))"}},
+       {R"re(^\s*(?:import|export|\}).*?\bfrom\s*['"]([^'"]+)['"])re",
+        R"re(^\s*import\s*['"]([^'"]+)['"])re", R"re(\brequire\(\s*['"]([^'"]+)['"]\s*\))re",
+        R"re(\bimport\(\s*['"]([^'"]+)['"]\s*\))re"}},
       {"php",
        {"php"},
-       {R"(^\s*use\s+(?:function\s+|const\s+)?([\w\\]+))",
-        R"(\b(?:require|include)(?:_once)?\s*\(?\s*['"]([^'"]+)['"])"}},
+       {R"re(^\s*use\s+(?:function\s+|const\s+)?([\w\\]+))re",
+        R"re(\b(?:require|include)(?:_once)?\s*\(?\s*['"]([^'"]+)['"])re"}},
       {"python",
        {"py", "pyi"},
-       {R"(^\s*import\s+([\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+(?:\s+as\s+\w+)?)*))",
-        R"(^\s*from\s+([\w.]+)\s+import\b)"}},
-      {"ruby", {"rb"}, {R"(^\s*(?:require|require_relative|load)\s*\(?\s*['"]([^'"]+)['"])"}},
+       {R"re(^\s*import\s+([\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+(?:\s+as\s+\w+)?)*))re",
+        R"re(^\s*from\s+([\w.]+)\s+import\b)re"}},
+      {"ruby", {"rb"}, {R"re(^\s*(?:require|require_relative|load)\s*\(?\s*['"]([^'"]+)['"])re"}},
       {"rust",
        {"rs"},
-       {R"(^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+([\w:]+))", R"(^\s*extern\s+crate\s+(\w+))"}},
-      {"shell", {"sh", "bash", "zsh"}, {R"(^\s*(?:source|\.)\s+["']?([^\s"';]+))"}},
-      {"swift", {"swift"}, {R"(^\s*import\s+(?:\w+\s+)?([\w.]+))"}},
+       {R"re(^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+([\w:]+))re", R"re(^\s*extern\s+crate\s+(\w+))re"}},
+      {"shell", {"sh", "bash", "zsh"}, {R"re(^\s*(?:source|\.)\s+["']?([^\s"';]+))re"}},
+      {"swift", {"swift"}, {R"re(^\s*import\s+(?:\w+\s+)?([\w.]+))re"}},
   };
   return table;
 }
@@ -90,9 +94,9 @@ class GoBlock {
  public:
   /// True when the line belongs to a block; its path, if it has one, goes to `out`.
   bool take(std::string_view text, uint32_t line, std::vector<ImportLine>& out) {
-    static const auto* opening = new re2::RE2(R"(^\s*import\s*\()");
-    static const auto* path = new re2::RE2(R"(^\s*(?:[\w.]+\s+)?"([^"]+)") ");
-        const re2::StringPiece piece(text.data(), text.size());
+    static const auto* opening = new re2::RE2(R"re(^\s*import\s*\()re");
+    static const auto* path = new re2::RE2(R"re(^\s*(?:[\w.]+\s+)?"([^"]+)")re");
+    const re2::StringPiece piece(text.data(), text.size());
     if (!is_open_) {
       is_open_ = re2::RE2::PartialMatch(piece, *opening);
       return is_open_;

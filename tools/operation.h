@@ -15,10 +15,10 @@ namespace galley {
 /// Part or all of a file, or the listing of a directory where `takes_directory`.
 struct ReadFile {
   RelPath path = RelPath::root();
-  uint64_t first_line = 1;             ///< 1-based
-  std::optional<uint64_t> line_count;  ///< all that follow when absent
-  std::optional<uint64_t> last_lines;  ///< instead: so many at the end
-  bool numbered = false;               ///< each line after its number and a tab
+  uint64_t first_line = 1;                  ///< 1-based
+  std::optional<uint64_t> line_count = {};  ///< all that follow when absent
+  std::optional<uint64_t> last_lines = {};  ///< instead: so many at the end
+  bool numbered = false;                    ///< each line after its number and a tab
   bool takes_directory = false;
 };
 
@@ -105,13 +105,14 @@ struct ChangeMode {
 /// Owners belong to the disk and are never staged: only what changes nothing is done.
 struct ChangeOwner {
   RelPath path = RelPath::root();
-  std::optional<uint32_t> user;
-  std::optional<uint32_t> group;
+  std::optional<uint32_t> user = {};
+  std::optional<uint32_t> group = {};
 };
 
 struct MakeSymlink {
   RelPath path = RelPath::root();
   std::string target;
+  bool must_be_new = false;  ///< else it replaces a file or link
 };
 
 struct MakeDirectory {
@@ -128,7 +129,7 @@ struct AppendText {
 struct RunCommand {
   std::vector<std::string> argv;
   bool is_shell = false;  ///< argv is {"sh", "-c", text}
-  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> timeout = {};
   RelPath directory = RelPath::root();  ///< where it starts
   bool only_looks = false;              ///< what it changes is dropped
 };

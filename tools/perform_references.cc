@@ -125,9 +125,7 @@ void add_definition(std::string_view line, const std::string& symbol, ordered_js
 /// Nothing where ctags is not installed, or the caller may run no programs.
 std::optional<ordered_json> definitions_of(const std::string& symbol,
                                            const std::set<RelPath>& files, ToolContext& context) {
-  ordered_json found = ordered_json::array();
-  if (files.empty()) return found;
-  if (context.commands == nullptr) return {};
+  if (files.empty() || context.commands == nullptr) return {};
   if (context.judge) {
     Intent intent;
     intent.programs = {"ctags"};
@@ -135,6 +133,7 @@ std::optional<ordered_json> definitions_of(const std::string& symbol,
   }
   const auto result = context.commands->run(tags_command(files, context), context.overlay);
   if (!result || !result->succeeded()) return {};
+  ordered_json found = ordered_json::array();
   const std::string text = result->standard_output.text();
   const Lines lines(text);
   for (size_t i = 0; i < lines.size() && found.size() < kMaxReferences; ++i) {

@@ -92,6 +92,8 @@ struct ChangeTree {
   }
 
   Result<void> operator()(const MakeSymlink& op) {
+    GALLEY_ASSIGN(const Node before, overlay.node_without_content(op.path));
+    if (op.must_be_new && before.kind != FileKind::kAbsent) return exists_already(op.path);
     GALLEY_TRY(overlay.make_symlink(op.path, op.target));
     data["created"] = true;
     data["filePath"] = op.path.str();
@@ -128,14 +130,16 @@ struct ChangeTree {
   }
 
  private:
+  static tl::unexpected<Error> exists_already(const RelPath& path) {
+    return fail(ErrorKind::kRefused, "path.exists",
+                "'" + path.str() + "' exists already; remove it first or choose another name",
+                path.str());
+  }
+
   /// The names below are read before anything is made, so that a copy never sees itself.
   Result<void> copy_directory(const RelPath& from, const RelPath& to, uint32_t mode) {
     GALLEY_ASSIGN(const Node target, overlay.node_without_content(to));
-    if (target.kind != FileKind::kAbsent) {
-      return fail(ErrorKind::kRefused, "path.exists",
-                  "'" + to.str() + "' exists already; remove it first or choose another name",
-                  to.str());
-    }
+    if (target.kind != FileKind::kAbsent) return exists_already(to);
     if (to.is_below(from)) {
       return fail(ErrorKind::kInvalid, "path.into_itself",
                   "'" + to.str() + "' lies inside '" + from.str() + "', which would be copied",

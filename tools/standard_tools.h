@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "tools/dialect.h"
+#include "tools/dialect_options.h"
 #include "tools/registry.h"
 
 namespace galley {
@@ -9,12 +9,6 @@ namespace galley {
 /// Adds the standard tools (docs/tools.md), all names and dialects, in a fixed order. In a
 /// read-only registry only those that read.
 Result<void> add_standard_tools(ToolRegistry& registry);
-
-/// What the tools that only profiles show need to know of a workspace.
-struct DialectOptions {
-  NachosFolders nachos;
-  TenexSettings tenex;
-};
 
 /// Adds the tools that stand in profiles only (docs/profiles.md), in a fixed order. In a read-only
 /// registry only those that read.

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/agent_tools/git_commit.h"
+#include "engine/agent_tools/graph_query.h"
 #include "engine/audit/audit_chain.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
@@ -203,6 +205,8 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
     GALLEY_TRY(add_dialect_tools(*made, {}));
+    GALLEY_TRY(made->add(make_graph_query({root_path, [this] { return state(); }})));
+    GALLEY_TRY(made->add(make_git_commit(root_path)));
     for (ToolDefinition& own : options.tools) {
       GALLEY_ASSIGN(auto tool, make_defined_tool(std::move(own)));
       GALLEY_TRY(made->add(std::move(tool)));

@@ -1,6 +1,8 @@
 // What the golden calls of fixtures/golden/tools cannot say: commands, settings, who may call.
 #include "tools/dialect.h"
 
+#include <map>
+
 #include "staging/sandbox/fake_command_runner.h"
 #include "tools/tool_fixture.h"
 
@@ -130,23 +132,22 @@ TEST_F(Dialects, TestsRunTheConfiguredCommandAndNoOther) {
 
 TEST_F(Dialects, AStatusOfGitIsReadRecordByRecord) {
   add();
-  const std::string text =
-      std::string("# branch.oid 1234\0# branch.head main\0# branch.upstream origin/main\0"
-                  "# branch.ab +2 -1\0"
-                  "1 .M N... 100644 100644 100644 aa bb a b.txt\0"
-                  "2 R. N... 100644 100644 100644 aa bb R100 new.txt\0old.txt\0"
-                  "u UU N... 100644 100644 100644 100644 aa bb cc both.txt\0"
-                  "? un tracked\0",
-                  216);
-  answer(said(text.substr(0, text.find("un tracked") + 11)));
+  std::string text;
+  for (const char* record :
+       {"# branch.oid 1234", "# branch.head main", "# branch.upstream origin/main",
+        "# branch.ab +2 -1", "1 .M N... 100644 100644 100644 aa bb a b.txt",
+        "2 R. N... 100644 100644 100644 aa bb R100 new.txt", "old.txt",
+        "u UU N... 100644 100644 100644 100644 aa bb cc both.txt", "? un tracked"}) {
+    text += record + std::string(1, '\0');
+  }
+  answer(said(text));
   const auto data = done("git_status", json::object());
   EXPECT_EQ(data["branch"], "main");
   EXPECT_EQ(data["head"], "1234");
   EXPECT_EQ(data["ahead"], 2);
   EXPECT_EQ(data["behind"], 1);
   EXPECT_EQ(data["clean"], false);
-  EXPECT_EQ(data["entries"],
-            json::parse(R"([{"path":"a b.txt","index":".","worktree":"M"},
+  EXPECT_EQ(data["entries"], json::parse(R"([{"path":"a b.txt","index":".","worktree":"M"},
                 {"path":"new.txt","index":"R","worktree":".","from":"old.txt"},
                 {"path":"both.txt","index":"U","worktree":"U"},
                 {"path":"un tracked","index":"?","worktree":"?"}])"));
@@ -238,6 +239,24 @@ TEST_F(Dialects, OnlyTheDefaultAgentUpdatesASpecification) {
   EXPECT_EQ(staged("specs/CHANGES.md"), "- SPEC: first\n- SPEC: two lines\n");
   EXPECT_EQ(refused("update_spec", {{"specName", "CHANGES"}, {"content", ""}}),
             "EVALIDATION args.spec_name");
+}
+
+TEST_F(Dialects, SettingsAreTextsOfTheConfiguration) {
+  const std::map<std::string, std::string, std::less<>> texts = {
+      {"run_tests.command", "make  -j2 test"},
+      {"filesystem.allowedPaths", "work, shared/"},
+      {"find_agent.orchestrators", "chief"},
+      {"read_specs.folder", "docs/specs"}};
+  const DialectOptions options = dialect_options([&](std::string_view tool, std::string_view key) {
+    const auto found = texts.find(std::string(tool) + "." + std::string(key));
+    return found == texts.end() ? std::string() : found->second;
+  });
+  EXPECT_EQ(options.tenex.test_command, (std::vector<std::string>{"make", "-j2", "test"}));
+  EXPECT_TRUE(options.tenex.build_command.empty());
+  EXPECT_EQ(options.nachos.allowed, (std::vector<std::string>{"work", "shared/"}));
+  EXPECT_EQ(options.tenex.orchestrators, std::vector<std::string>{"chief"});
+  EXPECT_EQ(options.tenex.specs, "docs/specs");
+  EXPECT_EQ(options.tenex.lessons, "lessons");
 }
 
 TEST_F(Dialects, NoNameOfASpecificationLeavesItsFolder) {

@@ -97,7 +97,15 @@ TEST_P(GoldenCall, AnswersAndStagesWhatTheFolderSays) {
   ASSERT_TRUE(entry) << call["tool"];
   const auto violations = (*entry)->input.check(call["args"]);
   ASSERT_TRUE(violations.empty()) << describe(violations);
-  ToolContext context{.overlay = overlay, .clock = clock_, .root = "/ws"};
+  ToolContext context{.overlay = overlay,
+                      .clock = clock_,
+                      .root = "/ws",
+                      .agent = {},
+                      .capabilities = {},
+                      .deadline = {},
+                      .logger = {},
+                      .secrets = {},
+                      .may_read = {}};
   const ToolResult result = (*entry)->tool->run(call["args"], context);
   Json answer;
   if (result.ok) {

@@ -115,11 +115,27 @@ TEST_F(Profiles, AnUnknownOneIsAnsweredWithTheNearest) {
   EXPECT_NE(found.error().message.find("did you mean 'aios'?"), std::string::npos);
 }
 
-std::string page() {
-  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/profiles.md", std::ios::binary);
+std::string page(const std::string& name) {
+  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/" + name + ".md", std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+TEST_F(Profiles, EachToolThatOnlyTheyHaveIsDocumentedUnderTheSevenHeadings) {
+  std::vector<std::string> names(engine_tools().begin(), engine_tools().end());
+  for (const ToolInfo& info : registry_.list()) {
+    if (!is_shown_without_profile(info.name)) names.push_back(info.name);
+  }
+  EXPECT_GT(names.size(), 30U);
+  for (const std::string& name : names) {
+    const std::string text = page("tools/" + name);
+    for (const char* heading : {"Purpose", "When Used", "Parameters", "Returns", "Configuration",
+                                "Limitations", "Performance"}) {
+      EXPECT_NE(text.find("\n## " + std::string(heading) + "\n\n"), std::string::npos)
+          << name << ": " << heading;
+    }
+  }
 }
 
 TEST_F(Profiles, ThePageListsExactlyThem) {
@@ -132,7 +148,8 @@ TEST_F(Profiles, ThePageListsExactlyThem) {
     table += "| `" + std::string(profile.name) + "` | " + std::string(profile.about) + " | " +
              tools + " |\n";
   }
-  EXPECT_NE(page().find(table), std::string::npos) << "docs/profiles.md should hold:\n" << table;
+  EXPECT_NE(page("profiles").find(table), std::string::npos) << "docs/profiles.md should hold:\n"
+                                                             << table;
 }
 
 }  // namespace
