@@ -64,10 +64,14 @@ QueryTable empty_tree() { return {"tree", {"path", "kind", "mode", "size", "hash
 
 Row tree_row(const std::string& path, FileKind kind, uint32_t mode, int64_t size,
              std::string hash) {
-  const bool has_size = kind != FileKind::kDirectory;
-  Row row = {path, std::string(kind_name(kind)), octal_mode(mode)};
-  row.push_back(has_size ? QueryValue(size) : QueryValue());
-  row.push_back(hash.empty() ? QueryValue() : QueryValue(std::move(hash)));
+  Row row;
+  row.emplace_back(path);
+  row.emplace_back(std::string(kind_name(kind)));
+  row.emplace_back(octal_mode(mode));
+  row.emplace_back(std::monostate());
+  if (kind != FileKind::kDirectory) row.back() = size;
+  row.emplace_back(std::monostate());
+  if (!hash.empty()) row.back() = std::move(hash);
   return row;
 }
 
