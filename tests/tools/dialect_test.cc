@@ -147,7 +147,8 @@ TEST_F(Dialects, AStatusOfGitIsReadRecordByRecord) {
   EXPECT_EQ(data["ahead"], 2);
   EXPECT_EQ(data["behind"], 1);
   EXPECT_EQ(data["clean"], false);
-  EXPECT_EQ(data["entries"], json::parse(R"([{"path":"a b.txt","index":".","worktree":"M"},
+  EXPECT_EQ(data["entries"],
+            nlohmann::ordered_json::parse(R"([{"path":"a b.txt","index":".","worktree":"M"},
                 {"path":"new.txt","index":"R","worktree":".","from":"old.txt"},
                 {"path":"both.txt","index":"U","worktree":"U"},
                 {"path":"un tracked","index":"?","worktree":"?"}])"));
@@ -207,7 +208,7 @@ TEST_F(Dialects, DefinitionsComeFromCtagsWhereItRuns) {
   const auto data = done("find_references", {{"symbol", "area"}});
   EXPECT_EQ(data["definitionsFrom"], "ctags");
   EXPECT_EQ(data["definitions"],
-            json::parse(R"([{"path":"src/a.py","line":1,"kind":"function"}])"));
+            nlohmann::ordered_json::parse(R"([{"path":"src/a.py","line":1,"kind":"function"}])"));
   const auto& argv = runner_.commands().back().argv;
   EXPECT_EQ(argv[1], "--options=NONE") << "the tree's own options must not be read";
   EXPECT_EQ(argv.back(), "./src/b.py");
