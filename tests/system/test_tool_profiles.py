@@ -69,6 +69,49 @@ class ToolProfiles(SystemCase):
         self.assertEqual((self.work / "etc" / "hosts").read_text(), "one\n")
         self.assertFalse((self.work / "var").exists())
 
+    def answer(self, tool, arguments, *options):
+        said = self.galley("call", "--profile", "tenex", *options, tool, json.dumps(arguments), expect=0).stdout
+        return json.loads(said)["data"]
+
+    def test_git_shows_the_tree_as_it_is_proposed(self):
+        self.git("init", "-q", "-b", "main", ".")
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "first")
+        self.galley("begin", expect=0)
+        self.answer("write_file", {"path": "etc/hosts", "content": "two\n"})
+        self.answer("write_file", {"path": "new.txt", "content": "new\n"})
+        status = self.answer("git_status", {})
+        self.assertEqual((status["branch"], status["clean"]), ("main", False))
+        self.assertEqual({(entry["worktree"], entry["path"]) for entry in status["entries"]},
+                         {("M", "etc/hosts"), ("?", "new.txt")})
+        diff = self.answer("git_diff", {"path": "etc"})["diff"]
+        self.assertIn("-one\n+two\n", diff)
+        self.assertEqual((self.work / "etc" / "hosts").read_text(), "one\n")
+        self.assertEqual(self.git("status", "--porcelain").stdout.decode().replace("?? .galley/\n", ""), "")
+
+    def test_a_configuration_of_the_repository_runs_nothing_on_the_host(self):
+        mark = self.scratch / "ran"
+        self.git("init", "-q", "-b", "main", ".")
+        for name, value in (("core.fsmonitor", f"touch {mark}"), ("diff.external", f"touch {mark}")):
+            self.git("config", name, value)
+        self.galley("begin", expect=0)
+        self.answer("write_file", {"path": "etc/hosts", "content": "two\n"})
+        self.answer("git_status", {})
+        self.answer("git_diff", {})
+        self.assertFalse(mark.exists())
+
+    @unittest.skipUnless(shutil.which("ctags"), "needs ctags")
+    def test_definitions_come_from_ctags_and_not_from_its_options_in_the_tree(self):
+        mark = self.scratch / "ran"
+        (self.work / ".ctags.d").mkdir()
+        (self.work / ".ctags.d" / "a.ctags").write_text(f"--output-format=json\n--_interactive\n--totals={mark}\n")
+        (self.work / "a.py").write_text("def area(r):\n    return r\n\narea(1)\n")
+        self.galley("begin", expect=0)
+        found = self.answer("find_references", {"symbol": "area"})
+        self.assertEqual(found["definitionsFrom"], "ctags")
+        self.assertEqual(found["definitions"], [{"path": "a.py", "line": 1, "kind": "function"}])
+        self.assertEqual([place["line"] for place in found["references"]], [1, 4])
+
 
 if __name__ == "__main__":
     unittest.main()

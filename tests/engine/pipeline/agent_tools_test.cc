@@ -164,12 +164,16 @@ TEST_F(AgentTools, TwoColumnsOfOneNameAreBothThere) {
 }
 
 TEST_F(AgentTools, ACommitOfGitNeedsTheRightToMakeOne) {
+  configure("[agents.ann]\ncapabilities = [\"fs:read\", \"fs:write\"]\n");
   git("git init -q -b main .");
   open();
   auto transaction = workspace_->begin({.agent = "ann"});
-  const auto asked = transaction->call("git_commit", R"({"message":"why"})");
-  ASSERT_FALSE(asked);
-  EXPECT_EQ(asked.error().reason, "capability.missing");
+  EXPECT_FALSE(transaction->call("git_commit", R"({"message":"why"})"));
+  ASSERT_TRUE(transaction->write("a.txt", "a"));
+  const auto outcome = transaction->commit();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(std::get<Receipt>(*outcome).git_commit, "");
+  EXPECT_NE(testing::run_in(tree_.path(), "git rev-parse HEAD").status, 0) << "nothing is there";
 }
 
 // --- profiles -------------------------------------------------------------------------------
