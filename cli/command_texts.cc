@@ -70,8 +70,11 @@ std::vector<CommandText> transaction_texts() {
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list.\n"
         "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
-        "from the environment and shown nowhere."},
-       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
+        "from the environment and shown nowhere.",
+        "--capability and --program only narrow what the agent may do."},
+       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
+        {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
+         "look only below src"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
         "workspace.\n"

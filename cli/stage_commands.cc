@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -51,12 +54,14 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
   return {};
 }
 
+std::string work_of(const Arguments& arguments) {
+  return "running the tool " + printable_line(arguments.name);
+}
+
 /// Secrets are named, and taken from the environment: on a command line others could read them.
-Result<CallOptions> call_options(const Arguments& arguments) {
-  CallOptions options;
-  options.dry_run = arguments.dry_run;
+Result<SecretProvider> secrets_of(const CallArguments& about) {
   std::map<std::string, std::string> secrets;
-  for (const std::string& name : arguments.secrets) {
+  for (const std::string& name : about.secrets) {
     const char* value = std::getenv(name.c_str());
     if (value == nullptr) {
       return fail(ErrorKind::kUsage, "secret.not_set",
@@ -66,11 +71,53 @@ Result<CallOptions> call_options(const Arguments& arguments) {
     }
     secrets[name] = value;
   }
-  if (secrets.empty()) return options;
-  options.secrets = [secrets](const std::string& name) -> std::optional<std::string> {
+  if (secrets.empty()) return SecretProvider();
+  return SecretProvider([secrets](const std::string& name) -> std::optional<std::string> {
     const auto found = secrets.find(name);
     if (found == secrets.end()) return {};
     return found->second;
+  });
+}
+
+Result<std::map<std::string, std::string>> environment_of(const CallArguments& about) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& text : about.environment) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return fail(ErrorKind::kUsage, "call.environment",
+                  "--env " + text + ": say it as NAME=VALUE");
+    }
+    environment[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+Result<CallOptions> call_options(Session& session) {
+  const Arguments& arguments = session.arguments();
+  const CallArguments& about = arguments.call;
+  CallOptions options;
+  options.dry_run = arguments.dry_run;
+  options.call_id = about.call_id;
+  options.session_id = about.session;
+  options.task_id = about.task;
+  options.goal_id = about.goal;
+  options.cwd = about.cwd;
+  options.deterministic = about.is_deterministic;
+  if (!about.capabilities.empty()) options.only_capabilities = about.capabilities;
+  if (!about.programs.empty()) options.only_programs = about.programs;
+  if (about.timeout_s > 0) {
+    constexpr double kMsPerSecond = 1000;
+    constexpr double kLongestS = 1e9;
+    const double ms = std::min(about.timeout_s, kLongestS) * kMsPerSecond;
+    options.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
+  }
+  GALLEY_ASSIGN(options.environment, environment_of(about));
+  GALLEY_ASSIGN(options.secrets, secrets_of(about));
+  const std::string work = work_of(arguments);
+  options.progress = [&session, work](uint64_t done, uint64_t total) {
+    std::string text = fmt::format("{}: {}", work, done);
+    if (total > 0) text += fmt::format(" of {}", total);
+    session.terminal().work_on(std::move(text));
   };
   return options;
 }
@@ -86,8 +133,8 @@ Result<int> call(Session& session) {
   if (profile != nullptr) GALLEY_TRY(profile->check_shows(arguments.name));
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
-  session.terminal().work_on("running the tool " + printable_line(arguments.name));
-  GALLEY_ASSIGN(const CallOptions options, call_options(arguments));
+  GALLEY_ASSIGN(const CallOptions options, call_options(session));
+  session.terminal().work_on(work_of(arguments));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
   if (!session.is_json() && result.ok && session.terminal().is_terminal()) {

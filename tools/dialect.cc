@@ -35,9 +35,9 @@ class DialectTool final : public Tool {
 
   [[nodiscard]] const ToolInfo& info() const override { return dialect_.info; }
 
-  Result<Intent> intent(const json& args, const std::string& root) const override {
+  Result<Intent> intent(const json& args, const PathOrigin& origin) const override {
     auto parsed = std::make_shared<ParsedOperations>();
-    GALLEY_ASSIGN(parsed->operations, dialect_.plan(args, root));
+    GALLEY_ASSIGN(parsed->operations, dialect_.plan(args, origin));
     Intent all;
     for (const Operation& operation : parsed->operations) {
       GALLEY_ASSIGN(Intent one, intent_of(operation));
@@ -55,7 +55,7 @@ class DialectTool final : public Tool {
     if (const auto* known = dynamic_cast<const ParsedOperations*>(context.parsed.get())) {
       return run(known->operations, args, context);
     }
-    const auto operations = dialect_.plan(args, context.root);
+    const auto operations = dialect_.plan(args, context.origin());
     if (!operations) return ToolResult::failure(tool_error_from(operations.error()));
     return run(*operations, args, context);
   }

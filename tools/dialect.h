@@ -19,7 +19,8 @@ namespace galley {
 /// tools. Errors of plan(): as adapt(); those of the others fail the call, and nothing is staged.
 struct Dialect {
   ToolInfo info;
-  std::function<Result<std::vector<Operation>>(const nlohmann::json& args, const std::string& root)>
+  std::function<Result<std::vector<Operation>>(const nlohmann::json& args,
+                                               const PathOrigin& origin)>
       plan;
   /// `results` has the answer of each operation, in order.
   std::function<Result<nlohmann::ordered_json>(const nlohmann::json& args,

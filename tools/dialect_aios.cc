@@ -57,12 +57,12 @@ constexpr const char* kMode = R"("mode":{"type":"string","pattern":"^0?[0-7]{3}$
 constexpr const char* kTwoPaths =
     R"("source":{"type":"string","minLength":1},"destination":{"type":"string","minLength":1})";
 
-Result<RelPath> path_of(const json& args, const std::string& root) {
-  return file_argument(text_of(args, "path"), root);
+Result<RelPath> path_of(const json& args, const PathOrigin& origin) {
+  return file_argument(text_of(args, "path"), origin);
 }
 
-Result<RelPath> directory_of(const json& args, const std::string& root) {
-  return directory_argument(text_of(args, "path"), root);
+Result<RelPath> directory_of(const json& args, const PathOrigin& origin) {
+  return directory_argument(text_of(args, "path"), origin);
 }
 
 template <class... Operations>
@@ -84,8 +84,8 @@ Dialect read_file_dialect() {
                   "Reads a file: content, size in bytes, time of the last change. Bytes that are "
                   "not UTF-8 come in base64, and `encoding` says so.",
                   ToolInfo::Risk::kLow, kReads, shape),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(const RelPath path, path_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(const RelPath path, path_of(args, origin));
             return operations(ReadFile{path}, FileInfo{path, true});
           },
           [](const json&, const Results& results) {
@@ -105,8 +105,8 @@ Dialect list_dialect() {
   return {info_of("fs.list", "List directory contents",
                   "Lists a directory, sorted by name: name, type, size and mode of each entry.",
                   ToolInfo::Risk::kLow, kReads, shape),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath path, directory_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath path, directory_of(args, origin));
             return operations(ListDirectory{std::move(path), false, true});
           },
           [](const json&, const Results& results) {
@@ -131,8 +131,8 @@ Dialect stat_dialect() {
                   "Tells type, size, mode, times and owner of a path; times and owner are null for "
                   "what is staged and not committed yet.",
                   ToolInfo::Risk::kLow, kReads, shape),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath path, directory_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath path, directory_of(args, origin));
             return operations(FileInfo{std::move(path), true});
           },
           [](const json&, const Results& results) { return results[0]; }};
@@ -149,9 +149,9 @@ Dialect search_dialect() {
                   "Finds files below `path` by a glob (`**`, `*`, `?`, `[a-z]`, `{a,b}`), sorted; "
                   "what .gitignore ignores is left out unless `include_ignored`.",
                   ToolInfo::Risk::kLow, kReads, shape),
-          [](const json& args, const std::string& root) -> Plan {
+          [](const json& args, const PathOrigin& origin) -> Plan {
             FindFiles find;
-            GALLEY_ASSIGN(find.under, directory_of(args, root));
+            GALLEY_ASSIGN(find.under, directory_of(args, origin));
             find.pattern = text_of(args, "pattern");
             find.include_ignored = flag_of(args, "include_ignored");
             return operations(std::move(find));
@@ -173,8 +173,8 @@ Dialect disk_usage_dialect() {
                   "Adds up the sizes of the files in a directory and all below it, ignored ones "
                   "too; what lies in .git and .galley is not counted.",
                   ToolInfo::Risk::kLow, kReads, shape),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath path, directory_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath path, directory_of(args, origin));
             return operations(MeasureUsage{std::move(path)});
           },
           [](const json&, const Results& results) {
@@ -188,8 +188,8 @@ Dialect disk_usage_dialect() {
 
 // --- changing -------------------------------------------------------------------------------
 
-Plan plan_write(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(const RelPath path, path_of(args, root));
+Plan plan_write(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(const RelPath path, path_of(args, origin));
   const WriteFile write{path, text_of(args, "content"), mode_of(args, "mode")};
   if (!flag_of(args, "backup")) return operations(write);
   GALLEY_ASSIGN(const RelPath backups, RelPath::parse(kBackups));
@@ -230,8 +230,8 @@ Dialect delete_dialect() {
                   "Stages the removal of a file or link, or with `recursive` of a directory and "
                   "all below it. The history keeps what was there.",
                   ToolInfo::Risk::kHigh, kReplaces, shape),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath path, path_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath path, path_of(args, origin));
             return operations(RemovePath{std::move(path), flag_of(args, "recursive")});
           },
           succeeded};
@@ -248,8 +248,8 @@ Dialect mkdir_dialect() {
               ToolInfo::Risk::kLow, {.idempotent = true}, shape);
   info.rollback_tool = "fs.delete";
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath path, path_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath path, path_of(args, origin));
             return operations(MakeDirectory{std::move(path), mode_of(args, "mode")});
           },
           [](const json&, const Results& results) {
@@ -262,10 +262,10 @@ struct Ends {
   RelPath to = RelPath::root();
 };
 
-Result<Ends> ends_of(const json& args, const std::string& root) {
+Result<Ends> ends_of(const json& args, const PathOrigin& origin) {
   Ends ends;
-  GALLEY_ASSIGN(ends.from, file_argument(text_of(args, "source"), root));
-  GALLEY_ASSIGN(ends.to, file_argument(text_of(args, "destination"), root));
+  GALLEY_ASSIGN(ends.from, file_argument(text_of(args, "source"), origin));
+  GALLEY_ASSIGN(ends.to, file_argument(text_of(args, "destination"), origin));
   return ends;
 }
 
@@ -277,8 +277,8 @@ Dialect move_dialect() {
               ToolInfo::Risk::kMedium, kMoves, shape);
   info.rollback_tool = "fs.move";
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(Ends ends, ends_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(Ends ends, ends_of(args, origin));
             return operations(MovePath{std::move(ends.from), std::move(ends.to)});
           },
           succeeded};
@@ -292,8 +292,8 @@ Dialect copy_dialect() {
                           ToolInfo::Risk::kLow, kAdds, shape);
   info.rollback_tool = "fs.delete";
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(Ends ends, ends_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(Ends ends, ends_of(args, origin));
             return operations(CopyPath{std::move(ends.from), std::move(ends.to), true});
           },
           succeeded};
@@ -308,8 +308,8 @@ Dialect chmod_dialect() {
               ToolInfo::Risk::kMedium, kReplaces, shape);
   info.rollback_tool = "fs.chmod";
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath path, path_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath path, path_of(args, origin));
             return operations(ChangeMode{std::move(path), mode_of(args, "mode").value_or(0)});
           },
           succeeded};
@@ -327,9 +327,9 @@ Dialect chown_dialect() {
                           ToolInfo::Risk::kMedium, {.idempotent = true}, shape);
   info.is_reversible = false;
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
+          [](const json& args, const PathOrigin& origin) -> Plan {
             ChangeOwner owner;
-            GALLEY_ASSIGN(owner.path, path_of(args, root));
+            GALLEY_ASSIGN(owner.path, path_of(args, origin));
             if (const auto user = count_of(args, "uid")) owner.user = static_cast<uint32_t>(*user);
             if (const auto group = count_of(args, "gid")) {
               owner.group = static_cast<uint32_t>(*group);
@@ -351,8 +351,8 @@ Dialect symlink_dialect() {
                           ToolInfo::Risk::kLow, kAdds, shape);
   info.rollback_tool = "fs.delete";
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath path, path_of(args, root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath path, path_of(args, origin));
             return operations(MakeSymlink{std::move(path), text_of(args, "target"), true});
           },
           succeeded};

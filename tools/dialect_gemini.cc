@@ -33,8 +33,8 @@ ordered_json as_it_is(const json&, const std::vector<ordered_json>& results) {
   return results.front();
 }
 
-Result<RelPath> start_of(const json& args, const std::string& root) {
-  return directory_argument(first_of(args, {"dir_path", "path", "directory"}), root);
+Result<RelPath> start_of(const json& args, const PathOrigin& origin) {
+  return directory_argument(first_of(args, {"dir_path", "path", "directory"}), origin);
 }
 
 }  // namespace
@@ -46,9 +46,9 @@ std::vector<Dialect> gemini_dialect() {
             R"("pattern":{"type":"string","minLength":1},"dir_path":{"type":"string"},
         "path":{"type":"string"},"respect_git_ignore":{"type":"boolean","default":true})",
             R"("pattern")"),
-      [](const json& args, const std::string& root) -> Plan {
+      [](const json& args, const PathOrigin& origin) -> Plan {
         FindFiles find;
-        GALLEY_ASSIGN(find.under, start_of(args, root));
+        GALLEY_ASSIGN(find.under, start_of(args, origin));
         find.pattern = text_of(args, "pattern");
         find.include_ignored = !flag_of(args, "respect_git_ignore", true);
         return std::vector<Operation>{std::move(find)};
@@ -61,9 +61,9 @@ std::vector<Dialect> gemini_dialect() {
             R"("pattern":{"type":"string"},"dir_path":{"type":"string"},
         "path":{"type":"string"},"include":{"type":"string"})",
             R"("pattern")"),
-      [](const json& args, const std::string& root) -> Plan {
+      [](const json& args, const PathOrigin& origin) -> Plan {
         SearchText find;
-        GALLEY_ASSIGN(find.under, start_of(args, root));
+        GALLEY_ASSIGN(find.under, start_of(args, origin));
         find.pattern = text_of(args, "pattern");
         find.glob = text_of(args, "include");
         find.output = SearchText::Output::kContent;
@@ -77,11 +77,11 @@ std::vector<Dialect> gemini_dialect() {
             R"("command":{"type":"string","minLength":1},"description":{"type":"string"},
         "dir_path":{"type":"string"},"directory":{"type":"string"})",
             R"("command")"),
-      [](const json& args, const std::string& root) -> Plan {
+      [](const json& args, const PathOrigin& origin) -> Plan {
         RunCommand run;
         run.argv = {"sh", "-c", text_of(args, "command")};
         run.is_shell = true;
-        GALLEY_ASSIGN(run.directory, start_of(args, root));
+        GALLEY_ASSIGN(run.directory, start_of(args, origin));
         return std::vector<Operation>{std::move(run)};
       },
       as_it_is};

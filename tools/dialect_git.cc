@@ -33,6 +33,7 @@ RunCommand git(std::vector<std::string> words) {
               "core.quotePath=false"};
   run.argv.insert(run.argv.end(), std::make_move_iterator(words.begin()),
                   std::make_move_iterator(words.end()));
+  run.directory = RelPath::root();  // what paths are relative to
   run.only_looks = true;
   return run;
 }
@@ -166,10 +167,10 @@ Dialect status_dialect() {
           "required":["path","index","worktree"]}},"truncated":{"type":"boolean"})",
                                      R"("branch","head","clean","entries")");
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
+          [](const json& args, const PathOrigin& origin) -> Plan {
             std::vector<std::string> words = {"status", "--porcelain=v2", "--branch", "-z", "--"};
             if (args.contains("path")) {
-              GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), root));
+              GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
               words.push_back(path.is_root() ? "." : path.str());
             }
             return std::vector<Operation>{git(std::move(words))};
@@ -182,14 +183,14 @@ Dialect status_dialect() {
 
 // --- diff -----------------------------------------------------------------------------------
 
-Plan plan_diff(const json& args, const std::string& root) {
+Plan plan_diff(const json& args, const PathOrigin& origin) {
   std::vector<std::string> words = {"diff", "--no-ext-diff", "--no-textconv", "--no-color"};
   if (flag_of(args, "cached")) words.emplace_back("--cached");
   const std::string base = text_of(args, "commit");
   if (!base.empty()) words.push_back(base);
   words.emplace_back("--");
   if (args.contains("path")) {
-    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), root));
+    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
     words.push_back(path.is_root() ? "." : path.str());
   }
   return std::vector<Operation>{git(std::move(words))};

@@ -17,9 +17,9 @@ using Plan = Result<std::vector<Operation>>;
 
 /// Folders hold whole components: `work` does not let `workshop` in, as a prefix of text would.
 Result<void> check_allowed(const RelPath& path, const NachosFolders& folders,
-                           const std::string& root) {
+                           const PathOrigin& origin) {
   for (const std::string& text : folders.allowed) {
-    GALLEY_ASSIGN(const RelPath folder, directory_argument(text, root));
+    GALLEY_ASSIGN(const RelPath folder, directory_argument(text, {origin.root}));
     if (folder.is_root() || path == folder || path.is_below(folder)) return {};
   }
   return fail(ErrorKind::kInvalid, "args.path_not_allowed",
@@ -29,16 +29,16 @@ Result<void> check_allowed(const RelPath& path, const NachosFolders& folders,
               path.str());
 }
 
-Plan plan_of(const json& args, const std::string& root, const NachosFolders& folders) {
+Plan plan_of(const json& args, const PathOrigin& origin, const NachosFolders& folders) {
   const std::string action = text_of(args, "action");
   const std::string text = text_of(args, "path");
   if (action == "list") {
-    GALLEY_ASSIGN(RelPath directory, directory_argument(text, root));
-    GALLEY_TRY(check_allowed(directory, folders, root));
+    GALLEY_ASSIGN(RelPath directory, directory_argument(text, origin));
+    GALLEY_TRY(check_allowed(directory, folders, origin));
     return std::vector<Operation>{ListDirectory{std::move(directory)}};
   }
-  GALLEY_ASSIGN(RelPath path, file_argument(text, root));
-  GALLEY_TRY(check_allowed(path, folders, root));
+  GALLEY_ASSIGN(RelPath path, file_argument(text, origin));
+  GALLEY_TRY(check_allowed(path, folders, origin));
   if (action == "read") return std::vector<Operation>{ReadFile{std::move(path)}};
   if (action == "delete") return std::vector<Operation>{RemovePath{std::move(path)}};
   if (!args.contains("content")) {
@@ -90,8 +90,8 @@ std::vector<Dialect> nachos_dialect(const NachosFolders& folders) {
   info.is_reversible = true;
   info.examples = {R"({"action":"write","path":"notes.txt","content":"hello\n"})"};
   return {{std::move(info),
-           [folders](const json& args, const std::string& root) {
-             return plan_of(args, root, folders);
+           [folders](const json& args, const PathOrigin& origin) {
+             return plan_of(args, origin, folders);
            },
            answer_of}};
 }

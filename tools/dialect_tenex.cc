@@ -59,11 +59,11 @@ Dialect read_file_dialect() {
         "anyOf":[{"required":["path"]},{"required":["file_path"]},{"required":["absolute_path"]}]})";
   info.output_schema = native("Read").output_schema;
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
+          [](const json& args, const PathOrigin& origin) -> Plan {
             ReadFile read;
             GALLEY_ASSIGN(
                 read.path,
-                file_argument(first_of(args, {"path", "file_path", "absolute_path"}), root));
+                file_argument(first_of(args, {"path", "file_path", "absolute_path"}), origin));
             read.first_line = std::max<uint64_t>(1, count_of(args, "offset").value_or(1));
             read.line_count = count_of(args, "limit");
             return std::vector<Operation>{std::move(read)};
@@ -83,9 +83,9 @@ Dialect search_code_dialect() {
                                     R"("pattern")");
   info.output_schema = native("Grep").output_schema;
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
+          [](const json& args, const PathOrigin& origin) -> Plan {
             SearchText search;
-            GALLEY_ASSIGN(search.under, directory_argument(text_of(args, "path"), root));
+            GALLEY_ASSIGN(search.under, directory_argument(text_of(args, "path"), origin));
             search.pattern = text_of(args, "pattern");
             search.glob = text_of(args, "glob");
             search.output = SearchText::Output::kContent;
@@ -113,8 +113,8 @@ Dialect find_references_dialect() {
         "truncated":{"type":"boolean"})",
                                      R"("symbol","definitions","definitionsFrom","references")");
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath under, directory_argument(text_of(args, "path"), root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath under, directory_argument(text_of(args, "path"), origin));
             return std::vector<Operation>{
                 FindReferences{std::move(under), text_of(args, "symbol"), text_of(args, "glob")}};
           },
@@ -133,8 +133,8 @@ Dialect analyze_dependencies_dialect() {
         "truncated":{"type":"boolean"})",
                                      R"("numFiles","files","dependencies","truncated")");
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
-            GALLEY_ASSIGN(RelPath under, directory_argument(text_of(args, "path"), root));
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            GALLEY_ASSIGN(RelPath under, directory_argument(text_of(args, "path"), origin));
             return std::vector<Operation>{ListImports{std::move(under)}};
           },
           as_it_is};
@@ -161,11 +161,11 @@ Dialect run_command_dialect() {
         "cwd":{"type":"string"},"timeout":{"type":"integer","minimum":1,"maximum":600000})",
                                     R"("command")");
   return {std::move(info),
-          [](const json& args, const std::string& root) -> Plan {
+          [](const json& args, const PathOrigin& origin) -> Plan {
             RunCommand run;
             run.argv = {"sh", "-c", text_of(args, "command")};
             run.is_shell = true;
-            GALLEY_ASSIGN(run.directory, directory_argument(text_of(args, "cwd"), root));
+            GALLEY_ASSIGN(run.directory, directory_argument(text_of(args, "cwd"), origin));
             if (const auto timeout = count_of(args, "timeout")) {
               run.timeout = std::chrono::milliseconds(*timeout);
             }
@@ -215,13 +215,12 @@ Dialect configured_command(ToolInfo info, std::vector<std::string> command, bool
 constexpr const char* kSpecName =
     R"("specName":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")";
 
-Result<RelPath> spec_path(const std::string& folder, const std::string& name,
-                          const std::string& root) {
+Result<RelPath> spec_path(const std::string& folder, const std::string& name) {
   if (name == kSummaries) {
     return fail(ErrorKind::kInvalid, "args.spec_name",
                 std::string(kSummaries) + ".md has the summaries of updates; choose another name");
   }
-  GALLEY_ASSIGN(const RelPath directory, file_argument(folder, root));
+  GALLEY_ASSIGN(const RelPath directory, RelPath::parse(folder));
   GALLEY_ASSIGN(const RelPath file, RelPath::parse(name + ".md"));
   return directory.join(file);
 }
@@ -235,12 +234,12 @@ Dialect read_specs_dialect(const TenexSettings& settings) {
   info.output_schema = object_output(R"("specName":{"type":"string"},"content":{"type":"string"},
         "specs":{"type":"array","items":{"type":"string"}})",
                                      "");
-  const auto plan = [folder = settings.specs](const json& args, const std::string& root) -> Plan {
+  const auto plan = [folder = settings.specs](const json& args, const PathOrigin&) -> Plan {
     if (args.contains("specName")) {
-      GALLEY_ASSIGN(RelPath path, spec_path(folder, text_of(args, "specName"), root));
+      GALLEY_ASSIGN(RelPath path, spec_path(folder, text_of(args, "specName")));
       return std::vector<Operation>{ReadFile{std::move(path)}};
     }
-    GALLEY_ASSIGN(RelPath directory, file_argument(folder, root));
+    GALLEY_ASSIGN(RelPath directory, RelPath::parse(folder));
     return std::vector<Operation>{ListDirectory{std::move(directory)}};
   };
   return {std::move(info), plan, [](const json& args, const Results& results) -> ordered_json {
@@ -276,9 +275,9 @@ Dialect update_spec_dialect(const TenexSettings& settings) {
   info.output_schema = change_output(R"("updated":{"type":"boolean"},"specName":{"type":"string"},
         "filePath":{"type":"string"})",
                                      R"("updated","specName")");
-  const auto plan = [folder = settings.specs](const json& args, const std::string& root) -> Plan {
+  const auto plan = [folder = settings.specs](const json& args, const PathOrigin&) -> Plan {
     const std::string name = text_of(args, "specName");
-    GALLEY_ASSIGN(const RelPath path, spec_path(folder, name, root));
+    GALLEY_ASSIGN(const RelPath path, spec_path(folder, name));
     std::vector<Operation> all = {WriteFile{path, text_of(args, "content"), {}}};
     const std::string summary = one_line(text_of(args, "summary"));
     if (summary.empty()) return all;
@@ -317,8 +316,8 @@ Dialect remember_lesson_dialect(const TenexSettings& settings) {
   info.output_schema = change_output(R"("remembered":{"type":"boolean"},
         "filePath":{"type":"string"})",
                                      R"("remembered")");
-  const auto plan = [folder = settings.lessons](const json& args, const std::string& root) -> Plan {
-    GALLEY_ASSIGN(const RelPath directory, file_argument(folder, root));
+  const auto plan = [folder = settings.lessons](const json& args, const PathOrigin&) -> Plan {
+    GALLEY_ASSIGN(const RelPath directory, RelPath::parse(folder));
     GALLEY_ASSIGN(const RelPath file, RelPath::parse(text_of(args, "eventId") + ".jsonl"));
     GALLEY_ASSIGN(RelPath path, directory.join(file));
     ordered_json line = {{"title", args["title"]}, {"lesson", args["lesson"]}};
@@ -343,8 +342,8 @@ Dialect find_agent_dialect(const TenexSettings& settings) {
         "agents":{"type":"array","items":{"type":"object","required":["name"]}},
         "unreadable":{"type":"array","items":{"type":"string"}})",
                                      R"("count","agents")");
-  const auto plan = [folder = settings.agents](const json& args, const std::string& root) -> Plan {
-    GALLEY_ASSIGN(RelPath directory, file_argument(folder, root));
+  const auto plan = [folder = settings.agents](const json& args, const PathOrigin&) -> Plan {
+    GALLEY_ASSIGN(RelPath directory, RelPath::parse(folder));
     return std::vector<Operation>{
         FindAgents{std::move(directory), text_of(args, "query"), text_of(args, "capability")}};
   };

@@ -130,8 +130,8 @@ struct RunCommand {
   std::vector<std::string> argv;
   bool is_shell = false;  ///< argv is {"sh", "-c", text}
   std::optional<std::chrono::milliseconds> timeout = {};
-  RelPath directory = RelPath::root();  ///< where it starts
-  bool only_looks = false;              ///< what it changes is dropped
+  std::optional<RelPath> directory = {};  ///< where it starts; absent: where the call does
+  bool only_looks = false;                ///< what it changes is dropped
 };
 
 /// Where a word of the code stands, and which of the places define it.

@@ -42,7 +42,7 @@ class GitCommitTool final : public Tool {
       : info_(commit_info()), root_path_(std::move(root_path)) {}
 
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
-  Result<Intent> intent(const json& /*args*/, const std::string& /*root*/) const override {
+  Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     return Intent();
   }
   ToolResult run(const json& args, ToolContext& context) const override {

@@ -112,7 +112,7 @@ class GraphQueryTool final : public Tool {
 
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
 
-  Result<Intent> intent(const json& /*args*/, const std::string& /*root*/) const override {
+  Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     return Intent();
   }
 
@@ -193,7 +193,8 @@ class GraphQueryTool final : public Tool {
                      .deadline = context.deadline,
                      .logger = {},
                      .secrets = {},
-                     .may_read = context.may_read};
+                     .may_read = context.may_read,
+                     .stop = context.stop};
     return tree_table(then);
   }
 

@@ -19,6 +19,8 @@ namespace galley {
 /// Threads: immutable, safe to share.
 class Grants {
  public:
+  /// Gives nothing.
+  Grants() = default;
   /// Errors: kInvalid, reason `capability.invalid`.
   static Result<Grants> parse(const std::vector<std::string>& texts);
 
@@ -27,12 +29,14 @@ class Grants {
   /// given.
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
 
- private:
+  /// Whether this file may be `read` or `write` (the action).
   [[nodiscard]] bool may(std::string_view action, const RelPath& path) const;
-  [[nodiscard]] bool may_anywhere(std::string_view action) const;
   [[nodiscard]] bool may_run(std::string_view program) const;
   /// Whether something of what a tool says it needs was given.
   [[nodiscard]] bool gives(std::string_view needed) const;
+
+ private:
+  [[nodiscard]] bool may_anywhere(std::string_view action) const;
 
   std::vector<Capability> capabilities_;
 };

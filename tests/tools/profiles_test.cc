@@ -78,7 +78,7 @@ TEST_F(Profiles, AToolOfTheProgramIsShownAtEveryDoor) {
       info_.input_schema = info_.output_schema = R"({"type":"object"})";
     }
     [[nodiscard]] const ToolInfo& info() const override { return info_; }
-    Result<Intent> intent(const nlohmann::json&, const std::string&) const override {
+    Result<Intent> intent(const nlohmann::json&, const PathOrigin&) const override {
       return Intent();
     }
     ToolResult run(const nlohmann::json&, ToolContext&) const override {
