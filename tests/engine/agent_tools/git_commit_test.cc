@@ -61,7 +61,7 @@ TEST_F(GitCommits, HoldExactlyWhatTheTransactionChanged) {
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(git("git rev-parse HEAD"), *made + "\n");
   EXPECT_EQ(git("git show --format=%B --name-status HEAD"),
-            "why\n\nmore\n\nD\tgone.txt\nM\tkept.txt\nA\tnew file.txt\nA\trun.sh\n");
+            "why\n\nmore\n\n\nD\tgone.txt\nM\tkept.txt\nA\tnew file.txt\nA\trun.sh\n");
   EXPECT_EQ(git("git status --porcelain"), "A  staged.txt\n?? theirs.txt\n")
       << "what others did stays as it was";
 }
