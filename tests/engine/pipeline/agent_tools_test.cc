@@ -138,7 +138,7 @@ TEST_F(AgentTools, AQueryShowsNoPathThatItsAgentMayNotRead) {
 
 TEST_F(AgentTools, AQueryChangesNothingAndIsBounded) {
   open();
-  for (const char* sql : {"DELETE FROM log", "CREATE TABLE x(y)", "ATTACH 'x' AS y",
+  for (const char* sql : {"DELETE FROM transactions", "CREATE TABLE x(y)", "ATTACH 'x' AS y",
                           "INSERT INTO tree VALUES (1,2,3,4,5)", "PRAGMA user_version = 3"}) {
     EXPECT_EQ(refused({{"query", sql}}), "query.not_read_only") << sql;
   }
