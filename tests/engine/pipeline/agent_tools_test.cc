@@ -138,7 +138,7 @@ TEST_F(AgentTools, AQueryShowsNoPathThatItsAgentMayNotRead) {
 
 TEST_F(AgentTools, AQueryChangesNothingAndIsBounded) {
   open();
-  for (const char* sql : {"DELETE FROM log", "CREATE TABLE x(y)", "ATTACH 'x' AS y",
+  for (const char* sql : {"DELETE FROM transactions", "CREATE TABLE x(y)", "ATTACH 'x' AS y",
                           "INSERT INTO tree VALUES (1,2,3,4,5)", "PRAGMA user_version = 3"}) {
     EXPECT_EQ(refused({{"query", sql}}), "query.not_read_only") << sql;
   }
@@ -174,6 +174,55 @@ TEST_F(AgentTools, ACommitOfGitNeedsTheRightToMakeOne) {
   ASSERT_TRUE(outcome);
   EXPECT_EQ(std::get<Receipt>(*outcome).git_commit, "");
   EXPECT_NE(testing::run_in(tree_.path(), "git rev-parse HEAD").status, 0) << "nothing is there";
+}
+
+TEST_F(AgentTools, ACommitOfGitFollowsTheTransactionsOwnAndIsOnRecord) {
+  tree_.write("a.txt", "one\n");
+  git("git init -q -b main . && git config user.name Ann && git config user.email a@example.org "
+      "&& git add -A && git commit -q -m first");
+  open();
+  std::string id;
+  {
+    auto begun = workspace_->begin_stored({.agent = "ann"});
+    ASSERT_TRUE(begun);
+    id = begun->id();
+    ASSERT_TRUE(begun->write("a.txt", "two\n"));
+    ASSERT_TRUE(begun->save());
+  }
+  // What the tool keeps of a transaction that outlives its process.
+  tree_.write(".galley/stage/" + id + "/git-commit", "say two");
+  auto transaction = workspace_->resume(id, "ann");
+  ASSERT_TRUE(transaction) << transaction.error().message;
+  const auto outcome = transaction->commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  const auto& receipt = std::get<Receipt>(*outcome);
+  EXPECT_THAT(receipt.warnings, ::testing::IsEmpty());
+  EXPECT_EQ(testing::run_in(tree_.path(), "git rev-parse HEAD").output, receipt.git_commit + "\n");
+  EXPECT_EQ(testing::run_in(tree_.path(), "git log -1 --format=%s").output, "say two\n");
+  EXPECT_EQ(ask({{"query", "SELECT kind, agent, tx FROM audit WHERE tool = 'git_commit'"}}),
+            json::parse(R"([{"kind":"begun","agent":"ann","tx":"1"},
+                            {"kind":"link","agent":"ann","tx":"1"}])"));
+}
+
+TEST_F(AgentTools, ATransactionStandsWhenGitRefusesItsCommit) {
+  tree_.write("a.txt", "one\n");
+  tree_.write(".gitattributes", "a.txt filter=lfs\n");
+  git("git init -q -b main . && git config user.name Ann && git config user.email a@example.org");
+  open();
+  auto begun = workspace_->begin_stored({.agent = "ann"});
+  ASSERT_TRUE(begun);
+  ASSERT_TRUE(begun->write("a.txt", "two\n"));
+  ASSERT_TRUE(begun->save());
+  const std::string id = begun->id();
+  *begun = *workspace_->begin({});
+  tree_.write(".galley/stage/" + id + "/git-commit", "why");
+  const auto outcome = workspace_->resume(id, "ann")->commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  const auto& receipt = std::get<Receipt>(*outcome);
+  EXPECT_EQ(receipt.git_commit, "");
+  ASSERT_EQ(receipt.warnings.size(), 1U);
+  EXPECT_THAT(receipt.warnings.front(), HasSubstr("filter"));
+  EXPECT_EQ(tree_.read("a.txt"), "two\n");
 }
 
 // --- profiles -------------------------------------------------------------------------------
