@@ -1,40 +1,17 @@
 #include <array>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "base/process_usage.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/executor.h"
+#include "engine/calls/secret_watch.h"
 #include "staging/overlay/restaged.h"
+#include "staging/sandbox/fixed_time.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
 
 namespace galley {
-
-/// Hands secrets to a tool and remembers each, so that what the tool says can be redacted.
-class SecretWatch {
- public:
-  explicit SecretWatch(const SecretProvider& provider) : provider_(&provider) {}
-
-  [[nodiscard]] SecretProvider provider() {
-    if (!*provider_) return {};
-    return [this](const std::string& key) {
-      std::optional<std::string> value = (*provider_)(key);
-      if (value) redactor_.add("env." + key, *value);
-      if (value) names_.insert(key);
-      return value;
-    };
-  }
-  /// Of those that were handed out.
-  [[nodiscard]] std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
-  [[nodiscard]] const Redactor& redactor() const { return redactor_; }
-
- private:
-  const SecretProvider* provider_;
-  Redactor redactor_;
-  std::set<std::string> names_;
-};
 
 namespace {
 
@@ -177,8 +154,21 @@ class UsageProbe {
   std::vector<std::pair<RelPath, ContentId>> named_;
 };
 
+/// A tool promises not to throw; one that does anyway must not take the program with it.
+ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
+  try {
+    return tool.run(args, context);
+  } catch (const std::exception& error) {
+    return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
+                                "the tool '" + tool.info().name + "' failed: " + error.what(),
+                                nullptr});
+  }
+}
+
+}  // namespace
+
 /// What its caller should know of a tool, and of how long it took.
-void add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
+void Executor::add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
   const ToolInfo& info = entry.tool->info();
   if (!info.deprecated.empty()) {
     meta.warnings.push_back("the tool '" + info.name + "' is deprecated: " + info.deprecated +
@@ -197,52 +187,55 @@ void add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
                           " should take at most " + std::to_string(target));
 }
 
-/// A tool promises not to throw; one that does anyway must not take the program with it.
-ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
-  try {
-    return tool.run(args, context);
-  } catch (const std::exception& error) {
-    return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name + "' failed: " + error.what(),
-                                nullptr});
-  }
-}
-
-}  // namespace
-
 /// `before` is what the overlay held before the first of several calls.
 ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
                                const ToolCall& call) {
+  Action action = action_of(call);
+  const std::string id = sign_call(call, action);
+  Prepared prepared;
+  prepared.args = call.args ? call.args : std::make_shared<const json>(json::object());
+  prepared.given = prepared.args;
+  prepared.execution_id = id;
+  const auto found = find_tools(call.tool);
+  if (found) {
+    const auto allowed = stack_.check(found->front()->tool->info());
+    if (!allowed) action.record.error = tool_error_from(allowed.error());
+    if (allowed) prepare(*found->front(), overlay, prepared, action);
+  } else {
+    action.record.error = tool_error_from(found.error());
+  }
+  SecretWatch secrets(options_.secrets);
+  ToolResult result =
+      pass(&overlay, &before, std::move(action), [&](AuditEvent& record) {
+        if (record.error) return ToolResult::failure(*record.error);
+        ToolResult told = redacted(
+            run_first_that_works(*found, prepared, {overlay, secrets}, record), secrets.redactor());
+        record.secrets_used = secrets.names();
+        return told;
+      }).result;
+  result.meta.execution_id = id;
+  if (found) add_warnings(*found->front(), result.meta);
+  return result;
+}
+
+/// What is on record of a call before its tool is looked at.
+Action Executor::action_of(const ToolCall& call) const {
   Action action;
   action.record.kind = options_.dry_run ? AuditKind::kCallDryRun : AuditKind::kCall;
   action.record.tool = call.tool;
   action.record.call_id = call.call_id;
   action.record.reason = call.reason;
-  std::string id;
-  if (!recorder_->is_silent()) {
-    id = options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
-    action.record.execution_id = id;
-    if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
-  }
-  const auto entry = registry_->get(call.tool);
-  Prepared prepared;
-  prepared.args = call.args ? call.args : std::make_shared<const json>(json::object());
-  if (entry) {
-    prepare(**entry, overlay, prepared, action);
-  } else {
-    action.record.error = tool_error_from(entry.error());
-  }
-  SecretWatch secrets(options_.secrets);
-  ToolResult result = pass(&overlay, &before, std::move(action), [&](AuditEvent& record) {
-                        if (record.error) return ToolResult::failure(*record.error);
-                        ToolResult told = redacted(run_tool(**entry, prepared, overlay, secrets),
-                                                   secrets.redactor());
-                        record.secrets_used = secrets.names();
-                        return told;
-                      }).result;
-  result.meta.execution_id = std::move(id);
-  if (entry) add_warnings(**entry, result.meta);
-  return result;
+  action.record.parent_execution_id = stack_.execution_id();
+  return action;
+}
+
+/// Gives a call the id of its record; empty where nothing is recorded.
+std::string Executor::sign_call(const ToolCall& call, Action& action) const {
+  if (recorder_->is_silent()) return {};
+  action.record.execution_id =
+      options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
+  if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
+  return action.record.execution_id;
 }
 
 /// What a call needs and will touch; with an error when its arguments are not what the tool takes.
@@ -272,6 +265,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   action.runs_program = action.intent.is_open_ended;
   prepared.parsed = action.intent.parsed;
   prepared.time = action.intent.timeout;
+  prepared.reads = action.intent.reads;
   prepared.writes = action.intent.writes;
   prepared.is_open_ended = action.intent.is_open_ended;
 }
@@ -293,27 +287,36 @@ std::optional<Error> Executor::check_start(Overlay& overlay) const {
 ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared,
                               Overlay& overlay, SecretWatch& secrets) {
   const ToolInfo& info = entry.tool->info();
-  const std::chrono::milliseconds time =
-      options_.timeout ? *options_.timeout : prepared.time.value_or(timeout_of(info));
+  const std::chrono::milliseconds time = time_of(info, prepared);
   const UsageProbe probe(overlay, prepared.writes, prepared.is_open_ended);
   LogFilter log(options_.logger, secrets.redactor());
   ToolContext context = context_for(info, overlay);
   context.deadline = Deadline::after(*clock_, time);
   context.parsed = prepared.parsed;
-  context.secrets = context.call.secrets = secrets.provider();
+  context.secrets = context.call.secrets = secrets.provider(config_of(info).secrets);
   context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };
   std::optional<CallRunner> runner;
   if (options_.commands != nullptr) {
-    runner.emplace(*options_.commands, options_, scope_->cwd(), memory_limit_of(info),
-                   context.deadline, *clock_);
+    runner.emplace(*options_.commands, options_, scope_->cwd(), memory_of(info), context.deadline,
+                   *clock_);
     context.commands = &*runner;
   }
   if (context.stop.stop_requested()) {
     return ToolResult::failure(tool_error_from(context.interruption("")));
   }
+  std::optional<CallStack::Frame> frame;
+  watch_context(prepared, context);
+  if (prepared.policy_mutex == nullptr) {
+    frame.emplace(stack_, info, prepared.execution_id, context.deadline);
+  }
   ToolResult result = run_guarded(*entry.tool, *prepared.args, context);
   log.finish();
   probe.tell(runner ? runner->usage() : CallRunner::Usage(), result.meta);
+  if (options_.deterministic && runner && runner->usage().has_run) {
+    for (std::string& note : determinism_notes(fixed_time_library())) {
+      result.meta.warnings.push_back(std::move(note));
+    }
+  }
   if (result.ok) judge_result(entry, context, time, result);
   return result;
 }

@@ -65,6 +65,17 @@ Action action_of(AuditKind kind, std::string tool, std::vector<std::string> tool
   return action;
 }
 
+tl::unexpected<Error> reads_only() {
+  return fail(ErrorKind::kRefused, "transaction.reads_only",
+              "this session only reads; begin another one to change something");
+}
+
+/// What a session that only reads is refused: everything but looking, and going away.
+std::optional<Error> refusal_of_writing(const Action& action) {
+  if (action.only_looks || action.record.kind == AuditKind::kRollback) return {};
+  return reads_only().value();
+}
+
 tl::unexpected<Error> is_over() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
@@ -80,7 +91,14 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   options.owner = state_->options.owner;
   const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
                           &state_->overlay);
-  options.early_policy = [early](const Action& action) { return early.refusal(action); };
+  const bool only_reads = state_->options.reads_only || state_->workspace->options.reads_only;
+  options.tools = only_reads ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
+  options.deterministic |=
+      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
+  options.early_policy = [early, only_reads](const Action& action) {
+    auto no = only_reads ? refusal_of_writing(action) : std::nullopt;
+    return no ? no : early.refusal(action);
+  };
   if (early.judges_effects()) {
     options.late_policy = [early](const Action& action, const Overlay::Entries& before,
                                   const Overlay::Entries& now) {
@@ -118,6 +136,7 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.capabilities = early.capabilities();
   options.may_read = early.reading_rule();
   options.commands = state_->runner();
+  options.supervisor = &workspace.need_supervisor();
   options.last_step = workspace.config.edits.max_step;
   options.earlier = earlier_versions(workspace);
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
@@ -150,6 +169,9 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
   action.is_atomic = true;
   action.capabilities = {"exec"};
   if (!command.argv.empty()) action.intent.programs = {command.argv.front()};
+  Command bounded = command;
+  bounded.is_deterministic |=
+      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
   std::optional<CommandResult> result;
   const auto passed = pass(
       std::move(action),
@@ -157,7 +179,7 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
         GALLEY_ASSIGN(const RelPath cwd,
                       directory_argument(options.cwd, {state_->workspace->root_path}));
         GALLEY_ASSIGN(
-            result, state_->runner()->run(bounded_by_call(command, options, cwd), state_->overlay));
+            result, state_->runner()->run(bounded_by_call(bounded, options, cwd), state_->overlay));
         event.output = json_document(on_record(*result));
         if (result->breach) event.error = tool_error_from(result->breach->error());
         return {};
@@ -241,6 +263,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     return fail(ErrorKind::kUsage, "transaction.preview",
                 "this transaction was begun to look only; begin another to commit");
   }
+  if (state_->options.reads_only || state_->workspace->options.reads_only) return reads_only();
   std::optional<CommitOutcome> outcome;
   Action action = action_of(AuditKind::kCommit, request.tool, {});
   action.is_atomic = action.records_itself = true;
@@ -318,6 +341,7 @@ Result<void> Transaction::save() {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
+  if (state_->saved_version == state_->overlay.version()) return {};
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};

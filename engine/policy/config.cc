@@ -345,6 +345,13 @@ void read_root(ConfigTable& root, Config& config) {
   root.table("commit", [&](ConfigTable& table) { read_commit(table, config.commit); });
   root.table("sandbox", [&](ConfigTable& table) { read_sandbox(table, config.sandbox); });
   root.table("edits", [&](ConfigTable& table) { read_edits(table, config.edits); });
+  root.named_tables("tools", [&](std::string_view name, ConfigTable& table) {
+    if (config.tools.size() == kMaxToolTables) {
+      return table.refuse(
+          "enabled", fmt::format("stands in one of more than {} tables of tools", kMaxToolTables));
+    }
+    read_tool(table, config.tools[std::string(name)]);
+  });
 }
 
 }  // namespace

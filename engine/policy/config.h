@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/policy/capability.h"
 #include "engine/policy/finding.h"
+#include "engine/policy/tool_config.h"
 #include "staging/fs/directory.h"
 #include "staging/placing/place.h"
 
@@ -229,6 +230,7 @@ struct Config {
   CommitConfig commit;
   SandboxConfig sandbox;
   EditsConfig edits;
+  std::map<std::string, ToolConfig> tools;  ///< `[tools.NAME]`, by the name of the tool
   /// What of it executes or widens and was not trusted, a line each: it does not count
   /// (trust_part.h). Empty when all of it counts.
   std::vector<std::string> not_trusted;

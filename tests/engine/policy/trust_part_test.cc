@@ -35,6 +35,11 @@ keep = ["build"]
 network = true
 [validator.environment]
 CI = "1"
+[tools.Api]
+timeout_ms = 90000
+max_concurrent = 20
+calls_per_minute = 6
+config = { url = "https://example.org" }
 )";
 
 Config config_of(std::string_view text) {
@@ -54,6 +59,13 @@ builtin = "json"
 [sandbox]
 timeout_ms = 1000
 deny = ["curl"]
+[tools.Read]
+enabled = false
+timeout_ms = 1000
+max_concurrent = 1
+calls_per_minute = 1
+cache = false
+secrets = ["TOKEN"]
 )");
   EXPECT_TRUE(trust_part_of(config).is_empty());
 }
@@ -89,6 +101,11 @@ TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
       {"sandbox.max_written_bytes", "[sandbox]\nmax_written_bytes = 0"},
       {"sandbox.max_output_bytes", "[sandbox]\nmax_output_bytes = \"1 GiB\""},
       {"sandbox.max_open_files", "[sandbox]\nmax_open_files = 9999"},
+      {"tools.NAME.timeout_ms", "[tools.x]\ntimeout_ms = 5001"},
+      {"tools.NAME.max_memory_bytes", "[tools.x]\nmax_memory_bytes = \"5 GiB\""},
+      {"tools.NAME.max_concurrent", "[tools.x]\nmax_concurrent = 11"},
+      {"tools.NAME.max_queued", "[tools.x]\nmax_queued = 101"},
+      {"tools.NAME.config", "[tools.x]\nconfig = {a = \"b\"}"},
   };
   const std::string empty_hash = TrustPart().hash().hex();
   const std::string base = "[[validator]]\nname = \"n\"\ncommand = [\"c\"]\n";
@@ -145,7 +162,13 @@ TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
   EXPECT_FALSE(config.validators.front().is_trusted);
   EXPECT_THAT(config.sandbox.deny, ElementsAre("curl"));
   EXPECT_TRUE(trust_part_of(config_of("")).is_empty());
-  EXPECT_EQ(config.not_trusted.size(), 10U);
+  const ToolConfig& tool = config.tools.at("Api");
+  EXPECT_TRUE(tool.only_narrows);
+  EXPECT_EQ(tool.timeout_ms, 90'000U) << "it may be less than the tool has";
+  EXPECT_EQ(tool.max_concurrent, 10U);
+  EXPECT_EQ(tool.calls_per_minute, 6U);
+  EXPECT_THAT(tool.config, IsEmpty());
+  EXPECT_EQ(config.not_trusted.size(), 13U);
 }
 
 TEST(UserConfig, EveryKeyStandsInTheDocumentWithItsDefault) {
