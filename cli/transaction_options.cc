@@ -117,6 +117,7 @@ void add_mcp_command(OptionTable& table) {
       "mcp", "Serve agents over the Model Context Protocol on stdin and stdout", kTransactionGroup);
   OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
       ->type_name("NAME");
+  table.add_profile(mcp);
   mcp->add_flag("--autocommit", args.autocommit,
                 "Commit each call that changes something, if the gate says yes");
 }

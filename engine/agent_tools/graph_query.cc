@@ -1,6 +1,7 @@
 #include "engine/agent_tools/graph_query.h"
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -117,6 +118,8 @@ class GraphQueryTool final : public Tool {
   }
 
   ToolResult run(const json& args, ToolContext& context) const override {
+    // SQLite's limit of memory is one for the process.
+    const std::lock_guard guard(mutex_);
     const auto data = query(args, context);
     if (!data) return ToolResult::failure(tool_error_from(data.error()));
     return ToolResult::success(*data);
@@ -200,6 +203,7 @@ class GraphQueryTool final : public Tool {
 
   ToolInfo info_;
   GraphSources sources_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace
