@@ -187,7 +187,7 @@ Dialect configured_command(ToolInfo info, std::vector<std::string> command, bool
         "sandbox":{"type":"string"})",
                                      R"("passed","stdout","stderr","exitCode")");
   const std::string name = info.name;
-  const auto plan = [command, only_looks, name](const json& args, const std::string&) -> Plan {
+  const auto plan = [command, only_looks, name](const json& args, const PathOrigin&) -> Plan {
     if (command.empty()) {
       return fail(ErrorKind::kNotFound, "tool.not_configured",
                   "there is no command for '" + name +
