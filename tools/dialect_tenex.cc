@@ -18,6 +18,7 @@ using Plan = Result<std::vector<Operation>>;
 using Results = std::vector<ordered_json>;
 
 constexpr ToolAnnotations kReads{.read_only = true, .idempotent = true};
+constexpr std::chrono::milliseconds kBuildTime{600'000};  // `[sandbox]` bounds it, too
 constexpr const char* kSummaries = "CHANGES";  // holds the summaries of updates, so is no spec
 
 ToolInfo info_of(const char* name, const char* title, std::string description,
@@ -176,6 +177,7 @@ Dialect run_command_dialect() {
 
 /// A tool that runs the command of its table in galley.toml, and nothing that the caller says.
 Dialect configured_command(ToolInfo info, std::vector<std::string> command, bool only_looks) {
+  info.timeout = kBuildTime;
   info.input_schema =
       object_output(R"("timeout":{"type":"integer","minimum":1,"maximum":600000})", "");
   info.output_schema = change_output(R"("passed":{"type":"boolean"},"command":{"type":"array"},
