@@ -16,6 +16,7 @@
 #include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
+#include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
@@ -218,6 +219,7 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
     GALLEY_TRY(made->add(make_graph_query({root_path, [this] { return state(); }})));
     GALLEY_TRY(made->add(make_git_commit(root_path)));
     made->set_dependencies(options.dependencies);
+    GALLEY_TRY(add_custom_tools(*made, user, root_path));
     for (ToolDefinition& own : options.tools) {
       GALLEY_TRY(add_own_tool(*this, *made, std::move(own)));
     }
