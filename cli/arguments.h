@@ -145,6 +145,7 @@ struct Arguments {
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
   std::string transcript;            ///< call, apply --transcript
+  std::string profile;               ///< --profile of call and tools; empty: that of the agent
   std::string to;                    ///< rollback --to
   std::string execution;             ///< rollback --execution
   bool with_later = false;           ///< rollback --with-later

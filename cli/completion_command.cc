@@ -5,7 +5,7 @@
 #include "cli/completion.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
-#include "tools/registry.h"
+#include "tools/profiles.h"
 
 namespace galley {
 namespace {
@@ -21,7 +21,8 @@ Result<Candidates> candidates_of(ValueSource source, Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   if (source == ValueSource::kTools) {
     GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
-    for (const ToolInfo& tool : tools->list()) found.push_back({tool.name, tool.title});
+    for (const ToolInfo& tool : shown_tools(*tools, nullptr))
+      found.push_back({tool.name, tool.title});
   } else if (source == ValueSource::kOpenTransactions) {
     GALLEY_ASSIGN(const auto stages, workspace->stages());
     for (const StageStatus& stage : stages) found.push_back({stage.id, stage.message});

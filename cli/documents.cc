@@ -105,11 +105,13 @@ Json verdict_json(const Verdict& verdict) {
 }
 
 Json receipt_json(const Receipt& receipt) {
-  return {{"id", receipt.id.str()},
-          {"proposal", receipt.proposal.hex()},
-          {"time", rfc3339_utc(receipt.time_ns)},
-          {"changes", changes_json(receipt.changes)},
-          {"warnings", receipt.warnings}};
+  Json json = {{"id", receipt.id.str()},
+               {"proposal", receipt.proposal.hex()},
+               {"time", rfc3339_utc(receipt.time_ns)},
+               {"changes", changes_json(receipt.changes)},
+               {"warnings", receipt.warnings}};
+  if (!receipt.git_commit.empty()) json["gitCommit"] = receipt.git_commit;
+  return json;
 }
 
 Json hunks_json(const std::vector<ConflictHunk>& hunks) {

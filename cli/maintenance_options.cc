@@ -45,6 +45,8 @@ void add_command_groups(OptionTable& table) {
   table.add_member(tools, "check", "Judge a tool by the list that it has to meet")
       ->add_option("name", args.name, "Name of the tool")
       ->required();
+  table.add_profile(list);
+  table.add_profile(show);
   CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
   validate->add_option("name", args.name, "Name of the tool")->required();
   validate->add_option("args", args.input, "JSON object; - is standard input")->required();

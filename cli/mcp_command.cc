@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "cli/commands.h"
+#include "cli/tool_profile.h"
 #include "server/mcp/server.h"
 #include "server/session/workspace_features.h"
 #include "staging/fs/line_stream.h"
@@ -26,6 +27,7 @@ Result<int> serve(Session& session) {
   options.agent = session.arguments().global.agent;
   options.version = GALLEY_VERSION;
   options.commits_each_call = session.arguments().autocommit;
+  GALLEY_ASSIGN(options.profile, chosen_profile(session, *workspace));
   const auto& names = session.arguments().words;
   options.tools = std::set<std::string>(names.begin(), names.end());
   WorkspaceFeatures features(*workspace, std::move(options));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "base/tool_profile_names.h"
 #include "cli/reports.h"
 
 namespace galley {
@@ -135,6 +136,13 @@ void OptionTable::add_transcript(CLI::App* command) {
       ->add_option("--transcript", args_.transcript,
                    "Put every call of a tool down in this file, with its full contents")
       ->type_name("FILE");
+}
+
+void OptionTable::add_profile(CLI::App* command) {
+  add_choice(command, "--profile", args_.profile,
+             {kToolProfileNames.begin(), kToolProfileNames.end()},
+             "The names of tools that agents of this kind know")
+      ->type_name("NAME");
 }
 
 void OptionTable::add_conflict(CLI::App* command) {

@@ -40,6 +40,9 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   }
   GALLEY_TRY(print_changes(session, proposal, arguments));
   session.print(fmt::format("committed {}\n", receipt.id.str()));
+  if (!receipt.git_commit.empty()) {
+    session.print(fmt::format("committed to git {}\n", receipt.git_commit));
+  }
   session.say(words.empty() ? "take it back with: " + session.hint("undo " + receipt.id.str())
                             : words);
   return kExitDone;

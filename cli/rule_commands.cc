@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +8,7 @@
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/tool_profile.h"
 #include "engine/audit/audit.h"
 #include "engine/audit/audit_export.h"
 #include "engine/calls/call_supervisor.h"
@@ -22,6 +24,20 @@ namespace galley {
 namespace {
 
 // --- tools ----------------------------------------------------------------------------------
+
+/// The document about these tools alone.
+Json schemas_of(const ToolRegistry& registry, const std::vector<ToolInfo>& shown) {
+  Json document = registry.schemas();
+  Json tools = Json::array();
+  for (Json& tool : document["tools"]) {
+    const bool is_shown = std::any_of(shown.begin(), shown.end(), [&](const ToolInfo& info) {
+      return tool["name"] == info.name;
+    });
+    if (is_shown) tools.push_back(std::move(tool));
+  }
+  document["tools"] = std::move(tools);
+  return document;
+}
 
 /// What is not as usual with a tool, for the end of its line.
 std::string state_of(const ToolRegistry::Status& status, const CallSupervisor& supervisor) {
@@ -41,17 +57,23 @@ std::string state_of(const ToolRegistry::Status& status, const CallSupervisor& s
 Result<int> tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
+  GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
+  const std::vector<ToolInfo> shown = shown_tools(*tools, profile);
   if (!session.arguments().shape.empty()) {
     GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(session.arguments().shape));
-    session.print(shape->list(*shape, tools->list()));
+    session.print(shape->list(*shape, shown));
     return kExitDone;
   }
   if (session.is_json()) {
-    session.print(tools->schemas());
+    session.print(schemas_of(*tools, shown));
     return kExitDone;
   }
   std::string text;
+  const auto is_shown = [&](const ToolInfo& info) {
+    return profile != nullptr ? profile->shows(info.name) : is_shown_without_profile(info.name);
+  };
   for (const ToolRegistry::Status& status : tools->statuses()) {
+    if (!is_shown(status.info)) continue;
     text += fmt::format("{:<28} {}{}\n", status.info.name, status.info.title,
                         state_of(status, workspace->inside().need_supervisor()));
   }
@@ -63,6 +85,8 @@ Result<int> tools_show(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
   const std::string& name = session.arguments().name;
+  GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
+  if (profile != nullptr) GALLEY_TRY(profile->check_shows(name));
   GALLEY_ASSIGN(const auto entry, tools->get(name));
   const bool is_manifest = session.arguments().manifest;
   if (is_manifest || !session.arguments().shape.empty()) {

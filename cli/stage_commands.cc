@@ -13,6 +13,7 @@
 #include "cli/person.h"
 #include "cli/staged.h"
 #include "cli/tool_calls.h"
+#include "cli/tool_profile.h"
 #include "staging/sandbox/person_editor.h"
 #include "tools/shapes.h"
 
@@ -109,6 +110,9 @@ Result<int> call(Session& session) {
   if (json == "-") {
     GALLEY_ASSIGN(json, session.read_input("-", "the arguments", limits::kMaxJsonBytes));
   }
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
+  if (profile != nullptr) GALLEY_TRY(profile->check_shows(arguments.name));
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
   GALLEY_ASSIGN(const CallOptions options, call_options(session));

@@ -62,6 +62,7 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
+  table.add_profile(call);
   add_call_options(table, call);
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
@@ -141,6 +142,7 @@ void add_mcp_command(OptionTable& table) {
       "mcp", "Serve agents over the Model Context Protocol on stdin and stdout", kTransactionGroup);
   OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
       ->type_name("NAME");
+  table.add_profile(mcp);
   mcp->add_flag("--autocommit", args.autocommit,
                 "Commit each call that changes something, if the gate says yes");
 }

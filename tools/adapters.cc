@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tools/call_arguments.h"
 #include "tools/edit_adapters.h"
 
 namespace galley {
@@ -13,30 +14,6 @@ namespace {
 
 using nlohmann::json;
 using Adapter = Result<Operation> (*)(const json& args, const PathOrigin& origin);
-
-std::string text_of(const json& args, const char* key) {
-  const auto field = args.find(key);
-  return field != args.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
-bool flag_of(const json& args, const char* key, bool otherwise = false) {
-  const auto field = args.find(key);
-  return field != args.end() && field->is_boolean() ? field->get<bool>() : otherwise;
-}
-
-std::optional<uint64_t> count_of(const json& args, const char* key) {
-  const auto field = args.find(key);
-  if (field == args.end() || !field->is_number_integer()) return {};
-  return static_cast<uint64_t>(std::max<int64_t>(0, field->get<int64_t>()));
-}
-
-/// The first of these keys that is there.
-std::string first_of(const json& args, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    if (args.contains(key)) return text_of(args, key);
-  }
-  return {};
-}
 
 /// Takes `./` and, below the root, `../` off the front of a relative path; what they lead to is in
 /// `from`, which is empty when it lies outside the workspace. A `..` anywhere else is no path.
@@ -88,12 +65,12 @@ Result<Operation> adapt_read(const json& args, const PathOrigin& origin) {
 
 Result<Operation> adapt_write(const json& args, const PathOrigin& origin) {
   GALLEY_ASSIGN(RelPath path, file_of(args, origin));
-  return Operation(WriteFile{std::move(path), text_of(args, "content")});
+  return Operation(WriteFile{std::move(path), text_of(args, "content"), {}});
 }
 
 Result<Operation> adapt_list(const json& args, const PathOrigin& origin) {
   GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), origin));
-  return Operation(ListDirectory{std::move(path), false});
+  return Operation(ListDirectory{std::move(path)});
 }
 
 Result<Operation> adapt_tree(const json& args, const PathOrigin& origin) {
@@ -171,7 +148,7 @@ Result<Operation> adapt_chmod(const json& args, const PathOrigin& origin) {
 
 Result<Operation> adapt_symlink(const json& args, const PathOrigin& origin) {
   GALLEY_ASSIGN(RelPath path, file_of(args, origin));
-  return Operation(MakeSymlink{std::move(path), text_of(args, "target")});
+  return Operation(MakeSymlink{std::move(path), text_of(args, "target"), false});
 }
 
 Result<Operation> adapt_mkdir(const json& args, const PathOrigin& origin) {
@@ -251,13 +228,23 @@ struct IntentOf {
   Result<void> operator()(const ReadFile& op) { return read(op.path); }
   Result<void> operator()(const ListDirectory& op) { return read(op.path); }
   Result<void> operator()(const FileInfo& op) { return read(op.path); }
+  Result<void> operator()(const MeasureUsage& op) { return read(op.path); }
   Result<void> operator()(const FindFiles& op) { return read(op.under); }
   Result<void> operator()(const SearchText& op) { return read(op.under); }
   Result<void> operator()(const WriteFile& op) { return write(op.path); }
   Result<void> operator()(const RemovePath& op) { return write(op.path); }
   Result<void> operator()(const ChangeMode& op) { return write(op.path); }
+  Result<void> operator()(const ChangeOwner& op) { return write(op.path); }
   Result<void> operator()(const MakeSymlink& op) { return write(op.path); }
   Result<void> operator()(const MakeDirectory& op) { return write(op.path); }
+  Result<void> operator()(const AppendText& op) { return write(op.path); }
+  Result<void> operator()(const ListImports& op) { return read(op.under); }
+  Result<void> operator()(const FindAgents& op) { return read(op.folder); }
+  /// It may run a program: Universal Ctags, where it is installed and the caller may.
+  Result<void> operator()(const FindReferences& op) {
+    intent.is_open_ended = true;
+    return read(op.under);
+  }
   Result<void> operator()(const MovePath& op) {
     GALLEY_TRY(read(op.from));
     GALLEY_TRY(write(op.from));
@@ -267,6 +254,8 @@ struct IntentOf {
     GALLEY_TRY(read(op.from));
     return write(op.to);
   }
+  /// Its name shows only when it is made, and is judged then.
+  Result<void> operator()(const BackUpFile& op) { return read(op.path); }
   Result<void> operator()(const EditFiles& op) {
     for (const FileEdit& file : op.edits.files) GALLEY_TRY(add_paths(file, intent));
     return {};

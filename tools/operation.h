@@ -15,19 +15,26 @@ namespace galley {
 /// Part or all of a file, or the listing of a directory where `takes_directory`.
 struct ReadFile {
   RelPath path = RelPath::root();
-  uint64_t first_line = 1;             ///< 1-based
-  std::optional<uint64_t> line_count;  ///< all that follow when absent
-  std::optional<uint64_t> last_lines;  ///< instead: so many at the end
-  bool numbered = false;               ///< each line after its number and a tab
+  uint64_t first_line = 1;                  ///< 1-based
+  std::optional<uint64_t> line_count = {};  ///< all that follow when absent
+  std::optional<uint64_t> last_lines = {};  ///< instead: so many at the end
+  bool numbered = false;                    ///< each line after its number and a tab
   bool takes_directory = false;
 };
 
 struct ListDirectory {
   RelPath path = RelPath::root();
-  bool is_tree = false;  ///< all below it, nested
+  bool is_tree = false;       ///< all below it, nested
+  bool with_details = false;  ///< size and mode of each entry that may be read
 };
 
 struct FileInfo {
+  RelPath path = RelPath::root();
+  bool with_stat = false;  ///< times and owner besides, where the disk has the path
+};
+
+/// What a file, or a directory with all below it, takes up in the proposed tree.
+struct MeasureUsage {
   RelPath path = RelPath::root();
 };
 
@@ -58,6 +65,7 @@ struct SearchText {
 struct WriteFile {
   RelPath path = RelPath::root();
   std::string content;
+  std::optional<uint32_t> mode = {};  ///< permission bits it gets; absent: it keeps its own
 };
 
 /// Any edit by text: every dialect compiles to an EditSet.
@@ -80,6 +88,13 @@ struct MovePath {
 struct CopyPath {
   RelPath from = RelPath::root();
   RelPath to = RelPath::root();
+  bool recursive = false;  ///< takes a directory with all below it, too
+};
+
+/// A copy of the file at `path`, if there is one, in `directory`, named after path and time.
+struct BackUpFile {
+  RelPath path = RelPath::root();
+  RelPath directory = RelPath::root();
 };
 
 struct ChangeMode {
@@ -87,24 +102,61 @@ struct ChangeMode {
   uint32_t mode = 0;
 };
 
+/// Owners belong to the disk and are never staged: only what changes nothing is done.
+struct ChangeOwner {
+  RelPath path = RelPath::root();
+  std::optional<uint32_t> user = {};
+  std::optional<uint32_t> group = {};
+};
+
 struct MakeSymlink {
   RelPath path = RelPath::root();
   std::string target;
+  bool must_be_new = false;  ///< else it replaces a file or link
 };
 
 struct MakeDirectory {
   RelPath path = RelPath::root();
+  std::optional<uint32_t> mode = {};  ///< of one that is made
+};
+
+/// Puts text behind the last line of a file, which is made when there is none.
+struct AppendText {
+  RelPath path = RelPath::root();
+  std::string text;
 };
 
 struct RunCommand {
   std::vector<std::string> argv;
   bool is_shell = false;  ///< argv is {"sh", "-c", text}
-  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> timeout = {};
+  std::optional<RelPath> directory = {};  ///< where it starts; absent: where the call does
+  bool only_looks = false;                ///< what it changes is dropped
+};
+
+/// Where a word of the code stands, and which of the places define it.
+struct FindReferences {
+  RelPath under = RelPath::root();
+  std::string symbol;
+  std::string glob;  ///< which files; empty: all
+};
+
+/// The lines by which files of common languages name others: import, include, use, require.
+struct ListImports {
+  RelPath under = RelPath::root();
+};
+
+/// Descriptions of agents, a JSON file each: {name, description, capabilities}.
+struct FindAgents {
+  RelPath folder = RelPath::root();
+  std::string query;       ///< in name or description, case ignored; empty: all
+  std::string capability;  ///< one of its capabilities; empty: any
 };
 
 /// What a call means, whichever dialect it was said in.
-using Operation = std::variant<ReadFile, ListDirectory, FileInfo, FindFiles, SearchText, WriteFile,
-                               EditFiles, RemovePath, MovePath, CopyPath, ChangeMode, MakeSymlink,
-                               MakeDirectory, RunCommand>;
+using Operation = std::variant<ReadFile, ListDirectory, FileInfo, MeasureUsage, FindFiles,
+                               SearchText, WriteFile, EditFiles, RemovePath, MovePath, CopyPath,
+                               BackUpFile, ChangeMode, ChangeOwner, MakeSymlink, MakeDirectory,
+                               AppendText, RunCommand, FindReferences, ListImports, FindAgents>;
 
 }  // namespace galley

@@ -11,29 +11,34 @@ ToolResult result_of(Performed performed) {
   return ToolResult::success(std::move(*performed));
 }
 
+struct Perform {
+  const Operation& operation;
+  ToolContext& context;
+
+  ToolResult operator()(const ReadFile& op) { return result_of(perform_read(op, context)); }
+  ToolResult operator()(const ListDirectory& op) { return result_of(perform_list(op, context)); }
+  ToolResult operator()(const FileInfo& op) { return result_of(perform_info(op, context)); }
+  ToolResult operator()(const MeasureUsage& op) { return result_of(perform_usage(op, context)); }
+  ToolResult operator()(const ChangeOwner& op) { return result_of(perform_owner(op, context)); }
+  ToolResult operator()(const FindFiles& op) { return result_of(perform_find(op, context)); }
+  ToolResult operator()(const SearchText& op) { return result_of(perform_search(op, context)); }
+  ToolResult operator()(const FindReferences& op) {
+    return result_of(perform_references(op, context));
+  }
+  ToolResult operator()(const ListImports& op) { return result_of(perform_imports(op, context)); }
+  ToolResult operator()(const FindAgents& op) { return result_of(perform_agents(op, context)); }
+  ToolResult operator()(const EditFiles& op) { return perform_edit(op, context); }
+  ToolResult operator()(const RunCommand& op) { return perform_command(op, context); }
+  template <class Change>
+  ToolResult operator()(const Change&) {
+    return result_of(perform_tree_change(operation, context));
+  }
+};
+
 }  // namespace
 
 ToolResult perform(const Operation& operation, ToolContext& context) {
-  if (const auto* read = std::get_if<ReadFile>(&operation)) {
-    return result_of(perform_read(*read, context));
-  }
-  if (const auto* list = std::get_if<ListDirectory>(&operation)) {
-    return result_of(perform_list(*list, context));
-  }
-  if (const auto* info = std::get_if<FileInfo>(&operation)) {
-    return result_of(perform_info(*info, context));
-  }
-  if (const auto* find = std::get_if<FindFiles>(&operation)) {
-    return result_of(perform_find(*find, context));
-  }
-  if (const auto* search = std::get_if<SearchText>(&operation)) {
-    return result_of(perform_search(*search, context));
-  }
-  if (const auto* edit = std::get_if<EditFiles>(&operation)) return perform_edit(*edit, context);
-  if (const auto* run = std::get_if<RunCommand>(&operation)) {
-    return perform_command(*run, context);
-  }
-  return result_of(perform_tree_change(operation, context));
+  return std::visit(Perform{operation, context}, operation);
 }
 
 }  // namespace galley

@@ -58,7 +58,8 @@ std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& contex
 Command command_of(const RunCommand& run, ToolContext& context) {
   Command command;
   command.argv = run.argv;
-  command.working_directory = context.cwd;
+  command.working_directory = run.directory.value_or(context.cwd);
+  if (run.only_looks) command.effects = EffectsRule::kDrop;
   if (run.timeout) command.limits.wall = *run.timeout;
   if (!context.deadline.is_never()) {
     const auto left = context.deadline.left(context.clock);

@@ -49,6 +49,18 @@ Window window_of(const ReadFile& read, size_t lines) {
   return {begin, begin + count};
 }
 
+/// Size and mode of an entry. One that no path can name, or that who calls may not read, has none.
+Result<void> put_details(ordered_json& out, const RelPath& directory, const DirectoryEntry& entry,
+                         ToolContext& context) {
+  const auto name = RelPath::parse(entry.name);
+  const auto path = name ? directory.join(*name) : name;
+  if (!path || (context.may_read && !context.may_read(*path))) return {};
+  GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(*path));
+  out["size"] = node.size;
+  out["mode"] = octal_mode(node.mode);
+  return {};
+}
+
 class TreeBuilder {
  public:
   explicit TreeBuilder(ToolContext& context) : context_(context) {}
@@ -89,7 +101,7 @@ class TreeBuilder {
 Performed perform_read(const ReadFile& read, ToolContext& context) {
   if (read.takes_directory) {
     GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(read.path));
-    if (node.kind == FileKind::kDirectory) return perform_list({read.path, false}, context);
+    if (node.kind == FileKind::kDirectory) return perform_list({read.path}, context);
   }
   GALLEY_ASSIGN(const Content content, context.overlay.read(read.path));
   const Lines lines(*content);
@@ -134,32 +146,10 @@ Performed perform_list(const ListDirectory& list, ToolContext& context) {
     ordered_json item;
     put_name(item, "name", entry.name);
     item["type"] = kind_name(entry.kind);
+    if (list.with_details) GALLEY_TRY(put_details(item, list.path, entry, context));
     out.push_back(std::move(item));
   }
   data["numEntries"] = entries.size();
-  return data;
-}
-
-Performed perform_info(const FileInfo& info, ToolContext& context) {
-  GALLEY_ASSIGN(const Node node, context.overlay.node(info.path));
-  if (node.kind == FileKind::kAbsent) {
-    return fail(ErrorKind::kNotFound, "path.not_found",
-                "there is nothing at '" + info.path.str() + "'", info.path.str());
-  }
-  ordered_json data;
-  data["path"] = info.path.is_root() ? "." : info.path.str();
-  data["type"] = kind_name(node.kind);
-  data["size"] = node.size;
-  constexpr uint32_t kDigitBits = 3;
-  std::string mode = "0";
-  for (const uint32_t shift : {2 * kDigitBits, kDigitBits, 0U}) {
-    mode += static_cast<char>('0' + (node.mode >> shift & 7U));
-  }
-  data["mode"] = mode;
-  if (node.kind == FileKind::kRegular) data["sha256"] = node.content.hex();
-  if (node.kind == FileKind::kSymlink) {
-    GALLEY_ASSIGN(data["target"], context.overlay.read_link(info.path));
-  }
   return data;
 }
 

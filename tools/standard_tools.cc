@@ -79,4 +79,18 @@ Result<void> add_standard_tools(ToolRegistry& registry) {
   return {};
 }
 
+Result<void> add_dialect_tools(ToolRegistry& registry, const DialectOptions& options) {
+  std::vector<Dialect> all = aios_dialect();
+  for (auto& more : {nachos_dialect(options.nachos), gemini_dialect(), tenex_dialect(options.tenex),
+                     git_dialect()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  for (Dialect& dialect : all) {
+    const bool reads = dialect.info.annotations.read_only;
+    if (registry.mode() == ToolRegistry::Mode::kReadOnly && !reads) continue;
+    GALLEY_TRY(registry.add(make_dialect_tool(std::move(dialect))));
+  }
+  return {};
+}
+
 }  // namespace galley

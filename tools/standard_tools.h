@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "tools/dialect_options.h"
 #include "tools/registry.h"
 
 namespace galley {
@@ -8,5 +9,9 @@ namespace galley {
 /// Adds the standard tools (docs/tools.md), all names and dialects, in a fixed order. In a
 /// read-only registry only those that read.
 Result<void> add_standard_tools(ToolRegistry& registry);
+
+/// Adds the tools that stand in profiles only (docs/profiles.md), in a fixed order. In a read-only
+/// registry only those that read.
+Result<void> add_dialect_tools(ToolRegistry& registry, const DialectOptions& options);
 
 }  // namespace galley

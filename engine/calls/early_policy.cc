@@ -5,6 +5,7 @@
 
 #include "engine/calls/tool_names.h"
 #include "staging/overlay/restaged.h"
+#include "tools/profiles.h"
 
 namespace galley {
 namespace {
@@ -69,10 +70,22 @@ Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const 
   return {};
 }
 
+std::optional<Error> EarlyPolicy::not_in_profile(std::string_view tool) const {
+  const std::string_view name = policy_.tool_profile(who_.caller());
+  if (name.empty()) return {};
+  const auto profile = profile_named(name);
+  if (!profile) return profile.error();
+  const auto shown = (*profile)->check_shows(tool);
+  return shown ? std::nullopt : std::optional<Error>(shown.error());
+}
+
 std::optional<Error> EarlyPolicy::refusal(const Action& action) const {
   if (!action.tools.empty()) {
     const std::string& name = action.tools.front();
     const bool is_call = action.tools.size() == 1 && name == action.record.tool;
+    if (is_call) {
+      if (auto unknown = not_in_profile(name)) return unknown;
+    }
     const Judgement tool = policy_.judge_tools(
         (is_call ? "the tool " : "what is done by the tool ") + name, action.tools, who_);
     if (tool.decision == Decision::kDeny) return error_of(tool);

@@ -40,6 +40,8 @@ class EarlyPolicy {
   [[nodiscard]] std::vector<std::string> capabilities() const;
 
  private:
+  /// Why a tool cannot be called by this name: it is not in the caller's profile of tools.
+  [[nodiscard]] std::optional<Error> not_in_profile(std::string_view tool) const;
   [[nodiscard]] Judgement judge_write(const RelPath& path) const;
   [[nodiscard]] Judgement judge_source(const RelPath& path, bool only_looks) const;
 

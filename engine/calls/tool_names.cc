@@ -14,25 +14,26 @@ namespace {
 /// A tool and what it can do, apart from what its name says.
 struct Row {
   ToolDeed deed;
-  std::array<std::string_view, 10> tools;
+  std::array<std::string_view, 12> tools;
 };
 
 // apply_patch makes, changes, moves and removes files; who may write a file may also change it.
 constexpr std::array<Row, 9> kRows = {{
     {ToolDeed::kEdit,
      {"Edit", "MultiEdit", "replace", "edit_file", "Write", "write_file", "apply_patch",
-      "str_replace_based_edit_tool", "str_replace_editor"}},
+      "str_replace_based_edit_tool", "str_replace_editor", "fs.write", "filesystem"}},
     {ToolDeed::kWrite,
-     {"Write", "write_file", "apply_patch", "str_replace_based_edit_tool", "str_replace_editor"}},
-    {ToolDeed::kDelete, {"Delete", "apply_patch"}},
-    {ToolDeed::kMove, {"Move", "move_file", "apply_patch"}},
+     {"Write", "write_file", "apply_patch", "str_replace_based_edit_tool", "str_replace_editor",
+      "fs.write", "filesystem"}},
+    {ToolDeed::kDelete, {"Delete", "apply_patch", "fs.delete", "filesystem"}},
+    {ToolDeed::kMove, {"Move", "move_file", "apply_patch", "fs.move"}},
     {ToolDeed::kCopy,
      {"Copy", "Write", "write_file", "apply_patch", "str_replace_based_edit_tool",
-      "str_replace_editor"}},
-    {ToolDeed::kChmod, {"Chmod"}},
-    {ToolDeed::kSymlink, {"Symlink"}},
-    {ToolDeed::kMakeDirectory, {"MakeDirectory", "create_directory"}},
-    {ToolDeed::kRun, {"Bash"}},
+      "str_replace_editor", "fs.copy", "fs.write", "filesystem"}},
+    {ToolDeed::kChmod, {"Chmod", "fs.chmod"}},
+    {ToolDeed::kSymlink, {"Symlink", "fs.symlink"}},
+    {ToolDeed::kMakeDirectory, {"MakeDirectory", "create_directory", "fs.mkdir"}},
+    {ToolDeed::kRun, {"Bash", "run_command", "run_shell_command"}},
 }};
 
 void add_tools(ToolDeed deed, std::vector<std::string>& names) {

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <set>
 #include <utility>
 
 namespace galley {
@@ -146,6 +147,52 @@ size_t bytes_of(sqlite3_stmt* statement, int column) {
   return sizeof(QueryValue) + (type == SQLITE_BLOB ? 2 : 1) * bytes;
 }
 
+int bind_at(sqlite3_stmt* statement, int place, const QueryValue& value) {
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    return sqlite3_bind_int64(statement, place, *number);
+  }
+  if (const auto* real = std::get_if<double>(&value)) {
+    return sqlite3_bind_double(statement, place, *real);
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return sqlite3_bind_text64(statement, place, text->data(), text->size(), SQLITE_TRANSIENT,
+                               SQLITE_UTF8);
+  }
+  return sqlite3_bind_null(statement, place);
+}
+
+Error parameter_error(const std::string& what) {
+  return {ErrorKind::kUsage, "query.parameter", what, {}, 0};
+}
+
+/// Each parameter of the text has a name and a value, and each value a parameter.
+Result<void> bind_parameters(sqlite3_stmt* statement, const QueryParameters& parameters) {
+  std::set<std::string_view> used;
+  const int count = sqlite3_bind_parameter_count(statement);
+  for (int place = 1; place <= count; ++place) {
+    const char* spelled = sqlite3_bind_parameter_name(statement, place);
+    if (spelled == nullptr || *spelled == '?') {
+      return parameter_error("the query has a parameter without a name; write :name");
+    }
+    const auto given = parameters.find(std::string_view(spelled + 1));
+    if (given == parameters.end()) {
+      return parameter_error("the query names '" + std::string(spelled) +
+                             "', which is not among the parameters");
+    }
+    used.insert(given->first);
+    if (bind_at(statement, place, given->second) != SQLITE_OK) {
+      return parameter_error("the value of '" + std::string(spelled) + "' is too large");
+    }
+  }
+  for (const auto& [name, value] : parameters) {
+    if (!used.contains(name)) {
+      return parameter_error("the parameter '" + name +
+                             "' is given, but the query has no :" + name);
+    }
+  }
+  return {};
+}
+
 Result<void> read_rows(sqlite3* connection, sqlite3_stmt* statement, QueryResult& result) {
   const int columns = sqlite3_column_count(statement);
   size_t bytes = 0;
@@ -210,7 +257,7 @@ Result<Database::Statement> Database::prepare(std::string_view sql) const {
 }
 
 Result<QueryResult> Database::ask(std::string_view sql, const Deadline& deadline,
-                                  const Clock& clock) const {
+                                  const Clock& clock, const QueryParameters& parameters) const {
   if (sql.size() > HistoryIndex::kMaxSqlBytes) {
     return fail(
         ErrorKind::kUsage, "query.sql",
@@ -237,6 +284,7 @@ Result<QueryResult> Database::ask(std::string_view sql, const Deadline& deadline
     return fail(ErrorKind::kUsage, "query.not_read_only",
                 "the index can only be read, with SELECT");
   }
+  GALLEY_TRY(bind_parameters(prepared, parameters));
   QueryResult result;
   for (int column = 0; column < sqlite3_column_count(prepared); ++column) {
     result.columns.emplace_back(sqlite3_column_name(prepared, column));
@@ -256,6 +304,12 @@ Database::Statement& Database::Statement::bind(int64_t value) {
 Database::Statement& Database::Statement::bind(std::string_view text) {
   const int code = sqlite3_bind_text64(statement_.get(), ++bound_, text.data(), text.size(),
                                        SQLITE_TRANSIENT, SQLITE_UTF8);
+  if (code != SQLITE_OK) failure_ = code;
+  return *this;
+}
+
+Database::Statement& Database::Statement::bind_value(const QueryValue& value) {
+  const int code = bind_at(statement_.get(), ++bound_, value);
   if (code != SQLITE_OK) failure_ = code;
   return *this;
 }

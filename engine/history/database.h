@@ -29,7 +29,8 @@ class Database {
   /// Runs statements that answer nothing.
   Result<void> run(const char* sql) const;
   /// Runs one SELECT of an unknown author: read only, bounded in time, rows and bytes.
-  Result<QueryResult> ask(std::string_view sql, const Deadline& deadline, const Clock& clock) const;
+  Result<QueryResult> ask(std::string_view sql, const Deadline& deadline, const Clock& clock,
+                          const QueryParameters& parameters) const;
 
   /// One prepared statement; bind in order, then step.
   ///
@@ -38,6 +39,7 @@ class Database {
    public:
     Statement& bind(int64_t value);
     Statement& bind(std::string_view text);
+    Statement& bind_value(const QueryValue& value);
     Statement& bind_null();
     /// True when there is a row.
     Result<bool> step();

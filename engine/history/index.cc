@@ -180,9 +180,46 @@ Result<std::optional<TxId>> HistoryIndex::newest_touching(const RelPath& path, T
   return std::optional<TxId>(TxId{static_cast<uint64_t>(row.integer(0))});
 }
 
+Result<void> HistoryIndex::add_table(const QueryTable& table) {
+  std::string columns;
+  std::string places;
+  for (const std::string& column : table.columns) {
+    columns += (columns.empty() ? "" : ", ") + column;
+    places += places.empty() ? "?" : ", ?";
+  }
+  const Database& database = state_->database;
+  const std::string definition = "CREATE TEMP TABLE " + table.name + " (" + columns + ")";
+  GALLEY_TRY(database.run(definition.c_str()));
+  GALLEY_TRY(database.run("BEGIN"));
+  GALLEY_ASSIGN(auto statement,
+                database.prepare("INSERT INTO temp." + table.name + " VALUES (" + places + ")"));
+  size_t bytes = 0;
+  for (const auto& row : table.rows) {
+    for (const QueryValue& value : row) {
+      statement.bind_value(value);
+      const auto* text = std::get_if<std::string>(&value);
+      bytes += sizeof(QueryValue) + (text == nullptr ? 0 : text->size());
+    }
+    if (bytes > kMaxQueryMemoryBytes / 2) {
+      return fail(ErrorKind::kQuota, "query.memory",
+                  "the table '" + table.name + "' would take more than " +
+                      std::to_string(kMaxQueryMemoryBytes / 2) + " bytes of memory");
+    }
+    GALLEY_TRY(statement.run());
+  }
+  return database.run("COMMIT");
+}
+
+Result<std::unique_ptr<HistoryIndex>> HistoryIndex::open_empty() {
+  GALLEY_ASSIGN(Database database, Database::open(""));
+  GALLEY_TRY(database.run(index_rows::kTables));
+  auto state = std::make_unique<State>(State{std::move(database)});
+  return std::unique_ptr<HistoryIndex>(new HistoryIndex(std::move(state)));
+}
+
 Result<QueryResult> HistoryIndex::query(std::string_view sql, const Deadline& deadline,
-                                        const Clock& clock) {
-  return state_->database.ask(sql, deadline, clock);
+                                        const Clock& clock, const QueryParameters& parameters) {
+  return state_->database.ask(sql, deadline, clock, parameters);
 }
 
 }  // namespace galley

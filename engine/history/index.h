@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +17,15 @@
 namespace galley {
 
 using QueryValue = QueryResult::Value;
+/// What a query is given for `:name`, `@name` and `$name`, by their names.
+using QueryParameters = std::map<std::string, QueryValue, std::less<>>;
+
+/// A table that is made for one query and is there beside those of the index.
+struct QueryTable {
+  std::string name;                  ///< a word of letters, digits and `_`, as those of columns
+  std::vector<std::string> columns;  ///< of any type
+  std::vector<std::vector<QueryValue>> rows;
+};
 
 /// `.galley/index.db`: the history as tables (docs/history.md), so that long lists are fast and
 /// people can ask their own questions.
@@ -36,6 +47,8 @@ class HistoryIndex {
 
   /// Opens it and brings it up to date. In memory where the disk does not take it.
   static Result<std::unique_ptr<HistoryIndex>> open(const History& history);
+  /// The same tables without a row, of a workspace in which nothing was committed yet.
+  static Result<std::unique_ptr<HistoryIndex>> open_empty();
   ~HistoryIndex();
   HistoryIndex(const HistoryIndex&) = delete;
   HistoryIndex& operator=(const HistoryIndex&) = delete;
@@ -46,11 +59,17 @@ class HistoryIndex {
   /// The newest transaction before `below` that changed, made, took away or renamed this very path.
   Result<std::optional<TxId>> newest_touching(const RelPath& path, TxId below);
 
+  /// Adds a table in memory, which lasts as long as this.
+  /// Errors: kQuota `query.memory` beyond kMaxQueryMemoryBytes.
+  Result<void> add_table(const QueryTable& table);
+
   /// Runs one SELECT; nothing can be written, attached or loaded.
   /// The answer ends before the row that would take it past kMaxAnswerBytes.
-  /// Errors: kUsage `query.sql` with SQLite's message, `query.not_read_only`; kTimeout
-  ///         `query.timeout`; kQuota `query.memory`.
-  Result<QueryResult> query(std::string_view sql, const Deadline& deadline, const Clock& clock);
+  /// Errors: kUsage `query.sql` with SQLite's message, `query.not_read_only`, `query.parameter` for
+  ///         one that is not given, not named or has no name; kTimeout `query.timeout`; kQuota
+  ///         `query.memory`.
+  Result<QueryResult> query(std::string_view sql, const Deadline& deadline, const Clock& clock,
+                            const QueryParameters& parameters = {});
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/agent_tools/git_commit.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
@@ -15,6 +16,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "engine/stages/git_message.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
@@ -148,6 +150,13 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.on_step = [&steps](StagedStep step) { steps.push_back(std::move(step)); };
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
   Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
+  if (staged.ok() && !call.dry_run) {
+    for (size_t i = 0; i < calls.size(); ++i) {
+      if (calls[i].tool != kGitCommitTool) continue;
+      const auto kept = state_->ask_for_git_commit(staged.results[i].data->at("message"));
+      if (!kept) staged.results[i] = ToolResult::failure(tool_error_from(kept.error()));
+    }
+  }
   if (!staged.ok()) steps.clear();
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
   for (StagedStep& step : steps) state_->keep_step(std::move(step));
@@ -285,9 +294,10 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     return {};
   });
   GALLEY_TRY(passed);
-  const auto* receipt = std::get_if<Receipt>(&*outcome);
+  auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return *std::move(outcome);
   state_->is_over = true;
+  state_->follow_with_git_commit(*receipt);
   if (state_->stage) {
     // Its contents go with the stage: the history has them now.
     auto kept = History(*state_->workspace->state_directory).proposal_of(receipt->id);
@@ -492,6 +502,7 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   }
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
+  GALLEY_ASSIGN(state->git_message, kept_git_message(stage.directory()));
   state->reason = reason;
   state->stage = std::move(stage);
   return Transaction(std::move(state));

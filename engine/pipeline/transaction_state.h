@@ -64,6 +64,10 @@ struct Transaction::State {
     has_new_steps = true;
     bound_steps(steps);
   }
+  /// Keeps the message of a commit of git that is to follow the transaction's own; the last counts.
+  Result<void> ask_for_git_commit(std::string message);
+  /// Makes that commit, if there is one to make, after the transaction's own.
+  void follow_with_git_commit(Receipt& receipt);
 
   [[nodiscard]] RecordTime record_time() const {
     if (options.is_preview) return RecordTime::kNever;
@@ -82,6 +86,7 @@ struct Transaction::State {
   std::unique_ptr<CommandRunner> own_runner;
   std::string id;
   Recorder recorder;
+  std::string git_message;                ///< of a commit of git to follow; empty: none
   std::string reason;                     ///< given for what is done now; may be empty
   std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
   Overlay::Entries owners;                ///< what was staged when somebody else took it up

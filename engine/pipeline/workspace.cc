@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/agent_tools/git_commit.h"
+#include "engine/agent_tools/graph_query.h"
 #include "engine/audit/audit_chain.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
@@ -55,6 +57,16 @@ Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions&
 /// or an archive put there is never found.
 Result<RelPath> own_place(const StateDirectory& state, std::string_view name) {
   return RelPath::parse(std::string(name) + "/" + uuid_text(state.workspace_id()));
+}
+
+/// What galley.toml says to the tools that stand in profiles.
+DialectOptions options_of(const std::map<std::string, ToolConfig>& tools) {
+  return dialect_options([&tools](std::string_view tool, std::string_view key) {
+    const auto table = tools.find(std::string(tool));
+    if (table == tools.end()) return std::string();
+    const auto value = table->second.config.find(std::string(key));
+    return value == table->second.config.end() ? std::string() : value->second;
+  });
 }
 
 }  // namespace
@@ -203,6 +215,9 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
+    GALLEY_TRY(add_dialect_tools(*made, options_of(config.tools)));
+    GALLEY_TRY(made->add(make_graph_query({root_path, [this] { return state(); }})));
+    GALLEY_TRY(made->add(make_git_commit(root_path)));
     made->set_dependencies(options.dependencies);
     GALLEY_TRY(add_custom_tools(*made, user, root_path));
     for (ToolDefinition& own : options.tools) {

@@ -1,12 +1,14 @@
 #include "engine/policy/config.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/limits.h"
 #include "base/nearest_name.h"
+#include "base/tool_profile_names.h"
 #include "engine/policy/config_table.h"
 #include "engine/policy/owners.h"
 #include "engine/policy/readable_folders.h"
@@ -105,6 +107,14 @@ void read_agent(std::string_view name, ConfigTable& table, AgentProfile& profile
     profile.capabilities.push_back(std::move(*capability));
   }
   table.texts("tools", profile.tools);
+  table.text("profile", profile.tool_profile);
+  const auto& names = kToolProfileNames;
+  const bool is_known = std::find(names.begin(), names.end(), profile.tool_profile) != names.end();
+  if (is_known || profile.tool_profile.empty()) return;
+  const std::vector<std::string> all(names.begin(), names.end());
+  table.refuse("profile",
+               fmt::format("cannot be \"{}\"; it takes {}{}", profile.tool_profile,
+                           fmt::join(all, ", "), did_you_mean(profile.tool_profile, all)));
 }
 
 void read_limits(ConfigTable& table, LimitsConfig& limits) {

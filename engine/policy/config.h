@@ -78,6 +78,7 @@ struct AgentProfile {
   std::vector<Capability> capabilities;
   bool has_capabilities = false;   ///< false: not limited by capabilities
   std::vector<std::string> tools;  ///< tools it may say; empty: all
+  std::string tool_profile;        ///< whose names it knows them by (docs/profiles.md); empty: none
   uint32_t line = 0;
 };
 

@@ -134,6 +134,11 @@ std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const 
   return always(path, "the configuration of Galley is never changed by an edit", kEditItYourself);
 }
 
+std::string_view Policy::tool_profile(std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  return own == nullptr ? std::string_view() : std::string_view(own->tool_profile);
+}
+
 const AgentProfile* Policy::profile(std::string_view agent) const {
   const auto own = config_->agents.find(std::string(agent));
   if (own != config_->agents.end()) return &own->second;

@@ -83,6 +83,8 @@ class Policy {
                                       const Principals& who) const;
   /// Whether a profile bounds what tools they may use.
   [[nodiscard]] bool limits_tools(const Principals& who) const;
+  /// The profile of tools by whose names this agent calls them; empty: it has none.
+  [[nodiscard]] std::string_view tool_profile(std::string_view agent) const;
   /// Whether a profile bounds what they may read: without one everything can be read.
   [[nodiscard]] bool limits_reading(const Principals& who) const;
   /// Whether the caller's profile gives the network in so many words, and no other denies it;

@@ -19,6 +19,7 @@ struct Receipt {
   int64_t time_ns = 0;  ///< wall clock of the commit point
   ChangeSet changes;
   std::vector<std::string> warnings;  ///< for example a broken hard link, an owner not kept
+  std::string git_commit = {};        ///< hash of the commit of git that a tool asked for
 };
 
 /// The workspace changed underneath: nothing was committed.

@@ -6,6 +6,7 @@
 #include "base/nearest_name.h"
 #include "server/session/call_results.h"
 #include "tools/json_input.h"
+#include "tools/profiles.h"
 
 namespace galley {
 namespace {
@@ -111,7 +112,10 @@ Result<std::vector<WorkspaceFeatures::Shown>> WorkspaceFeatures::shown_tools() c
   GALLEY_ASSIGN(const auto infos, workspace_->tools());
   std::vector<Shown> out;
   for (const ToolInfo& info : infos) {
-    if (!options_.tools.empty() && options_.tools.count(info.name) == 0) continue;
+    const bool is_shown = !options_.tools.empty()       ? options_.tools.contains(info.name)
+                          : options_.profile != nullptr ? options_.profile->shows(info.name)
+                                                        : is_shown_without_profile(info.name);
+    if (!is_shown) continue;
     Shown shown;
     shown.info = info;
     ordered_json input = ordered_json::parse(info.input_schema);

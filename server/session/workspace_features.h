@@ -14,11 +14,15 @@
 
 namespace galley {
 
+struct ToolProfile;
+
 /// How a connection works.
 struct SessionOptions {
   std::string agent = {};    ///< picks the profile in galley.toml; never what the client says
   std::string version = {};  ///< of the program
   std::set<std::string> tools = {};  ///< which of the workspace's tools are shown; empty: all
+  /// By whose names they are shown, where `tools` is empty; null: the standard ones.
+  const ToolProfile* profile = nullptr;
   /// Each call that changes something is a transaction of its own, committed at once if the gate
   /// says yes and dropped otherwise.
   bool commits_each_call = false;

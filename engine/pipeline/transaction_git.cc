@@ -1,0 +1,42 @@
+// The commit of git that follows a transaction's own, where a tool asked for one.
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/agent_tools/git_commit.h"
+#include "engine/pipeline/decide.h"
+#include "engine/pipeline/transaction_state.h"
+#include "engine/stages/git_message.h"
+
+namespace galley {
+
+Result<void> Transaction::State::ask_for_git_commit(std::string message) {
+  if (stage) GALLEY_TRY(keep_git_message(stage->directory(), message));
+  git_message = std::move(message);
+  return {};
+}
+
+/// The transaction is committed by now: what goes wrong here is told, and changes nothing of that.
+void Transaction::State::follow_with_git_commit(Receipt& receipt) {
+  if (git_message.empty()) return;
+  Recorder own_record(workspace->audit, workspace->clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = AuditKind::kLink;
+  action.record.tool = kGitCommitTool;
+  action.record.tx = receipt.id.str();
+  action.record.input = json_document({{"message", git_message}});
+  action.record.capabilities_used = {"git:commit"};
+  action.runs_program = true;
+  const auto made =
+      pass_alone(*workspace, options, own_record, std::move(action), [&](AuditEvent& event) {
+        return commit_to_git(workspace->root_path, git_message, receipt.changes)
+            .map([&](std::string hash) {
+              event.output = json_document({{"commit", hash}});
+              receipt.git_commit = std::move(hash);
+            });
+      });
+  if (made) return;
+  receipt.warnings.push_back("the commit of git that was asked for was not made: " +
+                             made.error().message);
+}
+
+}  // namespace galley

@@ -1,0 +1,156 @@
+#include "tools/profiles.h"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/tool_profile_names.h"
+#include "tools/tool_fixture.h"
+
+namespace galley {
+namespace {
+
+/// Tools of profiles that need the engine: the workspace adds them (engine/agent_tools).
+const std::set<std::string_view>& engine_tools() {
+  static const std::set<std::string_view> table = {"GraphQuery", "git_commit"};
+  return table;
+}
+
+class Profiles : public ToolFixture {
+ protected:
+  Profiles() { EXPECT_TRUE(add_dialect_tools(registry_, {})); }
+
+  static std::vector<std::string> names(const std::vector<ToolInfo>& tools) {
+    std::vector<std::string> out;
+    for (const ToolInfo& info : tools) out.push_back(info.name);
+    return out;
+  }
+};
+
+TEST_F(Profiles, NoneShowsTwoSpellingsOfOneVerb) {
+  for (const ToolProfile& profile : profiles()) {
+    std::set<std::string_view> verbs;
+    std::set<std::string_view> tools;
+    for (const ToolProfile::Row& row : profile.tools) {
+      EXPECT_TRUE(verbs.insert(row.verb).second) << profile.name << ": " << row.verb;
+      EXPECT_TRUE(tools.insert(row.tool).second) << profile.name << ": " << row.tool;
+    }
+  }
+}
+
+TEST_F(Profiles, EachOfTheirToolsCanBeCalled) {
+  for (const ToolProfile& profile : profiles()) {
+    for (const ToolProfile::Row& row : profile.tools) {
+      if (engine_tools().contains(row.tool)) continue;
+      EXPECT_TRUE(registry_.has(row.tool)) << profile.name << ": " << row.tool;
+    }
+  }
+}
+
+TEST_F(Profiles, TheConfigurationKnowsTheSameNames) {
+  std::vector<std::string_view> known;
+  for (const ToolProfile& profile : profiles()) known.push_back(profile.name);
+  EXPECT_EQ(known,
+            std::vector<std::string_view>(kToolProfileNames.begin(), kToolProfileNames.end()));
+}
+
+TEST_F(Profiles, AiosHasNoShellAndRunsNothing) {
+  for (const ToolInfo& info : shown_tools(registry_, *profile_named("aios"))) {
+    EXPECT_TRUE(info.name.starts_with("fs.")) << info.name;
+    EXPECT_FALSE(info.annotations.open_world) << info.name;
+    for (const std::string& needed : info.capabilities) {
+      EXPECT_TRUE(needed.starts_with("fs:")) << info.name << " needs " << needed;
+    }
+  }
+}
+
+TEST_F(Profiles, WithoutOneTheStandardNamesAreShownAsBefore) {
+  ToolRegistry standard;
+  ASSERT_TRUE(add_standard_tools(standard));
+  EXPECT_EQ(names(shown_tools(registry_, nullptr)), names(standard.list()));
+}
+
+TEST_F(Profiles, AToolOfTheProgramIsShownAtEveryDoor) {
+  class Own final : public Tool {
+   public:
+    Own() {
+      info_.name = "deploy";
+      info_.input_schema = info_.output_schema = R"({"type":"object"})";
+    }
+    [[nodiscard]] const ToolInfo& info() const override { return info_; }
+    Result<Intent> intent(const nlohmann::json&, const PathOrigin&) const override {
+      return Intent();
+    }
+    ToolResult run(const nlohmann::json&, ToolContext&) const override {
+      return ToolResult::success(nlohmann::ordered_json::object());
+    }
+
+   private:
+    ToolInfo info_;
+  };
+  ASSERT_TRUE(registry_.add(std::make_unique<Own>()));
+  EXPECT_EQ(names(shown_tools(registry_, nullptr)).back(), "deploy");
+  for (const ToolProfile& profile : profiles()) {
+    EXPECT_EQ(names(shown_tools(registry_, &profile)).back(), "deploy") << profile.name;
+    EXPECT_TRUE(profile.check_shows("deploy")) << profile.name;
+  }
+}
+
+TEST_F(Profiles, ANameOfAnotherProfileIsRefusedWithTheNearest) {
+  const ToolProfile& aios = **profile_named("aios");
+  const auto shown = aios.check_shows("fs.raed");
+  EXPECT_TRUE(shown) << "no tool of Galley's: the registry says so";
+  const auto other = aios.check_shows("Bash");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().reason, "tool.not_in_profile");
+  const auto near = (*profile_named("sage"))->check_shows("read_file");
+  ASSERT_FALSE(near);
+  EXPECT_NE(near.error().message.find("galley tools list --profile sage"), std::string::npos);
+}
+
+TEST_F(Profiles, AnUnknownOneIsAnsweredWithTheNearest) {
+  const auto found = profile_named("aois");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().reason, "profile.unknown");
+  EXPECT_NE(found.error().message.find("did you mean 'aios'?"), std::string::npos);
+}
+
+std::string page(const std::string& name) {
+  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/" + name + ".md", std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST_F(Profiles, EachToolThatOnlyTheyHaveIsDocumentedUnderTheSevenHeadings) {
+  std::vector<std::string> names(engine_tools().begin(), engine_tools().end());
+  for (const ToolInfo& info : registry_.list()) {
+    if (!is_shown_without_profile(info.name)) names.push_back(info.name);
+  }
+  EXPECT_GT(names.size(), 30U);
+  for (const std::string& name : names) {
+    const std::string text = page("tools/" + name);
+    for (const char* heading : {"Purpose", "When Used", "Parameters", "Returns", "Configuration",
+                                "Limitations", "Performance"}) {
+      EXPECT_NE(text.find("\n## " + std::string(heading) + "\n\n"), std::string::npos)
+          << name << ": " << heading;
+    }
+  }
+}
+
+TEST_F(Profiles, ThePageListsExactlyThem) {
+  std::string table = "| profile | for | tools |\n|---|---|---|\n";
+  for (const ToolProfile& profile : profiles()) {
+    std::string tools;
+    for (const ToolProfile::Row& row : profile.tools) {
+      tools += (tools.empty() ? "`" : ", `") + std::string(row.tool) + "`";
+    }
+    table += "| `" + std::string(profile.name) + "` | " + std::string(profile.about) + " | " +
+             tools + " |\n";
+  }
+  EXPECT_NE(page("profiles").find(table), std::string::npos) << "docs/profiles.md should hold:\n"
+                                                             << table;
+}
+
+}  // namespace
+}  // namespace galley

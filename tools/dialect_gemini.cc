@@ -1,0 +1,91 @@
+// Names of Gemini CLI that no other dialect has. It may put `wait_for_previous` beside the
+// arguments of any call.
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/adapters.h"
+#include "tools/call_arguments.h"
+#include "tools/catalogue.h"
+#include "tools/dialect.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using Plan = Result<std::vector<Operation>>;
+
+constexpr const char* kBesides = R"(,"wait_for_previous":{"type":"boolean"})";
+
+ToolInfo named(const char* name, const char* native, std::string description,
+               const std::string& members, const char* needs) {
+  ToolInfo info;
+  for (ToolInfo& one : native_tools()) {
+    if (one.name == native) info = std::move(one);
+  }
+  info.name = name;
+  info.description = std::move(description);
+  info.input_schema = object_output(members + kBesides, needs);
+  return info;
+}
+
+ordered_json as_it_is(const json&, const std::vector<ordered_json>& results) {
+  return results.front();
+}
+
+Result<RelPath> start_of(const json& args, const PathOrigin& origin) {
+  return directory_argument(first_of(args, {"dir_path", "path", "directory"}), origin);
+}
+
+}  // namespace
+
+std::vector<Dialect> gemini_dialect() {
+  Dialect glob{
+      named("glob", "Glob",
+            "Finds files whose path below `dir_path` fits the glob (`**`, `*`, `?`, `{a,b}`).",
+            R"("pattern":{"type":"string","minLength":1},"dir_path":{"type":"string"},
+        "path":{"type":"string"},"respect_git_ignore":{"type":"boolean","default":true})",
+            R"("pattern")"),
+      [](const json& args, const PathOrigin& origin) -> Plan {
+        FindFiles find;
+        GALLEY_ASSIGN(find.under, start_of(args, origin));
+        find.pattern = text_of(args, "pattern");
+        find.include_ignored = !flag_of(args, "respect_git_ignore", true);
+        return std::vector<Operation>{std::move(find)};
+      },
+      as_it_is};
+  Dialect search{
+      named("search_file_content", "Grep",
+            "Searches the files below `dir_path` for a regular expression (RE2) and shows the "
+            "lines; `include` is a glob of files.",
+            R"("pattern":{"type":"string"},"dir_path":{"type":"string"},
+        "path":{"type":"string"},"include":{"type":"string"})",
+            R"("pattern")"),
+      [](const json& args, const PathOrigin& origin) -> Plan {
+        SearchText find;
+        GALLEY_ASSIGN(find.under, start_of(args, origin));
+        find.pattern = text_of(args, "pattern");
+        find.glob = text_of(args, "include");
+        find.output = SearchText::Output::kContent;
+        return std::vector<Operation>{std::move(find)};
+      },
+      as_it_is};
+  Dialect shell{
+      named("run_shell_command", "Bash",
+            "Runs a line for the shell in the sandbox on the proposed tree, in `dir_path`; what it "
+            "changes is staged when it exits with 0.",
+            R"("command":{"type":"string","minLength":1},"description":{"type":"string"},
+        "dir_path":{"type":"string"},"directory":{"type":"string"})",
+            R"("command")"),
+      [](const json& args, const PathOrigin& origin) -> Plan {
+        RunCommand run;
+        run.argv = {"sh", "-c", text_of(args, "command")};
+        run.is_shell = true;
+        GALLEY_ASSIGN(run.directory, start_of(args, origin));
+        return std::vector<Operation>{std::move(run)};
+      },
+      as_it_is};
+  return {std::move(glob), std::move(search), std::move(shell)};
+}
+
+}  // namespace galley

@@ -1,0 +1,224 @@
+// git's view of the proposed tree: the program git runs in the sandbox, where the tree is as it
+// would be after the commit, and what it changes is dropped.
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/adapters.h"
+#include "tools/call_arguments.h"
+#include "tools/catalogue.h"
+#include "tools/dialect.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using Plan = Result<std::vector<Operation>>;
+using Results = std::vector<ordered_json>;
+
+constexpr size_t kMaxGitWords = 400;  // of what git says that is passed on
+
+/// Nothing that the repository configures is run: it may come from anybody.
+RunCommand git(std::vector<std::string> words) {
+  RunCommand run;
+  run.argv = {"git",
+              "--literal-pathspecs",
+              "--no-optional-locks",
+              "--no-pager",
+              "-c",
+              "core.fsmonitor=false",
+              "-c",
+              "core.quotePath=false"};
+  run.argv.insert(run.argv.end(), std::make_move_iterator(words.begin()),
+                  std::make_move_iterator(words.end()));
+  run.directory = RelPath::root();  // what paths are relative to
+  run.only_looks = true;
+  return run;
+}
+
+ToolInfo info_of(const char* name, const char* title, std::string description) {
+  ToolInfo info;
+  info.name = name;
+  info.title = title;
+  info.description = std::move(description);
+  info.annotations = {.read_only = true, .idempotent = true, .open_world = true};
+  info.capabilities = {"fs:read", "exec:git"};
+  info.namespace_name = "git";
+  info.category = ToolInfo::Category::kSystem;
+  info.risk_level = ToolInfo::Risk::kLow;
+  info.security_tier = ToolInfo::Tier::kStandard;
+  return info;
+}
+
+/// git's own words when it failed.
+Result<std::string> output_of(const ordered_json& run) {
+  if (run["exitCode"] == 0) return run["stdout"].get<std::string>();
+  std::string words = run["stderr"];
+  words.resize(std::min(words.size(), kMaxGitWords));
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  const bool is_no_repository = words.find("not a git repository") != std::string::npos;
+  return fail(is_no_repository ? ErrorKind::kNotFound : ErrorKind::kIo,
+              is_no_repository ? "git.no_repository" : "git.failed", "git failed: " + words);
+}
+
+// --- status ---------------------------------------------------------------------------------
+
+/// Reads `git status --porcelain=v2 --branch -z` (git-status(1)).
+class StatusReader {
+ public:
+  explicit StatusReader(std::string_view text) : rest_(text) {}
+
+  ordered_json read() {
+    data_ = {{"branch", nullptr}, {"head", nullptr}, {"clean", true}};
+    data_["entries"] = ordered_json::array();
+    while (!rest_.empty() && take(next())) {
+    }
+    data_["clean"] = data_["entries"].empty();
+    // A record that makes no sense stands where output was left out.
+    data_["truncated"] = !rest_.empty() || is_broken_;
+    return data_;
+  }
+
+ private:
+  std::string_view next() {
+    const size_t end = std::min(rest_.find('\0'), rest_.size());
+    const std::string_view record = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return record;
+  }
+
+  /// What is behind `count` blanks; empty when there are fewer.
+  static std::string_view after_fields(std::string_view record, size_t count) {
+    for (; count > 0; --count) {
+      const size_t blank = record.find(' ');
+      if (blank == std::string_view::npos) return {};
+      record.remove_prefix(blank + 1);
+    }
+    return record;
+  }
+
+  bool take(std::string_view record) {
+    constexpr size_t kFieldsOfChange = 8;
+    constexpr size_t kFieldsOfRename = 9;
+    constexpr size_t kFieldsOfUnmerged = 10;
+    if (record.starts_with("# ")) return take_header(record.substr(2));
+    if (record.starts_with("? ")) return put("?", "?", record.substr(2));
+    if (record.starts_with("1 ")) return put_change(record, kFieldsOfChange);
+    if (record.starts_with("u ")) return put_change(record, kFieldsOfUnmerged);
+    if (record.starts_with("2 ") && put_change(record, kFieldsOfRename)) {
+      data_["entries"].back()["from"] = next();
+      return true;
+    }
+    is_broken_ = true;
+    return false;
+  }
+
+  bool put_change(std::string_view record, size_t fields) {
+    constexpr size_t kStatusEnd = 4;
+    if (record.size() < kStatusEnd) return !(is_broken_ = true);
+    return put(record.substr(2, 1), record.substr(3, 1), after_fields(record, fields));
+  }
+
+  bool put(std::string_view index, std::string_view tree, std::string_view path) {
+    if (path.empty()) return !(is_broken_ = true);
+    data_["entries"].push_back({{"path", path}, {"index", index}, {"worktree", tree}});
+    return true;
+  }
+
+  bool take_header(std::string_view header) {
+    const size_t blank = std::min(header.find(' '), header.size());
+    const std::string_view value = header.substr(std::min(blank + 1, header.size()));
+    const std::string_view name = header.substr(0, blank);
+    if (name == "branch.oid" && value != "(initial)") data_["head"] = value;
+    if (name == "branch.head" && value != "(detached)") data_["branch"] = value;
+    if (name == "branch.upstream") data_["upstream"] = value;
+    if (name == "branch.ab") put_distance(value);
+    return true;
+  }
+
+  void put_distance(std::string_view value) {
+    const size_t blank = value.find(" -");
+    if (!value.starts_with('+') || blank == std::string_view::npos) return;
+    const auto number = [](std::string_view digits) {
+      uint64_t count = 0;
+      std::from_chars(digits.data(), digits.data() + digits.size(), count);
+      return count;
+    };
+    data_["ahead"] = number(value.substr(1, blank - 1));
+    data_["behind"] = number(value.substr(blank + 2));
+  }
+
+  std::string_view rest_;
+  ordered_json data_;
+  bool is_broken_ = false;
+};
+
+Dialect status_dialect() {
+  ToolInfo info = info_of("git_status", "Check repository status",
+                          "Tells the branch, and which files differ from index and HEAD in the "
+                          "proposed tree: `index` and `worktree` have git's letters (M, A, D, R).");
+  info.input_schema = object_output(R"("path":{"type":"string","minLength":1})", "");
+  info.output_schema = object_output(R"("branch":{"type":["string","null"]},
+        "head":{"type":["string","null"]},"upstream":{"type":"string"},
+        "ahead":{"type":"integer"},"behind":{"type":"integer"},"clean":{"type":"boolean"},
+        "entries":{"type":"array","items":{"type":"object",
+          "required":["path","index","worktree"]}},"truncated":{"type":"boolean"})",
+                                     R"("branch","head","clean","entries")");
+  return {std::move(info),
+          [](const json& args, const PathOrigin& origin) -> Plan {
+            std::vector<std::string> words = {"status", "--porcelain=v2", "--branch", "-z", "--"};
+            if (args.contains("path")) {
+              GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
+              words.push_back(path.is_root() ? "." : path.str());
+            }
+            return std::vector<Operation>{git(std::move(words))};
+          },
+          [](const json&, const Results& results) -> Result<ordered_json> {
+            GALLEY_ASSIGN(const std::string text, output_of(results.front()));
+            return StatusReader(text).read();
+          }};
+}
+
+// --- diff -----------------------------------------------------------------------------------
+
+Plan plan_diff(const json& args, const PathOrigin& origin) {
+  std::vector<std::string> words = {"diff", "--no-ext-diff", "--no-textconv", "--no-color"};
+  if (flag_of(args, "cached")) words.emplace_back("--cached");
+  const std::string base = text_of(args, "commit");
+  if (!base.empty()) words.push_back(base);
+  words.emplace_back("--");
+  if (args.contains("path")) {
+    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
+    words.push_back(path.is_root() ? "." : path.str());
+  }
+  return std::vector<Operation>{git(std::move(words))};
+}
+
+Dialect diff_dialect() {
+  ToolInfo info = info_of("git_diff", "View changes",
+                          "Shows how the proposed tree differs from the index, or from `commit`; "
+                          "with `cached` how the index does. Files that git does not track are "
+                          "not in it.");
+  // A revision that begins with `-` would be an option.
+  info.input_schema = object_output(R"("path":{"type":"string","minLength":1},
+        "cached":{"type":"boolean","default":false},
+        "commit":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9./_@{}^~-]{0,199}$",
+          "description":"a commit, branch or tag of git"})",
+                                    "");
+  info.output_schema =
+      object_output(R"("diff":{"type":"string"},"empty":{"type":"boolean"})", R"("diff","empty")");
+  return {std::move(info), plan_diff,
+          [](const json&, const Results& results) -> Result<ordered_json> {
+            GALLEY_ASSIGN(std::string text, output_of(results.front()));
+            const bool is_empty = text.empty();
+            return ordered_json{{"diff", std::move(text)}, {"empty", is_empty}};
+          }};
+}
+
+}  // namespace
+
+std::vector<Dialect> git_dialect() { return {status_dialect(), diff_dialect()}; }
+
+}  // namespace galley

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+/// The list of tools that one door shows: the names that the agents behind it already know.
+///
+/// Invariant: no profile has two tools of one verb, so an agent never has to choose between
+///            spellings. Every tool of a profile is one of Galley's own.
+/// Threads:   a value without an owner; profiles() is immutable.
+struct ToolProfile {
+  /// A tool, and what it does in one word: `read`, `edit`, `run`.
+  struct Row {
+    std::string_view tool;
+    std::string_view verb;
+  };
+  std::string_view name;
+  std::string_view about;  ///< one line for people
+  std::vector<Row> tools;
+
+  /// Whether its door shows the tool. Tools that are not Galley's own are shown at every door.
+  [[nodiscard]] bool shows(std::string_view tool) const;
+  /// Errors: kUsage, reason `tool.not_in_profile`, with the nearest name that is.
+  [[nodiscard]] Result<void> check_shows(std::string_view tool) const;
+};
+
+/// All profiles, in the order of docs/profiles.md.
+[[nodiscard]] const std::vector<ToolProfile>& profiles();
+
+/// Errors: kUsage, reason `profile.unknown`, with the names.
+[[nodiscard]] Result<const ToolProfile*> profile_named(std::string_view name);
+
+/// Whether a door without a profile shows the tool: the standard ones in all their dialects, and
+/// those that are not Galley's own. What stands in a profile only is called with it.
+[[nodiscard]] bool is_shown_without_profile(std::string_view tool);
+
+/// What a door shows of a registry; `profile` may be null.
+[[nodiscard]] std::vector<ToolInfo> shown_tools(const ToolRegistry& registry,
+                                                const ToolProfile* profile);
+
+}  // namespace galley
