@@ -125,6 +125,7 @@ struct Arguments {
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
   std::vector<std::string> secrets;  ///< call --secret
+  std::string secrets_file;          ///< call --secrets
   std::string to;                    ///< rollback --to
   std::string since;                 ///< log --since
   bool patch = false;                ///< log -p

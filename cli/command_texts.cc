@@ -69,8 +69,11 @@ std::vector<CommandText> transaction_texts() {
       {"call",
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list.\n"
-        "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
-        "from the environment and shown nowhere."},
+        "With --secret NAME, or --secrets FILE, arguments may use $ENV.NAME: its value is taken "
+        "from "
+        "the environment or from that file, and shown nowhere.\n"
+        "A call that needs somebody's yes is asked about at the terminal, or says what to "
+        "approve."},
        {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
@@ -91,8 +94,9 @@ std::vector<CommandText> transaction_texts() {
       {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
       {"approve",
        {"Says yes beforehand to what a rule asks a person about.\n"
-        "It holds for exactly this proposal: one more staged byte makes it void."},
-       {}},
+        "It holds for exactly this proposal: one more staged byte makes it void.\n"
+        "With call-ID it says yes to one call of a tool, which its caller then repeats."},
+       {{"galley approve call-3fa1b2c4d5e6f708", "the call that a refusal named"}}},
       {"commit",
        {"Commits what is staged if the gate approves: all of it or nothing.\n"
         "With -n it only shows the diff and the verdict."},

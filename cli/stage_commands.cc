@@ -9,6 +9,8 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/staged.h"
+#include "engine/pipeline/trust.h"
+#include "staging/fs/host_file.h"
 #include "staging/sandbox/person_editor.h"
 
 namespace galley {
@@ -50,10 +52,23 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
   return {};
 }
 
+/// A file inside the workspace is for every tool to read.
+Result<void> check_outside(const std::string& file, Session& session) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const auto place = absolute_path(file);
+  if (!place || !is_at_or_below(*place, workspace->root_path())) return {};
+  return fail(
+      ErrorKind::kRefused, "secret.file_inside",
+      "the secrets of '" + file +
+          "' lie inside the workspace, where every tool can read them; keep them elsewhere");
+}
+
 /// Secrets are named, and taken from the environment: on a command line others could read them.
-Result<CallOptions> call_options(const Arguments& arguments) {
+Result<CallOptions> call_options(Session& session) {
+  const Arguments& arguments = session.arguments();
   CallOptions options;
   options.dry_run = arguments.dry_run;
+  options.confirm = confirmer_at_terminal(session);
   std::map<std::string, std::string> secrets;
   for (const std::string& name : arguments.secrets) {
     const char* value = std::getenv(name.c_str());
@@ -65,12 +80,20 @@ Result<CallOptions> call_options(const Arguments& arguments) {
     }
     secrets[name] = value;
   }
-  if (secrets.empty()) return options;
-  options.secrets = [secrets](const std::string& name) -> std::optional<std::string> {
-    const auto found = secrets.find(name);
-    if (found == secrets.end()) return {};
-    return found->second;
-  };
+  std::vector<SecretProvider> providers;
+  if (!secrets.empty()) {
+    providers.emplace_back([secrets](const std::string& name) -> std::optional<std::string> {
+      const auto found = secrets.find(name);
+      if (found == secrets.end()) return {};
+      return found->second;
+    });
+  }
+  if (!arguments.secrets_file.empty()) {
+    GALLEY_TRY(check_outside(arguments.secrets_file, session));
+    GALLEY_ASSIGN(SecretProvider from_file, secrets_from_file(arguments.secrets_file));
+    providers.push_back(std::move(from_file));
+  }
+  if (!providers.empty()) options.secrets = secrets_from_all(std::move(providers));
   return options;
 }
 
@@ -83,7 +106,7 @@ Result<int> call(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
   session.terminal().work_on("running the tool " + printable_line(arguments.name));
-  GALLEY_ASSIGN(const CallOptions options, call_options(arguments));
+  GALLEY_ASSIGN(const CallOptions options, call_options(session));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
   if (!session.is_json() && result.ok && session.terminal().is_terminal()) {

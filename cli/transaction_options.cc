@@ -29,6 +29,8 @@ void add_stage_commands(OptionTable& table) {
   OptionTable::add_list(call, "--secret", args.secrets,
                         "Give the tool this environment variable as $ENV.NAME")
       ->type_name("NAME");
+  call->add_option("--secrets", args.secrets_file, "Take $ENV.NAME from this file of mode 0600")
+      ->type_name("FILE");
   table.add_dry_run(call, "Tell what it would stage; stage nothing");
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
@@ -51,7 +53,7 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(approve);
   approve
       ->add_option("proposal", args.proposal,
-                   "What was looked at: its id, or the first digits of it")
+                   "What was looked at: its id, or the first digits of it; or call-ID of a call")
       ->required();
   approve->add_option("--by", args.name, "Who says so; for the record")->type_name("NAME");
   CLI::App* commit =

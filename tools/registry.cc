@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "tools/output_sanitizer.h"
 
 namespace galley {
 namespace {
@@ -39,6 +40,12 @@ Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
   }
   GALLEY_ASSIGN(JsonSchema input, compile_for(info.name, "input", info.input_schema));
   GALLEY_ASSIGN(JsonSchema output, compile_for(info.name, "output", info.output_schema));
+  if (needs_sanitizer(info.category) && !tool->sanitizer()) {
+    return fail(ErrorKind::kRefused, "tool.no_output_sanitizer",
+                "the tool '" + info.name +
+                    "' asks others (category api or mcp) and nothing cleans what they answer; "
+                    "give it `sanitize`, `sanitized_text` for instance");
+  }
   const std::unique_lock lock(mutex_);
   if (holds(info.name)) {
     return fail(ErrorKind::kInvalid, "tool.exists",

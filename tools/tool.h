@@ -127,6 +127,9 @@ struct ToolContext {
   std::shared_ptr<const ParsedArguments> parsed{};  ///< of this call's Intent; may be null
 };
 
+/// Cleans one text of an answer before anybody sees it.
+using TextSanitizer = std::function<std::string(std::string_view)>;
+
 /// One verb an agent can say.
 ///
 /// Invariant: a tool changes nothing but the overlay of its context, and when it fails it leaves
@@ -141,6 +144,9 @@ class Tool {
   virtual Result<Intent> intent(const nlohmann::json& args, const std::string& root) const = 0;
   /// Does it. `args` has been validated against info().input_schema.
   virtual ToolResult run(const nlohmann::json& args, ToolContext& context) const = 0;
+  /// What cleans each text of its answers. Empty: they are shown as they are, which a registry does
+  /// not take of a tool that asks others (category api or mcp).
+  [[nodiscard]] virtual TextSanitizer sanitizer() const { return {}; }
 };
 
 }  // namespace galley

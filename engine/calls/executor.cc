@@ -5,30 +5,13 @@
 #include <utility>
 
 #include "engine/calls/grants.h"
+#include "engine/calls/sanitizer.h"
+#include "engine/calls/secrets.h"
 #include "tools/json_input.h"
+#include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 
 namespace galley {
-
-/// Hands secrets to a tool and remembers each, so that what the tool says can be redacted.
-class SecretWatch {
- public:
-  explicit SecretWatch(const SecretProvider& provider) : provider_(&provider) {}
-
-  [[nodiscard]] SecretProvider provider() {
-    if (!*provider_) return {};
-    return [this](const std::string& key) {
-      std::optional<std::string> value = (*provider_)(key);
-      if (value) redactor_.add("env." + key, *value);
-      return value;
-    };
-  }
-  [[nodiscard]] const Redactor& redactor() const { return redactor_; }
-
- private:
-  const SecretProvider* provider_;
-  Redactor redactor_;
-};
 
 namespace {
 
@@ -63,11 +46,15 @@ class LogFilter {
         streams_{StreamRedactor(redactor), StreamRedactor(redactor), StreamRedactor(redactor)} {}
 
   void take(const ToolLog& log) {
-    pass(log.stream, streams_[static_cast<size_t>(log.stream)].feed(log.text));
+    const auto i = static_cast<size_t>(log.stream);
+    pass(log.stream, patterns_.at(i).feed(streams_.at(i).feed(log.text)));
+    // A note is whole.
+    if (log.stream == ToolLog::Stream::kNote) pass(log.stream, patterns_.at(i).finish());
   }
   void finish() {
     for (size_t i = 0; i < streams_.size(); ++i) {
-      pass(static_cast<ToolLog::Stream>(i), streams_[i].finish());
+      const std::string rest = patterns_.at(i).feed(streams_.at(i).finish());
+      pass(static_cast<ToolLog::Stream>(i), rest + patterns_.at(i).finish());
     }
   }
 
@@ -77,22 +64,8 @@ class LogFilter {
   }
   const std::function<void(const ToolLog&)>& sink_;
   std::array<StreamRedactor, 3> streams_;
+  std::array<PatternStream, 3> patterns_;
 };
-
-ToolResult redacted(ToolResult result, const Redactor& redactor) {
-  if (redactor.is_empty()) return result;
-  if (result.data) {
-    result.data = std::make_shared<const ordered_json>(redactor.redact_document(*result.data));
-  }
-  if (result.error) {
-    result.error->message = redactor.redact(result.error->message);
-    if (result.error->details) {
-      result.error->details =
-          std::make_shared<const ordered_json>(redactor.redact_document(*result.error->details));
-    }
-  }
-  return result;
-}
 
 ToolError cancelled() {
   return {ToolErrorCode::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged",
@@ -175,6 +148,9 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   const auto started = clock_->steady();
   Passed passed;
   if (!action.record.error) passed.error = refusal(action);
+  if (!action.record.error && !passed.error && options_.confirmation) {
+    passed.error = options_.confirmation(action);
+  }
   const bool is_refused = passed.error.has_value();
   ToolResult& result = passed.result;
   if (!is_refused && action.runs_program && !action.record.error) {
@@ -184,6 +160,10 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
     result = effect(action.record);
     if (result.ok && before != nullptr && options_.late_policy) {
       passed.error = options_.late_policy(action, *before, overlay->entries());
+    }
+    const bool is_said_by_tool = action.called != nullptr || !options_.agent.empty();
+    if (result.ok && before != nullptr && !passed.error && is_said_by_tool) {
+      passed.error = refusal_of_markers(action, *overlay, *before);
     }
   }
   if (passed.error) result = ToolResult::failure(tool_error_from(*passed.error));
@@ -313,13 +293,28 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
   } else {
     action.record.error = tool_error_from(entry.error());
   }
-  SecretWatch secrets(options_.secrets);
+  CallSecrets secrets(options_.secrets, options_.known_secrets);
+  secrets.redact(action.record);
+  const bool takes_secrets = arguments_take_secrets(action, options_.secrets_in_files);
   const auto parsed = action.intent.parsed;
   return pass(&overlay, &before, std::move(action),
               [&](AuditEvent& record) {
                 if (record.error) return ToolResult::failure(*record.error);
-                return redacted(run_tool(**entry, args, parsed, overlay, secrets),
-                                secrets.redactor());
+                std::shared_ptr<const json> with_values;
+                if (takes_secrets) {
+                  auto injected = secrets.injected(args);
+                  if (!injected) return ToolResult::failure(tool_error_from(injected.error()));
+                  with_values = *std::move(injected);
+                }
+                ToolResult result = with_values != nullptr
+                                        ? run_tool(**entry, *with_values, nullptr, overlay, secrets)
+                                        : run_tool(**entry, args, parsed, overlay, secrets);
+                if (result.ok && !options_.secrets_in_files) {
+                  const auto leak = secrets.refusal_of_effect(overlay, before);
+                  if (leak) result = ToolResult::failure(tool_error_from(*leak));
+                }
+                secrets.redact(record);
+                return secrets.redacted(std::move(result));
               })
       .result;
 }
@@ -332,6 +327,8 @@ void Executor::describe_call(const ToolRegistry::Entry& entry, const json& args,
   action.record.capabilities_used = info.capabilities;
   action.tools = {info.name};
   action.capabilities = info.capabilities;
+  action.called = &info;
+  action.arguments = &args;
   action.only_looks = info.annotations.read_only;
   if (const auto violations = entry.input.check(args); !violations.empty()) {
     action.record.error =
@@ -342,6 +339,7 @@ void Executor::describe_call(const ToolRegistry::Entry& entry, const json& args,
   if (intent) {
     action.intent = *std::move(intent);
     action.runs_program = action.intent.is_open_ended;
+    action.record.error = input_refusal(args);
   } else {
     action.record.error = tool_error_from(intent.error());
   }
@@ -349,7 +347,7 @@ void Executor::describe_call(const ToolRegistry::Entry& entry, const json& args,
 
 ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const json& args,
                               const std::shared_ptr<const ParsedArguments>& parsed,
-                              Overlay& overlay, SecretWatch& secrets) {
+                              Overlay& overlay, CallSecrets& secrets) {
   if (options_.stop.stop_requested()) return ToolResult::failure(cancelled());
   const ToolInfo& info = entry.tool->info();
   const std::chrono::milliseconds timeout = options_.timeout.value_or(kToolTime);
@@ -389,6 +387,11 @@ ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const json& args
                                     std::to_string(timeout.count()) +
                                     " ms it has; nothing was staged",
                                 nullptr});
+  }
+  if (const TextSanitizer clean = entry.tool->sanitizer()) {
+    auto cleaned = sanitized_answer(*result.data, clean);
+    if (!cleaned) return ToolResult::failure(tool_error_from(cleaned.error()));
+    result.data = std::make_shared<const ordered_json>(*std::move(cleaned));
   }
   if (const auto violations = entry.output.check(*result.data); !violations.empty()) {
     ToolError error = validation_error("tool.output",

@@ -50,17 +50,22 @@ struct ExecutorOptions : CallOptions {
   std::function<std::optional<Error>(const Action&, const Overlay::Entries& before,
                                      const Overlay::Entries& now)>
       late_policy;
+  /// Says no to a call that needs somebody's yes and has none; null: every call may run.
+  std::function<std::optional<Error>(const Action&)> confirmation;
+  KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
+  bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
   /// which files searches may show; empty: all.
   std::function<bool(const RelPath&)> may_read;
   /// Where ids of executions come from; random unless given.
   std::function<std::string()> make_execution_id;
 };
 
+class CallSecrets;
 class Grants;
-class SecretWatch;
+class KnownSecrets;
 
-/// The one road of every effect: capability → list of tools → early policy → record (of what runs a
-/// program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
+/// The one road of every effect: capability → list of tools → early policy → somebody's yes →
+/// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
 /// then.
 ///
 /// Invariant: an action is all or nothing: when it fails, is a dry run, or its record cannot be
@@ -102,7 +107,7 @@ class Executor {
                      Action& action) const;
   ToolResult run_tool(const ToolRegistry::Entry& entry, const nlohmann::json& args,
                       const std::shared_ptr<const ParsedArguments>& parsed, Overlay& overlay,
-                      SecretWatch& secrets);
+                      CallSecrets& secrets);
   Result<void> record_begin(Action& action);
   Result<void> record(Action action, const ToolResult& result);
   void sign(AuditEvent& event) const;

@@ -13,12 +13,14 @@
 namespace galley {
 
 /// The capabilities that a caller was given for its calls (`fs:read`, `fs:write:src/**`,
-/// `exec:git`).
+/// `exec:git`, `custom:deploy`).
 ///
 /// Only what the arguments of a call say is held against them here; the gate judges the result.
 /// Threads: immutable, safe to share.
 class Grants {
  public:
+  /// Gives nothing.
+  Grants() = default;
   /// Errors: kInvalid, reason `capability.invalid`.
   static Result<Grants> parse(const std::vector<std::string>& texts);
 
@@ -27,13 +29,14 @@ class Grants {
   /// given.
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
 
- private:
+  /// Whether this file may be `read` or `write` (the action).
   [[nodiscard]] bool may(std::string_view action, const RelPath& path) const;
-  [[nodiscard]] bool may_anywhere(std::string_view action) const;
   [[nodiscard]] bool may_run(std::string_view program) const;
-  /// Whether something of what a tool says it needs was given.
+  /// Whether what a tool says it needs was given, or of files, programs and network a part of it:
+  /// the rest is judged when it is known.
   [[nodiscard]] bool gives(std::string_view needed) const;
 
+ private:
   std::vector<Capability> capabilities_;
 };
 

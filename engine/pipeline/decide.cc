@@ -179,6 +179,7 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress) {
+  GALLEY_TRY(workspace.refresh_grants());
   JudgeOptions options{{}, workspace.options.approver};
   options.gate.on_progress = on_progress;
   std::optional<GivenApproval> given;

@@ -9,6 +9,7 @@
 #include "engine/calls/guarded_runner.h"
 #include "engine/calls/tool_names.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/confirmation_desk.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/earlier_versions.h"
 #include "engine/pipeline/transaction_state.h"
@@ -77,6 +78,12 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
                           &state_->overlay);
   options.early_policy = [early](const Action& action) { return early.refusal(action); };
+  if (const auto fresh = state_->workspace->refresh_grants(); !fresh) {
+    options.early_policy = [early, why = fresh.error()](const Action& action) {
+      const auto no = early.refusal(action);  // nothing is granted now
+      return no ? std::optional<Error>(why) : std::nullopt;
+    };
+  }
   if (early.judges_effects()) {
     options.late_policy = [early](const Action& action, const Overlay::Entries& before,
                                   const Overlay::Entries& now) {
@@ -116,6 +123,12 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.commands = state_->runner();
   options.last_step = workspace.config.edits.max_step;
   options.earlier = earlier_versions(workspace);
+  options.known_secrets = &workspace.known_secrets;
+  options.secrets_in_files = workspace.config.secrets.in_files;
+  options.confirmation = [desk = confirmation_desk(workspace, state_->options, call,
+                                                   state_->recorder)](const Action& action) {
+    return confirm_call(action, desk);
+  };
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
   return executor.stage_calls(state_->overlay, calls).results;
 }

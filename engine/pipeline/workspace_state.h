@@ -11,12 +11,14 @@
 
 #include "base/clock.h"
 #include "engine/audit/audit.h"
+#include "engine/calls/secrets.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/late_object.h"
 #include "engine/pipeline/trust.h"
 #include "engine/policy/config.h"
 #include "engine/policy/gate.h"
+#include "engine/policy/grant_book.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/fs/directory.h"
 #include "staging/sandbox/command_runner.h"
@@ -51,6 +53,11 @@ struct WorkspaceState {
   std::optional<Error> doubt;                  ///< why the `.galley` that is there is not taken up
   LateObject<StateDirectory> state_directory;  ///< absent until something must be kept
   LateObject<AuditLog> audit;                  ///< present with state_directory
+  /// What `config.grants` shows; brought up to date by refresh_grants().
+  std::shared_ptr<GrantBook> grant_book = std::make_shared<GrantBook>();
+  KnownSecrets known_secrets;           ///< that tools were given here
+  std::mutex grants_mutex;              ///< guards what follows
+  std::optional<FileStat> grants_seen;  ///< the folder, when it was read and settled
   /// Guards the making of what is made late: state_directory and audit, which are read without it,
   /// and what follows. Nothing waits or runs a command under it.
   std::mutex mutex;
@@ -85,6 +92,9 @@ struct WorkspaceState {
   /// Under the mutex.
   void set_state(StateDirectory made);
   Result<ToolRegistry*> need_registry();
+  /// Takes in what was granted and revoked since, by whomever. One look at a folder when nothing
+  /// changed.
+  Result<void> refresh_grants();
   /// Takes out of the configuration what nobody trusted.
   Result<void> judge_trust();
   /// Finishes or takes back what a crash left.
