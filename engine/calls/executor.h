@@ -19,6 +19,8 @@
 
 namespace galley {
 
+class KnownSecrets;
+
 /// One call of a tool as it came in.
 struct ToolCall {
   std::string tool;
@@ -62,7 +64,6 @@ struct ExecutorOptions : CallOptions {
 
 class CallSecrets;
 class Grants;
-class KnownSecrets;
 
 /// The one road of every effect: capability → list of tools → early policy → somebody's yes →
 /// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done

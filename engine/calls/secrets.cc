@@ -31,6 +31,7 @@ TwoStates states_of(const RelPath& path, const Overlay& overlay, const Overlay::
   const auto was = before.find(path);
   if (at == now.end()) return {};
   TwoStates states{was != before.end() ? was->second.now : at->second.before, at->second.now};
+  if (states.before.kind != FileKind::kAbsent) return states;
   // A copy or a move brings its markers along.
   const auto& source = at->second.renamed_from ? at->second.renamed_from : at->second.copied_from;
   if (!source) return states;
