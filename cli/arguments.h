@@ -97,6 +97,22 @@ struct ExecArguments {
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
 };
 
+/// call: what is said of the call besides tool and arguments.
+struct CallArguments {
+  std::vector<std::string> secrets;       ///< --secret
+  std::string secrets_file;               ///< --secrets
+  std::vector<std::string> environment;   ///< --env NAME=VALUE
+  std::vector<std::string> capabilities;  ///< --capability
+  std::vector<std::string> programs;      ///< --program
+  std::string session;                    ///< --session
+  std::string task;                       ///< --task
+  std::string goal;                       ///< --goal
+  std::string call_id;                    ///< --call-id
+  std::string cwd;                        ///< --cwd
+  double timeout_s = 0;                   ///< --timeout; 0: the tool's own
+  bool is_deterministic = false;          ///< --deterministic
+};
+
 /// check: what is to be judged.
 struct CheckArguments {
   bool staged = false;
@@ -115,6 +131,7 @@ struct Arguments {
   EditArguments edit;
   VerdictArguments verdict;
   ExecArguments exec;
+  CallArguments call;
   CheckArguments check;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at
@@ -124,8 +141,6 @@ struct Arguments {
   std::vector<std::string> words;    ///< after `--`, or several paths
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
-  std::vector<std::string> secrets;  ///< call --secret
-  std::string secrets_file;          ///< call --secrets
   std::string to;                    ///< rollback --to
   std::string since;                 ///< log --since
   bool patch = false;                ///< log -p

@@ -70,11 +70,13 @@ std::vector<CommandText> transaction_texts() {
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list.\n"
         "With --secret NAME, or --secrets FILE, arguments may use $ENV.NAME: its value is taken "
-        "from "
-        "the environment or from that file, and shown nowhere.\n"
+        "from the environment or from that file, and shown nowhere.",
+        "--capability and --program only narrow what the agent may do.",
         "A call that needs somebody's yes is asked about at the terminal, or says what to "
         "approve."},
-       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"}}},
+       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
+        {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
+         "look only below src"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
         "workspace.\n"

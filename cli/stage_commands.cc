@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -63,14 +66,15 @@ Result<void> check_outside(const std::string& file, Session& session) {
           "' lie inside the workspace, where every tool can read them; keep them elsewhere");
 }
 
+std::string work_of(const Arguments& arguments) {
+  return "running the tool " + printable_line(arguments.name);
+}
+
 /// Secrets are named, and taken from the environment: on a command line others could read them.
-Result<CallOptions> call_options(Session& session) {
-  const Arguments& arguments = session.arguments();
-  CallOptions options;
-  options.dry_run = arguments.dry_run;
-  options.confirm = confirmer_at_terminal(session);
+Result<SecretProvider> secrets_of(Session& session) {
+  const CallArguments& about = session.arguments().call;
   std::map<std::string, std::string> secrets;
-  for (const std::string& name : arguments.secrets) {
+  for (const std::string& name : about.secrets) {
     const char* value = std::getenv(name.c_str());
     if (value == nullptr) {
       return fail(ErrorKind::kUsage, "secret.not_set",
@@ -88,12 +92,55 @@ Result<CallOptions> call_options(Session& session) {
       return found->second;
     });
   }
-  if (!arguments.secrets_file.empty()) {
-    GALLEY_TRY(check_outside(arguments.secrets_file, session));
-    GALLEY_ASSIGN(SecretProvider from_file, secrets_from_file(arguments.secrets_file));
+  if (!about.secrets_file.empty()) {
+    GALLEY_TRY(check_outside(about.secrets_file, session));
+    GALLEY_ASSIGN(SecretProvider from_file, secrets_from_file(about.secrets_file));
     providers.push_back(std::move(from_file));
   }
-  if (!providers.empty()) options.secrets = secrets_from_all(std::move(providers));
+  return providers.empty() ? SecretProvider() : secrets_from_all(std::move(providers));
+}
+
+Result<std::map<std::string, std::string>> environment_of(const CallArguments& about) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& text : about.environment) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return fail(ErrorKind::kUsage, "call.environment",
+                  "--env " + text + ": say it as NAME=VALUE");
+    }
+    environment[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+Result<CallOptions> call_options(Session& session) {
+  const Arguments& arguments = session.arguments();
+  const CallArguments& about = arguments.call;
+  CallOptions options;
+  options.dry_run = arguments.dry_run;
+  options.confirm = confirmer_at_terminal(session);
+  options.call_id = about.call_id;
+  options.session_id = about.session;
+  options.task_id = about.task;
+  options.goal_id = about.goal;
+  options.cwd = about.cwd;
+  options.deterministic = about.is_deterministic;
+  if (!about.capabilities.empty()) options.only_capabilities = about.capabilities;
+  if (!about.programs.empty()) options.only_programs = about.programs;
+  if (about.timeout_s > 0) {
+    constexpr double kMsPerSecond = 1000;
+    constexpr double kLongestS = 1e9;
+    const double ms = std::min(about.timeout_s, kLongestS) * kMsPerSecond;
+    options.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
+  }
+  GALLEY_ASSIGN(options.environment, environment_of(about));
+  GALLEY_ASSIGN(options.secrets, secrets_of(session));
+  const std::string work = work_of(arguments);
+  options.progress = [&session, work](uint64_t done, uint64_t total) {
+    std::string text = fmt::format("{}: {}", work, done);
+    if (total > 0) text += fmt::format(" of {}", total);
+    session.terminal().work_on(std::move(text));
+  };
   return options;
 }
 
@@ -105,8 +152,8 @@ Result<int> call(Session& session) {
   }
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const Overlay::Entries before = transaction.overlay().entries();
-  session.terminal().work_on("running the tool " + printable_line(arguments.name));
   GALLEY_ASSIGN(const CallOptions options, call_options(session));
+  session.terminal().work_on(work_of(arguments));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
   if (!session.is_json() && result.ok && session.terminal().is_terminal()) {

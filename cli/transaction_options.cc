@@ -3,6 +3,37 @@
 namespace galley {
 namespace {
 
+void add_call_options(OptionTable& table, CLI::App* call) {
+  CallArguments& about = table.arguments().call;
+  OptionTable::add_list(call, "--secret", about.secrets,
+                        "Give the tool this environment variable as $ENV.NAME")
+      ->type_name("NAME");
+  call->add_option("--secrets", about.secrets_file, "Take $ENV.NAME from this file of mode 0600")
+      ->type_name("FILE");
+  OptionTable::add_list(call, "--env", about.environment,
+                        "Put this into the environment of its commands")
+      ->type_name("NAME=VALUE");
+  OptionTable::add_list(call, "--capability", about.capabilities,
+                        "It may do only this, of what the agent may (fs:read:src/**)")
+      ->type_name("CAPABILITY");
+  OptionTable::add_list(call, "--program", about.programs,
+                        "Its commands may start only this program, of those that the agent may")
+      ->type_name("NAME");
+  call->add_option("--cwd", about.cwd, "Where relative paths and commands start")->type_name("DIR");
+  call->add_option("--session", about.session, "The conversation it belongs to; for the record")
+      ->type_name("ID");
+  call->add_option("--task", about.task, "The task it belongs to; for the record")->type_name("ID");
+  call->add_option("--goal", about.goal, "The goal it belongs to; for the record")->type_name("ID");
+  call->add_option("--call-id", about.call_id, "The caller's own id of it; for the record")
+      ->type_name("ID");
+  call->add_option("--timeout", about.timeout_s, "Seconds it may take; else what the tool says")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  call->add_flag("--deterministic", about.is_deterministic,
+                 "Its commands see a fixed time, zone and locale, and no network");
+  table.add_dry_run(call, "Tell what it would stage; stage nothing");
+}
+
 void add_stage_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup);
@@ -26,12 +57,7 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
-  OptionTable::add_list(call, "--secret", args.secrets,
-                        "Give the tool this environment variable as $ENV.NAME")
-      ->type_name("NAME");
-  call->add_option("--secrets", args.secrets_file, "Take $ENV.NAME from this file of mode 0600")
-      ->type_name("FILE");
-  table.add_dry_run(call, "Tell what it would stage; stage nothing");
+  add_call_options(table, call);
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
   table.add_tx(edit);

@@ -12,7 +12,7 @@ namespace galley {
 namespace {
 
 using nlohmann::json;
-using Adapter = Result<Operation> (*)(const json& args, const std::string& root);
+using Adapter = Result<Operation> (*)(const json& args, const PathOrigin& origin);
 
 std::string text_of(const json& args, const char* key) {
   const auto field = args.find(key);
@@ -38,13 +38,44 @@ std::string first_of(const json& args, std::initializer_list<const char*> keys) 
   return {};
 }
 
-Result<RelPath> file_of(const json& args, const std::string& root) {
-  return file_argument(first_of(args, {"file", "file_path", "path"}), root);
+/// Takes `./` and, below the root, `../` off the front of a relative path; what they lead to is in
+/// `from`, which is empty when it lies outside the workspace. A `..` anywhere else is no path.
+std::string_view climb(std::string_view text, std::optional<RelPath>& from) {
+  if (!from || from->is_root()) return text;
+  for (;;) {
+    const bool is_here = text == "." || text.starts_with("./");
+    const bool is_up = text == ".." || text.starts_with("../");
+    if (!is_here && !is_up) return text;
+    if (is_up && from->is_root()) {
+      from.reset();
+      return text;
+    }
+    if (is_up) from = from->parent();
+    text.remove_prefix(std::min(text.size(), is_up ? size_t{3} : size_t{2}));
+  }
 }
 
-Result<Operation> adapt_read(const json& args, const std::string& root) {
+Result<RelPath> below_cwd(std::string_view text, const RelPath& cwd) {
+  if (cwd.is_root()) return RelPath::parse(text);
+  std::optional<RelPath> from = cwd;
+  const std::string_view rest = climb(text, from);
+  if (!from) {
+    return fail(ErrorKind::kRefused, "path.outside",
+                "the path '" + std::string(text) + "' leads out of the workspace from '" +
+                    cwd.str() + "', where the call starts",
+                std::string(text));
+  }
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(rest));
+  return from->join(path);
+}
+
+Result<RelPath> file_of(const json& args, const PathOrigin& origin) {
+  return file_argument(first_of(args, {"file", "file_path", "path"}), origin);
+}
+
+Result<Operation> adapt_read(const json& args, const PathOrigin& origin) {
   ReadFile read;
-  GALLEY_ASSIGN(read.path, file_of(args, root));
+  GALLEY_ASSIGN(read.path, file_of(args, origin));
   // Claude Code counts `offset` from 1; MCP's `head` and `tail` are counts.
   read.first_line = std::max<uint64_t>(1, count_of(args, "offset").value_or(1));
   read.line_count = count_of(args, args.contains("head") ? "head" : "limit");
@@ -55,29 +86,29 @@ Result<Operation> adapt_read(const json& args, const std::string& root) {
   return Operation(read);
 }
 
-Result<Operation> adapt_write(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+Result<Operation> adapt_write(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, origin));
   return Operation(WriteFile{std::move(path), text_of(args, "content")});
 }
 
-Result<Operation> adapt_list(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), root));
+Result<Operation> adapt_list(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), origin));
   return Operation(ListDirectory{std::move(path), false});
 }
 
-Result<Operation> adapt_tree(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), root));
+Result<Operation> adapt_tree(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), origin));
   return Operation(ListDirectory{std::move(path), true});
 }
 
-Result<Operation> adapt_info(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), root));
+Result<Operation> adapt_info(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), origin));
   return Operation(FileInfo{std::move(path)});
 }
 
-Result<Operation> adapt_find(const json& args, const std::string& root) {
+Result<Operation> adapt_find(const json& args, const PathOrigin& origin) {
   FindFiles find;
-  GALLEY_ASSIGN(find.under, directory_argument(text_of(args, "path"), root));
+  GALLEY_ASSIGN(find.under, directory_argument(text_of(args, "path"), origin));
   find.pattern = text_of(args, "pattern");
   find.include_ignored = flag_of(args, "include_ignored");
   if (args.contains("excludePatterns")) {
@@ -88,9 +119,9 @@ Result<Operation> adapt_find(const json& args, const std::string& root) {
   return Operation(std::move(find));
 }
 
-Result<Operation> adapt_search(const json& args, const std::string& root) {
+Result<Operation> adapt_search(const json& args, const PathOrigin& origin) {
   SearchText search;
-  GALLEY_ASSIGN(search.under, directory_argument(text_of(args, "path"), root));
+  GALLEY_ASSIGN(search.under, directory_argument(text_of(args, "path"), origin));
   search.pattern = text_of(args, "pattern");
   search.glob = text_of(args, "glob");
   search.type = text_of(args, "type");
@@ -114,43 +145,43 @@ Result<Operation> adapt_search(const json& args, const std::string& root) {
   return Operation(std::move(search));
 }
 
-Result<Operation> adapt_delete(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+Result<Operation> adapt_delete(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, origin));
   return Operation(RemovePath{std::move(path), flag_of(args, "recursive")});
 }
 
-Result<Operation> adapt_move(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), root));
-  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), root));
+Result<Operation> adapt_move(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), origin));
+  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), origin));
   return Operation(MovePath{std::move(from), std::move(to)});
 }
 
-Result<Operation> adapt_copy(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), root));
-  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), root));
+Result<Operation> adapt_copy(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), origin));
+  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), origin));
   return Operation(CopyPath{std::move(from), std::move(to)});
 }
 
-Result<Operation> adapt_chmod(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+Result<Operation> adapt_chmod(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, origin));
   constexpr int kOctal = 8;
   const auto mode = static_cast<uint32_t>(std::stoul(text_of(args, "mode"), nullptr, kOctal));
   return Operation(ChangeMode{std::move(path), mode});
 }
 
-Result<Operation> adapt_symlink(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+Result<Operation> adapt_symlink(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, origin));
   return Operation(MakeSymlink{std::move(path), text_of(args, "target")});
 }
 
-Result<Operation> adapt_mkdir(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path, file_of(args, root));
+Result<Operation> adapt_mkdir(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(RelPath path, file_of(args, origin));
   return Operation(MakeDirectory{std::move(path)});
 }
 
 /// The contract's form {command, args} runs one program; without `args`, or with what Claude Code
 /// gives beside it, `command` is a line for the shell.
-Result<Operation> adapt_bash(const json& args, const std::string&) {
+Result<Operation> adapt_bash(const json& args, const PathOrigin&) {
   RunCommand run;
   const std::string command = text_of(args, "command");
   if (args.contains("args")) {
@@ -243,6 +274,7 @@ struct IntentOf {
   Result<void> operator()(const RunCommand& op) {
     intent.programs.push_back(op.argv.front());
     intent.is_open_ended = true;
+    intent.timeout = op.timeout;
     return {};
   }
 
@@ -270,13 +302,13 @@ std::vector<std::string> choices_of(const json& args) {
 
 }  // namespace
 
-Result<Operation> adapt(std::string_view tool, const json& args, const std::string& root) {
+Result<Operation> adapt(std::string_view tool, const json& args, const PathOrigin& origin) {
   const auto adapter = adapters().find(tool);
   if (adapter == adapters().end()) {
     return fail(ErrorKind::kUsage, "tool.unknown",
                 "there is no standard tool named '" + std::string(tool) + "'");
   }
-  GALLEY_ASSIGN(Operation operation, adapter->second(args, root));
+  GALLEY_ASSIGN(Operation operation, adapter->second(args, origin));
   if (auto* edit = std::get_if<EditFiles>(&operation)) edit->choices = choices_of(args);
   return operation;
 }
@@ -287,21 +319,24 @@ Result<Intent> intent_of(const Operation& operation) {
   return std::move(visitor.intent);
 }
 
-Result<RelPath> file_argument(const std::string& text, const std::string& root) {
-  if (!root.empty()) return RelPath::parse_within(text, root);
-  if (text.empty() || text.front() != '/') return RelPath::parse(text);
+Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin) {
+  if (text.empty() || text.front() != '/') return below_cwd(text, origin.cwd);
+  if (!origin.root.empty()) return RelPath::parse_within(text, origin.root);
   return fail(ErrorKind::kRefused, "path.outside",
               "the path '" + text + "' is absolute; name files relative to the workspace root",
               text);
 }
 
-Result<RelPath> directory_argument(const std::string& text, const std::string& root) {
+Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin) {
   std::string_view rest = text;
   while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
-  const bool is_root = rest.empty() || rest == "." || rest == "./" ||
-                       (!root.empty() && rest == root) || (root.empty() && rest == "/");
+  if (rest.empty() || rest == "." || rest == "./") return origin.cwd;
+  const bool is_root = origin.root.empty() ? rest == "/" : rest == origin.root;
   if (is_root) return RelPath::root();
-  return file_argument(std::string(rest), root);
+  std::optional<RelPath> above = origin.cwd;
+  const std::string_view below = climb(rest, above);
+  if (above && below.empty()) return *above;
+  return file_argument(std::string(rest), origin);
 }
 
 }  // namespace galley

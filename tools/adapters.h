@@ -12,17 +12,20 @@
 namespace galley {
 
 /// What a call of a standard tool means: a pure function of name and arguments, for every dialect
-/// in docs/tools.md. `args` conforms to the tool's schema; `root` as in ToolContext.
+/// in docs/tools.md. `args` conforms to the tool's schema.
 /// Errors: kUsage, reason `tool.unknown`; kInvalid, reason `args.*`, `path.invalid` or `edit.*`;
 ///         kRefused, reason `path.outside`.
-Result<Operation> adapt(std::string_view tool, const nlohmann::json& args, const std::string& root);
+Result<Operation> adapt(std::string_view tool, const nlohmann::json& args,
+                        const PathOrigin& origin);
 
 /// What an operation will touch, as far as it says.
 Result<Intent> intent_of(const Operation& operation);
 
-/// A path argument: relative, or absolute inside `root`.
-Result<RelPath> file_argument(const std::string& text, const std::string& root);
-/// The same, where the workspace root itself (``, `.`, `/` or `root`) is meant too.
-Result<RelPath> directory_argument(const std::string& text, const std::string& root);
+/// A path argument: relative to the origin's folder, from which `../` leads upwards, or absolute
+/// inside the workspace.
+/// Errors: kInvalid `path.invalid`; kRefused `path.outside`.
+Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin);
+/// The same, where that folder (``, `.`) and the workspace root may be meant, too.
+Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin);
 
 }  // namespace galley

@@ -13,6 +13,10 @@ namespace galley {
 /// The names under which other agents know the same operations.
 [[nodiscard]] std::vector<ToolInfo> peer_tools();
 
+/// Puts in what a standard tool of this name says of itself besides words and schemas: namespace,
+/// category, risk, tier, limits, examples, how a call is taken back.
+void state_traits(ToolInfo& info);
+
 /// Output schema of a tool that changes the tree: the fields of CallDiff and `required` ones of its
 /// own, given as `"name":{schema}` members.
 [[nodiscard]] std::string change_output(const std::string& own_members,

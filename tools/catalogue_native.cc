@@ -258,9 +258,12 @@ std::string change_output(const std::string& own_members, const std::string& req
 }
 
 std::vector<ToolInfo> native_tools() {
-  return {read_tool(), write_tool(), edit_tool(),    multi_edit_tool(),    bash_tool(),
-          glob_tool(), grep_tool(),  list_tool(),    delete_tool(),        move_tool(),
-          copy_tool(), chmod_tool(), symlink_tool(), make_directory_tool()};
+  std::vector<ToolInfo> tools = {
+      read_tool(), write_tool(), edit_tool(),    multi_edit_tool(),    bash_tool(),
+      glob_tool(), grep_tool(),  list_tool(),    delete_tool(),        move_tool(),
+      copy_tool(), chmod_tool(), symlink_tool(), make_directory_tool()};
+  for (ToolInfo& info : tools) state_traits(info);
+  return tools;
 }
 
 }  // namespace galley

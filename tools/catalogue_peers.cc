@@ -130,21 +130,24 @@ ToolInfo get_file_info_tool() {
 }  // namespace
 
 std::vector<ToolInfo> peer_tools() {
-  return {apply_patch_tool(),
-          text_editor("str_replace_based_edit_tool"),
-          text_editor("str_replace_editor"),
-          replace_tool(),
-          edit_file_tool(),
-          write_file_tool(),
-          as("move_file", "Move", "Moves a file or directory to a path where nothing is.",
-             natives().at("Move").input_schema),
-          as("create_directory", "MakeDirectory",
-             "Makes a directory and the missing ones above it.", kOnePath),
-          read_text_file_tool(),
-          as("list_directory", "List", "Lists the entries of a directory.", kOnePath),
-          directory_tree_tool(),
-          search_files_tool(),
-          get_file_info_tool()};
+  std::vector<ToolInfo> tools = {
+      apply_patch_tool(),
+      text_editor("str_replace_based_edit_tool"),
+      text_editor("str_replace_editor"),
+      replace_tool(),
+      edit_file_tool(),
+      write_file_tool(),
+      as("move_file", "Move", "Moves a file or directory to a path where nothing is.",
+         natives().at("Move").input_schema),
+      as("create_directory", "MakeDirectory", "Makes a directory and the missing ones above it.",
+         kOnePath),
+      read_text_file_tool(),
+      as("list_directory", "List", "Lists the entries of a directory.", kOnePath),
+      directory_tree_tool(),
+      search_files_tool(),
+      get_file_info_tool()};
+  for (ToolInfo& info : tools) state_traits(info);
+  return tools;
 }
 
 }  // namespace galley

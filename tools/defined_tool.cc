@@ -16,10 +16,10 @@ struct ToolRun::State {
   ToolContext& context;
 
   [[nodiscard]] Result<RelPath> file(std::string_view text) const {
-    return file_argument(std::string(text), context.root);
+    return file_argument(std::string(text), context.origin());
   }
   [[nodiscard]] Result<RelPath> directory(std::string_view text) const {
-    return directory_argument(std::string(text), context.root);
+    return directory_argument(std::string(text), context.origin());
   }
   /// Whether who calls may do this.
   [[nodiscard]] Result<void> admit(const Intent& intent) const {
@@ -70,6 +70,13 @@ bool ToolRun::flag(std::string_view name, bool otherwise) const {
 }
 
 const std::string& ToolRun::agent() const { return state_->context.agent; }
+const std::string& ToolRun::call_id() const { return state_->context.call.call_id; }
+const std::string& ToolRun::session_id() const { return state_->context.call.session_id; }
+
+std::string ToolRun::cwd() const {
+  const RelPath& folder = state_->context.cwd;
+  return folder.is_root() ? "." : folder.str();
+}
 
 Result<std::string> ToolRun::read(std::string_view path) {
   GALLEY_ASSIGN(const RelPath source, state_->file(path));
@@ -121,7 +128,12 @@ void ToolRun::note(std::string_view line) {
   if (logger) logger({ToolLog::Stream::kNote, line});
 }
 
-bool ToolRun::is_late() const { return state_->context.deadline.has_passed(state_->context.clock); }
+void ToolRun::progress(uint64_t done, uint64_t total) {
+  const auto& listener = state_->context.call.progress;
+  if (listener) listener(done, total);
+}
+
+bool ToolRun::is_late() const { return state_->context.is_over(); }
 
 /// The adapter between what a program defines and what the executor runs.
 class DefinedTool final : public Tool {
@@ -132,7 +144,7 @@ class DefinedTool final : public Tool {
   [[nodiscard]] TextSanitizer sanitizer() const override { return definition_.sanitize; }
 
   Result<Intent> intent(const nlohmann::json& /*args*/,
-                        const std::string& /*root*/) const override {
+                        const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;
     return intent;

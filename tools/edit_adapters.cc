@@ -68,31 +68,35 @@ bool flag_of(const json& args, const char* key) {
   return field != args.end() && field->is_boolean() && field->get<bool>();
 }
 
-/// A path in a patch may be absolute inside the workspace as well.
-Result<void> bring_inside(std::string& path, const std::string& root) {
-  if (path.empty() || path.front() != '/' || root.empty()) return {};
-  GALLEY_ASSIGN(const RelPath inside, file_argument(path, root));
+/// A path in a patch may be absolute inside the workspace as well, and is else relative to where
+/// the call starts.
+Result<void> bring_inside(std::string& path, const PathOrigin& origin) {
+  if (path.empty() || path == "/dev/null") return {};
+  const bool stays = path.front() == '/' ? origin.root.empty() : origin.cwd.is_root();
+  if (stays) return {};
+  GALLEY_ASSIGN(const RelPath inside, file_argument(path, origin));
   path = inside.str();
   return {};
 }
 
 Result<Operation> patch_operation(std::string text, EditFormat format, bool check_only,
-                                  const std::string& root) {
+                                  const PathOrigin& origin) {
   EditFiles operation;
   operation.check_only = check_only;
   ReadOptions options;
   options.is_delimited = true;
   GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, options, parse_edits_json));
   for (FileEdit& file : operation.edits.files) {
-    GALLEY_TRY(bring_inside(file.path, root));
-    GALLEY_TRY(bring_inside(file.new_path, root));
+    for (std::string* path : {&file.path, &file.new_path, &file.other_path, &file.other_new_path}) {
+      GALLEY_TRY(bring_inside(*path, origin));
+    }
   }
   return Operation(std::move(operation));
 }
 
 }  // namespace
 
-Result<Operation> adapt_edit(const json& args, const std::string& root) {
+Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
   const bool has_patch = args.contains("patch");
   if (has_patch && (args.contains("old_string") || args.contains("new_string"))) {
     return fail(ErrorKind::kInvalid, "args.mixed",
@@ -100,7 +104,7 @@ Result<Operation> adapt_edit(const json& args, const std::string& root) {
   }
   const bool check_only = text_of(args, "strategy") == "check";
   const char* path_key = args.contains("file") ? "file" : "file_path";
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, path_key), root));
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, path_key), origin));
   if (!has_patch) {
     return edits_of_file(
         path,
@@ -108,12 +112,12 @@ Result<Operation> adapt_edit(const json& args, const std::string& root) {
         check_only);
   }
   const std::string patch = text_of(args, "patch");
-  auto read = patch_operation(patch, EditFormat::kAuto, check_only, root);
+  auto read = patch_operation(patch, EditFormat::kAuto, check_only, origin);
   if (!read && read.error().reason == "edit.no_file_name") {
     // Hunks alone are enough here: the file is an argument of its own.
     const std::string header =
         "--- " + quote_path("a/" + path.str()) + "\n+++ " + quote_path("b/" + path.str()) + "\n";
-    read = patch_operation(header + patch, EditFormat::kUnified, check_only, root);
+    read = patch_operation(header + patch, EditFormat::kUnified, check_only, {origin.root});
   }
   GALLEY_ASSIGN(Operation operation, std::move(read));
   auto& edits = std::get<EditFiles>(operation).edits;
@@ -132,8 +136,8 @@ Result<Operation> adapt_edit(const json& args, const std::string& root) {
   return operation;
 }
 
-Result<Operation> adapt_multi_edit(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), root));
+Result<Operation> adapt_multi_edit(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), origin));
   std::vector<Pair> pairs;
   for (const json& edit : args.at("edits")) {
     pairs.push_back(
@@ -142,21 +146,21 @@ Result<Operation> adapt_multi_edit(const json& args, const std::string& root) {
   return edits_of_file(path, std::move(pairs), false);
 }
 
-Result<Operation> adapt_apply_patch(const json& args, const std::string& root) {
+Result<Operation> adapt_apply_patch(const json& args, const PathOrigin& origin) {
   const char* key = args.contains("input") ? "input" : "patch";
-  return patch_operation(text_of(args, key), EditFormat::kAuto, false, root);
+  return patch_operation(text_of(args, key), EditFormat::kAuto, false, origin);
 }
 
-Result<Operation> adapt_replace(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), root));
+Result<Operation> adapt_replace(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), origin));
   return edits_of_file(
       path,
       {{text_of(args, "old_string"), text_of(args, "new_string"), flag_of(args, "allow_multiple")}},
       false);
 }
 
-Result<Operation> adapt_edit_file(const json& args, const std::string& root) {
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), root));
+Result<Operation> adapt_edit_file(const json& args, const PathOrigin& origin) {
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), origin));
   std::vector<Pair> pairs;
   for (const json& edit : args.at("edits")) {
     pairs.push_back({text_of(edit, "oldText"), text_of(edit, "newText"), false});
@@ -212,13 +216,13 @@ tl::unexpected<Error> missing(const char* command, const char* key) {
 
 }  // namespace
 
-Result<Operation> adapt_text_editor(const json& args, const std::string& root) {
+Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) {
   const std::string command = text_of(args, "command");
   if (command == "view") {
-    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), root));
+    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
     return adapt_view(args, path);
   }
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), root));
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), origin));
   if (command == "create") {
     if (!args.contains("file_text")) return missing("create", "file_text");
     return Operation(WriteFile{path, text_of(args, "file_text")});

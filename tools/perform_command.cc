@@ -52,6 +52,7 @@ std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& contex
 Command command_of(const RunCommand& run, ToolContext& context) {
   Command command;
   command.argv = run.argv;
+  command.working_directory = context.cwd;
   if (run.timeout) command.limits.wall = *run.timeout;
   if (!context.deadline.is_never()) {
     const auto left = context.deadline.left(context.clock);

@@ -62,6 +62,9 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   std::optional<Overlay::Entries> before;
   if (edit.check_only) before = context.overlay.entries();
   const auto outcome = stage_edits(context.overlay, edit.edits, options);
+  if (!outcome && context.is_over()) {
+    return failed(context.interruption("send fewer edits in one call"));
+  }
   if (!outcome) return failed(outcome.error());
   if (!outcome->is_complete) return ToolResult::failure(error_of(*outcome));
   auto data = data_of(edit, *outcome, *diff, context);

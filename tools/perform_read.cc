@@ -54,10 +54,7 @@ class TreeBuilder {
   explicit TreeBuilder(ToolContext& context) : context_(context) {}
 
   Result<ordered_json> children(const RelPath& directory, size_t depth = 1) {
-    if (context_.deadline.has_passed(context_.clock)) {
-      return fail(ErrorKind::kTimeout, "tool.timeout",
-                  "listing the tree took too long; name a smaller directory");
-    }
+    if (context_.is_over()) return fail(context_.interruption("name a smaller directory"));
     GALLEY_ASSIGN(const auto entries, context_.overlay.list(directory));
     ordered_json out = ordered_json::array();
     for (const DirectoryEntry& entry : entries) {

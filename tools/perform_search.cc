@@ -242,6 +242,7 @@ Performed perform_search(const SearchText& search, ToolContext& context) {
                            : std::min<size_t>(kMaxAnswerLines, search.head_limit);
   SearchAnswer answer(search, limit);
   uint64_t passed_over = 0;
+  uint64_t searched = 0;
   const auto look = [&](const RelPath& path) -> Result<WalkStep> {
     auto content = peek(context.overlay, path, kMaxSearchedFileBytes);
     if (!content && content.error().kind == ErrorKind::kQuota) {
@@ -260,10 +261,10 @@ Performed perform_search(const SearchText& search, ToolContext& context) {
     if (kind != FileKind::kRegular) return WalkStep::kGoOn;
     GALLEY_ASSIGN(const RelPath below, RelPath::parse(path.str().substr(skip)));
     if (!by_glob.selects(below) || !by_type.selects(below)) return WalkStep::kGoOn;
-    if (context.deadline.has_passed(context.clock)) {
-      return fail(ErrorKind::kTimeout, "tool.timeout",
-                  "the search took too long; name a smaller directory or a glob");
+    if (context.is_over()) {
+      return fail(context.interruption("name a smaller directory or a glob"));
     }
+    if (context.call.progress) context.call.progress(++searched, 0);
     return look(path);
   };
   GALLEY_ASSIGN(const Node under, context.overlay.node_without_content(search.under));

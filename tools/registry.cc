@@ -6,38 +6,33 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "base/process_usage.h"
 #include "tools/output_sanitizer.h"
+#include "tools/tool_definition.h"
 
 namespace galley {
 namespace {
 
-constexpr size_t kMaxNameBytes = 64;  // what the common model interfaces take
+constexpr size_t kMaxShownNameBytes = 64;
 
-bool is_tool_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxNameBytes) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  });
+tl::unexpected<Error> bad_schema(const std::string& tool, const char* which, const Error& why) {
+  return fail(ErrorKind::kInvalid, "tool.schema",
+              "the " + std::string(which) + " schema of the tool '" + tool +
+                  "' cannot be used: " + why.message);
 }
 
 Result<JsonSchema> compile_for(const std::string& tool, const char* which,
                                const std::string& text) {
   auto schema = JsonSchema::compile(text);
   if (schema) return std::move(*schema);
-  return fail(ErrorKind::kInvalid, "tool.schema",
-              "the " + std::string(which) + " schema of the tool '" + tool +
-                  "' cannot be used: " + schema.error().message);
+  return bad_schema(tool, which, schema.error());
 }
 
 }  // namespace
 
 Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
+  const uint64_t peak_before = peak_resident_bytes();
   const ToolInfo& info = tool->info();
-  if (!is_tool_name(info.name)) {
-    return fail(ErrorKind::kInvalid, "tool.name",
-                "'" + info.name + "' is no name for a tool: 1 to 64 of A-Z a-z 0-9 _ - .");
-  }
   GALLEY_ASSIGN(JsonSchema input, compile_for(info.name, "input", info.input_schema));
   GALLEY_ASSIGN(JsonSchema output, compile_for(info.name, "output", info.output_schema));
   if (needs_sanitizer(info.category) && !tool->sanitizer()) {
@@ -46,6 +41,9 @@ Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
                     "' asks others (category api or mcp) and nothing cleans what they answer; "
                     "give it `sanitize`, `sanitized_text` for instance");
   }
+  GALLEY_TRY(check_definition(info, input));
+  auto defaults = SchemaDefaults::compile(info.input_schema);
+  if (!defaults) return bad_schema(info.name, "input", defaults.error());
   const std::unique_lock lock(mutex_);
   if (holds(info.name)) {
     return fail(ErrorKind::kInvalid, "tool.exists",
@@ -55,8 +53,9 @@ Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
     return fail(ErrorKind::kRefused, "tool.not_read_only",
                 "the registry is read-only and the tool '" + info.name + "' is not");
   }
-  entries_.push_back(
-      std::make_shared<const Entry>(Entry{std::move(tool), std::move(input), std::move(output)}));
+  entries_.push_back(std::make_shared<const Entry>(Entry{std::move(tool), std::move(input),
+                                                         std::move(output), *std::move(defaults),
+                                                         peak_resident_bytes() - peak_before}));
   return {};
 }
 
@@ -68,7 +67,7 @@ Result<std::shared_ptr<const ToolRegistry::Entry>> ToolRegistry::get(std::string
   std::vector<std::string> names;
   for (const auto& entry : entries_) names.push_back(entry->tool->info().name);
   return fail(ErrorKind::kUsage, "tool.unknown",
-              "there is no tool named '" + std::string(name.substr(0, kMaxNameBytes)) + "'" +
+              "there is no tool named '" + std::string(name.substr(0, kMaxShownNameBytes)) + "'" +
                   did_you_mean(name, names));
 }
 
@@ -105,20 +104,7 @@ nlohmann::ordered_json ToolRegistry::schemas() const {
   out["schema"] = "galley.tools/1";
   out["tools"] = nlohmann::ordered_json::array();
   for (const ToolInfo& info : list()) {
-    nlohmann::ordered_json tool;
-    tool["name"] = info.name;
-    tool["title"] = info.title;
-    tool["description"] = info.description;
-    tool["version"] = info.version;
-    tool["inputSchema"] = nlohmann::ordered_json::parse(info.input_schema);
-    tool["outputSchema"] = nlohmann::ordered_json::parse(info.output_schema);
-    auto& annotations = tool["annotations"];
-    annotations["readOnlyHint"] = info.annotations.read_only;
-    annotations["destructiveHint"] = info.annotations.destructive;
-    annotations["idempotentHint"] = info.annotations.idempotent;
-    annotations["openWorldHint"] = info.annotations.open_world;
-    tool["capabilities"] = info.capabilities;
-    out["tools"].push_back(std::move(tool));
+    out["tools"].push_back(definition_json(info));
   }
   return out;
 }

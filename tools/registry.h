@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "tools/schema.h"
+#include "tools/schema_defaults.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -26,6 +28,9 @@ class ToolRegistry {
     std::unique_ptr<const Tool> tool;
     JsonSchema input;
     JsonSchema output;
+    SchemaDefaults defaults = {};  ///< of the input
+    /// By how much taking it raised the most memory that this process ever had.
+    uint64_t instance_bytes = 0;
   };
 
   /// In kReadOnly mode tools whose annotations do not say read_only are not taken.
@@ -34,8 +39,8 @@ class ToolRegistry {
   [[nodiscard]] Mode mode() const { return mode_; }
 
   /// Takes a tool.
-  /// Errors: kInvalid, reason `tool.exists`, `tool.name`, `tool.schema` (a schema that cannot be
-  ///         checked faithfully is refused here, not ignored later); kRefused
+  /// Errors: kInvalid, reason `tool.exists`, `tool.schema` (a schema that cannot be checked
+  ///         faithfully is refused here, not ignored later), those of check_definition; kRefused
   ///         `tool.not_read_only`.
   Result<void> add(std::unique_ptr<const Tool> tool);
 
@@ -48,8 +53,7 @@ class ToolRegistry {
   void clear();
 
   [[nodiscard]] std::vector<ToolInfo> list() const;
-  /// Name, title, description, version, schemas, annotations and capabilities of every tool: the
-  /// document of docs/json/tools-list.schema.json.
+  /// The definition of every tool: the document of docs/json/tools-list.schema.json.
   [[nodiscard]] nlohmann::ordered_json schemas() const;
 
  private:

@@ -31,9 +31,9 @@ class StandardTool final : public Tool {
 
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
 
-  Result<Intent> intent(const json& args, const std::string& root) const override {
+  Result<Intent> intent(const json& args, const PathOrigin& origin) const override {
     auto parsed = std::make_shared<ParsedOperation>();
-    GALLEY_ASSIGN(parsed->operation, adapt(info_.name, args, root));
+    GALLEY_ASSIGN(parsed->operation, adapt(info_.name, args, origin));
     GALLEY_ASSIGN(Intent intent, intent_of(parsed->operation));
     intent.parsed = std::move(parsed);
     return intent;
@@ -43,7 +43,7 @@ class StandardTool final : public Tool {
     if (const auto* known = dynamic_cast<const ParsedOperation*>(context.parsed.get())) {
       return run(known->operation, args, context);
     }
-    const auto operation = adapt(info_.name, args, context.root);
+    const auto operation = adapt(info_.name, args, context.origin());
     if (!operation) return ToolResult::failure(tool_error_from(operation.error()));
     return run(*operation, args, context);
   }

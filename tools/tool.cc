@@ -60,6 +60,15 @@ ToolError tool_error_from(const Error& error) {
   return ToolError{code, error.reason, error.message, nullptr};
 }
 
+Error ToolContext::interruption(const std::string& remedy) const {
+  if (stop.stop_requested()) {
+    return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged", "",
+            0};
+  }
+  return {ErrorKind::kTimeout, "tool.timeout",
+          "the time of the call is over and nothing was staged; " + remedy, "", 0};
+}
+
 ToolResult ToolResult::success(nlohmann::ordered_json data) {
   ToolResult result;
   result.ok = true;
@@ -90,6 +99,13 @@ nlohmann::ordered_json to_json(const ToolResult& result) {
   meta["endedAt"] = result.meta.ended_at;
   meta["durationMs"] = result.meta.duration_ms;
   if (result.meta.dry_run) meta["dryRun"] = true;
+  if (!result.meta.execution_id.empty()) meta["executionId"] = result.meta.execution_id;
+  meta["cpuMs"] = result.meta.cpu_ms;
+  meta["peakMemoryBytes"] = result.meta.peak_memory;
+  meta["bytesWritten"] = result.meta.bytes_written;
+  meta["cached"] = result.meta.cached;
+  meta["attempts"] = result.meta.attempts;
+  if (!result.meta.warnings.empty()) meta["warnings"] = result.meta.warnings;
   return out;
 }
 

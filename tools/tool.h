@@ -54,11 +54,13 @@ struct ToolMeta {
   std::string started_at;  ///< RFC 3339 UTC with milliseconds
   std::string ended_at;
   int64_t duration_ms = 0;
-  bool dry_run = false;       ///< true: what the result tells of was not kept
-  std::string execution_id;   ///< of its record; empty where there is none
-  int64_t cpu_ms = 0;         ///< processor time of the call, with that of its programs
-  int64_t peak_memory = 0;    ///< bytes; 0: not measured
-  int64_t bytes_written = 0;  ///< what the call staged
+  bool dry_run = false;      ///< true: what the result tells of was not kept
+  std::string execution_id;  ///< of its record; empty where there is none
+  int64_t cpu_ms = 0;        ///< processor time of the call, with that of its programs
+  /// Bytes: the most that one of its programs took with its children, or, without programs, by how
+  /// much the call raised the most that this process ever took.
+  int64_t peak_memory = 0;
+  int64_t bytes_written = 0;  ///< contents that the call staged
   bool cached = false;        ///< an earlier answer about the same contents
   uint32_t attempts = 1;      ///< above 1: transient errors were tried again
   std::vector<std::string> warnings;
@@ -88,6 +90,12 @@ struct ParsedArguments {
   virtual ~ParsedArguments() = default;
 };
 
+/// What the path arguments of a call are read against.
+struct PathOrigin {
+  std::string root;  ///< absolute path of the workspace; empty: absolute paths are refused
+  RelPath cwd = RelPath::root();  ///< what relative paths start from
+};
+
 /// What one call will touch, as far as its arguments tell; for the early policy only, since the
 /// policy that counts reads the resulting change set.
 struct Intent {
@@ -95,6 +103,8 @@ struct Intent {
   std::vector<RelPath> writes;        ///< created, changed, removed or moved, both ends of a move
   std::vector<std::string> programs;  ///< names as given, resolved later by the command runner
   bool is_open_ended = false;         ///< a command: what it touches shows only afterwards
+  /// How long the arguments ask for, where the caller does not say.
+  std::optional<std::chrono::milliseconds> timeout = {};
   /// What intent() made of the arguments, if run() wants it back: they are parsed once.
   std::shared_ptr<const ParsedArguments> parsed = nullptr;
 };
@@ -123,8 +133,15 @@ struct ToolContext {
   std::function<Result<void>(const Intent&)> judge{};
   MatchStep last_step = MatchStep::kUnicode;        ///< how far edits may be matched
   EarlierVersions earlier{};                        ///< what edits that do not fit may have meant
-  std::stop_token stop{};                           ///< a request ends a command
+  std::stop_token stop{};                           ///< a request ends the call
   std::shared_ptr<const ParsedArguments> parsed{};  ///< of this call's Intent; may be null
+  RelPath cwd = RelPath::root();                    ///< what relative paths start from
+
+  [[nodiscard]] PathOrigin origin() const { return {root, cwd}; }
+  /// Whether the time is over or somebody asked for a stop: what the tool still does is dropped.
+  [[nodiscard]] bool is_over() const { return stop.stop_requested() || deadline.has_passed(clock); }
+  /// Why it is: kTimeout, `call.cancelled` or `tool.timeout`, whose message ends in `remedy`.
+  [[nodiscard]] Error interruption(const std::string& remedy) const;
 };
 
 /// Cleans one text of an answer before anybody sees it.
@@ -140,9 +157,10 @@ class Tool {
  public:
   virtual ~Tool() = default;
   [[nodiscard]] virtual const ToolInfo& info() const = 0;
-  /// What a call with these (valid) arguments will touch. `root` as in ToolContext.
-  virtual Result<Intent> intent(const nlohmann::json& args, const std::string& root) const = 0;
-  /// Does it. `args` has been validated against info().input_schema.
+  /// What a call with these arguments will touch. They are as run() gets them.
+  virtual Result<Intent> intent(const nlohmann::json& args, const PathOrigin& origin) const = 0;
+  /// Does it. `args` has been validated against info().input_schema, and what that has a `default`
+  /// for and the caller left out was put in.
   virtual ToolResult run(const nlohmann::json& args, ToolContext& context) const = 0;
   /// What cleans each text of its answers. Empty: they are shown as they are, which a registry does
   /// not take of a tool that asks others (category api or mcp).

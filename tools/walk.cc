@@ -26,7 +26,7 @@ class Walk {
         ignores_([&context](const RelPath& in) { return ignore_file(context.overlay, in); }) {}
 
   Result<bool> directory(const RelPath& path) {
-    if (is_over()) return too_long();
+    if (context_.is_over()) return interruption();
     GALLEY_ASSIGN(const std::vector<DirectoryEntry> entries, context_.overlay.list(path));
     bool go_on = true;
     for (const DirectoryEntry& entry : entries) {
@@ -37,20 +37,15 @@ class Walk {
   }
 
  private:
-  [[nodiscard]] bool is_over() const { return context_.deadline.has_passed(context_.clock); }
-
-  static Error too_long() {
-    return Error{ErrorKind::kTimeout,
-                 "tool.timeout",
-                 "the search took too long; name a smaller directory or pattern",
-                 {},
-                 0};
+  [[nodiscard]] Error interruption() const {
+    return context_.interruption("name a smaller directory or pattern");
   }
 
   Result<bool> is_ignored(const RelPath& path, bool is_directory) {
     if (include_ignored_) return false;
-    const auto ignored = ignores_.is_ignored(path, is_directory, [this] { return is_over(); });
-    if (!ignored) return too_long();
+    const auto ignored =
+        ignores_.is_ignored(path, is_directory, [this] { return context_.is_over(); });
+    if (!ignored) return interruption();
     return *ignored;
   }
 

@@ -64,8 +64,9 @@ struct AuditEvent {
   std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::string task_id;
   std::string goal_id;
+  std::string session_id;  ///< the conversation that it belongs to
   std::string reason;      ///< why the caller asked
-  std::string risk_level;  ///< `low`, `medium`, `high`
+  std::string risk_level;  ///< `low`, `medium`, `high`, `critical`
   std::string tx;          ///< the transaction, as messages name it: while it is open by its id,
                            ///< committed by its number
   std::string open_tx;     ///< of one that was committed: the id it had while it was open
@@ -75,6 +76,8 @@ struct AuditEvent {
   std::optional<ToolError> error;
   int64_t duration_ms = 0;
   std::vector<std::string> capabilities_used;
+  JsonDocument context;                   ///< what else the caller said of the call; may be null
+  std::vector<std::string> secrets_used;  ///< names of those that a tool was given
 };
 
 /// Builds the canonical record of an event without its place in the chain: what CommitMeta::audit

@@ -57,17 +57,28 @@ json shortened(const ordered_json& value, bool is_secret) {
   return value;
 }
 
-json document_of(const JsonDocument& document) {
+// Two documents, the context, the error and the fields together stay below the limit of a record.
+constexpr size_t kMaxDocumentBytes = kMaxAuditRecordBytes / 4;
+constexpr size_t kMaxContextBytes = kMaxAuditRecordBytes / 8;
+
+json document_of(const JsonDocument& document, size_t max_bytes = kMaxDocumentBytes) {
   json out = shortened(*document, false);
   const std::string text = json_text(out);
-  // Two documents, the error and the fields together stay below the limit of a record.
-  constexpr size_t kMaxDocumentBytes = kMaxAuditRecordBytes / 4;
-  return text.size() <= kMaxDocumentBytes ? out : named_by_hash(text);
+  return text.size() <= max_bytes ? out : named_by_hash(text);
 }
 
 void put_text(json& record, const char* key, const std::string& value) {
   if (value.empty()) return;
   record[key] = redact_patterns(valid_utf8(value.substr(0, kMaxFieldBytes)));
+}
+
+void put_list(json& record, const char* key, const std::vector<std::string>& values) {
+  constexpr size_t kMaxListed = 16;
+  if (values.empty()) return;
+  json& list = record[key] = json::array();
+  for (size_t i = 0; i < std::min(kMaxListed, values.size()); ++i) {
+    list.push_back(valid_utf8(values[i].substr(0, kMaxKeyBytes)));
+  }
 }
 
 json error_of(const ToolError& error) {
@@ -94,6 +105,7 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
     record["owner"] = redact_patterns(valid_utf8(event.owner->substr(0, kMaxFieldBytes)));
   put_text(record, "task_id", event.task_id);
   put_text(record, "goal_id", event.goal_id);
+  put_text(record, "session_id", event.session_id);
   put_text(record, "reason", event.reason);
   put_text(record, "risk_level", event.risk_level);
   put_text(record, "tx", event.tx);
@@ -103,13 +115,9 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   if (event.output) record["output"] = document_of(event.output);
   if (event.error) record["error"] = error_of(*event.error);
   record["duration_ms"] = event.duration_ms;
-  if (!event.capabilities_used.empty()) {
-    json& used = record["capabilities_used"] = json::array();
-    constexpr size_t kMaxListed = 16;
-    for (size_t i = 0; i < std::min(kMaxListed, event.capabilities_used.size()); ++i) {
-      used.push_back(valid_utf8(event.capabilities_used[i].substr(0, kMaxKeyBytes)));
-    }
-  }
+  put_list(record, "capabilities_used", event.capabilities_used);
+  put_list(record, "secrets_used", event.secrets_used);
+  if (event.context) record["context"] = document_of(event.context, kMaxContextBytes);
   if (event.execution_id.empty()) {
     record["execution_id"] =
         "exec-" + ContentId::of(json_text(record)).hex().substr(0, kExecutionIdDigits);

@@ -1,86 +1,30 @@
 #include "engine/calls/executor.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/calls/grants.h"
-#include "engine/calls/sanitizer.h"
 #include "engine/calls/secrets.h"
 #include "tools/json_input.h"
-#include "tools/output_sanitizer.h"
-#include "tools/redactor.h"
 
 namespace galley {
-
 namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxCalls = 100'000;                    // in one document of calls
-constexpr std::chrono::milliseconds kToolTime{600'000};  // unless the caller says how long
+constexpr size_t kMaxCalls = 100'000;  // in one document of calls
 
-ToolError validation_error(std::string reason, const std::string& what,
-                           const std::vector<SchemaViolation>& violations) {
-  ordered_json details;
-  for (const SchemaViolation& violation : violations) {
-    details["violations"].push_back(
-        {{"pointer", violation.pointer}, {"message", violation.message}});
-  }
-  return ToolError{ToolErrorCode::kValidation, std::move(reason),
-                   what + ": " + describe(violations),
-                   std::make_shared<const ordered_json>(std::move(details))};
-}
-
-std::string risk_of(const ToolAnnotations& annotations) {
-  if (annotations.read_only) return "low";
-  return annotations.destructive || annotations.open_world ? "high" : "medium";
-}
-
-/// Passes a tool's log on with secrets taken out, wherever the pieces are cut.
-class LogFilter {
- public:
-  LogFilter(const std::function<void(const ToolLog&)>& sink, const Redactor& redactor)
-      : sink_(sink),
-        streams_{StreamRedactor(redactor), StreamRedactor(redactor), StreamRedactor(redactor)} {}
-
-  void take(const ToolLog& log) {
-    const auto i = static_cast<size_t>(log.stream);
-    pass(log.stream, patterns_.at(i).feed(streams_.at(i).feed(log.text)));
-    // A note is whole.
-    if (log.stream == ToolLog::Stream::kNote) pass(log.stream, patterns_.at(i).finish());
-  }
-  void finish() {
-    for (size_t i = 0; i < streams_.size(); ++i) {
-      const std::string rest = patterns_.at(i).feed(streams_.at(i).finish());
-      pass(static_cast<ToolLog::Stream>(i), rest + patterns_.at(i).finish());
-    }
-  }
-
- private:
-  void pass(ToolLog::Stream stream, const std::string& text) {
-    if (sink_ && !text.empty()) sink_({stream, text});
-  }
-  const std::function<void(const ToolLog&)>& sink_;
-  std::array<StreamRedactor, 3> streams_;
-  std::array<PatternStream, 3> patterns_;
-};
-
-ToolError cancelled() {
-  return {ToolErrorCode::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged",
-          nullptr};
-}
-
-/// A tool promises not to throw; one that does anyway must not take the program with it.
-ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
-  try {
-    return tool.run(args, context);
-  } catch (const std::exception& error) {
-    return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name + "' failed: " + error.what(),
-                                nullptr});
-  }
+/// What the caller said of a call and no field of a record has; null where that is nothing.
+JsonDocument context_of(const CallOptions& options) {
+  ordered_json context;
+  if (!options.cwd.empty()) context["cwd"] = options.cwd;
+  for (const auto& [name, value] : options.environment) context["environment"][name] = value;
+  if (options.deterministic) context["deterministic"] = true;
+  if (options.timeout) context["timeout_ms"] = options.timeout->count();
+  if (options.only_capabilities) context["only_capabilities"] = *options.only_capabilities;
+  if (options.only_programs) context["only_programs"] = *options.only_programs;
+  if (context.is_null()) return nullptr;
+  return std::make_shared<const ordered_json>(std::move(context));
 }
 
 std::string string_field(const json& call, const char* key) {
@@ -131,15 +75,25 @@ Result<std::vector<ToolCall>> parse_calls(std::string_view text) {
 
 Executor::Executor(const ToolRegistry* registry, Recorder& recorder, const Clock& clock,
                    ExecutorOptions options)
-    : registry_(registry), recorder_(&recorder), clock_(&clock), options_(std::move(options)) {}
+    : registry_(registry),
+      recorder_(&recorder),
+      clock_(&clock),
+      options_(std::move(options)),
+      scope_(CallScope::of(options_, options_.capabilities, options_.root)) {}
 
 // --- the road -------------------------------------------------------------------------------
 
 std::optional<Error> Executor::refusal(const Action& action) const {
-  const auto grants = Grants::parse(options_.capabilities);
-  if (!grants) return grants.error();
-  if (auto missing = grants->refusal(action)) return missing;
+  if (!scope_) return scope_.error();
+  if (auto missing = scope_->refusal(action)) return missing;
   return options_.early_policy ? options_.early_policy(action) : std::nullopt;
+}
+
+std::optional<Error> Executor::refusal_of_effect(const Action& action,
+                                                 const Overlay::Entries& before,
+                                                 const Overlay::Entries& now) const {
+  if (auto missing = scope_->refusal_of_effect(action, before, now)) return missing;
+  return options_.late_policy ? options_.late_policy(action, before, now) : std::nullopt;
 }
 
 Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before, Action action,
@@ -158,8 +112,8 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   }
   if (!is_refused) {
     result = effect(action.record);
-    if (result.ok && before != nullptr && options_.late_policy) {
-      passed.error = options_.late_policy(action, *before, overlay->entries());
+    if (result.ok && before != nullptr) {
+      passed.error = refusal_of_effect(action, *before, overlay->entries());
     }
     const bool is_said_by_tool = action.called != nullptr || !options_.agent.empty();
     if (result.ok && before != nullptr && !passed.error && is_said_by_tool) {
@@ -211,6 +165,8 @@ void Executor::sign(AuditEvent& event) const {
   event.owner = options_.owner;
   event.task_id = options_.task_id;
   event.goal_id = options_.goal_id;
+  event.session_id = options_.session_id;
+  if (event.context == nullptr) event.context = context_of(options_);
   if (event.call_id.empty()) event.call_id = options_.call_id;
   if (event.reason.empty()) event.reason = options_.reason;
 }
@@ -231,7 +187,8 @@ Result<void> Executor::perform(Overlay* overlay, Action action, const Effect& ef
   const bool is_safe =
       action.is_atomic && !action.is_trial && (recorder_->holds() || action.records_itself);
   std::optional<Overlay::Entries> before;
-  if (overlay != nullptr && (!is_safe || options_.late_policy)) before = overlay->entries();
+  const bool is_judged = options_.late_policy || (scope_ && scope_->judges_effects());
+  if (overlay != nullptr && (!is_safe || is_judged)) before = overlay->entries();
   std::optional<Error> failure;
   const Passed passed =
       pass(overlay, before ? &*before : nullptr, std::move(action), [&](AuditEvent& record) {
@@ -272,134 +229,6 @@ Executor::StagedCalls Executor::stage_calls(Overlay& overlay, const std::vector<
   const auto recorded = record(std::move(dropped), ToolResult());
   if (!recorded) staged.results.back().error = tool_error_from(recorded.error());
   return staged;
-}
-
-/// `before` is what the overlay held before the first of several calls.
-ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
-                               const ToolCall& call) {
-  static const json kNoArgs = json::object();
-  const json& args = call.args ? *call.args : kNoArgs;
-  Action action;
-  action.record.kind = options_.dry_run ? AuditKind::kCallDryRun : AuditKind::kCall;
-  action.record.tool = call.tool;
-  action.record.call_id = call.call_id;
-  action.record.reason = call.reason;
-  if (call.args && !recorder_->is_silent()) {
-    action.record.input = std::make_shared<const ordered_json>(*call.args);
-  }
-  const auto entry = registry_->get(call.tool);
-  if (entry) {
-    describe_call(**entry, args, action);
-  } else {
-    action.record.error = tool_error_from(entry.error());
-  }
-  CallSecrets secrets(options_.secrets, options_.known_secrets);
-  secrets.redact(action.record);
-  const bool takes_secrets = arguments_take_secrets(action, options_.secrets_in_files);
-  const auto parsed = action.intent.parsed;
-  return pass(&overlay, &before, std::move(action),
-              [&](AuditEvent& record) {
-                if (record.error) return ToolResult::failure(*record.error);
-                std::shared_ptr<const json> with_values;
-                if (takes_secrets) {
-                  auto injected = secrets.injected(args);
-                  if (!injected) return ToolResult::failure(tool_error_from(injected.error()));
-                  with_values = *std::move(injected);
-                }
-                ToolResult result = with_values != nullptr
-                                        ? run_tool(**entry, *with_values, nullptr, overlay, secrets)
-                                        : run_tool(**entry, args, parsed, overlay, secrets);
-                if (result.ok && !options_.secrets_in_files) {
-                  const auto leak = secrets.refusal_of_effect(overlay, before);
-                  if (leak) result = ToolResult::failure(tool_error_from(*leak));
-                }
-                secrets.redact(record);
-                return secrets.redacted(std::move(result));
-              })
-      .result;
-}
-
-/// What a call needs and will touch; with an error when its arguments are not what the tool takes.
-void Executor::describe_call(const ToolRegistry::Entry& entry, const json& args,
-                             Action& action) const {
-  const ToolInfo& info = entry.tool->info();
-  action.record.risk_level = risk_of(info.annotations);
-  action.record.capabilities_used = info.capabilities;
-  action.tools = {info.name};
-  action.capabilities = info.capabilities;
-  action.called = &info;
-  action.arguments = &args;
-  action.only_looks = info.annotations.read_only;
-  if (const auto violations = entry.input.check(args); !violations.empty()) {
-    action.record.error =
-        validation_error("args.schema", "the arguments of '" + info.name + "'", violations);
-    return;
-  }
-  auto intent = entry.tool->intent(args, options_.root);
-  if (intent) {
-    action.intent = *std::move(intent);
-    action.runs_program = action.intent.is_open_ended;
-    action.record.error = input_refusal(args);
-  } else {
-    action.record.error = tool_error_from(intent.error());
-  }
-}
-
-ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const json& args,
-                              const std::shared_ptr<const ParsedArguments>& parsed,
-                              Overlay& overlay, CallSecrets& secrets) {
-  if (options_.stop.stop_requested()) return ToolResult::failure(cancelled());
-  const ToolInfo& info = entry.tool->info();
-  const std::chrono::milliseconds timeout = options_.timeout.value_or(kToolTime);
-  LogFilter log(options_.logger, secrets.redactor());
-  ToolContext context{.overlay = overlay,
-                      .clock = *clock_,
-                      .root = options_.root,
-                      .agent = options_.agent,
-                      .capabilities = options_.capabilities,
-                      .dry_run = options_.dry_run,
-                      .deterministic = options_.deterministic,
-                      .deadline = Deadline::after(*clock_, timeout),
-                      .commands = options_.commands,
-                      .logger = [&log](const ToolLog& line) { log.take(line); },
-                      .secrets = secrets.provider(),
-                      .may_read = options_.may_read,
-                      .judge = [&](const Intent& access) -> Result<void> {
-                        Action now;
-                        now.tools = {info.name};
-                        now.capabilities = info.capabilities;
-                        now.only_looks = access.writes.empty();
-                        now.intent = access;
-                        const auto no = refusal(now);
-                        return no ? Result<void>(*no) : Result<void>();
-                      },
-                      .last_step = options_.last_step,
-                      .earlier = options_.earlier,
-                      .stop = options_.stop,
-                      .parsed = parsed};
-  ToolResult result = run_guarded(*entry.tool, args, context);
-  log.finish();
-  if (!result.ok) return result;
-  if (options_.stop.stop_requested()) return ToolResult::failure(cancelled());
-  if (context.deadline.has_passed(*clock_)) {
-    return ToolResult::failure({ToolErrorCode::kTimeout, "tool.timeout",
-                                "the tool '" + info.name + "' took longer than the " +
-                                    std::to_string(timeout.count()) +
-                                    " ms it has; nothing was staged",
-                                nullptr});
-  }
-  if (const TextSanitizer clean = entry.tool->sanitizer()) {
-    auto cleaned = sanitized_answer(*result.data, clean);
-    if (!cleaned) return ToolResult::failure(tool_error_from(cleaned.error()));
-    result.data = std::make_shared<const ordered_json>(*std::move(cleaned));
-  }
-  if (const auto violations = entry.output.check(*result.data); !violations.empty()) {
-    ToolError error = validation_error("tool.output",
-                                       "the tool '" + info.name + "' answered wrongly", violations);
-    error.code = ToolErrorCode::kRuntime;
-    return ToolResult::failure(std::move(error));
-  }
-  return result;
 }
 
 }  // namespace galley

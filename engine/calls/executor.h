@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
+#include "engine/calls/call_scope.h"
 #include "staging/overlay/overlay.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
@@ -63,7 +64,6 @@ struct ExecutorOptions : CallOptions {
 };
 
 class CallSecrets;
-class Grants;
 
 /// The one road of every effect: capability → list of tools → early policy → somebody's yes →
 /// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
@@ -102,13 +102,29 @@ class Executor {
   Passed pass(Overlay* overlay, const Overlay::Entries* before, Action action,
               const std::function<ToolResult(AuditEvent&)>& effect);
   static Passed unrecorded(const Error& why);
+  /// A call of a tool that may be run: what it gets.
+  struct Prepared {
+    std::shared_ptr<const nlohmann::json> args;     ///< with the defaults of the schema
+    std::shared_ptr<const ParsedArguments> parsed;  ///< of its intent; may be null
+    std::optional<std::chrono::milliseconds> time;  ///< that the arguments ask for
+    std::vector<RelPath> writes;                    ///< as its intent has them
+    bool is_open_ended = false;
+  };
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
+  [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
+                                                       const Overlay::Entries& before,
+                                                       const Overlay::Entries& now) const;
   ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
-  void describe_call(const ToolRegistry::Entry& entry, const nlohmann::json& args,
-                     Action& action) const;
-  ToolResult run_tool(const ToolRegistry::Entry& entry, const nlohmann::json& args,
-                      const std::shared_ptr<const ParsedArguments>& parsed, Overlay& overlay,
+  void prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepared& prepared,
+               Action& action) const;
+  [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
+  [[nodiscard]] ToolContext context_for(const ToolInfo& info, Overlay& overlay) const;
+  ToolResult run_with_secrets(const ToolRegistry::Entry& entry, const Prepared& prepared,
+                              bool takes_secrets, Overlay& overlay, CallSecrets& secrets);
+  ToolResult run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared, Overlay& overlay,
                       CallSecrets& secrets);
+  static void judge_result(const ToolRegistry::Entry& entry, const ToolContext& context,
+                           std::chrono::milliseconds time, ToolResult& result);
   Result<void> record_begin(Action& action);
   Result<void> record(Action action, const ToolResult& result);
   void sign(AuditEvent& event) const;
@@ -117,6 +133,7 @@ class Executor {
   Recorder* recorder_;
   const Clock* clock_;
   ExecutorOptions options_;
+  Result<CallScope> scope_;  ///< an Error lets nothing pass
 };
 
 }  // namespace galley

@@ -159,6 +159,7 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
   GALLEY_ASSIGN(auto validators, make_validators(config, basis.base, basis.runner, basis.cache));
   Gate gate(config, std::move(validators), std::move(options.approver), basis.clock);
   options.gate.who = who.principals();
+  if (who.stop.stop_possible()) options.gate.stop = who.stop;
   ProposedTree tree(proposal, basis.base, basis.root_path);
   tree.set_base_name(basis.base_name);
   // Where nobody may change it the rules say so, which is the better answer.

@@ -55,7 +55,7 @@ class SecurityTool final : public Tool {
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
 
   /// It touches no path; what it does stays done, so that it is on record before it is.
-  Result<Intent> intent(const json& /*args*/, const std::string& /*root*/) const override {
+  Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;
     return intent;
@@ -69,12 +69,6 @@ class SecurityTool final : public Tool {
     grant.by = "a call of the tool " + info_.name;
     const ordered_json data = {
         {"agent", grant.agent}, {"capability", grant.capability}, {"granted", !is_revocation_}};
-    if (context.dry_run) {
-      if (auto no = objection_to_grant(workspace_->config, grant)) {
-        return ToolResult::failure(tool_error_from(*no));
-      }
-      return ToolResult::success(data);
-    }
     TransactionOptions who;
     who.agent = context.agent;
     const auto said = say_grant(*workspace_, who, std::move(grant));

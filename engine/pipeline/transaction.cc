@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/calls/call_runner.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
@@ -21,6 +22,7 @@
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
 #include "staging/overlay/restaged.h"
+#include "tools/adapters.h"
 
 namespace galley {
 
@@ -135,18 +137,6 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
 
 namespace {
 
-/// The command as the caller's options bound it.
-Command bounded_by(Command command, const CallOptions& options) {
-  if (options.dry_run) command.effects = EffectsRule::kDrop;
-  if (options.timeout) {
-    command.limits.wall =
-        std::min(command.limits.wall.value_or(*options.timeout), *options.timeout);
-  }
-  command.is_deterministic |= options.deterministic;
-  if (options.stop.stop_possible()) command.stop = options.stop;
-  return command;
-}
-
 nlohmann::ordered_json on_record(const CommandResult& result) {
   nlohmann::ordered_json output = {{"staged", result.effects_staged},
                                    {"staged_paths", result.staged_paths}};
@@ -162,11 +152,16 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
       action_of(AuditKind::kExec, "exec", tools_that(ToolDeed::kRun), {{"argv", command.argv}});
   action.runs_program = true;
   action.is_atomic = true;
+  action.capabilities = {"exec"};
+  if (!command.argv.empty()) action.intent.programs = {command.argv.front()};
   std::optional<CommandResult> result;
   const auto passed = pass(
       std::move(action),
       [&](AuditEvent& event) -> Result<void> {
-        GALLEY_ASSIGN(result, state_->runner()->run(bounded_by(command, options), state_->overlay));
+        GALLEY_ASSIGN(const RelPath cwd,
+                      directory_argument(options.cwd, {state_->workspace->root_path}));
+        GALLEY_ASSIGN(
+            result, state_->runner()->run(bounded_by_call(command, options, cwd), state_->overlay));
         event.output = json_document(on_record(*result));
         if (result->breach) event.error = tool_error_from(result->breach->error());
         return {};
@@ -217,9 +212,9 @@ Result<FixReport> Transaction::fix() {
   action.runs_program = true;
   action.is_atomic = true;
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    GALLEY_ASSIGN(
-        report, fix_staged(workspace.config, state_->overlay,
-                           {*workspace.need_runner(who), workspace.clock(), who, Deadline(), {}}));
+    GALLEY_ASSIGN(report, fix_staged(workspace.config, state_->overlay,
+                                     {*workspace.need_runner(who), workspace.clock(), who,
+                                      Deadline(), state_->options.stop}));
     event.output = json_document(
         {{"runs", report->runs.size()}, {"changed", report->change.changes().size()}});
     return {};

@@ -61,8 +61,10 @@ struct ToolInfo {
   bool is_context_aware = false;       ///< answers differently in another session or task
   bool is_reversible = false;          ///< a call can be taken back by its execution id
   std::string rollback_tool = {};      ///< the tool that takes a call back; empty: none of its own
-  /// How long one call may take; absent: what its category has.
+  /// How long one call may take; absent: what its category has (5, 10, 10 and 30 s).
   std::optional<std::chrono::milliseconds> timeout = {};
+  /// What the programs of one call may take together; absent: 200 MiB. galley.toml bounds it, too.
+  std::optional<uint64_t> max_memory_bytes = {};
   std::vector<std::string> examples = {};  ///< arguments as JSON text, each a call that succeeds
   /// Why it goes and since which version; empty: it stays.
   std::string deprecated = {};
@@ -72,7 +74,7 @@ struct ToolInfo {
 /// One call of an own tool: its arguments, and the files of the tree as the transaction proposes
 /// it.
 ///
-/// A path is relative to the workspace, or absolute inside it. Each access is held against the
+/// A path is relative to the call's folder, or absolute inside the workspace. Each access is held against the
 /// capabilities and rules of who calls, as those of the standard tools are; what is written is
 /// staged, and the gate judges it with everything else before it can be committed.
 ///
@@ -90,6 +92,11 @@ class ToolRun {
   [[nodiscard]] bool flag(std::string_view name, bool otherwise = false) const;
   /// Who calls; may be empty.
   [[nodiscard]] const std::string& agent() const;
+  /// What the caller says the call belongs to (CallOptions); each may be empty.
+  [[nodiscard]] const std::string& call_id() const;
+  [[nodiscard]] const std::string& session_id() const;
+  /// The folder that relative paths start from, as a path of the workspace; `.` is its root.
+  [[nodiscard]] std::string cwd() const;
 
   /// The bytes of a regular file.
   [[nodiscard]] Result<std::string> read(std::string_view path);
@@ -107,7 +114,10 @@ class ToolRun {
 
   /// A line of progress for whoever listens to the call.
   void note(std::string_view line);
-  /// Whether the call's time is over: what it would still do is dropped.
+  /// How far it is: done of total, total 0 where that is not known.
+  void progress(uint64_t done, uint64_t total = 0);
+  /// Whether the call's time is over, or somebody asked it to stop: what it would still do is
+  /// dropped.
   [[nodiscard]] bool is_late() const;
 
  private:
@@ -153,8 +163,8 @@ using SecretProvider = std::function<std::optional<std::string>(const std::strin
 
 /// What a caller can say about one call, one command, or several that are staged together.
 ///
-/// `secrets`, `confirm`, `logger`, `progress` and `stop` are called and looked at on the thread of
-/// the call only.
+/// `secrets`, `confirm`, `logger` and `progress` are called on the thread of the call only. What is
+/// no function is on record (docs/audit.md), and all of it reaches the tool.
 struct CallOptions {
   /// Something a running tool has to say: a line of progress or a piece of a command's output.
   struct Log {
@@ -177,17 +187,22 @@ struct CallOptions {
   std::string goal_id = {};
   std::string session_id = {};  ///< the conversation that it belongs to; on record
   std::string reason = {};      ///< why; empty: the reason of the transaction
-  std::string cwd = {};         ///< what relative paths start from; empty: the workspace root
-  /// Added to the environment of commands. Never secrets: these stand on record.
+  /// The folder that relative paths start from and commands start in: relative to the workspace
+  /// or absolute inside it. Empty: its root.
+  std::string cwd = {};
+  /// Added to the environment of commands. Never secrets: these stand on record. Names that decide
+  /// which code a program runs (`PATH`, `LD_*`) are refused.
   std::map<std::string, std::string> environment = {};
-  /// What this call may do, of what its agent may do; absent: all of that.
+  /// What this call may do, of what its agent may do; absent: all of that. It is also held against
+  /// what the call staged: whoever writes, a command too, needs `fs:write`.
   std::optional<std::vector<std::string>> only_capabilities = {};
   /// Programs that commands of this call may start, of those that its agent may; absent: those.
   std::optional<std::vector<std::string>> only_programs = {};
-  /// How long a tool may take, ten minutes unless said; a command never gets more than galley.toml
-  /// allows.
+  /// How long the call may take; absent: what its arguments ask for (`timeout` of Bash), else what
+  /// the tool says (ToolInfo::timeout). A command never gets more than galley.toml allows.
   std::optional<std::chrono::milliseconds> timeout = {};
-  bool dry_run = false;         ///< tell what would be staged, keep nothing
+  /// Tell what would be staged, keep nothing. What acts outside of the tree is not run so.
+  bool dry_run = false;
   bool deterministic = false;   ///< commands see a fixed time and locale, and no network
   SecretProvider secrets = {};  ///< answers `$ENV.NAME`; empty: there are none
   /// Says yes or no to a call that needs a yes; empty: nobody is there. A yes is for this call only.
@@ -195,7 +210,8 @@ struct CallOptions {
   std::function<void(const Log&)> logger = {};  ///< what tools say while they run
   /// How far a long call is: done of total, total 0 where it is not known.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
-  std::stop_token stop = {};  ///< a request ends a command; what was begun is taken back
+  /// A request ends the tool and its commands; what was begun is taken back.
+  std::stop_token stop = {};
 };
 
 }  // namespace galley

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -55,6 +56,9 @@ struct TransactionOptions {
   std::vector<std::string> contributors = {};
   /// Only to look what would become of it: it is never committed, and leaves no record.
   bool is_preview = false;
+  /// A request ends the validators and fixers that run for it; the answer is then an Error
+  /// (`gate.cancelled`, `sandbox.cancelled`). Calls have one of their own (CallOptions).
+  std::stop_token stop = {};
 
   /// Everybody that counts in a judgement: who asks, the owner, the contributors.
   [[nodiscard]] Principals principals() const;

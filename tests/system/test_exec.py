@@ -237,6 +237,30 @@ class Exec(SystemCase):
         self.assertEqual(call["error"]["reason"], "command.no_capability")
         self.galley("--agent", "bot", "call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
 
+    def test_a_call_narrows_what_its_commands_may_start_and_do(self):
+        self.galley("begin", expect=0)
+        line = json.dumps({"command": "cat ../docs/bare; echo $LANGUAGE > made"})
+        allowed = ["--cwd", "src", "--env", "LANGUAGE=fr", "--program", "sh", "--session", "s-1"]
+        (self.work / "src").mkdir(exist_ok=True)
+        call = json.loads(self.galley("--json", "call", *allowed, "Bash", line, expect=0).stdout)
+        self.assertIn("cat", call["data"]["stderr"])
+        self.assertEqual(call["data"]["stdout"], "")
+        self.assertEqual(set(self.staged()), {"src/made"})
+        self.assertGreater(call["meta"]["peakMemoryBytes"], 0)
+        for options, reason in ((["--program", "cat"], "capability.missing"),
+                                (["--capability", "fs:read"], "capability.missing"),
+                                (["--capability", "exec:*"], "capability.missing"),
+                                (["--env", "PATH=/tmp"], "call.environment"),
+                                (["--cwd", "nowhere"], "call.cwd"),
+                                (["--cwd", "/etc"], "path.outside")):
+            call = json.loads(self.galley("--json", "call", *options, "Bash", '{"command": "echo x > other"}').stdout)
+            self.assertEqual(call["error"]["reason"], reason, options)
+        self.assertEqual(set(self.staged()), {"src/made"})
+        self.galley("call", "--env", "novalue", "Bash", "{}", expect=2)
+        records = [json.loads(one) for one in (self.work / ".galley/audit.jsonl").read_text().splitlines()]
+        context = [one["context"] for one in records if one.get("session_id") == "s-1" and one["kind"] == "call"]
+        self.assertEqual(context, [{"cwd": "src", "environment": {"LANGUAGE": "fr"}, "only_programs": ["sh"]}])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,12 +12,13 @@ class NamedTool final : public Tool {
   explicit NamedTool(std::string name, bool read_only = false,
                      std::string input = R"({"type":"object"})") {
     info_.name = std::move(name);
+    info_.description = "Does nothing.";
     info_.input_schema = std::move(input);
     info_.output_schema = R"({"type":"object"})";
     info_.annotations.read_only = read_only;
   }
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
-  Result<Intent> intent(const nlohmann::json&, const std::string&) const override {
+  Result<Intent> intent(const nlohmann::json&, const PathOrigin&) const override {
     return Intent();
   }
   ToolResult run(const nlohmann::json&, ToolContext&) const override {

@@ -1,102 +1,14 @@
 #include "engine/calls/executor.h"
 
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "base/limits.h"
-#include "staging/fs/memory_directory.h"
-#include "tools/json_input.h"
-#include "tools/standard_tools.h"
+#include "tests/engine/calls/executor_fixture.h"
 
 namespace galley {
 namespace {
 
 using nlohmann::json;
-
-/// Steps a second each time somebody looks.
-class SteppingClock final : public Clock {
- public:
-  [[nodiscard]] int64_t wall_ns() const override { return 1'795'000'000'000'000'000; }
-  [[nodiscard]] std::chrono::steady_clock::time_point steady() const override {
-    return std::chrono::steady_clock::time_point() + std::chrono::seconds(++steps_);
-  }
-
- private:
-  mutable int64_t steps_ = 0;
-};
-
-/// A tool whose run is a function, for what the standard ones never do.
-class FunctionTool final : public Tool {
- public:
-  using Run = std::function<ToolResult(const json&, ToolContext&)>;
-  FunctionTool(std::string name, Run run, std::string output = R"({"type":"object"})")
-      : run_(std::move(run)) {
-    info_.name = std::move(name);
-    info_.input_schema = R"({"type":"object"})";
-    info_.output_schema = std::move(output);
-  }
-  [[nodiscard]] const ToolInfo& info() const override { return info_; }
-  Result<Intent> intent(const json&, const std::string&) const override { return Intent(); }
-  ToolResult run(const json& args, ToolContext& context) const override {
-    return run_(args, context);
-  }
-  void need(std::string capability) { info_.capabilities.push_back(std::move(capability)); }
-
- private:
-  ToolInfo info_;
-  Run run_;
-};
-
-class ExecutorTest : public ::testing::Test {
- protected:
-  ExecutorTest() {
-    EXPECT_TRUE(add_standard_tools(registry_));
-    options_.root = "/ws";
-    options_.agent = "bot";
-    options_.make_execution_id = [this] { return "exec-" + std::to_string(++ids_); };
-  }
-
-  ToolResult call(const std::string& tool, const json& args) {
-    Executor executor(&registry_, recorder_, clock_, options_);
-    return executor.call(overlay_, make(tool, args));
-  }
-  static ToolCall make(const std::string& tool, const json& args) {
-    ToolCall out;
-    out.tool = tool;
-    out.args = std::make_shared<const json>(args);
-    out.reason = "a test";
-    return out;
-  }
-  /// "ok", or "CODE reason".
-  std::string said(const ToolResult& result) {
-    if (result.ok) return "ok";
-    return std::string(to_string(result.error->code)) + " " + result.error->reason;
-  }
-  std::vector<json> records() {
-    std::vector<json> out;
-    const auto text = read_file(*galley_, *RelPath::parse("audit.jsonl"), limits::kMaxFileBytes);
-    if (!text) return out;
-    for (size_t start = 0; start < text->size();) {
-      const size_t end = text->find('\n', start);
-      out.push_back(json::parse(text->substr(start, end - start)));
-      start = end + 1;
-    }
-    return out;
-  }
-
-  SteppingClock clock_;
-  std::unique_ptr<WritableDirectory> workspace_ = make_memory_directory();
-  std::unique_ptr<WritableDirectory> galley_ = make_memory_directory();
-  Overlay overlay_{*workspace_, make_memory_store(), clock_};
-  std::unique_ptr<AuditLog> log_ = std::make_unique<AuditLog>(*galley_, clock_);
-  Recorder recorder_{log_, clock_, RecordTime::kAtOnce, "t1"};
-  ToolRegistry registry_;
-  ExecutorOptions options_;
-  int ids_ = 0;
-};
 
 TEST_F(ExecutorTest, ACallIsDoneAndRecorded) {
   const ToolResult result = call("Write", {{"file", "a.txt"}, {"content", "hello\n"}});
@@ -111,7 +23,7 @@ TEST_F(ExecutorTest, ACallIsDoneAndRecorded) {
   EXPECT_EQ(all[0]["agent"], "bot");
   EXPECT_EQ(all[0]["reason"], "a test");
   EXPECT_EQ(all[0]["tx"], "t1");
-  EXPECT_EQ(all[0]["risk_level"], "high");
+  EXPECT_EQ(all[0]["risk_level"], "medium");
   EXPECT_EQ(all[0]["execution_id"], "exec-1");
   EXPECT_EQ(all[0]["input"]["file"], "a.txt");
   EXPECT_EQ(all[0]["output"]["written"], true);
@@ -247,7 +159,8 @@ TEST_F(ExecutorTest, AnAnswerOutsideItsSchemaIsAnErrorAndLeavesNothing) {
 }
 
 TEST_F(ExecutorTest, AToolThatOverrunsItsDeadlineLeavesNothing) {
-  options_.timeout = std::chrono::milliseconds(500);  // the clock steps a second a look
+  clock_.step_by(std::chrono::seconds(1));
+  options_.timeout = std::chrono::milliseconds(500);
   EXPECT_EQ(said(call("Write", {{"file", "a.txt"}, {"content", "x"}})), "ETIMEOUT tool.timeout");
   EXPECT_TRUE(overlay_.changes().empty());
 }

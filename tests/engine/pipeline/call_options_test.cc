@@ -113,6 +113,90 @@ TEST_F(CallOptionsTest, AStopReachesTheCommandAndEndsACall) {
   EXPECT_EQ(last_record()["error"]["reason"], "call.cancelled");
 }
 
+TEST_F(CallOptionsTest, ACommandStartsWhereTheCallerSaysWithItsEnvironmentAndPrograms) {
+  tree_.write("src/b.txt", "b\n");
+  CallOptions options;
+  options.session_id = "session-1";
+  options.cwd = "src";
+  options.environment = {{"LANG", "C"}};
+  options.only_programs = {{"true"}};
+  Command command;
+  command.argv = {"true"};
+  ASSERT_TRUE(transaction_->run(command, options));
+  const Command& ran = runner_.commands().back();
+  EXPECT_EQ(ran.working_directory.str(), "src");
+  EXPECT_EQ(ran.environment.at("LANG"), "C");
+  const json record = last_record();
+  EXPECT_EQ(record["session_id"], "session-1");
+  EXPECT_EQ(record["context"]["cwd"], "src");
+  command.argv = {"false"};
+  const auto other = transaction_->run(command, options);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().reason, "capability.missing");
+  options.only_capabilities = {{"fs:read"}};
+  command.argv = {"true"};
+  EXPECT_EQ(transaction_->run(command, options).error().reason, "capability.missing");
+  EXPECT_EQ(runner_.commands().size(), 1U);
+}
+
+TEST_F(CallOptionsTest, AnOwnToolKnowsItsCallAndIsToldToStop) {
+  std::stop_source source;
+  ToolDefinition tool;
+  tool.info.name = "Own";
+  tool.info.description = "Looks at its call.";
+  tool.info.input_schema = tool.info.output_schema = R"({"type":"object"})";
+  tool.info.capabilities = {"fs:read"};
+  tool.run = [&source](ToolRun& call) -> Result<std::string> {
+    EXPECT_EQ(call.session_id(), "session-1");
+    EXPECT_EQ(call.call_id(), "call-1");
+    EXPECT_EQ(call.cwd(), "src");
+    EXPECT_EQ(*call.read("b.txt"), "b\n") << "relative to the folder of the call";
+    call.progress(1, 2);
+    EXPECT_FALSE(call.is_late());
+    source.request_stop();
+    EXPECT_TRUE(call.is_late());
+    return std::string("{}");
+  };
+  ASSERT_TRUE(workspace_->add_tool(tool));
+  tree_.write("src/b.txt", "b\n");
+  CallOptions options;
+  options.session_id = "session-1";
+  options.call_id = "call-1";
+  options.cwd = "src";
+  options.stop = source.get_token();
+  std::pair<uint64_t, uint64_t> progress;
+  options.progress = [&progress](uint64_t done, uint64_t total) { progress = {done, total}; };
+  EXPECT_EQ(transaction_->call("Own", "{}", options).error().reason, "call.cancelled");
+  EXPECT_EQ(progress, (std::pair<uint64_t, uint64_t>(1, 2)));
+}
+
+TEST_F(CallOptionsTest, AStopEndsTheValidatorsOfATransaction) {
+  tree_.write("galley.toml",
+              "[[validator]]\nname = \"slow\"\ncommand = [\"slow\"]\npaths = [\"*.txt\"]\n");
+  std::stop_source source;
+  FakeCommandRunner slow([&source](const Command& command, Overlay&) -> Result<CommandResult> {
+    source.request_stop();
+    EXPECT_TRUE(command.stop.stop_requested()) << "the stop reaches the validator's command";
+    CommandResult result;
+    result.breach = LimitBreach{LimitKind::kCancelled, 0, 0};
+    return result;
+  });
+  WorkspaceOptions options;
+  options.runner = &slow;
+  options.trusts_configuration = true;
+  const auto workspace = *Workspace::open(tree_.path(), std::move(options));
+  auto transaction =
+      *workspace->begin({.agent = "ann", .message = "why", .stop = source.get_token()});
+  ASSERT_TRUE(transaction.write("b.txt", "b\n"));
+  const auto preview = transaction.preview();
+  ASSERT_FALSE(preview);
+  EXPECT_EQ(preview.error().reason, "gate.cancelled");
+  const auto outcome = transaction.commit();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().reason, "gate.cancelled");
+  EXPECT_FALSE(tree_.exists("b.txt"));
+}
+
 TEST_F(CallOptionsTest, ATimeOnlyTightensWhatACommandHas) {
   CallOptions options;
   options.timeout = std::chrono::seconds(5);

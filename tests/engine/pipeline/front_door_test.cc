@@ -190,6 +190,7 @@ ToolDefinition tool(
     }) {
   ToolDefinition made;
   made.info.name = name;
+  made.info.description = "Does what the test wants.";
   made.info.input_schema = made.info.output_schema = kAny;
   made.info.capabilities = {"fs:read"};
   made.run = std::move(run);

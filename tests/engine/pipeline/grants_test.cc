@@ -177,8 +177,8 @@ TEST_F(GrantsTest, TheToolsAskAPersonAndDoTheSame) {
   ASSERT_TRUE(transaction->call("sec.revoke", arguments, options));
   EXPECT_EQ(called("bot", "Deploy"), "capability.missing");
   options.dry_run = true;
-  EXPECT_TRUE(transaction->call("sec.grant", arguments, options));
-  EXPECT_EQ(called("bot", "Deploy"), "capability.missing") << "a dry run grants nothing";
+  EXPECT_EQ(transaction->call("sec.grant", arguments, options).error().reason,
+            "call.dry_run_outside");
 }
 
 TEST_F(GrantsTest, AnotherProcessIsHeard) {

@@ -1,0 +1,124 @@
+#include "engine/calls/call_scope.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "staging/overlay/restaged.h"
+#include "tools/adapters.h"
+
+namespace galley {
+namespace {
+
+bool is_variable_name(const std::string& name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && is_letter(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+/// Variables by which a caller could have a granted program run other code than its own.
+bool decides_what_runs(const std::string& name) {
+  return name == "PATH" || name == "IFS" || name == "ENV" || name == "BASH_ENV" ||
+         name.starts_with("LD_") || name.starts_with("GALLEY_");
+}
+
+Result<void> check_environment(const std::map<std::string, std::string>& environment) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : environment) {
+    if (!is_variable_name(name) || decides_what_runs(name)) {
+      return fail(ErrorKind::kInvalid, "call.environment",
+                  "the environment of a call cannot have '" + name.substr(0, 64) +
+                      "': letters, digits and _, and none that decides what a program runs");
+    }
+    if (value.find('\0') != std::string::npos) {
+      return fail(ErrorKind::kInvalid, "call.environment",
+                  "the value of '" + name + "' in the environment of a call has a NUL byte");
+    }
+    bytes += name.size() + value.size();
+  }
+  if (environment.size() <= kMaxEnvironmentNames && bytes <= kMaxEnvironmentBytes) return {};
+  return fail(ErrorKind::kQuota, "limit.environment",
+              "the environment of a call has more than " + std::to_string(kMaxEnvironmentNames) +
+                  " names or " + std::to_string(kMaxEnvironmentBytes) + " bytes");
+}
+
+/// The list with `exec:` before each name.
+Result<Grants> program_grants(const std::vector<std::string>& programs) {
+  std::vector<std::string> texts;
+  for (const std::string& program : programs) {
+    if (program.empty() || program.front() == '!') {
+      return fail(ErrorKind::kInvalid, "call.program",
+                  "'" + program + "' is no name of a program that a call may start");
+    }
+    texts.push_back("exec:" + program);
+  }
+  return Grants::parse(texts);
+}
+
+}  // namespace
+
+Result<CallScope> CallScope::of(const CallOptions& options, const std::vector<std::string>& granted,
+                                const std::string& root) {
+  CallScope scope;
+  GALLEY_ASSIGN(scope.granted_, Grants::parse(granted));
+  scope.capabilities_ = granted;
+  if (options.only_capabilities) {
+    GALLEY_ASSIGN(scope.only_, Grants::parse(*options.only_capabilities));
+    scope.capabilities_.clear();
+    for (const std::string& text : *options.only_capabilities) {
+      const bool is_given = text.starts_with('!') || scope.granted_.gives(text);
+      if (is_given) scope.capabilities_.push_back(text);
+    }
+    // What was taken from the agent stays taken: the last match wins.
+    for (const std::string& text : granted) {
+      if (text.starts_with('!')) scope.capabilities_.push_back(text);
+    }
+  }
+  if (options.only_programs) {
+    GALLEY_ASSIGN(scope.programs_, program_grants(*options.only_programs));
+  }
+  GALLEY_TRY(check_environment(options.environment));
+  GALLEY_ASSIGN(scope.cwd_, directory_argument(options.cwd, {root}));
+  return scope;
+}
+
+std::optional<Error> CallScope::refusal(const Action& action) const {
+  if (auto missing = granted_.refusal(action)) return missing;
+  if (only_) {
+    if (auto missing = only_->refusal(action)) return missing;
+  }
+  if (!programs_) return {};
+  for (const std::string& program : action.intent.programs) {
+    if (programs_->may_run(program)) continue;
+    return Error{ErrorKind::kRefused, "capability.missing",
+                 "'" + program + "' is not among the programs that this call may start", "", 0};
+  }
+  return {};
+}
+
+std::optional<Error> CallScope::refusal_of_effect(const Action& action,
+                                                  const Overlay::Entries& before,
+                                                  const Overlay::Entries& now) const {
+  if (!only_) return {};
+  Action done;
+  done.record.tool = action.record.tool;
+  for (const RelPath& path : restaged_paths(before, now)) {
+    const auto at = now.find(path);
+    // A directory comes and goes with what lies in it.
+    if (at != now.end() && at->second.now.kind == FileKind::kDirectory) continue;
+    done.intent.writes.push_back(path);
+  }
+  return only_->refusal(done);
+}
+
+std::function<bool(const RelPath&)> CallScope::reading_rule(
+    std::function<bool(const RelPath&)> outer) const {
+  if (!only_) return outer;
+  return [outer = std::move(outer), only = *only_](const RelPath& path) {
+    return only.may("read", path) && (!outer || outer(path));
+  };
+}
+
+}  // namespace galley

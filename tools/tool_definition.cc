@@ -1,0 +1,242 @@
+#include "tools/tool_definition.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kMaxNameBytes = 64;  // what the common model interfaces take
+
+tl::unexpected<Error> flaw(const ToolInfo& info, std::string reason, const std::string& what) {
+  return fail(ErrorKind::kInvalid, std::move(reason), "the tool '" + info.name + "' " + what);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Takes a number without leading zeros off the front.
+bool take_number(std::string_view& text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+  const auto count = static_cast<size_t>(end - text.begin());
+  if (count == 0 || (count > 1 && text.front() == '0')) return false;
+  text.remove_prefix(count);
+  return true;
+}
+
+/// Identifiers between dots, after `mark`; numbers of a pre-release have no leading zeros.
+bool take_identifiers(std::string_view& text, char mark) {
+  if (!text.starts_with(mark)) return true;
+  text.remove_prefix(1);
+  const size_t end = mark == '-' ? std::min(text.find('+'), text.size()) : text.size();
+  std::string_view list = text.substr(0, end);
+  text.remove_prefix(end);
+  for (;;) {
+    const size_t dot = std::min(list.find('.'), list.size());
+    std::string_view one = list.substr(0, dot);
+    if (one.empty() || !std::all_of(one.begin(), one.end(), [](char c) {
+          return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+        })) {
+      return false;
+    }
+    const bool is_number = std::all_of(one.begin(), one.end(), is_digit);
+    if (mark == '-' && is_number && one.size() > 1 && one.front() == '0') return false;
+    if (dot == list.size()) return true;
+    list.remove_prefix(dot + 1);
+  }
+}
+
+/// As semver.org 2.0.0 has it.
+bool is_semantic_version(std::string_view text) {
+  for (int part = 0; part < 3; ++part) {
+    if (part > 0 && !text.starts_with('.')) return false;
+    if (part > 0) text.remove_prefix(1);
+    if (!take_number(text)) return false;
+  }
+  return take_identifiers(text, '-') && take_identifiers(text, '+') && text.empty();
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+Result<void> check_other_tools(const ToolInfo& info) {
+  if (!info.rollback_tool.empty() && !is_tool_name(info.rollback_tool)) {
+    return flaw(info, "tool.rollback",
+                "names '" + info.rollback_tool + "' to take its calls back, which is no name");
+  }
+  if (info.successor.empty()) return {};
+  if (info.deprecated.empty()) {
+    return flaw(info, "tool.successor", "has a successor and does not say why it goes");
+  }
+  if (!is_tool_name(info.successor) || info.successor == info.name) {
+    return flaw(info, "tool.successor",
+                "gives way to '" + info.successor + "', which is no name of another tool");
+  }
+  return {};
+}
+
+Result<void> check_limits(const ToolInfo& info) {
+  if (info.timeout && info.timeout->count() <= 0) {
+    return flaw(info, "tool.limit", "has no time: leave the timeout out, or make it longer");
+  }
+  if (info.max_memory_bytes &&
+      (*info.max_memory_bytes == 0 || *info.max_memory_bytes > kMaxAllToolsBytes)) {
+    return flaw(info, "tool.limit",
+                "may state 1 to " + std::to_string(kMaxAllToolsBytes) + " bytes of memory, not " +
+                    std::to_string(*info.max_memory_bytes));
+  }
+  return {};
+}
+
+Result<void> check_examples(const ToolInfo& info, const JsonSchema& input) {
+  for (size_t i = 0; i < info.examples.size(); ++i) {
+    const std::string which = "has an example (number " + std::to_string(i + 1) + ") that ";
+    const auto args = parse_json(info.examples[i]);
+    if (!args) return flaw(info, "tool.example", which + "is no JSON: " + args.error().message);
+    if (const auto violations = input.check(*args); !violations.empty()) {
+      return flaw(info, "tool.example", which + "its schema refuses: " + describe(violations));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(ToolInfo::Category category) {
+  switch (category) {
+    case ToolInfo::Category::kDirect:
+      return "direct";
+    case ToolInfo::Category::kApi:
+      return "api";
+    case ToolInfo::Category::kMcp:
+      return "mcp";
+    case ToolInfo::Category::kSystem:
+      break;
+  }
+  return "system";
+}
+
+std::string_view to_string(ToolInfo::Risk risk) {
+  switch (risk) {
+    case ToolInfo::Risk::kLow:
+      return "low";
+    case ToolInfo::Risk::kMedium:
+      return "medium";
+    case ToolInfo::Risk::kHigh:
+      return "high";
+    case ToolInfo::Risk::kCritical:
+      break;
+  }
+  return "critical";
+}
+
+milliseconds usual_timeout(ToolInfo::Category category) {
+  switch (category) {
+    case ToolInfo::Category::kDirect:
+      return milliseconds(5'000);
+    case ToolInfo::Category::kApi:
+    case ToolInfo::Category::kMcp:
+      return milliseconds(10'000);
+    case ToolInfo::Category::kSystem:
+      break;
+  }
+  return kUsualToolTime;
+}
+
+milliseconds latency_target(ToolInfo::Category category) {
+  switch (category) {
+    case ToolInfo::Category::kDirect:
+      return milliseconds(1'000);
+    case ToolInfo::Category::kApi:
+    case ToolInfo::Category::kMcp:
+      return milliseconds(3'000);
+    case ToolInfo::Category::kSystem:
+      break;
+  }
+  return milliseconds(2'000);
+}
+
+milliseconds timeout_of(const ToolInfo& info) {
+  return info.timeout.value_or(usual_timeout(info.category));
+}
+
+uint64_t memory_limit_of(const ToolInfo& info) {
+  return info.max_memory_bytes.value_or(kMaxToolCallBytes);
+}
+
+std::string namespace_of(const ToolInfo& info) {
+  if (!info.namespace_name.empty()) return info.namespace_name;
+  const size_t dot = info.name.rfind('.');
+  return dot == std::string::npos ? std::string() : info.name.substr(0, dot);
+}
+
+bool is_tool_name(std::string_view name) {
+  if (name.empty() || name.size() > kMaxNameBytes) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
+
+Result<void> check_definition(const ToolInfo& info, const JsonSchema& input) {
+  if (!is_tool_name(info.name)) {
+    return fail(ErrorKind::kInvalid, "tool.name",
+                "'" + info.name + "' is no name for a tool: 1 to 64 of A-Z a-z 0-9 _ - .");
+  }
+  if (is_blank(info.description)) {
+    return flaw(info, "tool.description",
+                "has no description: say in a sentence what it does, models choose by it");
+  }
+  if (!is_semantic_version(info.version)) {
+    return flaw(info, "tool.version",
+                "has the version '" + info.version + "', which is none: such as 1.0.0");
+  }
+  if (!info.namespace_name.empty() && !is_tool_name(info.namespace_name)) {
+    return flaw(info, "tool.namespace",
+                "has the namespace '" + info.namespace_name + "': A-Z a-z 0-9 _ - .");
+  }
+  GALLEY_TRY(check_limits(info));
+  GALLEY_TRY(check_other_tools(info));
+  return check_examples(info, input);
+}
+
+nlohmann::ordered_json definition_json(const ToolInfo& info) {
+  using Json = nlohmann::ordered_json;
+  Json tool;
+  tool["name"] = info.name;
+  tool["namespace"] = namespace_of(info);
+  tool["title"] = info.title;
+  tool["description"] = info.description;
+  tool["version"] = info.version;
+  tool["category"] = to_string(info.category);
+  tool["inputSchema"] = Json::parse(info.input_schema);
+  tool["outputSchema"] = Json::parse(info.output_schema);
+  auto& annotations = tool["annotations"];
+  annotations["readOnlyHint"] = info.annotations.read_only;
+  annotations["destructiveHint"] = info.annotations.destructive;
+  annotations["idempotentHint"] = info.annotations.idempotent;
+  annotations["openWorldHint"] = info.annotations.open_world;
+  tool["capabilities"] = info.capabilities;
+  tool["riskLevel"] = to_string(info.risk_level);
+  tool["securityTier"] = static_cast<int>(info.security_tier);
+  tool["requiresConfirmation"] = info.requires_confirmation;
+  tool["contextAware"] = info.is_context_aware;
+  tool["reversible"] = info.is_reversible;
+  if (!info.rollback_tool.empty()) tool["rollbackTool"] = info.rollback_tool;
+  tool["timeoutMs"] = timeout_of(info).count();
+  tool["maxMemoryBytes"] = memory_limit_of(info);
+  tool["examples"] = Json::array();
+  for (const std::string& example : info.examples) {
+    tool["examples"].push_back(Json::parse(example));
+  }
+  if (!info.deprecated.empty()) tool["deprecated"] = info.deprecated;
+  if (!info.successor.empty()) tool["successor"] = info.successor;
+  return tool;
+}
+
+}  // namespace galley
