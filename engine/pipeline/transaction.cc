@@ -8,6 +8,7 @@
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
+#include "engine/calls/redacted_run.h"
 #include "engine/calls/tool_names.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/confirmation_desk.h"
@@ -160,8 +161,11 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
       [&](AuditEvent& event) -> Result<void> {
         GALLEY_ASSIGN(const RelPath cwd,
                       directory_argument(options.cwd, {state_->workspace->root_path}));
-        GALLEY_ASSIGN(
-            result, state_->runner()->run(bounded_by_call(command, options, cwd), state_->overlay));
+        const Command bounded = bounded_by_call(command, options, cwd);
+        CommandRunner& runner = *state_->runner();
+        GALLEY_ASSIGN(result, state_->options.agent.empty()
+                                  ? runner.run(bounded, state_->overlay)
+                                  : run_redacted(runner, bounded, state_->overlay));
         event.output = json_document(on_record(*result));
         if (result->breach) event.error = tool_error_from(result->breach->error());
         return {};

@@ -155,8 +155,18 @@ TEST_F(CallSecretsTest, WhatLooksLikeAKeyIsTakenOutOfCommandsAndNotOutOfFiles) {
   EXPECT_THAT(document_, HasSubstr("[REDACTED:aws-access-key]"));
   EXPECT_EQ(called("Read", {{"file_path", "key.txt"}}), "ok");
   EXPECT_THAT(document_, HasSubstr("AKIAIOSFODNN7EXAMPLE")) << "an agent is to edit it";
-  std::string logged;
-  options_.logger = [&](const CallOptions::Log& log) { logged += log.text; };
+}
+
+TEST_F(CallSecretsTest, AnAgentsCommandShowsNoKeyAndAPersonsEveryByte) {
+  Command command;
+  command.argv = {"cat"};
+  const auto of_agent = transaction_->run(command);
+  ASSERT_TRUE(of_agent) << of_agent.error().message;
+  EXPECT_EQ(of_agent->standard_output.head, "key [REDACTED:aws-access-key]\n");
+  auto own = workspace_->begin_stored();
+  const auto of_person = own->run(command);
+  ASSERT_TRUE(of_person) << of_person.error().message;
+  EXPECT_EQ(of_person->standard_output.head, "key AKIAIOSFODNN7EXAMPLE\n");
 }
 
 TEST_F(CallSecretsTest, AnEditWithARedactionMarkerIsRefused) {
