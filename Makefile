@@ -13,7 +13,7 @@ configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).config
 compile = cmake --build $(1) -j $(JOBS)
 
 .PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz differential crash stress \
-        cross install packages syntax consumer examples clean
+        cross install packages syntax consumer examples mcp-conformance clean
 
 help:  ## this list
 	@echo "make VERB, where VERB is one of"
@@ -88,6 +88,11 @@ stress:  ## many processes, overlapping files, random kills, for a minute
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build) --target test_crash
 	@scripts/stress build 60
+
+mcp-conformance:  ## the conformance tests of the Model Context Protocol (npm)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test trees)
+	@$(call compile,build) --target galley_program mcp_fixture_server
+	@scripts/mcp-conformance build
 
 cross:  ## build for aarch64 into build-aarch64; run the program and some tests under qemu-user
 	@JOBS=$(JOBS) scripts/cross

@@ -18,6 +18,17 @@ GitOid GitOid::of_blob(std::string_view content) {
   return GitOid(digest);
 }
 
+std::optional<GitOid> GitOid::from_hex(std::string_view hex) {
+  if (hex.size() != 2 * kBytes) return std::nullopt;
+  std::array<uint8_t, kBytes> bytes{};
+  for (size_t i = 0; i < hex.size(); ++i) {
+    const size_t digit = kHexDigits.find(hex[i]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bytes.at(i / 2) = static_cast<uint8_t>(bytes.at(i / 2) << 4U | digit);
+  }
+  return GitOid(bytes);
+}
+
 std::string GitOid::hex() const { return to_hex(bytes_); }
 
 }  // namespace galley

@@ -3,6 +3,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ class GitOid {
 
   /// The name of a blob with this content.
   [[nodiscard]] static GitOid of_blob(std::string_view content);
+  /// Reads 40 lower-case hexadecimal digits.
+  [[nodiscard]] static std::optional<GitOid> from_hex(std::string_view hex);
 
   [[nodiscard]] std::string hex() const;
   /// The first seven hexadecimal digits.

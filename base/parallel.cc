@@ -12,7 +12,8 @@
 
 namespace galley {
 
-void for_each_block(size_t count, size_t block, const std::function<void(size_t, size_t)>& work) {
+void for_each_block(size_t count, size_t block, const std::function<void(size_t, size_t)>& work,
+                    size_t min_shared) {
   GALLEY_CHECK(block > 0);
   std::atomic<size_t> next = 0;
   std::mutex mutex;
@@ -32,7 +33,7 @@ void for_each_block(size_t count, size_t block, const std::function<void(size_t,
     }
   };
   std::vector<std::jthread> others;
-  if (count >= kMinSharedItems) {
+  if (count >= min_shared) {
     const size_t cores = std::max(1U, std::thread::hardware_concurrency());
     const size_t blocks = (count + block - 1) / block;
     const size_t workers = std::min({cores, kMaxWorkers, blocks});

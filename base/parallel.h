@@ -20,6 +20,9 @@ inline constexpr size_t kMinSharedItems = 32;
 ///
 /// Threads: `work` runs on several at once, the caller's among them. What it throws (lack of
 ///          memory) is thrown again here, once all have stopped.
-void for_each_block(size_t count, size_t block, const std::function<void(size_t, size_t)>& work);
+///
+/// With fewer than `min_shared` items the caller does all of them.
+void for_each_block(size_t count, size_t block, const std::function<void(size_t, size_t)>& work,
+                    size_t min_shared = kMinSharedItems);
 
 }  // namespace galley

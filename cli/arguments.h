@@ -120,6 +120,7 @@ struct CheckArguments {
   std::string commit;  ///< --commit REV
   std::string range;   ///< --range A..B
   std::string patch;   ///< a file; `-` is standard input
+  bool only_new = false;
 };
 
 /// Everything the command line can say. One field group a command; `command` says which counts.
@@ -138,6 +139,7 @@ struct Arguments {
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
   std::string proposal;              ///< commit --proposal
+  bool autocommit = false;         ///< mcp --autocommit
   std::vector<std::string> words;    ///< after `--`, or several paths
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/ranges.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/verdicts.h"
@@ -14,21 +14,6 @@
 
 namespace galley {
 namespace {
-
-/// The sides of `A..B` or `A...B`; an empty side is HEAD.
-Result<CheckSource> range_source(const std::string& range) {
-  const size_t dots = range.find("..");
-  if (dots == std::string::npos) {
-    return fail(ErrorKind::kUsage, "check.bad_range",
-                "'" + printable_line(range) + "' is no range; write it as A..B");
-  }
-  const size_t to = range.find_first_not_of('.', dots);
-  CheckSource source;
-  source.kind = CheckSource::Kind::kRange;
-  source.from = dots == 0 ? "HEAD" : range.substr(0, dots);
-  source.to = to == std::string::npos ? "HEAD" : range.substr(to);
-  return source;
-}
 
 Result<CheckSource> source_of(Session& session) {
   const CheckArguments& asked = session.arguments().check;
@@ -72,14 +57,25 @@ Result<int> finish_judgement(Session& session, const Preview& preview, Json& doc
   return is_approved ? kExitDone : kExitNo;
 }
 
-Result<int> check_transaction(Session& session) {
+bool wants_verdict_file(Session& session) {
   const VerdictArguments& verdict = session.arguments().verdict;
-  if (!verdict.write.empty() || !verdict.verify.empty()) {
-    return fail(ErrorKind::kUsage, "usage.verdict",
-                "the verdict of a transaction is galley validate's: say it there");
+  return !verdict.write.empty() || !verdict.verify.empty();
+}
+
+/// As `galley validate` does, but for --only-new.
+Result<int> check_transaction(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  for (ValidatorConfig& validator : workspace->inside().config.validators) {
+    validator.only_new |= session.arguments().check.only_new;
   }
   GALLEY_ASSIGN(Transaction transaction, session.resume());
+  JudgedSubject subject;
+  if (wants_verdict_file(session)) {
+    GALLEY_ASSIGN(subject, judged_subject(session, transaction.proposal()));
+  }
+  if (!session.arguments().verdict.verify.empty()) return verify_verdict(session, subject);
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  GALLEY_TRY(write_verdict(session, subject, preview.verdict));
   Json document = {{"schema", "galley.check/1"}, {"ok", false}, {"source", "transaction"}};
   document["tx"] = transaction.id();
   return finish_judgement(session, preview, document);
@@ -111,14 +107,6 @@ void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
   }
 }
 
-Result<std::unique_ptr<GitCheck>> open_check(Session& session, const CheckSource& source) {
-  CheckOptions options;
-  options.who = session.transaction_options();
-  options.config_file = session.arguments().global.config;
-  session.terminal().work_on("reading the repository");
-  return GitCheck::open(source, std::move(options));
-}
-
 Result<int> check_repository(Session& session) {
   GALLEY_ASSIGN(const CheckSource source, source_of(session));
   GALLEY_ASSIGN(auto check, open_check(session, source));
@@ -130,14 +118,13 @@ Result<int> check_repository(Session& session) {
     GALLEY_ASSIGN(check, open_check(session, source));
   }
   for (const std::string& notice : check->notices()) session.say("galley: " + notice);
-  const VerdictArguments& verdict = session.arguments().verdict;
   JudgedSubject subject;
-  if (!verdict.write.empty() || !verdict.verify.empty()) {
+  if (wants_verdict_file(session)) {
     GALLEY_ASSIGN(const std::string rules, check->rules());
     subject = judged_subject(check->proposal(), check->config(), rules);
     subject.tree = check->base_tree();
   }
-  if (!verdict.verify.empty()) return verify_verdict(session, subject);
+  if (!session.arguments().verdict.verify.empty()) return verify_verdict(session, subject);
   GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
   GALLEY_TRY(write_verdict(session, subject, preview.verdict));
   document["source"] = source_name(source.kind);

@@ -58,9 +58,11 @@ std::vector<CommandText> transaction_texts() {
       {"status", {"Lists open transactions, and what the one of your own changes."}, {}},
       {"diff",
        {"Shows the exact diff that committing the transaction would make.\n"
-        "With --html it is a page with what the gate says at the lines."},
+        "With --html it is a page with what the gate says at the lines. A..B is a range of\n"
+        "commits, as galley check --range judges it."},
        {{"galley diff --side-by-side -- src", "old and new lines beside each other, of src"},
-        {"galley diff --html=review.html", "one file that a browser shows"}}},
+        {"galley diff --html=review.html", "one file that a browser shows"},
+        {"galley diff --html=review.html main..HEAD", "the same of a branch"}}},
       {"review",
        {"Serves a page on this machine on which each change is accepted, rejected, commented or "
         "edited, and what is left is committed.\n"
@@ -93,6 +95,14 @@ std::vector<CommandText> transaction_texts() {
         "The options bound it; they can only be tighter than galley.toml."},
        {{"galley exec -- make format", "stage what a formatter does"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
+      {"mcp",
+       {"Serves agents over the Model Context Protocol: one JSON message a line on standard input "
+        "and output, until the input ends.\n"
+        "What they change is staged in a transaction that galley status shows, and is on disk "
+        "after "
+        "galley_commit only.\n"
+        "With --agent NAME the rules for that agent hold."},
+       {{"galley mcp -C ~/project --agent codex", "as an agent's configuration names it"}}},
       {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
       {"approve",
        {"Says yes beforehand to what a rule asks a person about.\n"
@@ -201,6 +211,7 @@ const std::vector<VariableText>& variable_texts() {
       {"GALLEY_EDITOR_LINK",
        "where links of --hyperlinks lead: file, vscode, or an address with {path} and {line}"},
       {"GALLEY_APPROVED", "ids of proposals that galley check takes as approved by a person"},
+      {"GALLEY_GIT_TIMEOUT", "seconds that one command of git may take; 300 by default"},
       {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
       {"NO_COLOR", "with any value: no colours"}};
   return kTexts;

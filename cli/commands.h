@@ -51,11 +51,14 @@ int run_gc(Session& session);
 int run_doctor(Session& session);
 int run_rescue(Session& session);
 
+int run_mcp(Session& session);
+
 int run_complete(Session& session);
 int run_completions(Session& session);
 
 int run_tools_list(Session& session);
 int run_tools_show(Session& session);
+int run_tools_validate(Session& session);
 int run_audit_verify(Session& session);
 int run_audit_export(Session& session);
 int run_policy_explain(Session& session);

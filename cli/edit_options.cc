@@ -84,6 +84,8 @@ void add_check_command(OptionTable& table) {
   }
   command->add_flag("--fix", table.arguments().fix,
                     "First stage what the validators with fix = true make of what is staged");
+  command->add_flag("--only-new", check.only_new,
+                    "Count only findings that the unchanged files do not have");
   table.add_reports(command);
   table.add_verdicts(command);
 }

@@ -44,6 +44,9 @@ void add_command_groups(OptionTable& table) {
   table.add_member(tools, "show", "One tool with its schemas")
       ->add_option("name", args.name, "Name of the tool")
       ->required();
+  CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
+  validate->add_option("name", args.name, "Name of the tool")->required();
+  validate->add_option("args", args.input, "JSON object; - is standard input")->required();
   CLI::App* audit = table.add_group("audit", "The record of every call and outcome");
   table.add_member(audit, "verify", "Check the chain of records");
   CLI::App* as =

@@ -161,7 +161,7 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
   GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal, options));
   if (arguments.numstat) return numstat(diffs);
   if (arguments.name_status) return name_status(diffs) + directory_letters(proposal);
-  return diffstat(diffs, {static_cast<int>(paper.width), paper.has_color}) +
+  return diffstat(diffs, {static_cast<int>(paper.width), paper.has_color, paper.links}) +
          directories_text(proposal, " ");
 }
 

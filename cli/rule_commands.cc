@@ -9,6 +9,7 @@
 #include "cli/outcome.h"
 #include "engine/audit/audit.h"
 #include "engine/audit/audit_export.h"
+#include "engine/calls/call_supervisor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/policy/policy.h"
@@ -20,6 +21,21 @@ namespace {
 
 // --- tools ----------------------------------------------------------------------------------
 
+/// What is not as usual with a tool, for the end of its line.
+std::string state_of(const ToolRegistry::Status& status, const CallSupervisor& supervisor) {
+  std::vector<std::string> all;
+  if (!status.is_enabled) all.emplace_back("disabled");
+  const ToolHealth::State health = supervisor.health_of(status.info.name);
+  if (health != ToolHealth::State::kHealthy) all.emplace_back(to_string(health));
+  if (status.standing.priority != 0) {
+    all.push_back(fmt::format("priority {}", status.standing.priority));
+  }
+  for (const std::string& agent : status.standing.availability.agents) {
+    all.push_back("for " + printable_line(agent));
+  }
+  return all.empty() ? "" : fmt::format(" [{}]", fmt::join(all, ", "));
+}
+
 Result<int> tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
@@ -28,8 +44,9 @@ Result<int> tools_list(Session& session) {
     return kExitDone;
   }
   std::string text;
-  for (const ToolInfo& info : tools->list()) {
-    text += fmt::format("{:<28} {}\n", info.name, info.title);
+  for (const ToolRegistry::Status& status : tools->statuses()) {
+    text += fmt::format("{:<28} {}{}\n", status.info.name, status.info.title,
+                        state_of(status, workspace->inside().need_supervisor()));
   }
   session.print(text);
   return kExitDone;
@@ -45,6 +62,29 @@ Result<int> tools_show(Session& session) {
     if (tool.at("name") == name) session.print(tool);
   }
   return kExitDone;
+}
+
+Result<int> tools_validate(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  std::string json = arguments.input;
+  if (json == "-") {
+    GALLEY_ASSIGN(json, session.read_input("-", "the arguments", limits::kMaxJsonBytes));
+  }
+  GALLEY_ASSIGN(const std::vector<std::string> errors,
+                workspace->check_call(arguments.name, json, arguments.global.agent));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.tool-arguments/1"},
+                       {"ok", true},
+                       {"tool", arguments.name},
+                       {"valid", errors.empty()},
+                       {"errors", errors}});
+  } else {
+    std::string text = errors.empty() ? "valid\n" : "";
+    for (const std::string& error : errors) text += printable_line(error) + "\n";
+    session.print(text);
+  }
+  return errors.empty() ? kExitDone : kExitMalformed;
 }
 
 // --- audit ----------------------------------------------------------------------------------
@@ -151,6 +191,7 @@ Result<int> policy_test(Session& session) {
 
 int run_tools_list(Session& session) { return session.finish(tools_list(session)); }
 int run_tools_show(Session& session) { return session.finish(tools_show(session)); }
+int run_tools_validate(Session& session) { return session.finish(tools_validate(session)); }
 int run_audit_verify(Session& session) { return session.finish(audit_verify(session)); }
 int run_audit_export(Session& session) { return session.finish(audit_export(session)); }
 int run_policy_explain(Session& session) { return session.finish(policy_explain(session)); }

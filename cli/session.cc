@@ -58,7 +58,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
   if (workspace_ == nullptr) {
     WorkspaceOptions options;
     options.config_file = arguments_->global.config;
-    options.approver = approver_at_terminal(*this);
+    options.approver = approver_ ? approver_ : approver_at_terminal(*this);
     options.recovers = recovers;
     terminal_->work_on("opening the workspace");
     options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);

@@ -24,6 +24,8 @@ class Session {
   /// The same without recovering first, for the commands that tell what recovery would do.
   Result<Workspace*> open_without_recovery();
 
+  /// Who answers the gate's questions instead of the person at the terminal; before open().
+  void set_approver(Approver approver) { approver_ = std::move(approver); }
   /// Goes where -C says, so that every relative name is meant from there.
   Result<void> enter_directory();
   /// The directory of the workspace in which the command was started.
@@ -88,6 +90,7 @@ class Session {
   Terminal* terminal_;
   UserSettings user_;
   std::unique_ptr<Workspace> workspace_;
+  Approver approver_;  ///< empty: the person at the terminal
   std::string doubt_;  ///< still to be said
   std::string outcome_;
 };

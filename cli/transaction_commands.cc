@@ -8,6 +8,7 @@
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/places.h"
+#include "cli/ranges.h"
 #include "cli/render.h"
 #include "cli/report.h"
 #include "engine/commit/state_directory.h"
@@ -124,22 +125,16 @@ Result<void> write_diff_report(Session& session, Transaction& transaction,
   return write_report(session, part_below(preview.proposal, paths), std::move(subject));
 }
 
-Result<int> diff(Session& session) {
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
-  GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
-  const Proposal whole = transaction.proposal();
-  const Proposal proposal = part_below(whole, paths);
-  if (!session.arguments().diff.html.empty()) {
-    GALLEY_TRY(write_diff_report(session, transaction, paths));
-    if (!session.is_json()) return kExitDone;
-  }
+/// What is left to say of a diff once its page was written.
+Result<int> tell_diff(Session& session, const Proposal& whole, const Proposal& proposal,
+                      Json document) {
   const int status =
       session.arguments().diff.is_quiet && !proposal.is_empty() ? kExitNo : kExitDone;
   if (!session.is_json()) {
+    if (!session.arguments().diff.html.empty()) return kExitDone;
     GALLEY_TRY(print_changes(session, proposal, session.arguments().diff));
     return status;
   }
-  Json document = {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}};
   document["proposal"] = whole.id().hex();
   document["changes"] = changes_json(proposal.changes());
   GALLEY_TRY(add_exact_diff(session, document, proposal));
@@ -154,6 +149,37 @@ Result<int> diff(Session& session) {
   }
   session.print(document);
   return status;
+}
+
+/// diff A..B: what `galley check --range` judges, with its verdict where a page is asked for.
+Result<int> diff_of_range(Session& session, const std::string& range) {
+  GALLEY_ASSIGN(const CheckSource source, range_source(range));
+  GALLEY_ASSIGN(const auto check, open_check(session, source));
+  if (!session.arguments().diff.html.empty()) {
+    GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
+    ReviewSubject subject;
+    subject.title = "Range " + printable_line(range);
+    subject.verdict = &preview.verdict;
+    GALLEY_TRY(write_report(session, preview.proposal, std::move(subject)));
+  }
+  return tell_diff(session, check->proposal(), check->proposal(),
+                   {{"schema", "galley.diff/1"}, {"ok", true}, {"range", range}});
+}
+
+Result<int> diff(Session& session) {
+  const std::vector<std::string>& words = session.arguments().words;
+  if (session.arguments().tx.empty() && words.size() == 1 && is_range(words.front())) {
+    return diff_of_range(session, words.front());
+  }
+  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
+  const Proposal whole = transaction.proposal();
+  const Proposal proposal = part_below(whole, paths);
+  if (!session.arguments().diff.html.empty()) {
+    GALLEY_TRY(write_diff_report(session, transaction, paths));
+  }
+  return tell_diff(session, whole, proposal,
+                   {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}});
 }
 
 /// A proposal's id in full or its first digits, as the verdict shows them.

@@ -46,7 +46,8 @@ void add_stage_commands(OptionTable& table) {
   table.add_diff_options(diff);
   table.add_html(diff);
   table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
-  diff->add_option("words", args.words, "Only these paths")->type_name("PATH");
+  diff->add_option("words", args.words, "Only these paths; or one range of commits, A..B")
+      ->type_name("PATH");
   CLI::App* review = table.add(
       "review", "Read a transaction, keep or leave out each change, and commit", kTransactionGroup);
   table.add_tx(review);
@@ -111,6 +112,16 @@ void add_candidate_commands(OptionTable& table) {
   table.add_dry_run(pick, "Show what it would commit, and which ones it would drop");
 }
 
+void add_mcp_command(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* mcp = table.add(
+      "mcp", "Serve agents over the Model Context Protocol on stdin and stdout", kTransactionGroup);
+  OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
+      ->type_name("NAME");
+  mcp->add_flag("--autocommit", args.autocommit,
+                "Commit each call that changes something, if the gate says yes");
+}
+
 void add_exec_command(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* exec = table.add("exec", "Run a command on the proposed tree; stage what it changes",
@@ -134,6 +145,7 @@ void add_transaction_commands(OptionTable& table) {
   }
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
   if (table.wants({"exec"})) add_exec_command(table);
+  if (table.wants({"mcp"})) add_mcp_command(table);
 }
 
 }  // namespace galley

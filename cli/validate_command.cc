@@ -78,20 +78,13 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
 
 // --- validate -------------------------------------------------------------------------------
 
-Result<JudgedSubject> subject_of(Session& session, const Proposal& proposal) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  const WorkspaceState& state = workspace->inside();
-  GALLEY_ASSIGN(const std::string rules, rules_text(session, state.root()));
-  return judged_subject(proposal, state.config, rules);
-}
-
 Result<int> validate(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
   if (arguments.fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   if (!arguments.verdict.verify.empty()) {
-    GALLEY_ASSIGN(const JudgedSubject subject, subject_of(session, transaction.proposal()));
+    GALLEY_ASSIGN(const JudgedSubject subject, judged_subject(session, transaction.proposal()));
     return verify_verdict(session, subject);
   }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
@@ -100,7 +93,7 @@ Result<int> validate(Session& session) {
   document["proposal"] = preview.proposal.id().hex();
   document["verdict"] = verdict_json(preview.verdict);
   if (!arguments.verdict.write.empty()) {
-    GALLEY_ASSIGN(const JudgedSubject subject, subject_of(session, preview.proposal));
+    GALLEY_ASSIGN(const JudgedSubject subject, judged_subject(session, preview.proposal));
     GALLEY_TRY(write_verdict(session, subject, preview.verdict));
   }
   GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));

@@ -1,6 +1,8 @@
 #include "cli/verdicts.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/limits.h"
 #include "cli/reports.h"
@@ -9,20 +11,16 @@
 namespace galley {
 namespace {
 
-/// The bytes of --key, without the newline that an editor leaves.
-Result<std::string> key_of(Session& session) {
+/// What --key names.
+Result<std::optional<VerdictKey>> key_of(Session& session) {
   const std::string& file = session.arguments().verdict.key;
-  if (file.empty()) return std::string();
-  GALLEY_ASSIGN(std::string key, session.read_input(file, "a key", limits::kMaxConfigBytes));
-  while (key.ends_with('\n') || key.ends_with('\r')) key.pop_back();
-  if (key.size() >= kMinVerdictKeyBytes) return std::string(key);
-  return fail(ErrorKind::kInvalid, "verdict.short_key",
-              "the key has fewer than " + std::to_string(kMinVerdictKeyBytes) +
-                  " bytes; make one with: openssl rand -hex 32");
+  if (file.empty()) return std::optional<VerdictKey>();
+  GALLEY_ASSIGN(const std::string text, session.read_input(file, "a key", limits::kMaxConfigBytes));
+  GALLEY_ASSIGN(VerdictKey key, VerdictKey::parse(text));
+  return std::optional(std::move(key));
 }
 
-}  // namespace
-
+/// The text of the galley.toml that judges in this workspace: its own, or that of --config.
 Result<std::string> rules_text(Session& session, const Directory& workspace) {
   const std::string& other = session.arguments().global.config;
   if (!other.empty()) return session.read_input(other, "", limits::kMaxConfigBytes);
@@ -31,6 +29,8 @@ Result<std::string> rules_text(Session& session, const Directory& workspace) {
   if (stat.kind == FileKind::kAbsent) return std::string();
   return read_file(workspace, path, limits::kMaxConfigBytes);
 }
+
+}  // namespace
 
 JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
                              std::string_view rules) {
@@ -46,20 +46,29 @@ JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
   return subject;
 }
 
+Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const WorkspaceState& state = workspace->inside();
+  GALLEY_ASSIGN(const std::string rules, rules_text(session, state.root()));
+  return judged_subject(proposal, state.config, rules);
+}
+
 Result<void> write_verdict(Session& session, const JudgedSubject& subject, const Verdict& verdict) {
   const std::string& file = session.arguments().verdict.write;
   if (file.empty()) return {};
-  GALLEY_ASSIGN(const std::string key, key_of(session));
+  GALLEY_ASSIGN(const auto key, key_of(session));
   const int64_t now = SystemClock().wall_ns();
-  return write_report_file(session, file, verdict_file(subject, verdict, now, key));
+  GALLEY_ASSIGN(const std::string text, verdict_file(subject, verdict, now, key ? &*key : nullptr));
+  return write_report_file(session, file, text);
 }
 
 Result<int> verify_verdict(Session& session, const JudgedSubject& subject) {
   const VerdictArguments& asked = session.arguments().verdict;
-  GALLEY_ASSIGN(const std::string key, key_of(session));
+  GALLEY_ASSIGN(const auto key, key_of(session));
   GALLEY_ASSIGN(const std::string text,
                 session.read_input(asked.verify, "a verdict", kMaxVerdictFileBytes));
-  GALLEY_ASSIGN(const FiledVerdict filed, verify_verdict_file(text, subject, key));
+  GALLEY_ASSIGN(const FiledVerdict filed,
+                verify_verdict_file(text, subject, key ? &*key : nullptr));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.verify/1"},
                        {"ok", filed.is_approved},

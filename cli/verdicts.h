@@ -12,8 +12,8 @@ namespace galley {
 [[nodiscard]] JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
                                            std::string_view rules);
 
-/// The text of the galley.toml that judges in this workspace: its own, or that of --config.
-[[nodiscard]] Result<std::string> rules_text(Session& session, const Directory& workspace);
+/// The same for a proposal to the workspace of the session.
+[[nodiscard]] Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal);
 
 /// Writes the file of --verdict; nothing without that option.
 Result<void> write_verdict(Session& session, const JudgedSubject& subject, const Verdict& verdict);

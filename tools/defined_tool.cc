@@ -123,6 +123,16 @@ Result<void> ToolRun::move(std::string_view from, std::string_view to) {
   return state_->context.overlay.move(source, target);
 }
 
+Result<std::string> ToolRun::call(std::string_view tool, std::string_view json_arguments) {
+  if (!state_->context.call_tool) {
+    return fail(ErrorKind::kRefused, "call.nested", "no tool can be called from a tool here");
+  }
+  GALLEY_ASSIGN(const nlohmann::json args, parse_json(json_arguments));
+  const ToolResult result = state_->context.call_tool(std::string(tool), args);
+  if (!result.ok) return fail(error_from(*result.error));
+  return json_text(*result.data);
+}
+
 void ToolRun::note(std::string_view line) {
   const auto& logger = state_->context.logger;
   if (logger) logger({ToolLog::Stream::kNote, line});

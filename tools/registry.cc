@@ -28,9 +28,33 @@ Result<JsonSchema> compile_for(const std::string& tool, const char* which,
   return bad_schema(tool, which, schema.error());
 }
 
-}  // namespace
+bool names_a_pattern(const std::vector<std::string>& agents) {
+  return std::any_of(agents.begin(), agents.end(), [](const std::string& agent) {
+    return agent.find_first_of("*?") != std::string::npos;
+  });
+}
 
-Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
+/// Whether some agent could not tell which of two tools of one name it calls.
+bool is_ambiguous(const ToolStanding& one, const ToolStanding& other) {
+  if (one.priority != other.priority) return false;
+  const auto& mine = one.availability.agents;
+  const auto& theirs = other.availability.agents;
+  if (mine.empty() != theirs.empty()) return false;  // the one that names agents goes first
+  if (mine.empty() || names_a_pattern(mine) || names_a_pattern(theirs)) return true;
+  return std::any_of(mine.begin(), mine.end(), [&](const std::string& agent) {
+    return std::find(theirs.begin(), theirs.end(), agent) != theirs.end();
+  });
+}
+
+bool is_before(const ToolRegistry::EntryPointer& one, const ToolRegistry::EntryPointer& other) {
+  const bool names_agents = !one->standing.availability.agents.empty();
+  const bool other_names_agents = !other->standing.availability.agents.empty();
+  if (names_agents != other_names_agents) return names_agents;
+  return one->standing.priority > other->standing.priority;
+}
+
+/// The tool with what is made of its schemas.
+Result<ToolRegistry::Entry> compiled(std::unique_ptr<const Tool> tool) {
   const uint64_t peak_before = peak_resident_bytes();
   const ToolInfo& info = tool->info();
   GALLEY_ASSIGN(JsonSchema input, compile_for(info.name, "input", info.input_schema));
@@ -44,58 +68,147 @@ Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool) {
   GALLEY_TRY(check_definition(info, input));
   auto defaults = SchemaDefaults::compile(info.input_schema);
   if (!defaults) return bad_schema(info.name, "input", defaults.error());
+  return ToolRegistry::Entry{std::move(tool), std::move(input), std::move(output),
+                             *std::move(defaults), peak_resident_bytes() - peak_before};
+}
+
+}  // namespace
+
+Error unknown_tool(std::string_view name, const std::vector<std::string>& names) {
+  return {ErrorKind::kUsage,
+          "tool.unknown",
+          "there is no tool named '" + std::string(name.substr(0, kMaxShownNameBytes)) + "'" +
+              did_you_mean(name, names),
+          {},
+          0};
+}
+
+Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool, ToolStanding standing) {
+  GALLEY_ASSIGN(Entry entry, compiled(std::move(tool)));
+  entry.standing = std::move(standing);
+  return take(std::move(entry));
+}
+
+Result<void> ToolRegistry::add(ToolFactory factory, ToolStanding standing) {
+  if (!factory.make) {
+    return fail(ErrorKind::kInvalid, "tool.no_function",
+                "the tool '" + factory.info.name + "' has no function that makes it");
+  }
+  auto made = std::make_unique<FactoryTool>(std::move(factory), dependencies_);
+  const FactoryTool* tool = made.get();
+  GALLEY_ASSIGN(Entry entry, compiled(std::move(made)));
+  entry.standing = std::move(standing);
+  entry.factory = tool;
+  return take(std::move(entry));
+}
+
+Result<void> ToolRegistry::take(Entry entry) {
+  const ToolInfo& info = entry.tool->info();
   const std::unique_lock lock(mutex_);
-  if (holds(info.name)) {
+  for (const EntryPointer& other : ranked(info.name)) {
+    if (!is_ambiguous(entry.standing, other->standing)) continue;
     return fail(ErrorKind::kInvalid, "tool.exists",
-                "a tool named '" + info.name + "' is registered already; remove it first");
+                "a tool named '" + info.name + "' of priority " +
+                    std::to_string(entry.standing.priority) +
+                    " is registered already; remove it first, or give this one another priority");
   }
   if (mode_ == Mode::kReadOnly && !info.annotations.read_only) {
     return fail(ErrorKind::kRefused, "tool.not_read_only",
                 "the registry is read-only and the tool '" + info.name + "' is not");
   }
-  entries_.push_back(std::make_shared<const Entry>(Entry{std::move(tool), std::move(input),
-                                                         std::move(output), *std::move(defaults),
-                                                         peak_resident_bytes() - peak_before}));
+  entry.number = ++last_number_;
+  entries_.push_back(std::make_shared<const Entry>(std::move(entry)));
   return {};
 }
 
-Result<std::shared_ptr<const ToolRegistry::Entry>> ToolRegistry::get(std::string_view name) const {
-  const std::shared_lock lock(mutex_);
-  for (const auto& entry : entries_) {
-    if (entry->tool->info().name == name) return entry;
+void ToolRegistry::set_dependencies(ToolDependencies dependencies) {
+  dependencies_ = std::make_shared<const ToolDependencies>(std::move(dependencies));
+}
+
+/// Under the lock.
+std::vector<ToolRegistry::EntryPointer> ToolRegistry::ranked(std::string_view name) const {
+  std::vector<EntryPointer> found;
+  for (const EntryPointer& entry : entries_) {
+    if (entry->tool->info().name == name) found.push_back(entry);
   }
-  std::vector<std::string> names;
-  for (const auto& entry : entries_) names.push_back(entry->tool->info().name);
-  return fail(ErrorKind::kUsage, "tool.unknown",
-              "there is no tool named '" + std::string(name.substr(0, kMaxShownNameBytes)) + "'" +
-                  did_you_mean(name, names));
+  std::stable_sort(found.begin(), found.end(), is_before);
+  return found;
 }
 
-bool ToolRegistry::has(std::string_view name) const {
+std::vector<ToolRegistry::EntryPointer> ToolRegistry::all_named(std::string_view name) const {
   const std::shared_lock lock(mutex_);
-  return holds(name);
+  return ranked(name);
 }
 
-bool ToolRegistry::holds(std::string_view name) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const auto& entry) { return entry->tool->info().name == name; });
+Result<ToolRegistry::EntryPointer> ToolRegistry::get(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = ranked(name);
+  if (!found.empty()) return found.front();
+  std::vector<std::string> names;
+  for (const EntryPointer& entry : entries_) names.push_back(entry->tool->info().name);
+  return fail(unknown_tool(name, names));
 }
+
+bool ToolRegistry::has(std::string_view name) const { return !all_named(name).empty(); }
 
 bool ToolRegistry::remove(std::string_view name) {
-  const std::unique_lock lock(mutex_);
-  return std::erase_if(entries_,
-                       [&](const auto& entry) { return entry->tool->info().name == name; }) > 0;
+  const std::vector<EntryPointer> gone = all_named(name);
+  {
+    const std::unique_lock lock(mutex_);
+    std::erase_if(entries_, [&](const auto& entry) { return entry->tool->info().name == name; });
+  }
+  // Without the lock: a tool that closes may ask for others.
+  for (const EntryPointer& entry : gone) {
+    if (entry->factory != nullptr) entry->factory->drain();
+  }
+  return !gone.empty();
 }
 
 void ToolRegistry::clear() {
+  std::vector<EntryPointer> gone;
+  {
+    const std::unique_lock lock(mutex_);
+    gone.swap(entries_);
+  }
+  for (const EntryPointer& entry : gone) {
+    if (entry->factory != nullptr) entry->factory->drain();
+  }
+}
+
+void ToolRegistry::set_enabled(const std::string& name, bool is_enabled) {
   const std::unique_lock lock(mutex_);
-  entries_.clear();
+  if (is_enabled) {
+    disabled_.erase(name);
+  } else {
+    disabled_.insert(name);
+  }
+}
+
+bool ToolRegistry::is_enabled(const std::string& name) const {
+  const std::shared_lock lock(mutex_);
+  return !disabled_.contains(name);
 }
 
 std::vector<ToolInfo> ToolRegistry::list() const {
   const std::shared_lock lock(mutex_);
   std::vector<ToolInfo> out;
-  for (const auto& entry : entries_) out.push_back(entry->tool->info());
+  std::set<std::string_view> seen;
+  for (const EntryPointer& entry : entries_) {
+    const std::string& name = entry->tool->info().name;
+    if (disabled_.contains(name) || !seen.insert(name).second) continue;
+    out.push_back(ranked(name).front()->tool->info());
+  }
+  return out;
+}
+
+std::vector<ToolRegistry::Status> ToolRegistry::statuses() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Status> out;
+  for (const EntryPointer& entry : entries_) {
+    const ToolInfo& info = entry->tool->info();
+    out.push_back({info, entry->standing, !disabled_.contains(info.name),
+                   entry->factory != nullptr ? entry->factory->phase() : ToolPhase::kReady});
+  }
   return out;
 }
 

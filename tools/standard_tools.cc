@@ -60,6 +60,11 @@ class StandardTool final : public Tool {
   ToolInfo info_;
 };
 
+/// Tools that answer from the one file or link that they name, and from nothing else.
+bool follows_from_contents(const std::string& name) {
+  return name == "Read" || name == "read_text_file" || name == "get_file_info";
+}
+
 }  // namespace
 
 Result<void> add_standard_tools(ToolRegistry& registry) {
@@ -67,7 +72,9 @@ Result<void> add_standard_tools(ToolRegistry& registry) {
   for (ToolInfo& info : peer_tools()) all.push_back(std::move(info));
   for (ToolInfo& info : all) {
     if (registry.mode() == ToolRegistry::Mode::kReadOnly && !info.annotations.read_only) continue;
-    GALLEY_TRY(registry.add(std::make_unique<StandardTool>(std::move(info))));
+    ToolStanding standing;
+    standing.follows_from_contents = follows_from_contents(info.name);
+    GALLEY_TRY(registry.add(std::make_unique<StandardTool>(std::move(info)), std::move(standing)));
   }
   return {};
 }

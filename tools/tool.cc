@@ -60,6 +60,27 @@ ToolError tool_error_from(const Error& error) {
   return ToolError{code, error.reason, error.message, nullptr};
 }
 
+Error error_from(const ToolError& error) {
+  ErrorKind kind = ErrorKind::kConflict;
+  switch (error.code) {
+    case ToolErrorCode::kValidation:
+      kind = ErrorKind::kInvalid;
+      break;
+    case ToolErrorCode::kPermission:
+      kind = ErrorKind::kRefused;
+      break;
+    case ToolErrorCode::kTimeout:
+      kind = ErrorKind::kTimeout;
+      break;
+    case ToolErrorCode::kQuota:
+      kind = ErrorKind::kQuota;
+      break;
+    case ToolErrorCode::kRuntime:
+      break;
+  }
+  return {kind, error.reason, error.message, {}, 0};
+}
+
 Error ToolContext::interruption(const std::string& remedy) const {
   if (stop.stop_requested()) {
     return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged", "",

@@ -48,6 +48,8 @@ struct ToolError {
 
 /// The tool error that an Error of the rooms below amounts to.
 [[nodiscard]] ToolError tool_error_from(const Error& error);
+/// The other way: an Error that becomes this tool error again.
+[[nodiscard]] Error error_from(const ToolError& error);
 
 /// When a call ran; filled in by the executor.
 struct ToolMeta {
@@ -135,7 +137,9 @@ struct ToolContext {
   EarlierVersions earlier{};                        ///< what edits that do not fit may have meant
   std::stop_token stop{};                           ///< a request ends the call
   std::shared_ptr<const ParsedArguments> parsed{};  ///< of this call's Intent; may be null
-  RelPath cwd = RelPath::root();                    ///< what relative paths start from
+  /// Calls another tool on the same road, with a record of its own; empty: none can be called.
+  std::function<ToolResult(const std::string& tool, const nlohmann::json& args)> call_tool{};
+  RelPath cwd = RelPath::root();  ///< what relative paths start from
 
   [[nodiscard]] PathOrigin origin() const { return {root, cwd}; }
   /// Whether the time is over or somebody asked for a stop: what the tool still does is dropped.

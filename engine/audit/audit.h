@@ -27,6 +27,7 @@ enum class AuditKind : uint8_t {
   kEdit,
   kEditsDropped,
   kFix,
+  kIndex,
   kSavepoint,
   kRollback,
   kFork,
@@ -44,11 +45,11 @@ enum class AuditKind : uint8_t {
   kGap,
 };
 /// The names that records have for them, in this order.
-inline constexpr std::array<std::string_view, 23> kAuditKindNames = {
-    "call",          "call.dry_run", "calls.dropped", "begun",    "exec",     "edit",
-    "edits.dropped", "fix",          "savepoint",     "rollback", "fork",     "commit",
-    "undo",          "redo",         "refusal",       "conflict", "approval", "confirmation",
-    "grant",         "revocation",   "adoption",      "link",     "audit.gap"};
+inline constexpr std::array<std::string_view, 24> kAuditKindNames = {
+    "call",          "call.dry_run", "calls.dropped", "begun",     "exec",     "edit",
+    "edits.dropped", "fix",          "index",         "savepoint", "rollback", "fork",
+    "commit",        "undo",         "redo",          "refusal",   "conflict", "approval",
+    "confirmation",  "grant",        "revocation",    "adoption",  "link",     "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));
@@ -57,8 +58,9 @@ inline constexpr std::array<std::string_view, 23> kAuditKindNames = {
 /// One thing that goes on record. Empty strings and absent values are left out of the record.
 struct AuditEvent {
   AuditKind kind = AuditKind::kCall;
-  std::string execution_id;  ///< unique; makes appending after a crash idempotent
-  std::string call_id;       ///< the caller's own id of the call (gen_ai.tool.call.id)
+  std::string execution_id;         ///< unique; makes appending after a crash idempotent
+  std::string parent_execution_id;  ///< of the tool's call that this one was made by
+  std::string call_id;              ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
   std::string agent;                 ///< who asked
   std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else

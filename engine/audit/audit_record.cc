@@ -97,6 +97,7 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   record["timestamp"] = rfc3339_utc(wall_ns);
   record["kind"] = to_string(event.kind);
   put_text(record, "execution_id", event.execution_id);
+  put_text(record, "parent_execution_id", event.parent_execution_id);
   put_text(record, "call_id", event.call_id);
   put_text(record, "tool", event.tool);
   put_text(record, "agent", event.agent);

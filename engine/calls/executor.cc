@@ -1,5 +1,6 @@
 #include "engine/calls/executor.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -96,6 +97,15 @@ std::optional<Error> Executor::refusal_of_effect(const Action& action,
   return options_.late_policy ? options_.late_policy(action, before, now) : std::nullopt;
 }
 
+/// When a call ran that ends now.
+void Executor::measure(const Clock& clock, int64_t started_ns,
+                       std::chrono::steady_clock::time_point started, ToolMeta& meta) {
+  meta.started_at = rfc3339_utc(started_ns);
+  meta.ended_at = rfc3339_utc(clock.wall_ns());
+  meta.duration_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock.steady() - started).count();
+}
+
 Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before, Action action,
                                 const std::function<ToolResult(AuditEvent&)>& effect) {
   const int64_t started_ns = clock_->wall_ns();
@@ -123,10 +133,7 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   if (passed.error) result = ToolResult::failure(tool_error_from(*passed.error));
   const bool is_kept = result.ok && !action.is_trial;
   if (!is_kept && before != nullptr) overlay->restore(*before);
-  result.meta.started_at = rfc3339_utc(started_ns);
-  result.meta.ended_at = rfc3339_utc(clock_->wall_ns());
-  result.meta.duration_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_->steady() - started).count();
+  if (result.meta.started_at.empty()) measure(*clock_, started_ns, started, result.meta);
   result.meta.dry_run = options_.dry_run;
   const bool is_quiet = action.is_trial || action.records_itself;
   if (is_quiet && !passed.error) return passed;
@@ -215,9 +222,11 @@ ToolResult Executor::call(Overlay& overlay, const ToolCall& call) {
 Executor::StagedCalls Executor::stage_calls(Overlay& overlay, const std::vector<ToolCall>& calls) {
   const Overlay::Entries before = overlay.entries();
   StagedCalls staged;
-  for (const ToolCall& call : calls) {
-    staged.results.push_back(call_once(overlay, before, call));
+  for (size_t at = 0; at < calls.size();) {
+    const size_t read = stage_reads(overlay, calls, at, staged.results);
+    if (read == 0) staged.results.push_back(call_once(overlay, before, calls[at]));
     if (!staged.results.back().ok) break;
+    at += std::max<size_t>(read, 1);
   }
   if (staged.ok() && !options_.dry_run) return staged;
   overlay.restore(before);

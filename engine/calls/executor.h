@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -14,12 +15,15 @@
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
 #include "engine/calls/call_scope.h"
+#include "engine/calls/call_stack.h"
+#include "engine/calls/call_supervisor.h"
 #include "staging/overlay/overlay.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
 namespace galley {
 
+class CallSecrets;
 class KnownSecrets;
 
 /// One call of a tool as it came in.
@@ -61,9 +65,11 @@ struct ExecutorOptions : CallOptions {
   std::function<bool(const RelPath&)> may_read;
   /// Where ids of executions come from; random unless given.
   std::function<std::string()> make_execution_id;
+  /// Which tools can be called.
+  ToolRegistry::Mode tools = ToolRegistry::Mode::kAll;
+  /// Queue, health, cache and retries of the workspace's tools; null: none of them.
+  CallSupervisor* supervisor = nullptr;
 };
-
-class CallSecrets;
 
 /// The one road of every effect: capability → list of tools → early policy → somebody's yes →
 /// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
@@ -109,7 +115,20 @@ class Executor {
     std::optional<std::chrono::milliseconds> time;  ///< that the arguments ask for
     std::vector<RelPath> writes;                    ///< as its intent has them
     bool is_open_ended = false;
+    bool takes_secrets = false;       ///< `$ENV.NAME` in its arguments is replaced
+    std::vector<RelPath> reads = {};  ///< as its intent has them
+    std::shared_ptr<const nlohmann::json> given =
+        nullptr;  ///< the arguments as the caller sent them
+    std::string execution_id = {};
+    ReadNotes* notes = nullptr;          ///< filled with what it reads; may be null
+    std::mutex* policy_mutex = nullptr;  ///< set on a thread that is not the executor's
   };
+  /// Where a call runs.
+  struct CallPlace {
+    Overlay& overlay;
+    CallSecrets& secrets;
+  };
+  struct SideCall;
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
                                                        const Overlay::Entries& before,
@@ -120,11 +139,35 @@ class Executor {
   [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
   [[nodiscard]] ToolContext context_for(const ToolInfo& info, Overlay& overlay) const;
   ToolResult run_with_secrets(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                              bool takes_secrets, Overlay& overlay, CallSecrets& secrets);
+                              Overlay& overlay, CallSecrets& secrets);
   ToolResult run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared, Overlay& overlay,
                       CallSecrets& secrets);
+  // Which tool, and what it may take (executor_runs.cc).
+  Result<std::vector<ToolRegistry::EntryPointer>> find_tools(std::string_view name) const;
+  ToolResult run_first_that_works(const std::vector<ToolRegistry::EntryPointer>& tools,
+                                  const Prepared& prepared, CallPlace place, AuditEvent& record);
+  ToolResult run_supervised(const ToolRegistry::Entry& entry, const Prepared& prepared,
+                            Overlay& overlay, CallSecrets& secrets);
+  void watch_context(const Prepared& prepared, ToolContext& context);
+  ToolResult call_from_tool(Overlay& overlay, const std::string& tool, const nlohmann::json& args);
+  [[nodiscard]] const ToolConfig& config_of(const ToolInfo& info) const;
+  [[nodiscard]] std::chrono::milliseconds time_of(const ToolInfo& info,
+                                                  const Prepared& prepared) const;
+  [[nodiscard]] uint64_t memory_of(const ToolInfo& info) const;
+  [[nodiscard]] Action action_of(const ToolCall& call) const;
+  std::string sign_call(const ToolCall& call, Action& action) const;
+  static void add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta);
+  // Reads side by side (executor_reads.cc).
+  [[nodiscard]] std::vector<SideCall> side_calls(const std::vector<ToolCall>& calls,
+                                                 size_t first) const;
+  size_t stage_reads(Overlay& overlay, const std::vector<ToolCall>& calls, size_t first,
+                     std::vector<ToolResult>& results);
+  void read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex);
+  ToolResult finish_aside(SideCall& one, Overlay& overlay, bool is_consistent);
   static void judge_result(const ToolRegistry::Entry& entry, const ToolContext& context,
                            std::chrono::milliseconds time, ToolResult& result);
+  static void measure(const Clock& clock, int64_t started_ns,
+                      std::chrono::steady_clock::time_point started, ToolMeta& meta);
   Result<void> record_begin(Action& action);
   Result<void> record(Action action, const ToolResult& result);
   void sign(AuditEvent& event) const;
@@ -134,6 +177,7 @@ class Executor {
   const Clock* clock_;
   ExecutorOptions options_;
   Result<CallScope> scope_;  ///< an Error lets nothing pass
+  CallStack stack_;
 };
 
 }  // namespace galley

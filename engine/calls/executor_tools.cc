@@ -8,6 +8,7 @@
 #include "engine/calls/sanitizer.h"
 #include "engine/calls/secrets.h"
 #include "staging/overlay/restaged.h"
+#include "staging/sandbox/fixed_time.h"
 #include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
@@ -145,8 +146,21 @@ class UsageProbe {
   std::vector<std::pair<RelPath, ContentId>> named_;
 };
 
+/// A tool promises not to throw; one that does anyway must not take the program with it.
+ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
+  try {
+    return tool.run(args, context);
+  } catch (const std::exception& error) {
+    return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
+                                "the tool '" + tool.info().name + "' failed: " + error.what(),
+                                nullptr});
+  }
+}
+
+}  // namespace
+
 /// What its caller should know of a tool, and of how long it took.
-void add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
+void Executor::add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
   const ToolInfo& info = entry.tool->info();
   if (!info.deprecated.empty()) {
     meta.warnings.push_back("the tool '" + info.name + "' is deprecated: " + info.deprecated +
@@ -165,47 +179,28 @@ void add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
                           " should take at most " + std::to_string(target));
 }
 
-/// A tool promises not to throw; one that does anyway must not take the program with it.
-ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
-  try {
-    return tool.run(args, context);
-  } catch (const std::exception& error) {
-    return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name + "' failed: " + error.what(),
-                                nullptr});
-  }
-}
-
-}  // namespace
-
 /// `before` is what the overlay held before the first of several calls.
 ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
                                const ToolCall& call) {
-  Action action;
-  action.record.kind = options_.dry_run ? AuditKind::kCallDryRun : AuditKind::kCall;
-  action.record.tool = call.tool;
-  action.record.call_id = call.call_id;
-  action.record.reason = call.reason;
-  std::string id;
-  if (!recorder_->is_silent()) {
-    id = options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
-    action.record.execution_id = id;
-    if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
-  }
-  const auto entry = registry_->get(call.tool);
+  Action action = action_of(call);
+  const std::string id = sign_call(call, action);
   Prepared prepared;
   prepared.args = call.args ? call.args : std::make_shared<const json>(json::object());
-  if (entry) {
-    prepare(**entry, overlay, prepared, action);
+  prepared.given = prepared.args;
+  prepared.execution_id = id;
+  const auto found = find_tools(call.tool);
+  if (found) {
+    const auto allowed = stack_.check(found->front()->tool->info());
+    if (!allowed) action.record.error = tool_error_from(allowed.error());
+    if (allowed) prepare(*found->front(), overlay, prepared, action);
   } else {
-    action.record.error = tool_error_from(entry.error());
+    action.record.error = tool_error_from(found.error());
   }
   CallSecrets secrets(options_.secrets, options_.known_secrets);
   secrets.redact(action.record);
-  const bool takes_secrets = arguments_take_secrets(action, options_.secrets_in_files);
   const auto effect = [&](AuditEvent& record) {
     if (record.error) return ToolResult::failure(*record.error);
-    ToolResult told = run_with_secrets(**entry, prepared, takes_secrets, overlay, secrets);
+    ToolResult told = run_first_that_works(*found, prepared, {overlay, secrets}, record);
     if (told.ok && !options_.secrets_in_files) {
       const auto leak = secrets.refusal_of_effect(overlay, before);
       if (leak) told = ToolResult::failure(tool_error_from(*leak));
@@ -215,16 +210,36 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
     return secrets.redacted(std::move(told));
   };
   ToolResult result = pass(&overlay, &before, std::move(action), effect).result;
-  result.meta.execution_id = std::move(id);
-  if (entry) add_warnings(**entry, result.meta);
+  result.meta.execution_id = id;
+  if (found) add_warnings(*found->front(), result.meta);
   return result;
+}
+
+/// What is on record of a call before its tool is looked at.
+Action Executor::action_of(const ToolCall& call) const {
+  Action action;
+  action.record.kind = options_.dry_run ? AuditKind::kCallDryRun : AuditKind::kCall;
+  action.record.tool = call.tool;
+  action.record.call_id = call.call_id;
+  action.record.reason = call.reason;
+  action.record.parent_execution_id = stack_.execution_id();
+  return action;
+}
+
+/// Gives a call the id of its record; empty where nothing is recorded.
+std::string Executor::sign_call(const ToolCall& call, Action& action) const {
+  if (recorder_->is_silent()) return {};
+  action.record.execution_id =
+      options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
+  if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
+  return action.record.execution_id;
 }
 
 /// Puts the values of secrets into the arguments, in the last moment, and runs the tool.
 ToolResult Executor::run_with_secrets(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                                      bool takes_secrets, Overlay& overlay, CallSecrets& secrets) {
-  if (!takes_secrets) return run_tool(entry, prepared, overlay, secrets);
-  auto injected = secrets.injected(*prepared.args);
+                                      Overlay& overlay, CallSecrets& secrets) {
+  if (!prepared.takes_secrets) return run_tool(entry, prepared, overlay, secrets);
+  auto injected = secrets.injected(*prepared.args, config_of(entry.tool->info()).secrets);
   if (!injected) return ToolResult::failure(tool_error_from(injected.error()));
   if (*injected == nullptr) return run_tool(entry, prepared, overlay, secrets);
   Prepared with_values = prepared;
@@ -263,8 +278,10 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   action.runs_program = action.intent.is_open_ended;
   prepared.parsed = action.intent.parsed;
   prepared.time = action.intent.timeout;
+  prepared.reads = action.intent.reads;
   prepared.writes = action.intent.writes;
   prepared.is_open_ended = action.intent.is_open_ended;
+  prepared.takes_secrets = arguments_take_secrets(action, options_.secrets_in_files);
   if (auto no = input_refusal(*prepared.args)) refuse(*std::move(no));
 }
 
@@ -285,27 +302,36 @@ std::optional<Error> Executor::check_start(Overlay& overlay) const {
 ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared,
                               Overlay& overlay, CallSecrets& secrets) {
   const ToolInfo& info = entry.tool->info();
-  const std::chrono::milliseconds time =
-      options_.timeout ? *options_.timeout : prepared.time.value_or(timeout_of(info));
+  const std::chrono::milliseconds time = time_of(info, prepared);
   const UsageProbe probe(overlay, prepared.writes, prepared.is_open_ended);
   LogFilter log(options_.logger, secrets.redactor());
   ToolContext context = context_for(info, overlay);
   context.deadline = Deadline::after(*clock_, time);
   context.parsed = prepared.parsed;
-  context.secrets = context.call.secrets = secrets.provider();
+  context.secrets = context.call.secrets = secrets.provider(config_of(info).secrets);
   context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };
   std::optional<CallRunner> runner;
   if (options_.commands != nullptr) {
-    runner.emplace(*options_.commands, options_, scope_->cwd(), memory_limit_of(info),
-                   context.deadline, *clock_);
+    runner.emplace(*options_.commands, options_, scope_->cwd(), memory_of(info), context.deadline,
+                   *clock_);
     context.commands = &*runner;
   }
   if (context.stop.stop_requested()) {
     return ToolResult::failure(tool_error_from(context.interruption("")));
   }
+  std::optional<CallStack::Frame> frame;
+  watch_context(prepared, context);
+  if (prepared.policy_mutex == nullptr) {
+    frame.emplace(stack_, info, prepared.execution_id, context.deadline);
+  }
   ToolResult result = run_guarded(*entry.tool, *prepared.args, context);
   log.finish();
   probe.tell(runner ? runner->usage() : CallRunner::Usage(), result.meta);
+  if (options_.deterministic && runner && runner->usage().has_run) {
+    for (std::string& note : determinism_notes(fixed_time_library())) {
+      result.meta.warnings.push_back(std::move(note));
+    }
+  }
   if (result.ok) judge_result(entry, context, time, result);
   return result;
 }

@@ -1,5 +1,6 @@
 #include "engine/calls/secrets.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -74,9 +75,10 @@ CallSecrets::CallSecrets(const SecretProvider& provider, KnownSecrets* known)
   if (known_ != nullptr) redactor_ = known_->redactor();
 }
 
-SecretProvider CallSecrets::provider() {
+SecretProvider CallSecrets::provider(const std::vector<std::string>& only) {
   if (!*provider_) return {};
-  return [this](const std::string& key) -> std::optional<std::string> {
+  return [this, only](const std::string& key) -> std::optional<std::string> {
+    if (!only.empty() && std::find(only.begin(), only.end(), key) == only.end()) return {};
     std::optional<std::string> value = (*provider_)(key);
     if (!value) return {};
     if (value->size() < Redactor::kMinSecretBytes) {
@@ -91,9 +93,10 @@ SecretProvider CallSecrets::provider() {
   };
 }
 
-Result<std::shared_ptr<const json>> CallSecrets::injected(const json& arguments) {
+Result<std::shared_ptr<const json>> CallSecrets::injected(const json& arguments,
+                                                          const std::vector<std::string>& only) {
   if (!*provider_ || !asks_for_secrets(arguments)) return std::shared_ptr<const json>();
-  auto document = with_secrets(arguments, provider());
+  auto document = with_secrets(arguments, provider(only));
   if (document) return std::make_shared<const json>(*std::move(document));
   if (too_short_.empty()) return fail(document.error());
   return fail(ErrorKind::kRefused, "secret.too_short",

@@ -40,11 +40,13 @@ class CallSecrets {
  public:
   CallSecrets(const SecretProvider& provider, KnownSecrets* known);
 
-  /// For the tool; empty when there is none. A value too short to be redacted is not given.
-  [[nodiscard]] SecretProvider provider();
+  /// For the tool; empty when there is none. With `only` that is not empty, just those of these
+  /// names. A value too short to be redacted is not given.
+  [[nodiscard]] SecretProvider provider(const std::vector<std::string>& only = {});
   /// The arguments with the values in place of `$ENV.NAME`; null when there is nothing to replace.
   /// Errors: kRefused `secret.unknown`, `secret.too_short`.
-  Result<std::shared_ptr<const nlohmann::json>> injected(const nlohmann::json& arguments);
+  Result<std::shared_ptr<const nlohmann::json>> injected(const nlohmann::json& arguments,
+                                                         const std::vector<std::string>& only = {});
 
   /// What was handed out in this call or before.
   [[nodiscard]] const Redactor& redactor() const { return redactor_; }

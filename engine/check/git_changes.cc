@@ -44,24 +44,42 @@ Finding odd_path(const std::string& path, const Error& why) {
   return finding;
 }
 
+/// Of what is taken away or made smaller, any size.
+struct WantedBlob {
+  const std::string& id;
+  const std::string& path;
+  uint64_t max_bytes;
+};
+
+Error unreadable(const WantedBlob& blob, Error why) {
+  if (why.reason == "git.no_such_object") return missing(blob.path, blob.id);
+  if (why.reason != "limit.file_size") return why;
+  why.path = blob.path;
+  why.message = "'" + blob.path + "' is too large to be judged: " + why.message +
+                "; keep it out of git, or under Git LFS";
+  return why;
+}
+
 /// Hashes every blob of the diff, side by side.
 Result<void> hash_blobs(const std::vector<GitRawChange>& diff, GitBlobStore& store) {
-  std::vector<std::pair<const std::string*, const std::string*>> wanted;  // id, path
+  std::vector<WantedBlob> wanted;
   for (const GitRawChange& change : diff) {
-    if (has_blob(change.old_mode, change.old_id)) wanted.emplace_back(&change.old_id, &change.path);
-    if (has_blob(change.new_mode, change.new_id)) wanted.emplace_back(&change.new_id, &change.path);
+    if (has_blob(change.new_mode, change.new_id)) {
+      wanted.push_back({change.new_id, change.path, limits::kMaxFileBytes});
+    }
+    if (has_blob(change.old_mode, change.old_id)) {
+      wanted.push_back({change.old_id, change.path, UINT64_MAX});
+    }
   }
   std::vector<std::optional<Error>> errors(wanted.size());
   for_each_block(wanted.size(), kHashedTogether, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const auto added = store.add(*wanted[i].first);
+      const auto added = store.add(wanted[i].id, wanted[i].max_bytes);
       if (!added) errors[i] = added.error();
     }
   });
   for (size_t i = 0; i < errors.size(); ++i) {
-    if (!errors[i]) continue;
-    if (errors[i]->reason != "git.no_such_object") return fail(*errors[i]);
-    return fail(missing(*wanted[i].second, *wanted[i].first));
+    if (errors[i]) return fail(unreadable(wanted[i], *std::move(errors[i])));
   }
   return {};
 }
@@ -102,7 +120,8 @@ class ChangeSetBuilder {
       return {};
     }
     GALLEY_ASSIGN(const Node before, node(raw.old_mode, raw.old_id, *path));
-    GALLEY_ASSIGN(const Node after, node(raw.new_mode, raw.new_id, *path));
+    GALLEY_ASSIGN(Node after, node(raw.new_mode, raw.new_id, *path));
+    if (is_on_disk(raw)) GALLEY_TRY(store_as_git_would(*path, before, after));
     const auto from = RelPath::parse(raw.from);
     const bool is_move = raw.status == 'R' || raw.status == 'C';
     Change& change = at(*path);
@@ -132,6 +151,24 @@ class ChangeSetBuilder {
     node.content = blob.content;
     node.size = blob.size;
     return node;
+  }
+
+  [[nodiscard]] bool is_on_disk(const GitRawChange& raw) const {
+    return raw.new_mode != 0 && is_nothing(raw.new_id) && sides_.work_tree != nullptr;
+  }
+
+  /// Line endings that are git's own are no change.
+  Result<void> store_as_git_would(const RelPath& path, const Node& before, Node& after) {
+    if (after.kind != FileKind::kRegular) return {};
+    GALLEY_ASSIGN(const Content found, sides_.store.get(after.content));
+    Content stored = std::make_shared<const std::string>();
+    if (before.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(stored, sides_.store.get(before.content));
+    }
+    std::string bytes = sides_.ends.as_stored(path.str(), *found, *stored);
+    after.size = bytes.size();
+    GALLEY_ASSIGN(after.content, sides_.store.put(std::move(bytes)));
+    return {};
   }
 
   Result<Node> node_on_disk(uint32_t mode, const RelPath& path) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/check/work_tree_ends.h"
 #include "engine/policy/finding.h"
 #include "staging/git/git_blob_store.h"
 #include "staging/git/git_raw_diff.h"
@@ -24,13 +25,14 @@ struct GitSides {
   const GitTree& base;
   GitBlobStore& store;         ///< gets the contents of both sides
   const Directory* work_tree;  ///< holds what has no id in the diff; null: all have one
+  const WorkTreeEnds& ends;    ///< how git would store what lies there
 };
 
 /// Makes a change set of a raw diff against `base`, with the directories that come and go. Contents
 /// are hashed side by side and not kept. A submodule is a directory whose content is the line that
 /// git's diff has for it.
-/// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`; those of
-///         GitObjects.
+/// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`,
+///         `limit.file_size`; those of GitObjects.
 Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides);
 
 }  // namespace galley

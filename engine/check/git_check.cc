@@ -9,7 +9,6 @@
 
 #include "base/limits.h"
 #include "base/printable.h"
-#include "engine/calls/tool_names.h"
 #include "engine/check/git_changes.h"
 #include "engine/check/tree_runner.h"
 #include "engine/commit/state_directory.h"
@@ -69,6 +68,7 @@ struct GitCheck::State {
   Config config;
   std::optional<Proposal> proposal;
   std::vector<Finding> findings;  ///< of what cannot be judged
+  WorkTreeEnds ends;              ///< of a work tree that is judged
   std::vector<std::string> notices;
   CheckSource::Kind kind = Kind::kStaged;
   std::unique_ptr<ValidatorCache> cache;
@@ -145,12 +145,13 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     if (source.kind == Kind::kWorktree) {
       GALLEY_ASSIGN(files, open_disk_directory(layout.work_tree));
     }
-    GALLEY_ASSIGN(GitChanges made, change_set_of(diff, {*base, *store, files.get()}));
+    GALLEY_ASSIGN(GitChanges made, change_set_of(diff, {*base, *store, files.get(), ends}));
     findings = std::move(made.findings);
     proposal = Proposal::from(std::move(made.changes), store);
     GALLEY_TRY(load_rules());
   }
   ask_about_rules();
+  for (ValidatorConfig& validator : config.validators) validator.only_new |= options.only_new;
   return {};
 }
 
@@ -305,6 +306,12 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
     change.path = std::move(path);
     diff.push_back(std::move(change));
   }
+  std::vector<std::string> files_there;
+  for (const GitRawChange& change : diff) {
+    const bool is_file = kind_of_git_mode(change.new_mode) == FileKind::kRegular;
+    if (is_file) files_there.push_back(change.path);
+  }
+  GALLEY_ASSIGN(ends, WorkTreeEnds::of(git, layout.work_tree, files_there));
   return diff;
 }
 
@@ -468,18 +475,8 @@ Result<StagedFixes> GitCheck::fix() {
     return fail(ErrorKind::kUsage, "check.fix_staged_only",
                 "--fix changes what is staged and nothing else; stage the change first");
   }
-  const Principals who = state.options.who.principals();
-  const Policy policy(state.config);
-  const Judgement tools = policy.judge_tools("--fix", tools_that(ToolDeed::kEdit), who);
-  if (tools.decision != Decision::kAllow) {
-    return fail(ErrorKind::kRefused, "policy.capability", tools.message);
-  }
-  Overlay overlay = overlay_of(*state.proposal, *state.base, state.clock());
-  GALLEY_ASSIGN(FixReport report,
-                fix_staged(state.config, overlay,
-                           {*state.need_runner(), state.clock(), who, Deadline(), {}}));
-  GALLEY_ASSIGN(IndexFix put, put_into_index(state.git, state.layout, report.change));
-  return StagedFixes{std::move(report), std::move(put)};
+  return fix_what_is_staged({*state.proposal, *state.base, state.config, state.options.who,
+                             state.git, state.layout, *state.need_runner(), state.clock()});
 }
 
 }  // namespace galley

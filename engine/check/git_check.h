@@ -12,20 +12,13 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "engine/check/index_fix.h"
+#include "engine/check/staged_fixes.h"
 #include "engine/policy/config.h"
-#include "engine/validators/fix.h"
 
 namespace galley {
 
 class CommandRunner;
 struct UserSettings;
-
-/// What the fixers made of what is staged, and where it is now.
-struct StagedFixes {
-  FixReport report;
-  IndexFix put;
-};
 
 /// What of a git repository is to be judged, and against what.
 struct CheckSource {
@@ -52,6 +45,8 @@ struct CheckOptions {
   /// Instead of the galley.toml of the base: a file of the host that a person named.
   std::string config_file = {};
   Approver approver = {};
+  /// Findings that the unchanged files have as well count for nothing.
+  bool only_new = false;
   std::string directory = {};                          ///< empty: the current one
   std::shared_ptr<const UserSettings> user = nullptr;  ///< null: loaded
   CommandRunner* runner = nullptr;                     ///< null: the sandbox
@@ -101,9 +96,8 @@ class GitCheck {
 
   /// Puts what the validators with `fix = true` make of the staged files into the index, and into
   /// each file of the work tree that held what the index held. Only for kStaged; what is proposed
-  /// then is another change, so open it anew.
-  /// Errors: those of put_into_index() and fix_staged(); kUsage `check.fix_staged_only`; kRefused
-  ///         `policy.capability` for an agent that may say no tool that edits.
+  /// then is another change, so open it anew. It is on record: fix_what_is_staged().
+  /// Errors: those of fix_what_is_staged(); kUsage `check.fix_staged_only`.
   Result<StagedFixes> fix();
 
  private:

@@ -154,9 +154,10 @@ Error kept_beside(const RelPath& path, const RelPath& beside) {
           path.str(), 0};
 }
 
-/// Gives the file its new content if it holds the old one, whoever writes to it meanwhile.
-Result<bool> follow(const WritableDirectory& work_tree, const Change& change,
-                    const Proposal& proposal) {
+}  // namespace
+
+Result<bool> follow_index(const WritableDirectory& work_tree, const Change& change,
+                          const Proposal& proposal) {
   GALLEY_ASSIGN(const Content before, proposal.content(change.before));
   GALLEY_ASSIGN(const Content after, proposal.content(change.after));
   const auto held = read_file_and_stat(work_tree, change.path, limits::kMaxFileBytes);
@@ -185,8 +186,6 @@ Result<bool> follow(const WritableDirectory& work_tree, const Change& change,
   return is_followed;
 }
 
-}  // namespace
-
 Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
                                 const Proposal& change) {
   IndexFix fix;
@@ -212,7 +211,7 @@ Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
   GALLEY_ASSIGN(const auto work_tree, open_writable_disk_directory(layout.work_tree));
   for (const Change& one : change.changes()) {
     if (one.after.kind != FileKind::kRegular || one.before.kind != FileKind::kRegular) continue;
-    GALLEY_ASSIGN(const bool is_followed, follow(*work_tree, one, change));
+    GALLEY_ASSIGN(const bool is_followed, follow_index(*work_tree, one, change));
     if (is_followed) fix.followed.push_back(one.path);
   }
   return fix;

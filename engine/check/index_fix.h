@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "staging/fs/directory.h"
 #include "staging/git/git_program.h"
 #include "staging/overlay/proposal.h"
 
@@ -26,5 +27,12 @@ struct IndexFix {
 ///         contents by now. The index is then as it was.
 Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
                                 const Proposal& change);
+
+/// Gives the file of the work tree the content that `change` puts into the index if it holds the
+/// old one, and returns whether it did. Who writes to it meanwhile is not overwritten: what they
+/// wrote goes back, and what a second writer wrote in between is kept beside it.
+/// Errors: kConflict `check.file_changed`, which names the file beside; kIo.
+Result<bool> follow_index(const WritableDirectory& work_tree, const Change& change,
+                          const Proposal& proposal);
 
 }  // namespace galley

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "engine/pipeline/trust.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/user_state.h"
-#include "staging/git/git_raw_diff.h"
 
 namespace galley {
 namespace {
@@ -23,6 +23,7 @@ namespace {
 constexpr uint32_t kPrivateMode = 0700;
 constexpr uint32_t kPrivateFile = 0600;
 constexpr size_t kWrittenTogether = 64;
+constexpr size_t kDiffBytes = size_t{256} << 10U;  // of a raw diff, read before any of it is done
 constexpr size_t kMaxNameBytes = 256;
 
 RelPath place_name(const char* name) { return RelPath::parse(name).value(); }
@@ -31,22 +32,48 @@ bool is_nothing_there(const Result<void>& removed) {
   return removed || removed.error().kind == ErrorKind::kNotFound;
 }
 
-/// Writes the paths of one diff into a directory that nobody else uses.
+/// What of a raw diff is whole: each path has a head and a name, each ended by a zero byte.
+size_t whole_part(std::string_view raw) {
+  const auto zeros = static_cast<size_t>(std::count(raw.begin(), raw.end(), '\0'));
+  const size_t end = raw.rfind('\0');
+  if (zeros < 2) return 0;
+  return zeros % 2 == 0 ? end + 1 : raw.rfind('\0', end - 1) + 1;
+}
+
+/// Writes the paths of a diff into a directory that nobody else uses: first takes away what is no
+/// longer there, or no longer the same, and then makes what is there now. Some paths at a time, so
+/// that the largest tree takes no more memory than a small one.
 class TreeWriter {
  public:
   TreeWriter(const WritableDirectory& files, const GitObjects& objects)
       : files_(files), objects_(objects) {}
 
-  Result<void> write(const std::vector<GitRawChange>& diff) {
-    for (const GitRawChange& change : diff) GALLEY_TRY(plan(change));
-    for (const auto& gone : gone_) GALLEY_TRY(take_away(gone));
-    for (const RelPath& directory : directories_) {
+  Result<void> take_away(const std::vector<GitRawChange>& diff) {
+    for (const GitRawChange& change : diff) {
+      const auto path = named(change);
+      if (path && change.old_mode != 0) GALLEY_TRY(take_away(Made{*path, change.old_mode, {}}));
+    }
+    return {};
+  }
+
+  Result<void> make(const std::vector<GitRawChange>& diff) {
+    std::set<RelPath> directories;
+    std::vector<Made> made;
+    for (const GitRawChange& change : diff) {
+      const auto path = named(change);
+      if (!path || change.new_mode == 0) continue;
+      const bool is_submodule = kind_of_git_mode(change.new_mode) == FileKind::kDirectory;
+      if (is_submodule) directories.insert(*path);
+      if (!is_submodule) made.push_back({*path, change.new_mode, change.new_id});
+      if (!path->parent().is_root()) directories.insert(path->parent());
+    }
+    for (const RelPath& directory : directories) {
       GALLEY_TRY(make_directories(files_, directory, 0755));
     }
-    std::vector<std::optional<Error>> errors(made_.size());
-    for_each_block(made_.size(), kWrittenTogether, [&](size_t begin, size_t end) {
+    std::vector<std::optional<Error>> errors(made.size());
+    for_each_block(made.size(), kWrittenTogether, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
-        const auto written = make(made_[i]);
+        const auto written = make(made[i]);
         if (!written) errors[i] = written.error();
       }
     });
@@ -64,16 +91,10 @@ class TreeWriter {
   };
 
   /// Names that no path of Galley can have are left out: no command of ours names them.
-  Result<void> plan(const GitRawChange& change) {
-    const auto path = RelPath::parse(change.path);
-    if (!path || path->is_protected()) return {};
-    if (change.old_mode != 0) gone_.push_back({*path, change.old_mode, {}});
-    if (change.new_mode == 0) return {};
-    const bool is_submodule = kind_of_git_mode(change.new_mode) == FileKind::kDirectory;
-    if (is_submodule) directories_.insert(*path);
-    if (!is_submodule) made_.push_back({*path, change.new_mode, change.new_id});
-    if (!path->parent().is_root()) directories_.insert(path->parent());
-    return {};
+  static std::optional<RelPath> named(const GitRawChange& change) {
+    auto path = RelPath::parse(change.path);
+    if (!path || path->is_protected()) return std::nullopt;
+    return *std::move(path);
   }
 
   Result<void> take_away(const Made& gone) {
@@ -116,9 +137,6 @@ class TreeWriter {
 
   const WritableDirectory& files_;
   const GitObjects& objects_;
-  std::vector<Made> gone_;
-  std::set<RelPath> directories_;
-  std::vector<Made> made_;
   std::atomic<uint64_t> bytes_ = 0;
 };
 
@@ -194,12 +212,40 @@ Result<void> TreeCache::change(const Place& place, const std::string& tree) cons
 
 Result<void> TreeCache::write_changes(const WritableDirectory& files, const std::string& from,
                                       const std::string& to) const {
+  TreeWriter writer(files, trees_->objects());
+  if (!from.empty()) {
+    GALLEY_TRY(for_each_change(from, to, [&](const auto& diff) { return writer.take_away(diff); }));
+  }
+  return for_each_change(from, to, [&](const auto& diff) { return writer.make(diff); });
+}
+
+/// Gives `take` some of the paths in which two trees differ, again and again.
+Result<void> TreeCache::for_each_change(
+    const std::string& from, const std::string& to,
+    const std::function<Result<void>(const std::vector<GitRawChange>&)>& take) const {
   GALLEY_ASSIGN(const GitLayout layout, git_.layout());
-  GALLEY_ASSIGN(const std::string raw,
-                git_.run({"diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames",
-                          from.empty() ? layout.empty_tree() : from, to}));
-  GALLEY_ASSIGN(const auto diff, parse_raw_diff(raw));
-  return TreeWriter(files, trees_->objects()).write(diff);
+  GALLEY_ASSIGN(const auto git,
+                git_.start({"diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames",
+                            from.empty() ? layout.empty_tree() : from, to}));
+  git->end_input();
+  std::string raw;
+  const auto take_whole = [&]() -> Result<void> {
+    const size_t whole = whole_part(raw);
+    GALLEY_ASSIGN(const auto diff, parse_raw_diff(std::string_view(raw).substr(0, whole)));
+    raw.erase(0, whole);
+    return take(diff);
+  };
+  while (true) {
+    const auto some = git->read(kDiffBytes);
+    if (!some) return fail(GitProgram::broken_off(some.error()));
+    if (some->empty()) break;
+    raw += *some;
+    if (raw.size() >= kDiffBytes) GALLEY_TRY(take_whole());
+  }
+  const auto status = git->wait();
+  if (!status) return fail(GitProgram::broken_off(status.error()));
+  if (*status != 0) return fail(GitProgram::error(git->complaint()));
+  return take_whole();
 }
 
 std::string repository_cache_path(const std::string& common_directory,

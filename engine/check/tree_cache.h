@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "staging/fs/directory.h"
 #include "staging/git/git_program.h"
+#include "staging/git/git_raw_diff.h"
 #include "staging/git/git_tree.h"
 
 namespace galley {
@@ -47,6 +50,9 @@ class TreeCache {
   Result<void> change(const Place& place, const std::string& tree) const;
   Result<void> write_changes(const WritableDirectory& files, const std::string& from,
                              const std::string& to) const;
+  Result<void> for_each_change(
+      const std::string& from, const std::string& to,
+      const std::function<Result<void>(const std::vector<GitRawChange>&)>& take) const;
 
   GitProgram git_;
   const GitTrees* trees_;

@@ -65,6 +65,17 @@ Action action_of(AuditKind kind, std::string tool, std::vector<std::string> tool
   return action;
 }
 
+tl::unexpected<Error> reads_only() {
+  return fail(ErrorKind::kRefused, "transaction.reads_only",
+              "this session only reads; begin another one to change something");
+}
+
+/// What a session that only reads is refused: everything but looking, and going away.
+std::optional<Error> refusal_of_writing(const Action& action) {
+  if (action.only_looks || action.record.kind == AuditKind::kRollback) return {};
+  return reads_only().value();
+}
+
 tl::unexpected<Error> is_over() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
@@ -80,10 +91,18 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   options.owner = state_->options.owner;
   const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
                           &state_->overlay);
-  options.early_policy = [early](const Action& action) { return early.refusal(action); };
+  const bool only_reads = state_->options.reads_only || state_->workspace->options.reads_only;
+  options.tools = only_reads ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
+  options.deterministic |=
+      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
+  options.early_policy = [early, only_reads](const Action& action) {
+    auto no = only_reads ? refusal_of_writing(action) : std::nullopt;
+    return no ? no : early.refusal(action);
+  };
   if (const auto fresh = state_->workspace->refresh_grants(); !fresh) {
-    options.early_policy = [early, why = fresh.error()](const Action& action) {
-      const auto no = early.refusal(action);  // nothing is granted now
+    options.early_policy = [usual = options.early_policy,
+                            why = fresh.error()](const Action& action) {
+      const auto no = usual(action);  // nothing is granted now
       return no ? std::optional<Error>(why) : std::nullopt;
     };
   }
@@ -124,6 +143,7 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.capabilities = early.capabilities();
   options.may_read = early.reading_rule();
   options.commands = state_->runner();
+  options.supervisor = &workspace.need_supervisor();
   options.last_step = workspace.config.edits.max_step;
   options.earlier = earlier_versions(workspace);
   options.known_secrets = &workspace.known_secrets;
@@ -155,17 +175,20 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
   action.is_atomic = true;
   action.capabilities = {"exec"};
   if (!command.argv.empty()) action.intent.programs = {command.argv.front()};
+  Command bounded = command;
+  bounded.is_deterministic |=
+      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
   std::optional<CommandResult> result;
   const auto passed = pass(
       std::move(action),
       [&](AuditEvent& event) -> Result<void> {
         GALLEY_ASSIGN(const RelPath cwd,
                       directory_argument(options.cwd, {state_->workspace->root_path}));
-        const Command bounded = bounded_by_call(command, options, cwd);
+        const Command asked = bounded_by_call(bounded, options, cwd);
         CommandRunner& runner = *state_->runner();
         GALLEY_ASSIGN(result, state_->options.agent.empty()
-                                  ? runner.run(bounded, state_->overlay)
-                                  : run_redacted(runner, bounded, state_->overlay));
+                                  ? runner.run(asked, state_->overlay)
+                                  : run_redacted(runner, asked, state_->overlay));
         event.output = json_document(on_record(*result));
         if (result->breach) event.error = tool_error_from(result->breach->error());
         return {};
@@ -249,6 +272,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     return fail(ErrorKind::kUsage, "transaction.preview",
                 "this transaction was begun to look only; begin another to commit");
   }
+  if (state_->options.reads_only || state_->workspace->options.reads_only) return reads_only();
   std::optional<CommitOutcome> outcome;
   Action action = action_of(AuditKind::kCommit, request.tool, {});
   action.is_atomic = action.records_itself = true;
@@ -325,6 +349,7 @@ Result<void> Transaction::save() {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
+  if (state_->saved_version == state_->overlay.version()) return {};
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
   return {};

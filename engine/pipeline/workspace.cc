@@ -17,12 +17,12 @@
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/own_place.h"
+#include "engine/pipeline/own_tools.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/security_tools.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
-#include "tools/defined_tool.h"
 #include "tools/standard_tools.h"
 
 namespace galley {
@@ -197,12 +197,13 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
+    made->set_dependencies(options.dependencies);
     GALLEY_TRY(add_security_tools(*made, *this));
     for (ToolDefinition& own : options.tools) {
-      GALLEY_ASSIGN(auto tool, make_defined_tool(std::move(own)));
-      GALLEY_TRY(made->add(std::move(tool)));
+      GALLEY_TRY(add_own_tool(*this, *made, std::move(own)));
     }
     options.tools.clear();
+    for (const auto& [name, tool] : config.tools) made->set_enabled(name, tool.is_enabled);
     registry = std::move(made);
   }
   return registry.get();
@@ -241,6 +242,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   state->config.configuration_is_editable |= state->user.config.edits_configuration;
   // Before anything is recovered: a tool that cannot be used is the caller's slip.
   if (!state->options.tools.empty()) GALLEY_TRY(state->need_registry());
+  GALLEY_TRY(state->look_for_unknown_tools());
   GALLEY_TRY(state->open_state());
   // What cannot be read denies agents everything; a person still gets in to mend it.
   if (const auto read = state->refresh_grants(); !read) {
@@ -305,24 +307,6 @@ Result<void> Workspace::take_up_state() {
     GALLEY_TRY(state_->open_state());
     return state_->need_state();
   });
-}
-
-Result<void> Workspace::add_tool(ToolDefinition tool) {
-  GALLEY_ASSIGN(ToolRegistry * registry, state_->need_registry());
-  GALLEY_ASSIGN(auto made, make_defined_tool(std::move(tool)));
-  return registry->add(std::move(made));
-}
-
-Result<void> Workspace::remove_tool(std::string_view name) {
-  GALLEY_ASSIGN(ToolRegistry * registry, state_->need_registry());
-  GALLEY_TRY(registry->get(name));
-  registry->remove(name);
-  return {};
-}
-
-Result<std::vector<ToolInfo>> Workspace::tools() const {
-  GALLEY_ASSIGN(const ToolRegistry* registry, state_->need_registry());
-  return registry->list();
 }
 
 const std::string& Workspace::root_path() const { return state_->root_path; }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "engine/audit/audit.h"
 #include "engine/calls/secrets.h"
+#include "engine/calls/call_supervisor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/late_object.h"
@@ -61,8 +62,9 @@ struct WorkspaceState {
   /// Guards the making of what is made late: state_directory and audit, which are read without it,
   /// and what follows. Nothing waits or runs a command under it.
   std::mutex mutex;
-  std::unique_ptr<ToolRegistry> registry;  ///< made at the first call
-  std::unique_ptr<ValidatorCache> cache;   ///< made when there are validators
+  std::unique_ptr<ToolRegistry> registry;      ///< made at the first call
+  std::unique_ptr<CallSupervisor> supervisor;  ///< made at the first call
+  std::unique_ptr<ValidatorCache> cache;       ///< made when there are validators
   /// What command validators run in, by who is judged and whether there was a `.galley`, which is
   /// where they keep things: one judgement's layers serve the next.
   std::map<std::pair<Principals, bool>, std::unique_ptr<CommandRunner>> runners;
@@ -95,6 +97,12 @@ struct WorkspaceState {
   /// Takes in what was granted and revoked since, by whomever. One look at a folder when nothing
   /// changed.
   Result<void> refresh_grants();
+  /// What holds the calls of all transactions to `[tools.NAME]`.
+  CallSupervisor& need_supervisor();
+  /// Says in `notices` which tables of tools are about none.
+  Result<void> look_for_unknown_tools();
+  /// Who asks for a tool, with what galley.toml gives it.
+  [[nodiscard]] ToolCaller caller(const std::string& agent, const std::string& session = {}) const;
   /// Takes out of the configuration what nobody trusted.
   Result<void> judge_trust();
   /// Finishes or takes back what a crash left.

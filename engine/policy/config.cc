@@ -341,6 +341,13 @@ void read_root(ConfigTable& root, Config& config) {
   root.table("edits", [&](ConfigTable& table) { read_edits(table, config.edits); });
   root.table("secrets",
              [&](ConfigTable& table) { table.flag("in_files", config.secrets.in_files); });
+  root.named_tables("tools", [&](std::string_view name, ConfigTable& table) {
+    if (config.tools.size() == kMaxToolTables) {
+      return table.refuse(
+          "enabled", fmt::format("stands in one of more than {} tables of tools", kMaxToolTables));
+    }
+    read_tool(table, config.tools[std::string(name)]);
+  });
 }
 
 }  // namespace

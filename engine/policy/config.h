@@ -15,6 +15,7 @@
 #include "engine/policy/capability.h"
 #include "engine/policy/finding.h"
 #include "engine/policy/grant_book.h"
+#include "engine/policy/tool_config.h"
 #include "staging/fs/directory.h"
 #include "staging/placing/place.h"
 
@@ -242,6 +243,7 @@ struct Config {
   SecretsConfig secrets;
   /// What people granted and revoked here; null where no workspace keeps that.
   std::shared_ptr<const GrantBook> grants;
+  std::map<std::string, ToolConfig> tools;  ///< `[tools.NAME]`, by the name of the tool
   /// What of it executes or widens and was not trusted, a line each: it does not count
   /// (trust_part.h). Empty when all of it counts.
   std::vector<std::string> not_trusted;

@@ -106,11 +106,6 @@ bool gains_or_loses_execution(const ProposedTree& tree, const Change& change) {
   return (old_bits != 0) != ((change.after.mode & kExecutableBits) != 0);
 }
 
-/// A submodule is a directory whose content is the line that git's diff has for its commit.
-bool is_submodule(const Node& node) {
-  return node.kind == FileKind::kDirectory && !node.content.is_none();
-}
-
 Result<void> judge_one(const EffectRules& rules, const ProposedTree& tree, const Change& change,
                        EffectJudge& judge) {
   if (gains_or_loses_execution(tree, change)) {

@@ -6,43 +6,10 @@
 #include <array>
 #include <map>
 
-#include "base/utf8.h"
+#include "engine/policy/toml_text.h"
 
 namespace galley {
 namespace {
-
-constexpr unsigned char kFirstPrintable = 0x20;
-constexpr unsigned char kLastPrintable = 0x7e;
-
-/// The code point of a well-formed sequence of `length` bytes.
-uint32_t code_point(std::string_view bytes, size_t length) {
-  constexpr uint32_t kPayload = 0x3f;
-  constexpr std::array<uint32_t, 5> kFirstMask = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  uint32_t value = static_cast<uint8_t>(bytes[0]) & kFirstMask[length];
-  for (size_t i = 1; i < length; ++i) {
-    value = value << 6U | (static_cast<uint8_t>(bytes[i]) & kPayload);
-  }
-  return value;
-}
-
-/// A TOML basic string in printable ASCII. TOML is UTF-8, so every text of a configuration has one.
-std::string toml_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    const auto byte = static_cast<unsigned char>(c);
-    const size_t length = std::max<size_t>(1, utf8_sequence_length(text, at));
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (byte >= kFirstPrintable && byte <= kLastPrintable) {
-      out += c;
-    } else {
-      out += fmt::format("\\U{:08X}", code_point(text.substr(at), length));
-    }
-    at += length;
-  }
-  return out + '"';
-}
 
 template <class List, class Text>
 std::string array_of(const List& list, Text text) {
@@ -52,14 +19,6 @@ std::string array_of(const List& list, Text text) {
 }
 
 std::string array_of(const std::vector<std::string>& texts) { return array_of(texts, toml_quoted); }
-
-std::string inline_table(const std::map<std::string, std::string>& texts) {
-  std::string out;
-  for (const auto& [name, value] : texts) {
-    out += (out.empty() ? "" : ", ") + toml_quoted(name) + " = " + toml_quoted(value);
-  }
-  return "{" + out + "}";
-}
 
 std::string_view severity_name(Severity severity) {
   static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
@@ -96,7 +55,7 @@ std::string validator_text(const ValidatorConfig& one) {
   add("inputs", array_of(one.inputs));
   add("cache", one.is_cached ? "true" : "false");
   add("network", one.allows_network ? "true" : "false");
-  add("environment", inline_table(one.environment));
+  add("environment", toml_inline_table(one.environment));
   return text;
 }
 
@@ -209,6 +168,7 @@ TrustPart trust_part_of(const Config& config) {
   add_hook("after_apply", config.commit.after_apply);
   add_sandbox(config.sandbox, part);
   add_tool_rights(config, part);
+  add_tools(config.tools, part);
   for (const ValidatorConfig& one : config.validators) {
     if (!one.builtin.empty()) continue;
     part.entries.push_back(
@@ -235,6 +195,7 @@ void take_trust_away(Config& config) {
   if (config.policy.mode == SecurityMode::kPermissive) config.policy.mode = SecurityMode::kStandard;
   config.secrets.in_files = false;
   for (auto& [name, profile] : config.agents) std::erase_if(profile.capabilities, is_widening);
+  take_trust_away(config.tools);
   for (ValidatorConfig& one : config.validators) one.is_trusted = !one.builtin.empty();
 }
 
@@ -251,6 +212,7 @@ bool needs_trust(std::string_view key) {
     return std::find(kBuiltinKeys.begin(), kBuiltinKeys.end(), key) == kBuiltinKeys.end();
   }
   if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) return true;
+  if (is_trusted_tool_key(key)) return true;
   return std::any_of(kWideLimits.begin(), kWideLimits.end(), [&](const WideLimit& limit) {
     return key == fmt::format("sandbox.{}", limit.key);
   });

@@ -6,7 +6,6 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
-#include "base/hmac.h"
 #include "base/printable.h"
 
 // https://github.com/in-toto/attestation/tree/main/spec/v1 and spec/predicates/test-result.md;
@@ -20,7 +19,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kStatement = "https://in-toto.io/Statement/v1";
 constexpr std::string_view kPredicate = "https://in-toto.io/attestation/test-result/v0.1";
 constexpr std::string_view kPayloadType = "application/vnd.in-toto+json";
-constexpr std::string_view kKeyId = "hmac-sha256";
 
 std::string text_of(const Json& document) {
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -102,21 +100,20 @@ std::string member(const Json& object, const char* key) {
 }
 
 /// The statement in an envelope, once its signature was found to be by this key.
-Result<Json> opened(const Json& envelope, std::string_view key) {
-  if (key.empty()) return bad_signature("the verdict file is signed; give its key to verify it");
+Result<Json> opened(const Json& envelope, const VerdictKey* key) {
+  if (key == nullptr) return bad_signature("the verdict file is signed; give its key to verify it");
   std::string payload;
   if (member(envelope, "payloadType") != kPayloadType ||
       !from_base64(member(envelope, "payload"), payload)) {
     return no_verdict("its envelope holds no statement of in-toto");
   }
-  const std::string right = hmac_sha256(key, pae(payload));
+  const std::string signed_text = pae(payload);
   const auto signatures = envelope.find("signatures");
   if (signatures != envelope.end() && signatures->is_array()) {
     for (const Json& one : *signatures) {
       std::string given;
-      if (from_base64(member(one, "sig"), given) && equal_in_constant_time(given, right)) {
-        return parse(payload);
-      }
+      if (!from_base64(member(one, "sig"), given)) continue;
+      if (key->verify(signed_text, given)) return parse(payload);
     }
   }
   return bad_signature("the verdict file is not signed by this key, or was changed since");
@@ -129,28 +126,29 @@ tl::unexpected<Error> other(std::string_view what) {
 
 }  // namespace
 
-std::string verdict_file(const JudgedSubject& subject, const Verdict& verdict, int64_t time_ns,
-                         std::string_view key) {
+Result<std::string> verdict_file(const JudgedSubject& subject, const Verdict& verdict,
+                                 int64_t time_ns, const VerdictKey* key) {
   const Json statement = {{"_type", kStatement},
                           {"subject", subjects_of(subject)},
                           {"predicateType", kPredicate},
                           {"predicate", predicate_of(subject, verdict, time_ns)}};
-  const std::string text = text_of(statement);
-  if (key.empty()) return text;
-  const Json signature = {{"keyid", kKeyId}, {"sig", base64(hmac_sha256(key, pae(text)))}};
+  std::string text = text_of(statement);
+  if (key == nullptr) return text;
+  GALLEY_ASSIGN(const std::string signed_by, key->sign(pae(text)));
+  const Json signature = {{"keyid", key->id()}, {"sig", base64(signed_by)}};
   return text_of({{"payloadType", kPayloadType},
                   {"payload", base64(text)},
                   {"signatures", Json::array({signature})}});
 }
 
 Result<FiledVerdict> verify_verdict_file(std::string_view text, const JudgedSubject& subject,
-                                         std::string_view key) {
+                                         const VerdictKey* key) {
   GALLEY_ASSIGN(Json document, parse(text));
   FiledVerdict filed;
   if (document.contains("payload")) {
     GALLEY_ASSIGN(document, opened(document, key));
     filed.is_signed = true;
-  } else if (!key.empty()) {
+  } else if (key != nullptr) {
     return bad_signature("the verdict file is not signed, and a key was given");
   }
   if (member(document, "_type") != kStatement || member(document, "predicateType") != kPredicate ||

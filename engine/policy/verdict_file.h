@@ -8,11 +8,10 @@
 #include "base/content_id.h"
 #include "base/result.h"
 #include "engine/policy/finding.h"
+#include "engine/policy/verdict_key.h"
 
 namespace galley {
 
-/// A key of fewer bytes is refused.
-inline constexpr size_t kMinVerdictKeyBytes = 16;
 /// A verdict file with more bytes is refused.
 inline constexpr size_t kMaxVerdictFileBytes = size_t{16} << 20U;
 
@@ -26,10 +25,10 @@ struct JudgedSubject {
 };
 
 /// A judgement for a later job, as a statement of in-toto (Statement v1 with the predicate
-/// https://in-toto.io/attestation/test-result/v0.1); with a key in a DSSE envelope, signed by
-/// HMAC-SHA256.
-[[nodiscard]] std::string verdict_file(const JudgedSubject& subject, const Verdict& verdict,
-                                       int64_t time_ns, std::string_view key = {});
+/// https://in-toto.io/attestation/test-result/v0.1); with a key in a DSSE envelope, signed by it.
+/// Errors: those of VerdictKey::sign().
+[[nodiscard]] Result<std::string> verdict_file(const JudgedSubject& subject, const Verdict& verdict,
+                                               int64_t time_ns, const VerdictKey* key = nullptr);
 
 /// What a verdict file says, when it is about the subject that is at hand.
 struct FiledVerdict {
@@ -42,6 +41,6 @@ struct FiledVerdict {
 ///         or signed and no key was given), `verdict.other_subject`, which says what differs.
 [[nodiscard]] Result<FiledVerdict> verify_verdict_file(std::string_view text,
                                                        const JudgedSubject& subject,
-                                                       std::string_view key = {});
+                                                       const VerdictKey* key = nullptr);
 
 }  // namespace galley

@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "base/printable.h"
 #include "engine/policy/policy.h"
 #include "engine/validators/command_run.h"
 #include "engine/validators/file_validator.h"
+#include "engine/validators/new_findings.h"
 #include "engine/validators/output_parsers.h"
 #include "engine/validators/output_paths.h"
 #include "engine/validators/visible_inputs.h"
@@ -211,48 +211,21 @@ Finding CommandValidator::only_the_status(const Finding& left_out) const {
   return finding;
 }
 
-/// Takes out what the same command says about the unchanged tree: findings are compared by rule,
-/// file and message, not by line, for lines move.
+/// Takes out what the same command says about the unchanged tree.
 Result<CommandValidator::Findings> CommandValidator::only_new(const ValidatorContext& context,
                                                               Findings findings) {
-  ChangeSet base_changes;  // the same files, as they are: what `{files}` is made from
-  std::map<std::string, std::string> new_names;
-  for (const Change& change : context.tree.proposal().changes()) {
-    if (change.renamed_from) new_names[change.renamed_from->str()] = change.path.str();
-    if (change.before.kind == FileKind::kRegular) {
-      base_changes.push_back({change.path, change.before, change.before, change.base, {}, {}});
-    }
-  }
-  const Proposal base = Proposal::from(std::move(base_changes), context.tree.proposal().store());
-  const ProposedTree tree(base, context.tree.workspace());
-  const ValidatorContext base_context{tree, context.clock, context.deadline, context.stop};
-  auto run = run_on(base_context);
-  if (!run) {
-    Error error = std::move(run).error();
+  const UnchangedFiles files(context.tree);
+  auto known = run_on({files.tree(), context.clock, context.deadline, context.stop});
+  if (!known) {
+    Error error = std::move(known).error();
     error.message = "on the unchanged tree, which `only_new` compares with: " + error.message;
     return fail(std::move(error));
   }
-  const Findings& known = *run;
-
-  const auto key = [](const Finding& finding, const std::string& path) {
-    return std::make_tuple(finding.rule, path, finding.message);
+  const auto note = [this](const Finding& finding) -> std::optional<Finding> {
+    if (!finding.message.starts_with(status_prefix())) return std::nullopt;
+    return only_the_status(finding);
   };
-  std::map<std::tuple<std::string, std::string, std::string>, size_t> counts;
-  for (const Finding& finding : known) {
-    const auto renamed = new_names.find(finding.path);
-    ++counts[key(finding, renamed == new_names.end() ? finding.path : renamed->second)];
-  }
-  Findings fresh;
-  for (Finding& finding : findings) {
-    const auto count = counts.find(key(finding, finding.path));
-    if (count != counts.end() && count->second > 0) {
-      --count->second;
-      if (finding.message.starts_with(status_prefix())) fresh.push_back(only_the_status(finding));
-      continue;
-    }
-    fresh.push_back(std::move(finding));
-  }
-  return fresh;
+  return without_known(std::move(findings), *known, context.tree.proposal().changes(), note);
 }
 
 Result<VisibleInputs> visible_of(const ValidatorConfig& config) {

@@ -6,6 +6,7 @@
 
 #include "engine/validators/builtin.h"
 #include "engine/validators/command_validator.h"
+#include "engine/validators/new_findings.h"
 
 namespace galley {
 namespace {
@@ -56,7 +57,9 @@ Result<std::vector<std::unique_ptr<Validator>>> make_validators(const Config& co
           fmt::format("{}:{}: validator `{}`: {}", config.file, one.line, one.name, error.message);
       return fail(std::move(error));
     }
-    validators.push_back(std::move(*made));
+    const bool compares = one.only_new && !one.builtin.empty();
+    validators.push_back(compares ? make_new_findings_validator(std::move(*made))
+                                  : std::move(*made));
   }
   return validators;
 }

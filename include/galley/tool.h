@@ -3,6 +3,7 @@
 #include <galley/error.h>
 #include <galley/path.h>
 
+#include <any>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -112,6 +113,12 @@ class ToolRun {
   /// Moves a file, link or whole directory to a path that is absent.
   Result<void> move(std::string_view from, std::string_view to);
 
+  /// Calls another tool, with what this call's caller may do and this tool says it needs. What it
+  /// staged stays when this call succeeds. Answers the text of its JSON object.
+  /// Errors: as Transaction::call; kRefused `call.cycle` for a tool that led to this one; kQuota
+  ///         `limit.call_depth`, `limit.nested_calls`.
+  Result<std::string> call(std::string_view tool, std::string_view json_arguments);
+
   /// A line of progress for whoever listens to the call.
   void note(std::string_view line);
   /// How far it is: done of total, total 0 where that is not known.
@@ -132,12 +139,39 @@ class ToolRun {
 /// capabilities and rules, and every call is on record. A call is all or nothing: one that fails
 /// stages nothing.
 struct ToolDefinition {
-  ToolInfo info;
   /// Does one call and returns the text of a JSON object that conforms to info.output_schema.
   /// Threads: may be called from several threads at once, each with a ToolRun of its own.
   /// Errors:  an Error fails the call, and its reason and message go to the caller: the message
   ///          says what to do next. An exception fails it, too (`tool.threw`).
-  std::function<Result<std::string>(ToolRun& call)> run;
+  using Run = std::function<Result<std::string>(ToolRun& call)>;
+  /// What tools can be given when they are made, by name (WorkspaceOptions::dependencies).
+  using Dependencies = std::map<std::string, std::any>;
+  /// A tool that has been made, once a workspace.
+  struct Instance {
+    Run run;
+    std::function<Result<void>()> check_health = {};  ///< asked before an unhealthy one is tried
+    std::function<void()> close = {};                 ///< after its last call
+  };
+
+  ToolInfo info;
+  Run run;  ///< this, or `make`
+
+  /// Makes the tool at its first call. It is given what `needs` and `takes` name, and `config`: the
+  /// std::map<std::string, std::string> of `[tools.NAME]` in galley.toml.
+  std::function<Result<Instance>(const Dependencies& given)> make = {};
+  std::vector<std::string> needs = {};  ///< dependencies without which it cannot be called
+  std::vector<std::string> takes = {};  ///< those it uses where they are there
+
+  /// Among tools of one name the highest is called, one that names agents before one for everyone;
+  /// the others are its fallbacks.
+  int priority = 0;
+  std::vector<std::string> agents = {};         ///< who may call it; `*` and `?` match; empty: all
+  std::vector<std::string> only_if_given = {};  ///< capabilities that the caller must have
+  /// Asked at every call, from any thread; empty: yes.
+  std::function<bool(const std::string& agent, const std::string& session_id)> is_available = {};
+  /// Its answer follows from its arguments and what it reads with ToolRun alone, so that an earlier
+  /// answer about the same contents is as good. It has to be read-only and idempotent.
+  bool follows_from_contents = false;
   /// Cleans each text of an answer before anybody sees it. A tool that asks others (Category::kApi,
   /// kMcp) has one, `sanitized_text` for instance, or it is not added
   /// (`tool.no_output_sanitizer`).

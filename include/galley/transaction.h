@@ -56,6 +56,10 @@ struct TransactionOptions {
   std::vector<std::string> contributors = {};
   /// Only to look what would become of it: it is never committed, and leaves no record.
   bool is_preview = false;
+  /// Nothing can be staged or committed, and only tools that read can be called.
+  bool reads_only = false;
+  /// Commands see a fixed time, zone and locale, and no network (docs/tool-runs.md).
+  bool is_deterministic = false;
   /// A request ends the validators and fixers that run for it; the answer is then an Error
   /// (`gate.cancelled`, `sandbox.cancelled`). Calls have one of their own (CallOptions).
   std::stop_token stop = {};

@@ -26,9 +26,14 @@ struct WorkspaceState;
 
 /// How a workspace is opened. The defaults are those of a program that trusts nothing it opens.
 struct WorkspaceOptions {
-  std::string config_file = {};            ///< instead of galley.toml at the root; any path
-  Approver approver = {};                  ///< answers `ask`; nobody there means no
-  std::vector<ToolDefinition> tools = {};  ///< beside the standard ones, in this order
+  std::string config_file = {};                    ///< instead of galley.toml at the root; any path
+  Approver approver = {};                          ///< answers `ask`; nobody there means no
+  std::vector<ToolDefinition> tools = {};          ///< beside the standard ones, in this order
+  ToolDefinition::Dependencies dependencies = {};  ///< what tools can be given when they are made
+  /// Nothing can be staged or committed, and only tools that read can be called.
+  bool reads_only = false;
+  /// Commands see a fixed time, zone and locale, and no network (docs/tool-runs.md).
+  bool is_deterministic = false;
   /// The program vouches for galley.toml: what it executes or widens counts (docs/trust.md).
   bool trusts_configuration = false;
   /// What the person who runs this process said in their own configuration counts: trusted
@@ -187,11 +192,20 @@ class Workspace {
   /// Adds a tool; calls that run go on with the tools they began with.
   /// Errors: kInvalid `tool.exists`, `tool.name`, `tool.schema`, `tool.no_function`; each names it.
   Result<void> add_tool(ToolDefinition tool);
-  /// Takes a tool away, also a standard one.
+  /// Takes a tool away, also a standard one: all of that name. Calls that run end as they would.
   /// Errors: kUsage `tool.unknown`, with the nearest name.
   Result<void> remove_tool(std::string_view name);
-  /// The tools that can be called here, in the order in which they were added.
-  Result<std::vector<ToolInfo>> tools() const;
+  /// Lets the tools of a name be called, or not (`tool.disabled`).
+  /// Errors: kUsage `tool.unknown`; kRefused `tool.disabled` for one that galley.toml disables.
+  Result<void> enable_tool(const std::string& name, bool is_enabled);
+  /// The tools that `agent` can call here, in the order in which they were added.
+  Result<std::vector<ToolInfo>> tools(const std::string& agent = {}) const;
+  /// What is wrong with the arguments of a call, a line each; empty when they are valid. Nothing
+  /// is run, and nothing is on record.
+  /// Errors: as a call's, for a tool that `agent` cannot call: `tool.unknown` and so on.
+  Result<std::vector<std::string>> check_call(std::string_view tool,
+                                              std::string_view json_arguments,
+                                              const std::string& agent = {}) const;
 
   // --- what was found ---------------------------------------------------------------------------
   /// Absolute path of the root.

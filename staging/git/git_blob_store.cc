@@ -7,7 +7,7 @@
 
 namespace galley {
 
-Result<GitBlobStore::Blob> GitBlobStore::add(const std::string& blob) {
+Result<GitBlobStore::Blob> GitBlobStore::add(const std::string& blob, uint64_t max_bytes) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = blobs_.find(blob);
@@ -22,7 +22,7 @@ Result<GitBlobStore::Blob> GitBlobStore::add(const std::string& blob) {
     size += some.size();
     if (size <= kMaxKeptBlob) bytes += some;
   };
-  GALLEY_TRY(objects_->read(blob, take));
+  GALLEY_TRY(objects_->read(blob, take, max_bytes));
   const Blob made{hasher.finish(), size};
   const std::lock_guard lock(mutex_);
   blobs_.emplace(blob, made);

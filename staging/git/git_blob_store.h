@@ -30,8 +30,8 @@ class GitBlobStore final : public ContentStore {
   explicit GitBlobStore(std::shared_ptr<const GitObjects> objects) : objects_(std::move(objects)) {}
 
   /// Hashes a blob of the repository; get() then finds it by its content.
-  /// Errors: those of GitObjects.
-  Result<Blob> add(const std::string& blob);
+  /// Errors: those of GitObjects; kQuota `limit.file_size` for one of more than `max_bytes`.
+  Result<Blob> add(const std::string& blob, uint64_t max_bytes = UINT64_MAX);
 
   Result<void> keep(const ContentId& id, const Content& content) override;
   Result<Content> get(const ContentId& id) const override;

@@ -12,6 +12,13 @@ namespace {
 constexpr size_t kReadBytes = size_t{64} << 10U;
 constexpr size_t kMaxHeadBytes = size_t{16} << 10U;
 
+Error too_large(const GitObjectHead& head, uint64_t max_bytes) {
+  return {ErrorKind::kQuota, "limit.file_size",
+          "the object " + head.id + " has " + std::to_string(head.size) + " bytes, more than the " +
+              std::to_string(max_bytes) + " that are read",
+          "", 0};
+}
+
 }  // namespace
 
 /// One running git-cat-file.
@@ -19,12 +26,13 @@ class GitObjects::Reader {
  public:
   explicit Reader(std::unique_ptr<PipedProcess> process) : process_(std::move(process)) {}
 
-  /// Asks for one object; gives its bytes to `take` when it is asked for more than its head.
-  Result<GitObjectHead> ask(const std::string& name, const Take* take) {
-    if (!process_->write(name + "\n")) return fail(broken());
+  Result<GitObjectHead> ask(const Question& question) {
+    const auto& [name, take, max_bytes] = question;
+    if (const auto asked = process_->write(name + "\n"); !asked) return fail(broken(asked.error()));
     GALLEY_ASSIGN(const std::string line, next_line());
     GALLEY_ASSIGN(GitObjectHead head, head_of(line, name));
     if (take == nullptr) return head;
+    if (head.size > max_bytes) return fail(too_large(head, max_bytes));
     GALLEY_TRY(take_bytes(head.size, take));
     GALLEY_TRY(take_bytes(1, nullptr));
     return head;
@@ -32,13 +40,18 @@ class GitObjects::Reader {
 
  private:
   [[nodiscard]] Error broken() const { return GitProgram::error(process_->complaint()); }
+  /// What git said counts for more than that its pipe broke.
+  [[nodiscard]] Error broken(const Error& why) const {
+    return why.kind == ErrorKind::kTimeout ? GitProgram::broken_off(why) : broken();
+  }
 
   Result<void> fill() {
     buffer_.erase(0, begin_);
     begin_ = 0;
-    GALLEY_ASSIGN(const std::string some, process_->read(kReadBytes));
-    if (some.empty()) return fail(broken());
-    buffer_ += some;
+    const auto some = process_->read(kReadBytes);
+    if (!some) return fail(broken(some.error()));
+    if (some->empty()) return fail(broken());
+    buffer_ += *some;
     return {};
   }
 
@@ -92,8 +105,9 @@ class GitObjects::Reader {
 GitObjects::GitObjects(GitProgram program) : program_(std::move(program)) {}
 GitObjects::~GitObjects() = default;
 
-Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode, const std::string& name,
-                                      const Take* take) const {
+Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode,
+                                      const Question& question) const {
+  const std::string& name = question.name;
   if (name.empty() || name.find_first_of(std::string_view("\n\0", 2)) != std::string::npos) {
     return fail(ErrorKind::kUsage, "git.bad_revision",
                 "'" + printable_line(name) + "' is no name of a revision");
@@ -110,7 +124,7 @@ Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode, const std
     GALLEY_ASSIGN(auto process, program_.start({"cat-file", mode}));
     reader = std::make_unique<Reader>(std::move(process));
   }
-  auto head = reader->ask(name, take);
+  auto head = reader->ask(question);
   // One that broke off is not asked again.
   if (head || head.error().reason == "git.no_such_object") {
     const std::lock_guard lock(mutex_);
@@ -120,31 +134,22 @@ Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode, const std
 }
 
 Result<GitObjectHead> GitObjects::look(const std::string& name) const {
-  return ask(lookers_, "--batch-check", name, nullptr);
+  return ask(lookers_, "--batch-check", {name});
 }
 
-Result<GitObjectHead> GitObjects::read(const std::string& name, const Take& take) const {
-  return ask(readers_, "--batch", name, &take);
+Result<GitObjectHead> GitObjects::read(const std::string& name, const Take& take,
+                                       uint64_t max_bytes) const {
+  return ask(readers_, "--batch", {name, &take, max_bytes});
 }
 
 Result<std::string> GitObjects::content(const std::string& name, std::string_view type,
                                         uint64_t max_bytes) const {
   std::string bytes;
-  bool fits = true;
-  const Take take = [&](std::string_view some) {
-    fits = fits && bytes.size() + some.size() <= max_bytes;
-    if (fits) bytes += some;
-  };
-  GALLEY_ASSIGN(const GitObjectHead head, read(name, take));
-  if (head.type != type) {
-    return fail(
-        ErrorKind::kUsage, "git.wrong_type",
-        "'" + printable_line(name) + "' is a " + head.type + " and no " + std::string(type));
-  }
-  if (fits) return bytes;
-  return fail(ErrorKind::kQuota, "limit.file_size",
-              "the object " + head.id + " has " + std::to_string(head.size) +
-                  " bytes, more than the " + std::to_string(max_bytes) + " that are read");
+  const Take take = [&](std::string_view some) { bytes += some; };
+  GALLEY_ASSIGN(const GitObjectHead head, read(name, take, max_bytes));
+  if (head.type == type) return bytes;
+  return fail(ErrorKind::kUsage, "git.wrong_type",
+              "'" + printable_line(name) + "' is a " + head.type + " and no " + std::string(type));
 }
 
 }  // namespace galley

@@ -39,17 +39,24 @@ class GitObjects {
   /// `name` is an object's id or any expression of gitrevisions(7) without a line break.
   Result<GitObjectHead> look(const std::string& name) const;
   /// Gives all bytes of an object to `take`.
-  Result<GitObjectHead> read(const std::string& name, const Take& take) const;
+  /// Errors: also kQuota `limit.file_size` for one of more than `max_bytes`, of which none is read.
+  Result<GitObjectHead> read(const std::string& name, const Take& take,
+                             uint64_t max_bytes = UINT64_MAX) const;
   /// The bytes of an object of this type.
-  /// Errors: also kQuota `limit.file_size` for one of more than `max_bytes`.
+  /// Errors: as read()'s.
   Result<std::string> content(const std::string& name, std::string_view type,
                               uint64_t max_bytes) const;
 
  private:
   class Reader;
   using Readers = std::vector<std::unique_ptr<Reader>>;
-  Result<GitObjectHead> ask(Readers& idle, const char* mode, const std::string& name,
-                            const Take* take) const;
+  /// Gives the bytes to `take` where it is asked for more than the head.
+  struct Question {
+    const std::string& name;
+    const Take* take = nullptr;
+    uint64_t max_bytes = UINT64_MAX;
+  };
+  Result<GitObjectHead> ask(Readers& idle, const char* mode, const Question& question) const;
 
   GitProgram program_;
   mutable std::mutex mutex_;

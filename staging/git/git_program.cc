@@ -1,6 +1,8 @@
 #include "staging/git/git_program.h"
 
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -11,7 +13,8 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxOutputBytes = size_t{256} << 20U;  // of one git command
+constexpr const char* kTimeVariable = "GALLEY_GIT_TIMEOUT";
+constexpr int64_t kMaxSeconds = 86'400;
 constexpr size_t kMaxWordsBytes = 400;
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -38,6 +41,17 @@ std::string decisive_line(std::string_view complaint) {
   return printable_line(chosen, kMaxWordsBytes);
 }
 
+/// What is no number of seconds counts for nothing: an environment is no place to fail for.
+std::chrono::milliseconds time_for_git() {
+  const char* said = std::getenv(kTimeVariable);
+  const std::string_view text = said == nullptr ? "" : said;
+  int64_t seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  if (!is_number || seconds < 1 || seconds > kMaxSeconds) return GitProgram::kMaxTime;
+  return std::chrono::seconds(seconds);
+}
+
 }  // namespace
 
 std::string GitLayout::empty_tree() const {
@@ -46,7 +60,14 @@ std::string GitLayout::empty_tree() const {
              : "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 }
 
-GitProgram::GitProgram(std::string directory) : directory_(std::move(directory)) {}
+GitProgram::GitProgram(std::string directory)
+    : directory_(std::move(directory)), bounds_{time_for_git(), kMaxOutputBytes} {}
+
+GitProgram GitProgram::with_bounds(const Bounds& bounds) const {
+  GitProgram other = *this;
+  other.bounds_ = bounds;
+  return other;
+}
 
 GitProgram GitProgram::with_index(std::string path) const {
   GitProgram other = *this;
@@ -57,6 +78,7 @@ GitProgram GitProgram::with_index(std::string path) const {
 /// What would run programs, wait for somebody, fetch, or show other objects than the named ones.
 PipedProcessOptions GitProgram::surroundings() const {
   PipedProcessOptions options;
+  options.time = bounds_.time;
   options.environment = {"GIT_OPTIONAL_LOCKS=0",
                          "GIT_TERMINAL_PROMPT=0",
                          "GIT_NO_LAZY_FETCH=1",
@@ -138,14 +160,34 @@ Error GitProgram::error(std::string_view complaint) {
   return {ErrorKind::kIo, "git.failed", "git failed: " + words, "", 0};
 }
 
+Error GitProgram::broken_off(const Error& why) {
+  if (why.reason == "host.not_found") {
+    return {ErrorKind::kNotFound, "git.program_missing",
+            "judging a repository needs the program git, which is not on PATH; install it", "", 0};
+  }
+  if (why.reason == "host.timeout") {
+    return {ErrorKind::kTimeout, "git.timeout",
+            "git did not answer in its time and was ended, so nothing was done: " + why.message +
+                ". Does the disk of the repository answer? " + kTimeVariable +
+                "=SECONDS gives it more time",
+            "", 0};
+  }
+  if (why.reason == "limit.host_output") {
+    return {ErrorKind::kQuota, "limit.git_output",
+            "git says more than is read of one command: " + why.message +
+                "; judge a smaller part of the repository",
+            "", 0};
+  }
+  return why;
+}
+
 Result<PipedOutput> GitProgram::try_run(const std::vector<std::string>& arguments,
                                         std::string_view input) const {
-  auto output = run_piped(words(arguments), surroundings(), input, kMaxOutputBytes);
-  if (!output && output.error().reason == "host.not_found") {
-    return fail(ErrorKind::kNotFound, "git.program_missing",
-                "judging a repository needs the program git, which is not on PATH; install it");
-  }
-  return output;
+  auto output = run_piped(words(arguments), surroundings(), input, bounds_.output_bytes);
+  if (output) return output;
+  Error error = broken_off(output.error());
+  if (!arguments.empty()) error.message += " (git " + arguments.front() + ")";
+  return fail(std::move(error));
 }
 
 Result<std::string> GitProgram::run(const std::vector<std::string>& arguments,
@@ -157,7 +199,9 @@ Result<std::string> GitProgram::run(const std::vector<std::string>& arguments,
 
 Result<std::unique_ptr<PipedProcess>> GitProgram::start(
     const std::vector<std::string>& arguments) const {
-  return PipedProcess::start(words(arguments), surroundings());
+  auto process = PipedProcess::start(words(arguments), surroundings());
+  if (!process) return fail(broken_off(process.error()));
+  return process;
 }
 
 Result<GitLayout> GitProgram::layout() const {

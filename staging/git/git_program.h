@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -32,14 +33,30 @@ struct GitLayout {
 ///
 /// Ownership: a value. Threads: safe to share.
 /// Errors:    kNotFound `git.program_missing`, `git.no_repository`; kRefused `git.other_owner`,
-///            `git.index_locked`, `git.object_missing`; kIo `git.failed` with git's own words.
+///            `git.index_locked`, `git.object_missing`; kTimeout `git.timeout`; kQuota
+///            `limit.git_output`; kIo `git.failed` with git's own words.
 class GitProgram {
  public:
+  /// How long one command may take; one that is spoken with, for one answer. GALLEY_GIT_TIMEOUT, a
+  /// number of seconds, stands in for it.
+  static constexpr std::chrono::milliseconds kMaxTime{300'000};
+  /// What is read of one command.
+  static constexpr size_t kMaxOutputBytes = size_t{256} << 20U;
+
+  /// What one command may take of us.
+  struct Bounds {
+    std::chrono::milliseconds time;
+    size_t output_bytes;
+  };
+
   /// `directory` is where it is run; empty: the current one of this process.
   explicit GitProgram(std::string directory = {});
 
   /// The same with another index (GIT_INDEX_FILE).
   [[nodiscard]] GitProgram with_index(std::string path) const;
+
+  /// The same with other bounds.
+  [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
 
   /// git in another repository, whatever the environment says of this one.
   [[nodiscard]] static GitProgram elsewhere(std::string directory);
@@ -57,6 +74,8 @@ class GitProgram {
 
   /// What a failed command said, as an Error.
   [[nodiscard]] static Error error(std::string_view complaint);
+  /// What kept us from hearing a command out, as an Error that names git.
+  [[nodiscard]] static Error broken_off(const Error& why);
 
  private:
   [[nodiscard]] std::vector<std::string> words(const std::vector<std::string>& arguments) const;
@@ -64,7 +83,8 @@ class GitProgram {
   [[nodiscard]] PipedProcessOptions surroundings() const;
 
   std::string directory_;
-  std::string index_;          ///< empty: as the environment has it
+  std::string index_;  ///< empty: as the environment has it
+  Bounds bounds_;
   bool is_elsewhere_ = false;  ///< GIT_DIR and its like do not count
 };
 

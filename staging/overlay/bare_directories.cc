@@ -5,7 +5,10 @@
 namespace galley {
 namespace {
 
-bool is_directory(const Node& node) { return node.kind == FileKind::kDirectory; }
+/// The diff has a line for a submodule.
+bool is_directory(const Node& node) {
+  return node.kind == FileKind::kDirectory && !is_submodule(node);
+}
 
 /// Whether `wanted` holds for a change below the directory.
 template <class Wanted>

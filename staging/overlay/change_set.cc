@@ -48,6 +48,10 @@ ContentId listing_id(std::vector<DirectoryEntry> entries) {
   return hasher.finish();
 }
 
+bool is_submodule(const Node& node) {
+  return node.kind == FileKind::kDirectory && !node.content.is_none();
+}
+
 ContentId change_set_id(const ChangeSet& changes) {
   ContentHasher hasher;
   add_text(hasher, "galley change set 1");

@@ -30,6 +30,9 @@ struct Read {
 /// The hash of the names and kinds in a directory, protected names aside.
 [[nodiscard]] ContentId listing_id(std::vector<DirectoryEntry> entries);
 
+/// A submodule of git: a directory whose content is the line that git's diff has for its commit.
+[[nodiscard]] bool is_submodule(const Node& node);
+
 /// The hash that names a proposal: of paths, nodes and rename sources, not of stamps.
 [[nodiscard]] ContentId change_set_id(const ChangeSet& changes);
 

@@ -125,6 +125,12 @@ class Overlay {
   void restore(Entries entries);
   /// Takes what the other holds without copying it: either copies when it is changed next.
   void share(Overlay& other);
+  /// Another overlay that shows the same tree, to be read on another thread. What either touches
+  /// afterwards the other does not see.
+  [[nodiscard]] Overlay reading_view();
+  /// Takes the bases that a view read, as if they had been read here. False, and nothing is taken,
+  /// when it saw a path in another state than this one has on record, or there are too many.
+  [[nodiscard]] bool take_reads(const Overlay& view);
   /// Another number after every call that may have changed the entries.
   [[nodiscard]] uint64_t version() const { return version_; }
 

@@ -24,8 +24,9 @@ Proposal Proposal::from(ChangeSet changes, std::shared_ptr<const ContentStore> s
 }
 
 Result<Content> Proposal::content(const Node& node) const {
-  if (node.kind != FileKind::kRegular && node.kind != FileKind::kSymlink) {
-    return fail(ErrorKind::kInternal, "proposal.no_content", "only files and links have a content");
+  if (node.kind != FileKind::kRegular && node.kind != FileKind::kSymlink && !is_submodule(node)) {
+    return fail(ErrorKind::kInternal, "proposal.no_content",
+                "only files, links and submodules have a content");
   }
   return store_->get(node.content);
 }

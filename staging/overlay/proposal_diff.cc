@@ -19,7 +19,16 @@ bool is_file(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
 }
 
+bool is_shown(const Node& node) { return is_file(node) || is_submodule(node); }
+
+/// The commit that a submodule's line names, as what the index line of a diff has for it.
+std::optional<GitOid> submodule_commit(std::string_view line) {
+  const size_t at = line.rfind(' ') + 1;
+  return GitOid::from_hex(line.substr(at, 2 * GitOid::kBytes));
+}
+
 uint32_t git_mode_of(const Node& node) {
+  if (is_submodule(node)) return git_mode::kSubmodule;
   if (node.kind == FileKind::kSymlink) return git_mode::kSymlink;
   if (node.kind != FileKind::kRegular) return git_mode::kAbsent;
   return (node.mode & 0100U) != 0 ? git_mode::kExecutable : git_mode::kRegular;
@@ -60,7 +69,7 @@ class PairPlanner {
         plan.kind = sources_[i].is_copy ? PairKind::kCopy : PairKind::kRename;
         GALLEY_ASSIGN(plan.similarity, similarity_of(*plan.before, *plan.after));
       }
-      if (is_file(*plan.before) || is_file(*plan.after)) plans.push_back(std::move(plan));
+      if (is_shown(*plan.before) || is_shown(*plan.after)) plans.push_back(std::move(plan));
     }
     return plans;
   }
@@ -151,10 +160,10 @@ Result<LoadedPair> load_pair(const Proposal& proposal, const PairPlan& plan) {
   // A content that stayed prints nothing, and the history keeps no image of it.
   const bool stayed =
       same_type(*plan.before, *plan.after) && plan.before->content == plan.after->content;
-  if (is_file(*plan.before) && !stayed) {
+  if (is_shown(*plan.before) && !stayed) {
     GALLEY_ASSIGN(loaded.before, proposal.content(*plan.before));
   }
-  if (is_file(*plan.after) && !stayed) {
+  if (is_shown(*plan.after) && !stayed) {
     GALLEY_ASSIGN(loaded.after, proposal.content(*plan.after));
   }
   loaded.pair = {plan.old_path,
@@ -199,8 +208,11 @@ void name_blobs(std::span<LoadedPair*> pairs) {
   }
   const auto names = blob_names(contents);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    pairs[i]->pair.old_blob = names[2 * i];
-    pairs[i]->pair.new_blob = names[2 * i + 1];
+    FilePair& pair = pairs[i]->pair;
+    pair.old_blob = names[2 * i];
+    pair.new_blob = names[2 * i + 1];
+    if (pair.old_mode == git_mode::kSubmodule) pair.old_blob = submodule_commit(pair.old_content);
+    if (pair.new_mode == git_mode::kSubmodule) pair.new_blob = submodule_commit(pair.new_content);
   }
 }
 

@@ -35,7 +35,7 @@ using DiffSink = std::function<void(std::string_view)>;
 ///
 /// The text applied to the bases by `git apply` gives the proposed files. A declared rename is
 /// shown as one when its source is gone, as a copy when the source stays in the change set; a type
-/// change is a deletion and a creation.
+/// change is a deletion and a creation. Of a submodule the commit is shown, as git does.
 Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& options,
                          const DiffSink& sink);
 Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options);

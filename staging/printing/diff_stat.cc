@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "staging/printing/hyperlinks.h"
+
 namespace galley {
 
 namespace {
@@ -172,6 +174,23 @@ void append_binary(const FileDiff& diff, const Widths& widths, std::string& out)
 
 }  // namespace
 
+namespace {
+
+/// A file that goes away has nothing to lead to.
+void append_name(const FileDiff& diff, const std::string& name, uint64_t width,
+                 const Hyperlinks* links, std::string& out) {
+  out.push_back(' ');
+  if (links != nullptr && diff.new_mode != git_mode::kAbsent) {
+    links->append(diff.new_path, 0, name, out);
+  } else {
+    out += name;
+  }
+  out.append(width > name.size() ? width - name.size() : 0, ' ');
+  out += " | ";
+}
+
+}  // namespace
+
 std::string diffstat(const std::vector<FileDiff>& diffs, const DiffStatOptions& options) {
   if (diffs.empty()) return {};
   uint64_t most = 0;
@@ -180,7 +199,7 @@ std::string diffstat(const std::vector<FileDiff>& diffs, const DiffStatOptions& 
   std::string out;
   for (const auto& diff : diffs) {
     const auto name = shortened(display_name(diff), widths.name);
-    fmt::format_to(std::back_inserter(out), " {:<{}} | ", name, widths.name);
+    append_name(diff, name, widths.name, options.links, out);
     if (diff.is_binary) {
       append_binary(diff, widths, out);
       out.push_back('\n');

@@ -16,6 +16,7 @@ namespace galley {
 struct DiffStatOptions {
   int width = 80;  ///< columns of a line, as far as names and counts leave room
   bool color = false;
+  const Hyperlinks* links = nullptr;  ///< of names, to the files that are there afterwards
 };
 
 /// `git diff --stat`: a bar for each file and the line of totals. Empty for no file.

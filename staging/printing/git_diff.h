@@ -22,6 +22,7 @@ inline constexpr uint32_t kAbsent = 0;
 inline constexpr uint32_t kRegular = 0100644;
 inline constexpr uint32_t kExecutable = 0100755;
 inline constexpr uint32_t kSymlink = 0120000;
+inline constexpr uint32_t kSubmodule = 0160000;  ///< its content is `Subproject commit <id>`
 }  // namespace git_mode
 
 /// How the new file of a pair came from the old one when their names differ.

@@ -5,11 +5,16 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <limits>
+#include <optional>
 #include <utility>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -41,29 +46,118 @@ class Descriptor {
   int number_;
 };
 
+/// When something has to be done; never, where there is no time.
+class TimeLimit {
+ public:
+  explicit TimeLimit(std::chrono::milliseconds time) {
+    if (time.count() > 0) end_ = std::chrono::steady_clock::now() + time;
+  }
+  /// What poll(2) takes.
+  [[nodiscard]] int poll_ms() const {
+    if (!end_) return -1;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(*end_ - std::chrono::steady_clock::now())
+            .count();
+    return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
+  }
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> end_;
+};
+
 class SpawnedPipes final : public PipedProcess {
  public:
-  SpawnedPipes(pid_t pid, Descriptor input, Descriptor output, Descriptor complaint)
-      : pid_(pid),
-        input_(std::move(input)),
-        output_(std::move(output)),
-        complaint_(std::move(complaint)) {}
-  ~SpawnedPipes() override { (void)finish(); }
+  /// What we hold of a child.
+  struct Ends {
+    Descriptor input;
+    Descriptor output;
+    Descriptor complaint;
+  };
+
+  SpawnedPipes(pid_t pid, Ends ends, std::chrono::milliseconds time)
+      : pid_(pid), ends_(std::move(ends)), time_(time) {}
+  ~SpawnedPipes() override { (void)finish(TimeLimit(time_.count() == 0 ? time_ : kEndTime)); }
 
   Result<void> write(std::string_view text) override {
+    const TimeLimit limit(time_);
     while (!text.empty()) {
-      GALLEY_ASSIGN(const size_t count, write_some(text, 0));
+      GALLEY_TRY(await(ends_.input, POLLOUT, limit));
+      GALLEY_ASSIGN(const size_t count, write_some(text));
       text.remove_prefix(count);
     }
     return {};
   }
 
-  void end_input() override { input_.reset(); }
+  void end_input() override { ends_.input.reset(); }
 
   Result<std::string> read(size_t max_bytes) override {
+    GALLEY_TRY(await(ends_.output, POLLIN, TimeLimit(time_)));
+    return read_some(max_bytes);
+  }
+
+  Result<int> wait() override { return wait(TimeLimit(time_)); }
+
+  [[nodiscard]] std::string complaint() const override {
+    std::string text(kMaxComplaintBytes, '\0');
+    const ssize_t count = ::pread(ends_.complaint.number(), text.data(), text.size(), 0);
+    text.resize(count < 0 ? 0 : static_cast<size_t>(count));
+    return text;
+  }
+
+  /// Gives it what it takes at once of `input` while its output is taken, until it has all and has
+  /// closed its output. Then waits for its end.
+  Result<PipedOutput> exchange(std::string_view input, size_t max_output_bytes) {
+    const TimeLimit limit(time_);
+    PipedOutput result;
+    if (input.empty()) end_input();
+    while (true) {
+      pollfd both[2] = {{ends_.output.number(), POLLIN, 0}, {ends_.input.number(), POLLOUT, 0}};
+      const int ready = ::poll(both, ends_.input.is_open() ? 2 : 1, limit.poll_ms());
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready < 0) return fail(os_error(errno, "waiting for a program", ""));
+      if (ready == 0) return too_slow();
+      if (ends_.input.is_open() && both[1].revents != 0) {
+        const auto count = write_some(input);
+        // One that stops reading says why by its status.
+        input.remove_prefix(count ? *count : input.size());
+        if (input.empty()) end_input();
+      }
+      if (both[0].revents == 0) continue;
+      GALLEY_ASSIGN(const std::string some, read_some(kReadBytes));
+      if (some.empty()) break;
+      result.output += some;
+      if (result.output.size() <= max_output_bytes) continue;
+      return fail(ErrorKind::kQuota, "limit.host_output",
+                  "a program wrote more than " + std::to_string(max_output_bytes) + " bytes");
+    }
+    GALLEY_ASSIGN(result.status, wait(limit));
+    result.complaint = complaint();
+    return result;
+  }
+
+ private:
+  /// Ends it and says so.
+  tl::unexpected<Error> too_slow() {
+    (void)end();
+    return fail(
+        ErrorKind::kTimeout, "host.timeout",
+        "a program took longer than " + std::to_string(time_.count()) + " ms and was ended");
+  }
+
+  Result<void> await(const Descriptor& end, short events, const TimeLimit& limit) {
+    pollfd one = {end.number(), events, 0};
+    while (true) {
+      const int ready = ::poll(&one, 1, limit.poll_ms());
+      if (ready > 0) return {};
+      if (ready == 0) return too_slow();
+      if (errno != EINTR) return fail(os_error(errno, "waiting for a program", ""));
+    }
+  }
+
+  Result<std::string> read_some(size_t max_bytes) {
     std::string bytes(max_bytes, '\0');
     while (true) {
-      const ssize_t count = ::read(output_.number(), bytes.data(), bytes.size());
+      const ssize_t count = ::read(ends_.output.number(), bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return fail(os_error(errno, "reading from a program", ""));
       bytes.resize(static_cast<size_t>(count));
@@ -71,56 +165,56 @@ class SpawnedPipes final : public PipedProcess {
     }
   }
 
-  Result<int> wait() override { return finish(); }
-
-  [[nodiscard]] std::string complaint() const override {
-    std::string text(kMaxComplaintBytes, '\0');
-    const ssize_t count = ::pread(complaint_.number(), text.data(), text.size(), 0);
-    text.resize(count < 0 ? 0 : static_cast<size_t>(count));
-    return text;
-  }
-
-  /// Gives it what it takes at once of `input` while its output is taken, until it has all and has
-  /// closed its output.
-  Result<std::string> exchange(std::string_view input, size_t max_output_bytes) {
-    std::string all;
-    if (input.empty()) end_input();
-    while (true) {
-      pollfd ends[2] = {{output_.number(), POLLIN, 0}, {input_.number(), POLLOUT, 0}};
-      if (::poll(ends, input_.is_open() ? 2 : 1, -1) < 0) {
-        if (errno == EINTR) continue;
-        return fail(os_error(errno, "waiting for a program", ""));
-      }
-      if (input_.is_open() && ends[1].revents != 0) {
-        const auto count = write_some(input, MSG_DONTWAIT);
-        // One that stops reading says why by its status.
-        input.remove_prefix(count ? *count : input.size());
-        if (input.empty()) end_input();
-      }
-      if (ends[0].revents == 0) continue;
-      GALLEY_ASSIGN(const std::string some, read(kReadBytes));
-      if (some.empty()) return all;
-      all += some;
-      if (all.size() <= max_output_bytes) continue;
-      return fail(ErrorKind::kQuota, "limit.host_output",
-                  "a program wrote more than " + std::to_string(max_output_bytes) + " bytes");
-    }
-  }
-
- private:
   /// A socket and MSG_NOSIGNAL: a pipe that broke would end us by SIGPIPE.
-  Result<size_t> write_some(std::string_view text, int flags) {
+  Result<size_t> write_some(std::string_view text) {
     while (true) {
-      const ssize_t count = ::send(input_.number(), text.data(), text.size(), flags | MSG_NOSIGNAL);
+      const ssize_t count =
+          ::send(ends_.input.number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (count >= 0) return static_cast<size_t>(count);
-      if (errno == EAGAIN && flags != 0) return size_t{0};
+      if (errno == EAGAIN) return size_t{0};
       if (errno != EINTR) return fail(os_error(errno, "writing to a program", ""));
     }
   }
 
-  Result<int> finish() {
-    input_.reset();
-    output_.reset();
+  void close_ends() {
+    ends_.input.reset();
+    ends_.output.reset();
+  }
+
+  /// Closes both ends and waits; ends it when the limit is over.
+  Result<int> wait(const TimeLimit& limit) {
+    close_ends();
+    if (!has_ended_by(limit)) return too_slow();
+    return reap();
+  }
+  Result<int> finish(const TimeLimit& limit) {
+    close_ends();
+    return has_ended_by(limit) ? reap() : end();
+  }
+
+  /// First asks it to go, so that it takes its own locks away.
+  Result<int> end() {
+    close_ends();
+    if (pid_ < 0) return status_;
+    (void)::kill(pid_, SIGTERM);
+    if (!has_ended_by(TimeLimit(kEndTime))) (void)::kill(pid_, SIGKILL);
+    return reap();
+  }
+
+  /// True also where nothing can tell: then waiting for it is all that is left.
+  [[nodiscard]] bool has_ended_by(const TimeLimit& limit) const {
+    if (pid_ < 0 || limit.poll_ms() < 0) return true;
+    // <sys/pidfd.h> of glibc 2.36 cannot be linked with from C++.
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    if (!process.is_open()) return true;
+    pollfd one = {process.number(), POLLIN, 0};
+    while (true) {
+      const int ready = ::poll(&one, 1, limit.poll_ms());
+      if (ready >= 0 || errno != EINTR) return ready != 0;
+    }
+  }
+
+  Result<int> reap() {
     if (pid_ < 0) return status_;
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0) {
@@ -133,9 +227,8 @@ class SpawnedPipes final : public PipedProcess {
 
   pid_t pid_;
   int status_ = 0;
-  Descriptor input_;
-  Descriptor output_;
-  Descriptor complaint_;
+  Ends ends_;
+  std::chrono::milliseconds time_;
 };
 
 /// The environment of the child: ours, but for the names that are set or left out.
@@ -198,8 +291,9 @@ Result<std::unique_ptr<SpawnedPipes>> spawn(const std::vector<std::string>& argv
                 "there is no program " + argv[0] + " on PATH; install it");
   }
   if (code != 0) return fail(os_error(code, "starting", argv[0]));
-  return std::make_unique<SpawnedPipes>(pid, std::move(our_input), std::move(our_output),
-                                        std::move(complaint));
+  return std::make_unique<SpawnedPipes>(
+      pid, SpawnedPipes::Ends{std::move(our_input), std::move(our_output), std::move(complaint)},
+      options.time);
 }
 
 }  // namespace
@@ -214,11 +308,7 @@ Result<PipedOutput> run_piped(const std::vector<std::string>& argv,
                               const PipedProcessOptions& options, std::string_view input,
                               size_t max_output_bytes) {
   GALLEY_ASSIGN(const auto process, spawn(argv, options));
-  PipedOutput result;
-  GALLEY_ASSIGN(result.output, process->exchange(input, max_output_bytes));
-  GALLEY_ASSIGN(result.status, process->wait());
-  result.complaint = process->complaint();
-  return result;
+  return process->exchange(input, max_output_bytes);
 }
 
 }  // namespace galley

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,17 +16,24 @@ struct PipedProcessOptions {
   std::string directory;                 ///< its working directory; empty: ours
   std::vector<std::string> environment;  ///< NAME=value, in place of what we have by that name
   std::vector<std::string> unset;        ///< names of ours that it does not get
+  /// How long it may take to give or take something, and to end; run_piped(): for all of it. One
+  /// that takes longer is ended, first by SIGTERM. 0: as long as it wants.
+  std::chrono::milliseconds time{0};
 };
 
 /// A program of the host that we feed and read: git, when a repository is judged. It runs outside
 /// every sandbox with the user's rights, so it is never a command that an agent named.
 ///
-/// Ownership: the destructor closes both ends and waits for it.
+/// Ownership: the destructor closes both ends and waits for it, no longer than kEndTime where a
+///            time is set.
 /// Threads:   confined to one thread at a time.
+/// Errors:    kTimeout `host.timeout` when it took too long and was ended.
 class PipedProcess {
  public:
   /// What is kept of the lines it wrote to its standard error.
   static constexpr size_t kMaxComplaintBytes = size_t{16} << 10U;
+  /// What one that is done, or was told to end, has to end by itself.
+  static constexpr std::chrono::milliseconds kEndTime{2000};
 
   /// Starts `argv`, whose first word is looked up on PATH.
   /// Errors: kNotFound `host.not_found` when there is no such program; kIo.
@@ -54,7 +62,7 @@ struct PipedOutput {
 
 /// Gives a program `input` to read and waits for its end.
 /// Errors: those of start(); kQuota `limit.host_output` when it writes more than
-///         `max_output_bytes`.
+///         `max_output_bytes`; kTimeout `host.timeout`.
 Result<PipedOutput> run_piped(const std::vector<std::string>& argv,
                               const PipedProcessOptions& options, std::string_view input,
                               size_t max_output_bytes);

@@ -15,6 +15,7 @@
 
 #include <sys/wait.h>
 
+#include "staging/sandbox/fixed_time.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/resolve_program.h"
 
@@ -74,12 +75,8 @@ std::map<std::string, std::string> scrubbed_environment(const SandboxOptions& op
   all["TERM"] = "dumb";
   all["GALLEY_SANDBOX"] = "1";
   if (command.is_deterministic) {
-    constexpr const char* kFixedEpoch = "315532800";  // 1980-01-01, the first date zip can hold
-    all["SOURCE_DATE_EPOCH"] = kFixedEpoch;
-    all["TZ"] = "UTC";
-    all["LC_ALL"] = all["LANG"] = "C.UTF-8";
     all.erase("LC_CTYPE");
-    all["PYTHONHASHSEED"] = "0";
+    for (auto& [name, value] : deterministic_environment(fixed_time_library())) all[name] = value;
   }
   for (const auto& [name, value] : command.environment) all[name] = value;
   return all;

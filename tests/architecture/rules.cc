@@ -167,7 +167,7 @@ const std::vector<Door>& library_doors() {
       {"CLI/", {"cli/"}},
       {"tl/expected.hpp", {"include/galley/error.h"}},
       {"fmt/", {"staging/", "engine/", "cli/"}},
-      {"nlohmann/", {"tools/", "engine/", "cli/"}},
+      {"nlohmann/", {"tools/", "engine/", "server/", "cli/"}},
       {"tree_sitter/", {"staging/sandbox/syntax/grammars/"}},
   };
   return table;
@@ -219,15 +219,17 @@ const std::vector<Room>& rooms() {
       {"engine/check",
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
-        "engine/calls", "engine/pipeline"}},
+        "engine/audit", "engine/calls", "engine/pipeline"}},
       {"engine/git_hooks",
        {"base", "staging/fs", "staging/git", "staging/overlay", "staging/sandbox", "engine/policy",
         "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
+      {"server/mcp", {"base", "tools"}},
+      {"server/session", {"base", "tools", "engine/pipeline", "server/mcp"}},
       {"cli",
        {"base", "staging/fs", "staging/formats", "staging/printing", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
         "engine/history", "engine/audit", "engine/calls", "engine/stages", "engine/review",
-        "engine/pipeline", "engine/check", "engine/git_hooks"}},
+        "engine/pipeline", "engine/check", "engine/git_hooks", "server/mcp", "server/session"}},
   };
   return table;
 }

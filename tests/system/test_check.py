@@ -1,5 +1,6 @@
 """galley check: the gate's answer about what lies in a git repository, which is left exactly as it was."""
 
+import base64
 import hashlib
 import json
 import os
@@ -205,7 +206,7 @@ class Staged(CheckCase):
                      "--add", "--cacheinfo", f"100644,{blob},.gitattributes")
         mark.unlink(missing_ok=True)
         self.assertEqual(len(self.check(self.repo, "--staged")["changes"]), 1)
-        self.check(self.repo, "--worktree")
+        self.assertEqual(self.check(self.repo, "--worktree", expect=1)["reason"], "check.filtered")
         self.assertFalse(mark.exists(), "a program that the repository configures ran")
 
 
@@ -429,6 +430,33 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
         self.assertFalse(list(self.scratch.glob("cache/galley/repository/*/tree*/files")))
 
 
+class IgnoredFolders(CheckCase):
+    """What docs/check.md says to do about node_modules and its like."""
+
+    def test_one_that_is_named_is_seen_where_it_lies_and_not_written(self):
+        self.need_walls()
+        repo = self.scratch / "commands"
+        tool = repo / "tools" / "judge"
+        repo = self.make("commands", f"""
+[sandbox]
+readable = ["{tool.parent}"]
+
+[[validator]]
+name = "judge"
+command = ["sh", "{tool}", "{{files}}"]
+paths = ["*.txt"]
+""", {".gitignore": "tools\n"})
+        self.put(repo, {"tools/judge": 'echo > "$0" && exit 3\n! grep bad "$@"\n', "a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        before = tool.read_bytes()
+        self.check(repo)
+        self.put(repo, {"a.txt": "bad\n"})
+        self.run_git(repo, "add", "-A")
+        said = self.check(repo, expect=1)
+        self.assertEqual(said["verdict"]["reason"], "gate.validator_failed", said)
+        self.assertEqual(tool.read_bytes(), before)
+
+
 class Fixes(CheckCase):
     def setUp(self):
         super().setUp()
@@ -461,10 +489,10 @@ class Fixes(CheckCase):
         self.put(self.repo, {"a.txt": "lower\n"})
         self.run_git(self.repo, "add", "-A")
         (self.repo / ".git" / "index.lock").write_bytes(b"")
-        before = snapshot(self.repo, skip=("objects",))
+        before = snapshot(self.repo, skip=("objects", ".galley"))
         said = self.check(self.repo, "--fix", expect=1)
         self.assertEqual(said["reason"], "git.index_locked")
-        self.assertEqual(snapshot(self.repo, skip=("objects",)), before)
+        self.assertEqual(snapshot(self.repo, skip=("objects", ".galley")), before)
         # Looking takes no lock.
         self.check(self.repo, expect=1)
 
@@ -480,6 +508,247 @@ class Fixes(CheckCase):
     def test_only_what_is_staged_can_be_fixed(self):
         self.assertEqual(self.check(self.repo, "--commit", "HEAD", "--fix", expect=2)["reason"],
                          "check.fix_staged_only")
+
+
+    def test_it_is_on_record_in_a_folder_that_git_does_not_see(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.check(self.repo, "--fix")
+        records = [json.loads(line) for line in (self.repo / ".galley" / "audit.jsonl").read_text().splitlines()]
+        self.assertEqual([one["kind"] for one in records], ["begun", "fix", "begun", "index"])
+        self.assertEqual(records[-1]["output"], {"staged": ["a.txt"], "followed": ["a.txt"]})
+        self.galley("audit", "verify", work=self.repo, expect=0)
+        self.assertNotIn(b".galley", self.run_git(self.repo, "status", "--porcelain", "-uall"))
+
+    def test_what_no_record_can_tell_of_is_not_done(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        (self.repo / ".galley").write_text("no folder\n")
+        self.assertEqual(self.check(self.repo, "--fix", expect=1)["reason"], "state.not_believed")
+        self.assertEqual(self.index_of("a.txt"), b"lower\n")
+
+
+class HangingGit(CheckCase):
+    def pretend(self, line):
+        """A `git` that does something else stands first on PATH."""
+        folder = self.scratch / "bin"
+        folder.mkdir()
+        (folder / "git").write_text(f"#!/bin/sh\n{line}\n")
+        (folder / "git").chmod(0o755)
+        return {"PATH": f"{folder}:{os.environ['PATH']}", "GALLEY_GIT_TIMEOUT": "1"}
+
+    def test_is_ended_and_named(self):
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        self.run_git(self.repo, "add", "-A")
+        before = snapshot(self.repo, skip=(), with_times=True)
+        said = self.check(self.repo, env=self.pretend("exec sleep 1000"), expect=3)
+        self.assertEqual(said["reason"], "git.timeout")
+        self.assertIn("GALLEY_GIT_TIMEOUT", said["message"])
+        self.assertEqual(snapshot(self.repo, skip=(), with_times=True), before)
+
+    def test_is_ended_when_it_hangs_while_objects_are_read(self):
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        self.run_git(self.repo, "add", "-A")
+        real = shutil.which("git")
+        env = self.pretend(f'for word; do test "$word" = --batch && exec sleep 1000; done; exec {real} "$@"')
+        self.assertEqual(self.check(self.repo, env=env, expect=3)["reason"], "git.timeout")
+
+    def test_a_number_that_is_none_counts_for_nothing(self):
+        self.check(self.repo, env={"GALLEY_GIT_TIMEOUT": "soon"})
+
+
+class OnlyNew(CheckCase):
+    OLD = "{broken\n"
+
+    def setUp(self):
+        super().setUp()
+        self.commit(self.repo, {"old.json": self.OLD})
+
+    def test_what_the_file_had_before_counts_for_nothing(self):
+        self.put(self.repo, {"old.json": self.OLD + "\n\n", "new.json": self.OLD})
+        self.run_git(self.repo, "add", "-A")
+        both = {(rule, path) for rule, path in self.rules_of(self.check(self.repo, expect=1))}
+        self.assertEqual({path for _, path in both}, {"old.json", "new.json"})
+        fresh = self.check(self.repo, "--only-new", expect=1)
+        self.assertEqual({path for _, path in self.rules_of(fresh)}, {"new.json"})
+
+    def test_a_range_is_compared_with_the_merge_base_and_a_commit_with_its_parent(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"old.json": self.OLD + "\n"})
+        self.check(self.repo, "--range", "main..side", expect=1)
+        self.check(self.repo, "--range", "main..side", "--only-new")
+        self.check(self.repo, "--commit", "HEAD", "--only-new")
+        self.commit(self.repo, {"new.json": self.OLD})
+        said = self.check(self.repo, "--range", "main..side", "--only-new", expect=1)
+        self.assertEqual(self.rules_of(said), {("json.syntax", "new.json")})
+
+    def test_a_renamed_file_keeps_its_findings(self):
+        self.run_git(self.repo, "mv", "old.json", "moved.json")
+        self.check(self.repo, expect=1)
+        self.check(self.repo, "--only-new")
+
+    def test_of_a_transaction_it_is_the_work_tree(self):
+        tx = self.galley("begin", work=self.repo, expect=0).stdout.decode().strip()
+        self.galley("call", "Write", json.dumps({"file_path": "old.json", "content": self.OLD + "\n"}),
+                    work=self.repo, expect=0)
+        self.check(self.repo, "--tx", tx, expect=1)
+        self.check(self.repo, "--tx", tx, "--only-new")
+
+    def test_rules_count_as_ever(self):
+        self.put(self.repo, {"locked/c": "d\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.check(self.repo, "--only-new", expect=1)
+
+
+class LineEnds(CheckCase):
+    """--worktree judges what git would store."""
+
+    def setUp(self):
+        super().setUp()
+        self.commit(self.repo, {"crlf.txt": "one\r\ntwo\r\n", "bin.dat": b"\0a\r\n"})
+
+    def worktree(self, expect=0):
+        return self.check(self.repo, "--worktree", expect=expect)
+
+    def test_of_autocrlf_are_no_change(self):
+        self.run_git(self.repo, "config", "core.autocrlf", "true")
+        self.put(self.repo, {"a.txt": "one\r\ntwo\r\nthree\r\n"})
+        self.assertEqual(self.worktree()["changes"], [])
+        self.put(self.repo, {"a.txt": "one\r\ntwo\r\nthree\r\nfour\r\n", "bin.dat": b"\0b\r\n"})
+        sizes = {one["path"]: one["after"]["size"] for one in self.worktree()["changes"]}
+        self.assertEqual(sizes, {"a.txt": len("one\ntwo\nthree\nfour\n"), "bin.dat": 4})
+
+    def test_that_are_stored_stay(self):
+        self.run_git(self.repo, "config", "core.autocrlf", "true")
+        self.put(self.repo, {"crlf.txt": "one\r\ntwo\r\nthree\r\n"})
+        sizes = {one["path"]: one["after"]["size"] for one in self.worktree()["changes"]}
+        self.assertEqual(sizes, {"crlf.txt": len("one\r\ntwo\r\nthree\r\n")})
+
+    def test_of_attributes_count_and_agree_with_git(self):
+        self.commit(self.repo, {".gitattributes": "*.txt text\n*.lf eol=lf\n*.raw -text\n*.auto text=auto\n"})
+        names = ["x.txt", "x.lf", "x.raw", "x.auto"]
+        self.put(self.repo, {name: "one\r\ntwo\r\n" for name in names})
+        said = {one["path"]: one["after"]["size"] for one in self.worktree()["changes"]}
+        self.run_git(self.repo, "add", "-A")
+        staged = {one["path"]: one["after"]["size"] for one in self.check(self.repo)["changes"]}
+        self.assertEqual(said, staged)
+        self.assertEqual(said, {"x.txt": 8, "x.lf": 8, "x.raw": 10, "x.auto": 8})
+
+    def test_a_filter_is_named_and_not_run(self):
+        self.commit(self.repo, {".gitattributes": "*.bin filter=lfs\n", "x.bin": "pointer\n"})
+        self.put(self.repo, {"x.bin": "large\n"})
+        self.assertEqual(len(self.worktree()["changes"]), 1)
+        self.run_git(self.repo, "config", "filter.lfs.clean", f"touch {self.scratch}/ran; cat")
+        said = self.worktree(expect=1)
+        self.assertEqual(said["reason"], "check.filtered")
+        self.assertIn("--staged", said["message"])
+        self.assertFalse((self.scratch / "ran").exists())
+
+
+@unittest.skipUnless(shutil.which("openssl"), "there is no program openssl")
+class Together(CheckCase):
+    """--report, --verdict and --verify in one life of a change, for every source."""
+
+    FORMATS = ["text", "json", "sarif", "junit", "github", "github-summary", "gitlab", "rdjson", "baseline", "html"]
+
+    def sources(self):
+        """Every kind of source about the same broken file: words, and what is on standard input."""
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.put(self.repo, {"sub/b.json": "{broken\n"})
+        patch = self.run_git(self.repo, "diff")
+        tx = self.galley("begin", work=self.repo, expect=0).stdout.decode().strip()
+        self.galley("call", "Write", '{"file_path": "sub/b.json", "content": "{worse"}', work=self.repo, expect=0)
+        yield ["--worktree"], b""
+        yield ["--tx", tx], b""
+        self.run_git(self.repo, "add", "-A")
+        yield ["--staged"], b""
+        self.run_git(self.repo, "commit", "-qm", "broken")
+        yield ["--commit", "HEAD"], b""
+        yield ["--range", "main..side"], b""
+        self.run_git(self.repo, "checkout", "-q", "main")
+        yield ["-"], patch
+
+    def test_every_source_is_reported_written_and_verified(self):
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", self.scratch / "key.pem"], check=True)
+        subprocess.run(["openssl", "pkey", "-in", self.scratch / "key.pem", "-pubout", "-out",
+                        self.scratch / "key.pub"], check=True)
+        seen = set()
+        for number, (words, stdin) in enumerate(self.sources()):
+            with self.subTest(words[0]):
+                out = self.scratch / f"out{number}"
+                out.mkdir()
+                reports = [word for name in self.FORMATS for word in ("--report", f"{name}={out}/{name}")]
+                said = self.check(self.repo, *words, *reports, "--verdict", out / "verdict",
+                                  "--key", self.scratch / "key.pem", stdin=stdin, expect=1)
+                self.assertEqual(self.rules_of(said), {("json.syntax", "sub/b.json")})
+                self.assertEqual(sorted(os.listdir(out)), sorted([*self.FORMATS, "verdict"]))
+                written = json.loads((out / "json").read_text())
+                self.assertEqual(written["proposal"], said["proposal"])
+                (result,) = json.loads((out / "sarif").read_text())["runs"][0]["results"]
+                self.assertEqual(result["ruleId"], "json.syntax")
+                self.assertIn("sub/b.json", (out / "html").read_text())
+                verified = self.check(self.repo, *words, "--verify", out / "verdict", "--key",
+                                      self.scratch / "key.pub", stdin=stdin, expect=1)
+                self.assertEqual(verified["proposal"], said["proposal"])
+                self.assertTrue(verified["signed"])
+                self.assertEqual(self.check(self.repo, *words, "--verify", out / "verdict", stdin=stdin,
+                                            expect=1)["reason"], "verdict.signature")
+                seen.add(words[0])
+        self.assertEqual(seen, {"--worktree", "--tx", "--staged", "--commit", "--range", "-"})
+
+    def test_a_verdict_of_something_else_does_not_count(self):
+        self.put(self.repo, {"sub/b.json": '{"a": 1}\n'})
+        self.run_git(self.repo, "add", "-A")
+        verdict = self.scratch / "verdict"
+        self.check(self.repo, "--verdict", verdict)
+        self.assertTrue(self.check(self.repo, "--verify", verdict)["ok"])
+        self.assertEqual(self.check(self.repo, "--only-new", "--verify", verdict, expect=1)["reason"],
+                         "verdict.other_subject")
+        self.put(self.repo, {"sub/b.json": '{"a": 2}\n'})
+        self.run_git(self.repo, "add", "-A")
+        self.assertEqual(self.check(self.repo, "--verify", verdict, expect=1)["reason"], "verdict.other_subject")
+
+    def test_openssl_itself_verifies_the_signature(self):
+        key, verdict = self.scratch / "key.pem", self.scratch / "verdict"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
+        self.check(self.repo, "--verdict", verdict, "--key", key)
+        envelope = json.loads(verdict.read_text())
+        payload = base64.b64decode(envelope["payload"])
+        kind = envelope["payloadType"].encode()
+        signed, signature = self.scratch / "signed", self.scratch / "signature"
+        signed.write_bytes(b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload))
+        signature.write_bytes(base64.b64decode(envelope["signatures"][0]["sig"]))
+        subprocess.run(["openssl", "pkeyutl", "-verify", "-inkey", key, "-rawin", "-in", signed, "-sigfile",
+                        signature], check=True, stdout=subprocess.DEVNULL)
+
+
+class Diffs(CheckCase):
+    def test_of_a_range_is_text_json_or_a_page(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"sub/b.json": "{broken\n"})
+        text = self.galley("diff", "main..side", work=self.repo, expect=0).stdout
+        self.assertEqual(text, self.run_git(self.repo, "diff", "main..side"))
+        said = json.loads(self.galley("--json", "diff", "main..side", work=self.repo, expect=0).stdout)
+        self.assertEqual(said["range"], "main..side")
+        self.assertEqual([one["path"] for one in said["files"]], ["sub/b.json"])
+        page = self.galley("diff", "--html", "main..side", work=self.repo, expect=0).stdout.decode()
+        self.assertIn("Range main..side", page)
+        self.assertIn("json.syntax", page)
+        self.assertEqual(self.galley("diff", "nowhere..side", work=self.repo, expect=2).stdout, b"")
+
+    def test_of_a_moved_submodule_is_that_of_git(self):
+        module = "1" * 40, "2" * 40
+        for commit in module:
+            self.run_git(self.repo, "update-index", "--add", "--cacheinfo", f"160000,{commit},mod")
+            self.run_git(self.repo, "commit", "-qm", "module")
+        self.run_git(self.repo, "rm", "-q", "--cached", "mod")
+        self.run_git(self.repo, "commit", "-qm", "gone")
+        for sides in ("HEAD~2..HEAD~1", "HEAD~3..HEAD~2", "HEAD~1..HEAD"):
+            with self.subTest(sides):
+                ours = self.galley("diff", sides, work=self.repo, expect=0).stdout
+                self.assertEqual(ours, self.run_git(self.repo, "diff", *sides.split("..")))
+                stat = self.galley("diff", "--name-status", sides, work=self.repo, expect=0).stdout
+                self.assertEqual(stat, self.run_git(self.repo, "diff", "--name-status", *sides.split("..")))
 
 
 class LeavesAlone(CheckCase):

@@ -23,7 +23,7 @@ def snippet(name):
 @functools.cache
 def npm_programs():
     """The folder with husky, lefthook and lint-staged, or why there is none."""
-    result = subprocess.run([ROOT / "scripts" / "fetch-hook-managers"], capture_output=True, check=False, timeout=300)
+    result = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "hook-managers"], capture_output=True, check=False, timeout=300)
     return result.stdout.decode().strip(), result.stderr.decode(errors="replace").strip()
 
 

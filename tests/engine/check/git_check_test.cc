@@ -2,19 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/pipeline/trust.h"
-#include "support/scratch_directory.h"
+#include "staging/sandbox/fake_command_runner.h"
+#include "support/public_methods.h"
+#include "support/scratch_repository.h"
 
 namespace galley {
 namespace {
 
-namespace fs = std::filesystem;
+using nlohmann::json;
 
 constexpr std::string_view kRules = R"(
 [[validator]]
@@ -28,28 +32,15 @@ decision = "deny"
 class GitCheckTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    git("init -q -b main");
+    scratch_.init();
     write("galley.toml", kRules);
     write("a.txt", "one\ntwo\n");
     write("sub/b.json", "{}\n");
     commit("first");
   }
-  void write(const std::string& name, std::string_view content) {
-    const fs::path path = fs::path(scratch_.path()) / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  void git(const std::string& arguments) {
-    const std::string line = "cd '" + scratch_.path() +
-                             "' && GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null git "
-                             "-c user.name=a -c user.email=a@example.com " +
-                             arguments + " >/dev/null 2>&1";
-    ASSERT_EQ(std::system(line.c_str()), 0) << arguments;
-  }
-  void commit(const std::string& message) {
-    git("add -A");
-    git("commit -qm " + message);
-  }
+  void write(const std::string& name, std::string_view content) { scratch_.write(name, content); }
+  void git(const std::string& arguments) { scratch_.git(arguments); }
+  void commit(const std::string& message) { scratch_.commit(message); }
   std::unique_ptr<GitCheck> open(const CheckSource& source) {
     CheckOptions options;
     options.directory = scratch_.path();
@@ -80,7 +71,7 @@ class GitCheckTest : public ::testing::Test {
     return all;
   }
 
-  ScratchDirectory scratch_;
+  ScratchRepository scratch_;
   const CheckSource staged_{};
 };
 
@@ -183,6 +174,7 @@ TEST_F(GitCheckTest, AMovedSubmoduleIsADirectoryWithTheLineOfItsCommit) {
   EXPECT_EQ(change.before.kind, FileKind::kDirectory);
   EXPECT_EQ(**check->proposal().store()->get(change.after.content),
             "Subproject commit " + two + "\n");
+  EXPECT_EQ(*render_diff(check->proposal()), scratch_.output_of("diff --cached"));
 }
 
 TEST_F(GitCheckTest, ManyFilesAreHashedSideBySide) {
@@ -191,6 +183,135 @@ TEST_F(GitCheckTest, ManyFilesAreHashedSideBySide) {
   const auto check = open(staged_);
   EXPECT_EQ(check->proposal().changes().size(), 301U);
   EXPECT_EQ(answer(*check), "yes");
+}
+
+// --- fixing ---------------------------------------------------------------------------------
+
+constexpr std::string_view kFixer = R"(
+[agents.looker]
+tools = ["Read"]
+
+[[validator]]
+name = "upper"
+command = ["upper"]
+paths = ["*.txt"]
+fix = true
+
+[[policy.rule]]
+paths = ["/locked.txt"]
+decision = "deny"
+)";
+
+/// A repository whose fixer writes "UPPER" into what is staged.
+class StagedFixTest : public GitCheckTest {
+ protected:
+  void SetUp() override {
+    GitCheckTest::SetUp();
+    write("galley.toml", kFixer);
+    commit("fixer");
+    write("a.txt", "lower\n");
+    git("add -A");
+  }
+  Result<StagedFixes> fix(const std::string& agent = "") {
+    CheckOptions options;
+    options.directory = scratch_.path();
+    UserSettings user;
+    user.trusts_workspaces = true;
+    options.user = std::make_shared<const UserSettings>(std::move(user));
+    options.runner = &runner_;
+    options.who.agent = agent;
+    options.who.message = "why";
+    auto opened = GitCheck::open(staged_, std::move(options));
+    if (!opened) return opened.error();
+    return (*opened)->fix();
+  }
+  [[nodiscard]] std::vector<json> records() const {
+    std::vector<json> all;
+    std::istringstream lines(scratch_.read(".galley/audit.jsonl"));
+    for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
+    return all;
+  }
+  [[nodiscard]] std::vector<std::string> kinds() const {
+    std::vector<std::string> all;
+    for (const json& one : records()) all.push_back(one["kind"]);
+    return all;
+  }
+
+  std::string fixed_ = "a.txt";
+  FakeCommandRunner runner_{[this](const Command&, Overlay& overlay) -> Result<CommandResult> {
+    GALLEY_TRY(overlay.write(*RelPath::parse(fixed_), "UPPER\n"));
+    CommandResult result;
+    result.exit_code = 0;
+    result.effects_staged = true;
+    return result;
+  }};
+};
+using Kinds = std::vector<std::string>;
+
+TEST_F(StagedFixTest, WhatFixDoesIsOnRecordBeforeAndAfter) {
+  const auto fixed = fix("bot");
+  ASSERT_TRUE(fixed.has_value()) << fixed.error().message;
+  EXPECT_EQ(scratch_.output_of("show :a.txt"), "UPPER\n");
+  EXPECT_EQ(kinds(), (Kinds{"begun", "fix", "begun", "index"}));
+  const json last = records().back();
+  EXPECT_EQ(last["tool"], "check");
+  EXPECT_EQ(last["agent"], "bot");
+  EXPECT_EQ(last["reason"], "why");
+  EXPECT_EQ(last["input"]["paths"], json({"a.txt"}));
+  EXPECT_EQ(last["output"], json({{"staged", {"a.txt"}}, {"followed", {"a.txt"}}}));
+  EXPECT_EQ(last["capabilities_used"], json({"fs:write"}));
+  EXPECT_EQ(records()[2]["execution_id"], last["execution_id"].get<std::string>() + "-begun");
+}
+
+TEST_F(StagedFixTest, NothingIsRunForWhoseListHasNoToolThatEdits) {
+  const auto refused = fix("looker");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "policy.capability");
+  EXPECT_TRUE(runner_.commands().empty());
+  EXPECT_EQ(kinds(), Kinds{"fix"});
+  EXPECT_EQ(records().back()["error"]["reason"], "policy.capability");
+  EXPECT_EQ(scratch_.output_of("show :a.txt"), "lower\n");
+}
+
+TEST_F(StagedFixTest, AFileThatARuleDeniesIsNotWrittenIntoTheIndex) {
+  write("locked.txt", "lower\n");
+  git("add -A");
+  fixed_ = "locked.txt";
+  const auto refused = fix();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "policy.path") << refused.error().message;
+  EXPECT_EQ(kinds(), (Kinds{"begun", "fix", "index"}));
+  EXPECT_EQ(scratch_.output_of("show :locked.txt"), "lower\n");
+}
+
+TEST_F(StagedFixTest, WhatCannotBePutOnRecordIsNotDone) {
+  write(".galley", "no folder\n");
+  const auto refused = fix();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "state.not_believed");
+  EXPECT_TRUE(runner_.commands().empty());
+  EXPECT_EQ(scratch_.output_of("show :a.txt"), "lower\n");
+}
+
+TEST_F(StagedFixTest, AFailureIsOnRecordToo) {
+  write(".git/index.lock", "");
+  const auto refused = fix();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().reason, "git.index_locked");
+  EXPECT_EQ(kinds(), (Kinds{"begun", "fix", "begun", "index"}));
+  EXPECT_EQ(records().back()["error"]["reason"], "git.index_locked");
+}
+
+TEST_F(StagedFixTest, NothingStagedLeavesNoRecord) {
+  git("reset -q --hard");
+  ASSERT_TRUE(fix().has_value());
+  EXPECT_TRUE(records().empty());
+}
+
+TEST(GitCheckEntries, FixIsTheOnlyPublicMethodThatChangesSomething) {
+  // judge() asks only; fix() leaves the records of StagedFixTest.
+  EXPECT_EQ(changing_methods("engine/check/git_check.h", "GitCheck"),
+            (std::set<std::string>{"judge", "fix"}));
 }
 
 }  // namespace

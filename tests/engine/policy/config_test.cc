@@ -92,6 +92,12 @@ max_memory_bytes = "1 GiB"
 deny = ["curl"]
 [edits]
 max_step = "offset"
+[tools.Bash]
+timeout_ms = 3000
+max_memory_bytes = "64 MiB"
+calls_per_minute = 30
+secrets = ["TOKEN"]
+config = { shell = "sh" }
 )",
                                    "galley.toml");
   ASSERT_TRUE(config) << config.error().message;
@@ -117,6 +123,12 @@ max_step = "offset"
   EXPECT_EQ(config->sandbox.fallback, SandboxFallback::kCopy);
   EXPECT_EQ(config->sandbox.max_memory_bytes, uint64_t{1} << 30U);
   EXPECT_EQ(config->edits.max_step, MatchStep::kOffset);
+  const ToolConfig& tool = config->tools.at("Bash");
+  EXPECT_TRUE(tool.is_enabled);
+  EXPECT_EQ(tool.timeout_ms, 3'000U);
+  EXPECT_EQ(tool.max_memory_bytes, 64U << 20U);
+  EXPECT_EQ(tool.calls_per_minute, 30U);
+  EXPECT_EQ(tool.config.at("shell"), "sh");
 }
 
 TEST(Config, SyntaxErrorHasLineAndColumn) {
@@ -141,6 +153,8 @@ TEST(Config, UnknownKeyIsRefusedWithASuggestion) {
   EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"json\"\nsevrity = \"note\"\n"),
               HasSubstr("did you mean 'severity'"));
   EXPECT_THAT(error_of("[agents.bot]\ncapability = []\n"), HasSubstr("'capabilities'"));
+  EXPECT_THAT(error_of("[tools.Read]\nmax_concurent = 1\n"),
+              HasSubstr("did you mean 'max_concurrent'?"));
 }
 
 TEST(Config, WrongTypesAreNamed) {
@@ -173,6 +187,11 @@ TEST(Config, BadValuesSayWhatWouldBeRight) {
   EXPECT_THAT(error_of("[agents.x]\ncapabilities = [\"fs:fly\"]\n"), HasSubstr("fs takes read"));
   EXPECT_THAT(error_of("[[policy.rule]]\npaths = [\"a\"]\n"),
               HasSubstr("`policy.rule.decision` is missing"));
+  EXPECT_THAT(error_of("[tools.x]\nmax_concurrent = 0\n"), HasSubstr("must be at least 1"));
+  EXPECT_THAT(error_of("[tools.x]\ncalls_per_minute = 100001\n"), HasSubstr("100000"));
+  std::string many;
+  for (size_t i = 0; i <= kMaxToolTables; ++i) many += "[tools.t" + std::to_string(i) + "]\n";
+  EXPECT_THAT(error_of(many), HasSubstr("more than 1000 tables"));
 }
 
 TEST(Config, HugeAndDeepFilesAreRefused) {

@@ -41,6 +41,11 @@ mode = "permissive"
 in_files = true
 [agents."a b"]
 capabilities = ["fs:read", "custom:*", "!custom:deploy", "git:commit"]
+[tools.Api]
+timeout_ms = 90000
+max_concurrent = 20
+calls_per_minute = 6
+config = { url = "https://example.org" }
 )";
 
 Config config_of(std::string_view text) {
@@ -61,6 +66,13 @@ builtin = "json"
 [sandbox]
 timeout_ms = 1000
 deny = ["curl"]
+[tools.Read]
+enabled = false
+timeout_ms = 1000
+max_concurrent = 1
+calls_per_minute = 1
+cache = false
+secrets = ["TOKEN"]
 )");
   EXPECT_TRUE(trust_part_of(config).is_empty());
 }
@@ -99,6 +111,11 @@ TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
       {"policy.mode", "[policy]\nmode = \"permissive\""},
       {"secrets.in_files", "[secrets]\nin_files = true"},
       {"agents.NAME.capabilities", "[agents.bot]\ncapabilities = [\"custom:deploy\"]"},
+      {"tools.NAME.timeout_ms", "[tools.x]\ntimeout_ms = 5001"},
+      {"tools.NAME.max_memory_bytes", "[tools.x]\nmax_memory_bytes = \"5 GiB\""},
+      {"tools.NAME.max_concurrent", "[tools.x]\nmax_concurrent = 11"},
+      {"tools.NAME.max_queued", "[tools.x]\nmax_queued = 101"},
+      {"tools.NAME.config", "[tools.x]\nconfig = {a = \"b\"}"},
   };
   const std::string empty_hash = TrustPart().hash().hex();
   const std::string base = "[[validator]]\nname = \"n\"\ncommand = [\"c\"]\n";
@@ -160,6 +177,12 @@ TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
   std::vector<std::string> left;
   for (const Capability& one : config.agents.at("a b").capabilities) left.push_back(one.text);
   EXPECT_THAT(left, ElementsAre("fs:read", "!custom:deploy"));
+  const ToolConfig& tool = config.tools.at("Api");
+  EXPECT_TRUE(tool.only_narrows);
+  EXPECT_EQ(tool.timeout_ms, 90'000U) << "it may be less than the tool has";
+  EXPECT_EQ(tool.max_concurrent, 10U);
+  EXPECT_EQ(tool.calls_per_minute, 6U);
+  EXPECT_THAT(tool.config, IsEmpty());
   EXPECT_EQ(config.not_trusted.size(), 13U);
 }
 

@@ -5,10 +5,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "support/scratch_directory.h"
+#include "support/scratch_repository.h"
 
 namespace galley {
 namespace {
@@ -19,18 +18,8 @@ RelPath path_of(std::string_view text) { return *RelPath::parse(text); }
 
 class GitRepositoryTest : public ::testing::Test {
  protected:
-  void write(const std::string& name, const std::string& content) {
-    const fs::path path = fs::path(scratch_.path()) / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  void git(const std::string& arguments) {
-    const std::string line = "cd '" + scratch_.path() +
-                             "' && GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null git "
-                             "-c user.name=a -c user.email=a@example.com " +
-                             arguments + " >/dev/null 2>&1";
-    ASSERT_EQ(std::system(line.c_str()), 0) << arguments;
-  }
+  void write(const std::string& name, const std::string& content) { scratch_.write(name, content); }
+  void git(const std::string& arguments) { scratch_.git(arguments); }
   GitRepository open(const std::string& below = "") {
     auto found = GitRepository::discover(scratch_.path() + below);
     EXPECT_TRUE(found.has_value()) << (found ? "" : found.error().message);
@@ -38,7 +27,7 @@ class GitRepositoryTest : public ::testing::Test {
     return std::move(**found);
   }
 
-  ScratchDirectory scratch_;
+  ScratchRepository scratch_;
 };
 
 TEST_F(GitRepositoryTest, ADirectoryWithoutARepositoryHasNone) {

@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include "staging/git/git_blob_store.h"
 #include "staging/overlay/overlay.h"
-#include "support/scratch_directory.h"
+#include "support/scratch_repository.h"
 
 namespace galley {
 namespace {
@@ -37,18 +35,8 @@ class GitTreeTest : public ::testing::TestWithParam<const char*> {
   [[nodiscard]] static size_t id_digits() {
     return std::string_view(GetParam()) == "sha1" ? 40 : 64;
   }
-  void write(const std::string& name, const std::string& content) {
-    const fs::path path = fs::path(scratch_.path()) / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  void git(const std::string& arguments) {
-    const std::string line = "cd '" + scratch_.path() +
-                             "' && GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null git "
-                             "-c user.name=a -c user.email=a@example.com " +
-                             arguments + " >/dev/null 2>&1";
-    ASSERT_EQ(std::system(line.c_str()), 0) << arguments;
-  }
+  void write(const std::string& name, const std::string& content) { scratch_.write(name, content); }
+  void git(const std::string& arguments) { scratch_.git(arguments); }
   GitTree head() {
     objects_ = std::make_shared<const GitObjects>(GitProgram(scratch_.path()));
     const auto tree = objects_->look("HEAD^{tree}");
@@ -56,7 +44,7 @@ class GitTreeTest : public ::testing::TestWithParam<const char*> {
     return GitTree(std::make_shared<const GitTrees>(objects_), tree->id);
   }
 
-  ScratchDirectory scratch_;
+  ScratchRepository scratch_;
   std::shared_ptr<const GitObjects> objects_;
 };
 
@@ -136,6 +124,20 @@ TEST_P(GitTreeTest, ABlobThatIsNotKeptIsReadAgain) {
   ASSERT_TRUE(id.has_value());
   ASSERT_TRUE(store.add(id->id).has_value());
   EXPECT_EQ(**store.get(ContentId::of(large)), large);
+}
+
+TEST_P(GitTreeTest, NothingIsReadOfAnObjectBeyondTheLimit) {
+  write("large", std::string(size_t{8} << 20U, 'x'));
+  git("add large");
+  (void)head();
+  size_t read = 0;
+  const GitObjects::Take take = [&](std::string_view some) { read += some.size(); };
+  EXPECT_EQ(objects_->read(":large", take, 100).error().reason, "limit.file_size");
+  EXPECT_EQ(read, 0U);
+  GitBlobStore store(objects_);
+  EXPECT_EQ(store.add(objects_->look(":large")->id, 100).error().kind, ErrorKind::kQuota);
+  EXPECT_EQ(*objects_->content(":file", "blob", 4), "one\n") << "another reader goes on";
+  EXPECT_EQ(objects_->content(":file", "tree", 4).error().reason, "git.wrong_type");
 }
 
 TEST_P(GitTreeTest, ANameThatNamesNothingIsToldFromABrokenReader) {

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "staging/printing/diff_stat.h"
+
 namespace galley {
 namespace {
 
@@ -28,6 +33,21 @@ TEST(Hyperlinks, ANameCannotEndTheLink) {
 TEST(Hyperlinks, AFormatCannotEither) {
   EXPECT_EQ(link({"x\033]0;title\a{path}", "/w", ""}, "a", 1),
             "\033]8;;x%1B]0;title%07/w/a\033\\text\033]8;;\033\\");
+}
+
+TEST(Hyperlinks, OfASummaryLeadFromNamesToFilesThatAreThere) {
+  const Hyperlinks links("file", "/w", "h");
+  std::vector<FileDiff> diffs(2);
+  diffs[0].old_path = diffs[0].new_path = "a.c";
+  diffs[0].old_mode = diffs[0].new_mode = git_mode::kRegular;
+  diffs[0].counts.added = 1;
+  diffs[1].old_path = diffs[1].new_path = "gone.c";
+  diffs[1].old_mode = git_mode::kRegular;
+  diffs[1].counts.removed = 1;
+  EXPECT_EQ(diffstat(diffs, {80, false, &links}),
+            " \033]8;;file://h/w/a.c\033\\a.c\033]8;;\033\\    | 1 +\n"
+            " gone.c | 1 -\n"
+            " 2 files changed, 1 insertion(+), 1 deletion(-)\n");
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
+#include <cerrno>
+#include <chrono>
 #include <string>
 
 namespace galley {
@@ -54,6 +58,53 @@ TEST(PipedProcess, AMissingProgramIsNamed) {
   const auto said = run_piped({"galley-no-such-program"}, {}, "", 100);
   ASSERT_FALSE(said.has_value());
   EXPECT_EQ(said.error().reason, "host.not_found");
+}
+
+/// A program says its number and does this; both live until it is ended.
+PipedProcessOptions soon() {
+  PipedProcessOptions options;
+  options.time = std::chrono::milliseconds(300);
+  return options;
+}
+
+bool is_there(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0 || errno != ESRCH; }
+
+TEST(PipedProcess, OneThatNeverEndsIsEnded) {
+  for (const char* line : {"exec sleep 1000", "exec >&-; exec sleep 1000",
+                           "trap '' TERM; exec >&-; while :; do sleep 0.05; done"}) {
+    SCOPED_TRACE(line);
+    const auto said = run_piped({"sh", "-c", line}, soon(), "", 100);
+    ASSERT_FALSE(said.has_value());
+    EXPECT_EQ(said.error().kind, ErrorKind::kTimeout);
+    EXPECT_EQ(said.error().reason, "host.timeout");
+  }
+}
+
+TEST(PipedProcess, OneThatNoLongerAnswersIsEnded) {
+  const auto process = PipedProcess::start({"sh", "-c", "echo $$; exec sleep 1000"}, soon());
+  ASSERT_TRUE(process.has_value());
+  const auto pid = (*process)->read(100);
+  ASSERT_TRUE(pid.has_value());
+  EXPECT_TRUE(is_there(*pid));
+  EXPECT_EQ((*process)->read(100).error().reason, "host.timeout");
+  EXPECT_FALSE(is_there(*pid));
+}
+
+TEST(PipedProcess, OneThatTakesNothingIsEnded) {
+  const auto process = PipedProcess::start({"sh", "-c", "exec sleep 1000"}, soon());
+  ASSERT_TRUE(process.has_value());
+  const auto given = (*process)->write(std::string(size_t{8} << 20U, 'x'));
+  ASSERT_FALSE(given.has_value());
+  EXPECT_EQ(given.error().reason, "host.timeout");
+}
+
+TEST(PipedProcess, OneThatStaysWhenItsPipesAreClosedIsEnded) {
+  auto process = PipedProcess::start({"sh", "-c", "echo $$; exec sleep 1000"}, soon());
+  ASSERT_TRUE(process.has_value());
+  const std::string pid = *(*process)->read(100);
+  EXPECT_EQ((*process)->wait().error().reason, "host.timeout");
+  process->reset();
+  EXPECT_FALSE(is_there(pid));
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <set>
+
+#include "base/limits.h"
+#include "cli/commands.h"
+#include "server/mcp/server.h"
+#include "server/session/workspace_features.h"
+#include "staging/fs/line_stream.h"
+
+namespace galley {
+namespace {
+
+/// A client that reads nothing for so long is gone.
+constexpr std::chrono::seconds kWriteTime{60};
+
+Result<int> serve(Session& session) {
+  // A client that is gone shows as an error of writing, not as a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  session.set_approver(client_approver());
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  SessionOptions options;
+  options.agent = session.arguments().global.agent;
+  options.version = GALLEY_VERSION;
+  options.commits_each_call = session.arguments().autocommit;
+  const auto& names = session.arguments().words;
+  options.tools = std::set<std::string>(names.begin(), names.end());
+  WorkspaceFeatures features(*workspace, std::move(options));
+  const SystemClock clock;
+  std::atomic<bool> is_gone = false;
+  McpServer server(features, clock, [&](const std::string& line) {
+    if (is_gone) return;
+    const Deadline deadline = Deadline::after(clock, kWriteTime);
+    if (!write_line(STDOUT_FILENO, line, deadline, clock)) is_gone = true;
+  });
+  LineReader lines(STDIN_FILENO, limits::kMaxJsonBytes);
+  while (!is_gone) {
+    GALLEY_ASSIGN(const auto line, lines.next());
+    if (!line) break;
+    if (line->is_too_long) {
+      server.refuse_long_line();
+    } else if (!line->text.empty()) {
+      server.take(line->text);
+    }
+  }
+  server.finish();
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_mcp(Session& session) { return session.finish(serve(session)); }
+
+}  // namespace galley

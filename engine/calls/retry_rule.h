@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+
+#include "tools/tool.h"
+
+namespace galley {
+
+/// How often a call is tried whose tool says that it will pass, and how long each pause is:
+/// exponential, with jitter, so that callers who failed together do not come back together.
+struct RetryRule {
+  uint32_t attempts = 3;
+  std::chrono::milliseconds first{100};
+  std::chrono::milliseconds longest{2'000};
+  /// From 0 to below 1; a test says which.
+  std::function<double()> jitter = {};
+  /// Waits, and answers whether it did to the end; a test does not.
+  std::function<bool(std::chrono::milliseconds, const std::stop_token&)> pause = {};
+
+  /// The pause after so many attempts: between half and all of first × 2^(attempts - 1), at most
+  /// `longest`.
+  [[nodiscard]] std::chrono::milliseconds pause_after(uint32_t attempts_made) const;
+  /// Waits on this thread unless `pause` is given; false when a stop was requested.
+  [[nodiscard]] bool wait(std::chrono::milliseconds span, const std::stop_token& stop) const;
+};
+
+/// Whether the same call may succeed in a moment: `service.unavailable`, `service.timeout`,
+/// `net.unreachable`, `net.timeout`, `tool.busy`.
+[[nodiscard]] bool is_transient(const ToolError& error);
+
+/// Whether trying a call again can do no harm: the tool says it is idempotent, and what a failed
+/// attempt left can be taken back or was nothing.
+[[nodiscard]] bool may_be_repeated(const ToolInfo& info);
+
+}  // namespace galley

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/policy/proposed_tree.h"
+#include "engine/policy/validator.h"
+
+namespace galley {
+
+/// The files that a change touches, as they are without it: what "only new" is compared with.
+///
+/// Ownership: borrows the unchanged tree of `changed`, not `changed` itself.
+class UnchangedFiles {
+ public:
+  explicit UnchangedFiles(const ProposedTree& changed);
+  UnchangedFiles(const UnchangedFiles&) = delete;
+  UnchangedFiles& operator=(const UnchangedFiles&) = delete;
+
+  /// A proposal that changes nothing about these files, on the unchanged tree.
+  [[nodiscard]] const ProposedTree& tree() const { return tree_; }
+
+ private:
+  Proposal proposal_;
+  ProposedTree tree_;
+};
+
+/// What stands in the place of a finding that was left out; nothing: nothing does.
+using LeftOutNote = std::function<std::optional<Finding>(const Finding&)>;
+
+/// Takes out of `findings` those that `known` has as well, each as often: compared by rule, file
+/// (through the renames of `changes`) and message, not by line, since lines move.
+[[nodiscard]] std::vector<Finding> without_known(std::vector<Finding> findings,
+                                                 const std::vector<Finding>& known,
+                                                 const ChangeSet& changes,
+                                                 const LeftOutNote& note_for = {});
+
+/// A validator that says what `inner` says, but for what it says about the unchanged files too.
+[[nodiscard]] std::unique_ptr<Validator> make_new_findings_validator(
+    std::unique_ptr<Validator> inner);
+
+}  // namespace galley

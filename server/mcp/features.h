@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "server/mcp/message.h"
+
+namespace galley {
+
+/// One request on its way: what the features of a server can say to the client while they answer,
+/// the same in both eras of the protocol.
+///
+/// Threads:   confined to the thread of the request; the stop token may be waited on by others.
+/// Ownership: borrowed for one request.
+class McpRequest {
+ public:
+  virtual ~McpRequest() = default;
+
+  /// Requested when the client cancelled, or is gone.
+  [[nodiscard]] virtual std::stop_token stop() const = 0;
+  /// Tells how far it is; dropped where the client gave no token, or `done` did not grow.
+  virtual void progress(double done, std::optional<double> total, std::string_view message) = 0;
+  /// A line of the log for the client: `debug`, `info`, `notice`, `warning`, `error`.
+  virtual void log(std::string_view level, const nlohmann::ordered_json& data) = 0;
+  /// Whether the client declared it: `elicitation`, `sampling`, `roots`.
+  [[nodiscard]] virtual bool client_can(std::string_view capability) const = 0;
+
+  /// Asks the client for something (`elicitation/create`, `sampling/createMessage`, `roots/list`).
+  ///
+  /// Nothing while the answer is not there: then the features return at once, and are asked again
+  /// from the beginning when it is. `key` names the question among those of one request and stays
+  /// the same then. In the handshake era this waits, and the answer is always there.
+  virtual std::optional<nlohmann::json> ask(std::string_view key, std::string_view method,
+                                            nlohmann::ordered_json params) = 0;
+  /// What was kept for the next round of this request; null in the first.
+  [[nodiscard]] virtual const nlohmann::json& kept() const = 0;
+  /// Keeps it: the client carries it, and cannot change it.
+  virtual void keep(nlohmann::ordered_json state) = 0;
+};
+
+/// A result, or why there is none.
+using McpAnswer = std::variant<nlohmann::ordered_json, RpcError>;
+
+/// What a server offers, without a word about messages; one implementation is Galley's, another the
+/// fixture that the conformance tests ask for.
+///
+/// Threads: called from several threads at once.
+/// Errors:  an RpcError; no exception.
+class McpFeatures {
+ public:
+  struct Identity {
+    std::string name;
+    std::string title;
+    std::string version;
+    std::string instructions;  ///< for the model, how to use the server
+  };
+
+  virtual ~McpFeatures() = default;
+  [[nodiscard]] virtual Identity identity() const = 0;
+
+  /// `Tool` objects in a fixed order.
+  virtual std::vector<nlohmann::ordered_json> tools() = 0;
+  /// A `CallToolResult`. Errors: kInvalidParams for a tool that is not there.
+  virtual McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
+                              McpRequest& request) = 0;
+  /// `Resource` and `ResourceTemplate` objects.
+  virtual std::vector<nlohmann::ordered_json> resources() = 0;
+  virtual std::vector<nlohmann::ordered_json> resource_templates() = 0;
+  /// A `ReadResourceResult`. Errors: kResourceNotFound.
+  virtual McpAnswer read_resource(const std::string& uri, McpRequest& request) = 0;
+  /// `Prompt` objects.
+  virtual std::vector<nlohmann::ordered_json> prompts() = 0;
+  /// A `GetPromptResult`. Errors: kInvalidParams.
+  virtual McpAnswer get_prompt(const std::string& name, const nlohmann::json& arguments,
+                               McpRequest& request) = 0;
+  /// Values that begin with `typed` for the argument of a prompt or template (`reference` is the
+  /// `ref` of the request).
+  virtual std::vector<std::string> complete(const nlohmann::json& reference,
+                                            const std::string& argument,
+                                            const std::string& typed) = 0;
+
+  /// What to call when the resource of a URI, or (with an empty URI) the list of them, changed.
+  using Changed = std::function<void(std::string_view uri)>;
+  virtual void on_change(Changed changed) = 0;
+};
+
+}  // namespace galley

@@ -1,0 +1,130 @@
+#include "server/mcp/message.h"
+
+#include <utility>
+
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+ordered_json envelope() {
+  ordered_json out;
+  out["jsonrpc"] = "2.0";
+  return out;
+}
+
+std::optional<RpcId> id_of(const json& document) {
+  const auto found = document.find("id");
+  if (found == document.end()) return {};
+  if (found->is_string()) return RpcId(found->get<std::string>());
+  if (found->is_number_integer()) return RpcId(found->get<int64_t>());
+  return {};
+}
+
+BrokenMessage broken(std::optional<RpcId> id, std::string why) {
+  return {std::move(id), {rpc::kInvalidRequest, std::move(why)}};
+}
+
+/// A response to something that we asked.
+std::variant<RpcMessage, BrokenMessage> read_response(json document, RpcId id) {
+  RpcMessage message;
+  message.kind = RpcMessage::Kind::kResponse;
+  message.id = std::move(id);
+  if (const auto result = document.find("result"); result != document.end()) {
+    message.result = std::move(*result);
+    return message;
+  }
+  const json& error = document["error"];
+  if (!error.is_object()) return broken({}, "'error' is no object");
+  RpcError why;
+  if (const auto code = error.find("code"); code != error.end() && code->is_number_integer()) {
+    why.code = static_cast<int>(code->get<int64_t>());
+  }
+  if (const auto text = error.find("message"); text != error.end() && text->is_string()) {
+    why.message = text->get<std::string>();
+  }
+  message.error = std::move(why);
+  return message;
+}
+
+}  // namespace
+
+ordered_json to_json(const RpcId& id) {
+  if (const auto* number = std::get_if<int64_t>(&id)) return *number;
+  return std::get<std::string>(id);
+}
+
+std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
+  auto parsed = parse_json(line);
+  if (!parsed) {
+    const bool is_syntax = parsed.error().reason == "json.syntax";
+    return BrokenMessage{{},
+                         {is_syntax ? rpc::kParseError : rpc::kInvalidRequest,
+                          "this is no message: " + parsed.error().message}};
+  }
+  json& document = *parsed;
+  if (document.is_array()) return broken({}, "batches are not taken; send one message a line");
+  if (!document.is_object()) return broken({}, "a message is one JSON object");
+  std::optional<RpcId> id = id_of(document);
+  if (document.value("jsonrpc", json()) != "2.0") {
+    return broken(std::move(id), "a message says \"jsonrpc\": \"2.0\"");
+  }
+  if (document.contains("id") && !id) {
+    return broken({}, "an id is a string or an integer, never null");
+  }
+  const auto method = document.find("method");
+  if (method == document.end()) {
+    if (id && (document.contains("result") != document.contains("error"))) {
+      return read_response(std::move(document), *std::move(id));
+    }
+    return broken(std::move(id), "a request names its method");
+  }
+  if (!method->is_string()) return broken(std::move(id), "a method is a string");
+  RpcMessage message;
+  message.kind = id ? RpcMessage::Kind::kRequest : RpcMessage::Kind::kNotification;
+  if (id) message.id = *id;
+  message.method = method->get<std::string>();
+  if (const auto params = document.find("params"); params != document.end()) {
+    if (!params->is_object()) {
+      return BrokenMessage{std::move(id), {rpc::kInvalidParams, "'params' is an object"}};
+    }
+    message.params = std::move(*params);
+  }
+  return message;
+}
+
+std::string result_line(const RpcId& id, const ordered_json& result) {
+  ordered_json out = envelope();
+  out["id"] = to_json(id);
+  out["result"] = result;
+  return json_text(out);
+}
+
+std::string error_line(const std::optional<RpcId>& id, const RpcError& error) {
+  ordered_json out = envelope();
+  if (id) out["id"] = to_json(*id);
+  out["error"]["code"] = error.code;
+  out["error"]["message"] = error.message;
+  if (!error.data.is_null()) out["error"]["data"] = error.data;
+  return json_text(out);
+}
+
+std::string request_line(const RpcId& id, std::string_view method, const ordered_json& params) {
+  ordered_json out = envelope();
+  out["id"] = to_json(id);
+  out["method"] = method;
+  out["params"] = params;
+  return json_text(out);
+}
+
+std::string notification_line(std::string_view method, const ordered_json& params) {
+  ordered_json out = envelope();
+  out["method"] = method;
+  if (!params.empty()) out["params"] = params;
+  return json_text(out);
+}
+
+}  // namespace galley

@@ -1,0 +1,270 @@
+#include "server/mcp/server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/mcp/request.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
+constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+
+const json* member(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() ? &*found : nullptr;
+}
+
+const json* meta_member(const json& params, const char* key) {
+  const json* meta = member(params, "_meta");
+  return meta != nullptr && meta->is_object() ? member(*meta, key) : nullptr;
+}
+
+bool is_one_of(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// Requests of the handshake era that the stateless one took away.
+bool is_of_handshake(const std::string& method) {
+  static const std::vector<std::string> kMethods = {"initialize", "ping", "logging/setLevel",
+                                                    "resources/subscribe", "resources/unsubscribe"};
+  return is_one_of(kMethods, method);
+}
+
+bool is_log_level(const std::string& word) {
+  static const std::vector<std::string> kLevels = {"debug", "info",     "notice", "warning",
+                                                   "error", "critical", "alert",  "emergency"};
+  return is_one_of(kLevels, word);
+}
+
+RpcError no_method(const std::string& method) {
+  return {rpc::kMethodNotFound, "there is no method '" + method + "' here"};
+}
+
+}  // namespace
+
+const std::vector<std::string>& handshake_versions() {
+  static const std::vector<std::string> kVersions = {"2024-11-05", "2025-03-26", "2025-06-18",
+                                                     "2025-11-25"};
+  return kVersions;
+}
+
+const std::vector<std::string>& stateless_versions() {
+  static const std::vector<std::string> kVersions = {"2026-07-28"};
+  return kVersions;
+}
+
+McpServer::McpServer(McpFeatures& features, const Clock& clock, Send send)
+    : features_(&features), clock_(&clock), send_(std::move(send)), states_(clock) {
+  features_->on_change([this](std::string_view uri) { changed(uri); });
+}
+
+McpServer::~McpServer() { finish(); }
+
+void McpServer::take(std::string_view line) {
+  auto read = read_message(line);
+  if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
+    send(error_line(broken->id, broken->error));
+    return;
+  }
+  auto& message = std::get<RpcMessage>(read);
+  switch (message.kind) {
+    case RpcMessage::Kind::kRequest:
+      take_request(std::move(message));
+      break;
+    case RpcMessage::Kind::kNotification:
+      take_notification(message);
+      break;
+    case RpcMessage::Kind::kResponse:
+      take_response(std::move(message));
+      break;
+  }
+}
+
+void McpServer::refuse_long_line() {
+  send(error_line({}, {rpc::kInvalidRequest, "a message has at most 64 MiB"}));
+}
+
+/// In whose words a request is spoken.
+std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& message) const {
+  const json* version = meta_member(message.params, kVersionKey);
+  const std::lock_guard lock(mutex_);
+  if (version == nullptr) {
+    if (is_initialized_ || message.method == "initialize" || message.method == "ping") {
+      return Era{false, client_capabilities_};
+    }
+    return RpcError{rpc::kInvalidParams,
+                    std::string("a request says its version in _meta[\"") + kVersionKey +
+                        "\"; clients of earlier versions send 'initialize' first"};
+  }
+  if (!version->is_string() ||
+      !is_one_of(stateless_versions(), version->get_ref<const std::string&>())) {
+    ordered_json data;
+    data["supported"] = stateless_versions();
+    data["requested"] = *version;
+    return RpcError{rpc::kUnsupportedVersion, "this protocol version is not supported",
+                    std::move(data)};
+  }
+  const json* capabilities = meta_member(message.params, kCapabilitiesKey);
+  if (capabilities == nullptr || !capabilities->is_object()) {
+    return RpcError{rpc::kInvalidParams, std::string("a request says what its client can do in "
+                                                     "_meta[\"") +
+                                             kCapabilitiesKey + "\""};
+  }
+  return Era{true, *capabilities};
+}
+
+void McpServer::take_request(RpcMessage message) {
+  auto found = era_of(message);
+  if (const auto* error = std::get_if<RpcError>(&found)) {
+    send(error_line(message.id, *error));
+    return;
+  }
+  const Era& era = std::get<Era>(found);
+  if (era.is_stateless && is_of_handshake(message.method)) {
+    send(error_line(message.id, no_method(message.method)));
+    return;
+  }
+  if (answer_at_once(message, era)) return;
+  auto task = std::make_shared<Running>();
+  task->id = std::move(message.id);
+  task->method = std::move(message.method);
+  task->params = std::move(message.params);
+  task->era = era;
+  enqueue(std::move(task));
+}
+
+/// What needs nothing of the workspace.
+bool McpServer::answer_at_once(const RpcMessage& message, const Era& era) {
+  const std::string& method = message.method;
+  if (method == "initialize") {
+    reply(message.id, initialize(message.params));
+  } else if (method == "ping") {
+    reply(message.id, ordered_json::object());
+  } else if (method == "logging/setLevel") {
+    const json* level = member(message.params, "level");
+    if (level == nullptr || !level->is_string() || !is_log_level(level->get<std::string>())) {
+      reply(message.id, RpcError{rpc::kInvalidParams, "'level' is a level of syslog"});
+      return true;
+    }
+    const std::lock_guard lock(mutex_);
+    log_level_ = level->get<std::string>();
+    reply(message.id, ordered_json::object());
+  } else if (method == "resources/subscribe" || method == "resources/unsubscribe") {
+    reply(message.id, subscribe(message.params, method == "resources/subscribe"));
+  } else if (method == "subscriptions/listen" && era.is_stateless) {
+    listen(message);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+McpAnswer McpServer::initialize(const json& params) {
+  const json* version = member(params, "protocolVersion");
+  if (version == nullptr || !version->is_string()) {
+    return RpcError{rpc::kInvalidParams, "'initialize' says its protocolVersion"};
+  }
+  const json* capabilities = member(params, "capabilities");
+  {
+    const std::lock_guard lock(mutex_);
+    is_initialized_ = true;
+    if (capabilities != nullptr && capabilities->is_object()) client_capabilities_ = *capabilities;
+  }
+  const auto& asked = version->get_ref<const std::string&>();
+  ordered_json out;
+  out["protocolVersion"] =
+      is_one_of(handshake_versions(), asked) ? asked : handshake_versions().back();
+  out["capabilities"] = McpServer::capabilities(false);
+  out["serverInfo"] = server_info();
+  const std::string instructions = features_->identity().instructions;
+  if (!instructions.empty()) out["instructions"] = instructions;
+  return out;
+}
+
+void McpServer::enqueue(Task task) {
+  const std::lock_guard lock(mutex_);
+  if (running_.count(task->id) != 0) {
+    // Answered without an id: that id will get its own answer.
+    send(error_line({}, {rpc::kInvalidRequest, "a request with this id is being worked on: " +
+                                                   to_json(task->id).dump()}));
+    return;
+  }
+  if (waiting_.size() >= kMaxWaiting) {
+    send(error_line(task->id, {rpc::kInternalError, "too many requests wait for an answer"}));
+    return;
+  }
+  running_.emplace(task->id, task);
+  waiting_.push_back(std::move(task));
+  if (idle_ < waiting_.size() && workers_.size() < kMaxWorkers) {
+    workers_.emplace_back([this] { work(); });
+  }
+  wake_.notify_all();
+}
+
+void McpServer::take_notification(const RpcMessage& message) {
+  // The others need nothing of us; one that nobody knows is no error.
+  if (message.method == "notifications/cancelled") cancel(message.params);
+}
+
+/// Some clients cancel what was answered already, so an id that is not there is none of an error.
+void McpServer::cancel(const json& params) {
+  const json* id = member(params, "requestId");
+  if (id == nullptr) return;
+  RpcId which;
+  if (id->is_string()) {
+    which = id->get<std::string>();
+  } else if (id->is_number_integer()) {
+    which = id->get<int64_t>();
+  } else {
+    return;
+  }
+  Task task;
+  {
+    const std::lock_guard lock(mutex_);
+    listeners_.erase(which);
+    const auto found = running_.find(which);
+    if (found == running_.end()) return;
+    task = found->second;
+    task->is_silent = true;
+  }
+  task->stop.request_stop();
+  wake_.notify_all();
+}
+
+void McpServer::take_response(RpcMessage message) {
+  const std::lock_guard lock(mutex_);
+  const auto found = questions_.find(message.id);
+  if (found == questions_.end() || found->second.is_answered) return;
+  found->second.is_answered = true;
+  if (message.error) {
+    found->second.answer = {{"error", message.error->message}};
+  } else {
+    found->second.answer = std::move(message.result);
+  }
+  wake_.notify_all();
+}
+
+void McpServer::finish() {
+  std::vector<std::thread> workers;
+  {
+    std::unique_lock lock(mutex_);
+    if (is_over_ && workers_.empty()) return;
+    is_over_ = true;
+    wake_.notify_all();
+    wake_.wait_for(lock, kDrainTime, [this] { return running_.empty(); });
+    for (const auto& [id, task] : running_) task->stop.request_stop();
+    wake_.notify_all();
+    workers = std::move(workers_);
+    workers_.clear();
+  }
+  for (std::thread& worker : workers) worker.join();
+  end_listeners();
+  features_->on_change({});
+}
+
+}  // namespace galley

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "server/mcp/request.h"
+#include "server/mcp/server.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+/// How long a stateless client may believe what it was told, in milliseconds.
+constexpr int64_t kDiscoverTtlMs = 60'000;
+constexpr int64_t kListTtlMs = 5'000;
+constexpr int64_t kContentTtlMs = 0;
+
+std::string text_member(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// Arguments of a call: an object, empty when there are none.
+std::optional<json> arguments_of(const json& params) {
+  const auto found = params.find("arguments");
+  if (found == params.end() || found->is_null()) return json::object();
+  if (!found->is_object()) return {};
+  return *found;
+}
+
+RpcError invalid(std::string why) { return {rpc::kInvalidParams, std::move(why)}; }
+
+std::optional<int64_t> ttl_of(const std::string& method) {
+  if (method == "server/discover") return kDiscoverTtlMs;
+  if (method == "resources/read") return kContentTtlMs;
+  return method.ends_with("/list") ? std::optional(kListTtlMs) : std::nullopt;
+}
+
+}  // namespace
+
+ordered_json McpServer::server_info() const {
+  const McpFeatures::Identity identity = features_->identity();
+  ordered_json out;
+  out["name"] = identity.name;
+  if (!identity.title.empty()) out["title"] = identity.title;
+  out["version"] = identity.version;
+  return out;
+}
+
+ordered_json McpServer::capabilities(bool is_stateless) {
+  ordered_json out;
+  out["tools"]["listChanged"] = true;
+  out["resources"]["subscribe"] = true;
+  out["resources"]["listChanged"] = true;
+  out["prompts"]["listChanged"] = false;
+  out["completions"] = ordered_json::object();
+  if (!is_stateless) out["logging"] = ordered_json::object();
+  return out;
+}
+
+void McpServer::send(const std::string& line) {
+  const std::lock_guard lock(send_mutex_);
+  send_(line);
+}
+
+void McpServer::reply(const RpcId& id, const McpAnswer& answer) {
+  if (const auto* error = std::get_if<RpcError>(&answer)) {
+    send(error_line(id, *error));
+  } else {
+    send(result_line(id, std::get<ordered_json>(answer)));
+  }
+}
+
+/// A worker: takes requests in the order in which they came.
+void McpServer::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_;
+    wake_.wait(lock, [this] { return !waiting_.empty() || is_over_; });
+    --idle_;
+    if (waiting_.empty()) return;
+    const Task task = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    run(task);
+    lock.lock();
+    running_.erase(task->id);
+    wake_.notify_all();
+  }
+}
+
+void McpServer::run(const Task& task) {
+  if (task->is_silent) return;
+  McpAnswer answered = RpcError{rpc::kInternalError, "the server ended"};
+  try {
+    Request request(*this, *task);
+    if (auto refused = request.take_round()) {
+      answered = *std::move(refused);
+    } else {
+      answered = answer(*task, request);
+      if (auto open = request.open_questions()) answered = *std::move(open);
+    }
+  } catch (const std::exception& error) {
+    answered = RpcError{rpc::kInternalError, std::string("unexpected: ") + error.what()};
+  }
+  if (task->is_silent) return;
+  if (auto* result = std::get_if<ordered_json>(&answered)) finish_answer(*task, *result);
+  reply(task->id, answered);
+}
+
+McpAnswer McpServer::answer(Running& task, Request& request) {
+  const std::string& method = task.method;
+  if (method == "tools/list") return list(task, "tools", features_->tools());
+  if (method == "tools/call") return call_tool(task, request);
+  if (method == "resources/list") return list(task, "resources", features_->resources());
+  if (method == "resources/templates/list") {
+    return list(task, "resourceTemplates", features_->resource_templates());
+  }
+  if (method == "resources/read") {
+    const std::string uri = text_member(task.params, "uri");
+    if (uri.empty()) return invalid("'resources/read' names a 'uri'");
+    return features_->read_resource(uri, request);
+  }
+  if (method == "prompts/list") return list(task, "prompts", features_->prompts());
+  if (method == "prompts/get") {
+    const auto arguments = arguments_of(task.params);
+    const std::string name = text_member(task.params, "name");
+    if (name.empty() || !arguments) return invalid("'prompts/get' has a 'name' and 'arguments'");
+    return features_->get_prompt(name, *arguments, request);
+  }
+  if (method == "completion/complete") return complete(task);
+  if (method == "server/discover" && task.era.is_stateless) return discover();
+  return RpcError{rpc::kMethodNotFound, "there is no method '" + method + "' here"};
+}
+
+McpAnswer McpServer::call_tool(const Running& task, Request& request) {
+  const std::string name = text_member(task.params, "name");
+  const auto arguments = arguments_of(task.params);
+  if (name.empty() || !arguments) return invalid("'tools/call' has a 'name' and 'arguments'");
+  return features_->call_tool(name, *arguments, request);
+}
+
+/// One page of a list. A cursor is the number of what comes first, and of nobody's concern.
+McpAnswer McpServer::list(const Running& task, const char* member,
+                          std::vector<ordered_json> items) const {
+  size_t first = 0;
+  if (const auto cursor = task.params.find("cursor"); cursor != task.params.end()) {
+    const std::string text = cursor->is_string() ? cursor->get<std::string>() : std::string();
+    const bool is_number =
+        !text.empty() && text.size() < 8 &&
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (is_number) first = std::stoul(text);
+    if (!is_number || first == 0 || first >= items.size()) {
+      return invalid("this cursor is none of this list");
+    }
+  }
+  const size_t last = std::min(items.size(), first + kPageItems);
+  ordered_json out;
+  out[member] = ordered_json::array();
+  for (size_t i = first; i < last; ++i) out[member].push_back(std::move(items[i]));
+  if (last < items.size()) out["nextCursor"] = std::to_string(last);
+  return out;
+}
+
+McpAnswer McpServer::complete(const Running& task) {
+  constexpr size_t kMaxValues = 100;  // what the protocol allows
+  const auto reference = task.params.find("ref");
+  const auto argument = task.params.find("argument");
+  if (reference == task.params.end() || !reference->is_object() || argument == task.params.end() ||
+      !argument->is_object()) {
+    return invalid("'completion/complete' has a 'ref' and an 'argument'");
+  }
+  std::vector<std::string> values = features_->complete(*reference, text_member(*argument, "name"),
+                                                        text_member(*argument, "value"));
+  const size_t total = values.size();
+  if (total > kMaxValues) values.resize(kMaxValues);
+  ordered_json out;
+  out["completion"]["values"] = values;
+  out["completion"]["total"] = total;
+  out["completion"]["hasMore"] = total > kMaxValues;
+  return out;
+}
+
+McpAnswer McpServer::discover() const {
+  ordered_json out;
+  out["supportedVersions"] = stateless_versions();
+  out["capabilities"] = capabilities(true);
+  const std::string instructions = features_->identity().instructions;
+  if (!instructions.empty()) out["instructions"] = instructions;
+  return out;
+}
+
+/// What the stateless era adds to each result.
+void McpServer::finish_answer(const Running& task, ordered_json& result) const {
+  if (!task.era.is_stateless) return;
+  if (!result.contains("resultType")) result["resultType"] = "complete";
+  result["_meta"]["io.modelcontextprotocol/serverInfo"] = server_info();
+  if (result["resultType"] != "complete") return;
+  if (const auto ttl = ttl_of(task.method)) {
+    result["ttlMs"] = *ttl;
+    result["cacheScope"] = "private";
+  }
+}
+
+}  // namespace galley

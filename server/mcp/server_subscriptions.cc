@@ -1,0 +1,122 @@
+#include <utility>
+
+#include "server/mcp/server.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
+
+ordered_json params_for(std::string_view uri) {
+  ordered_json params = ordered_json::object();
+  if (!uri.empty()) params["uri"] = uri;
+  return params;
+}
+
+const char* notification_for(std::string_view uri) {
+  return uri.empty() ? "notifications/resources/list_changed" : "notifications/resources/updated";
+}
+
+}  // namespace
+
+McpAnswer McpServer::subscribe(const json& params, bool is_on) {
+  const auto uri = params.find("uri");
+  if (uri == params.end() || !uri->is_string()) {
+    return RpcError{rpc::kInvalidParams, "a subscription names a 'uri'"};
+  }
+  const std::lock_guard lock(mutex_);
+  if (is_on && subscribed_.size() >= kMaxSubscriptions) {
+    return RpcError{rpc::kInvalidParams, "one client has at most 1000 subscriptions"};
+  }
+  if (is_on) {
+    subscribed_.insert(uri->get<std::string>());
+  } else {
+    subscribed_.erase(uri->get<std::string>());
+  }
+  return ordered_json::object();
+}
+
+/// Opens a stream of notifications; its first message tells what it will carry.
+void McpServer::listen(const RpcMessage& message) {
+  const auto wanted = message.params.find("notifications");
+  if (wanted == message.params.end() || !wanted->is_object()) {
+    reply(message.id,
+          RpcError{rpc::kInvalidParams, "'subscriptions/listen' names 'notifications'"});
+    return;
+  }
+  Listener listener;
+  ordered_json agreed = ordered_json::object();
+  const auto flag = [&](const char* key) {
+    const auto found = wanted->find(key);
+    return found != wanted->end() && found->is_boolean() && found->get<bool>();
+  };
+  // The tools stay the same while a server runs; who asks is told that it will hear of it.
+  if (flag("toolsListChanged")) agreed["toolsListChanged"] = true;
+  if (flag("resourcesListChanged")) {
+    agreed["resourcesListChanged"] = true;
+    listener.wants_resources = true;
+  }
+  const auto uris = wanted->find("resourceSubscriptions");
+  if (uris != wanted->end() && uris->is_array()) {
+    agreed["resourceSubscriptions"] = ordered_json::array();
+    for (const json& uri : *uris) {
+      if (!uri.is_string() || listener.uris.size() >= kMaxSubscriptions) continue;
+      listener.uris.insert(uri.get<std::string>());
+      agreed["resourceSubscriptions"].push_back(ordered_json(uri));
+    }
+  }
+  ordered_json params;
+  params["_meta"][kSubscriptionKey] = to_json(message.id);
+  params["notifications"] = std::move(agreed);
+  {
+    const std::lock_guard lock(mutex_);
+    if (listeners_.count(message.id) != 0 || listeners_.size() >= kMaxSubscriptions) {
+      send(error_line({}, {rpc::kInvalidRequest,
+                           "this subscription is open already, or there are "
+                           "too many"}));
+      return;
+    }
+    listeners_.emplace(message.id, std::move(listener));
+  }
+  send(notification_line("notifications/subscriptions/acknowledged", params));
+}
+
+/// Called by the features, from the thread of a request.
+void McpServer::changed(std::string_view uri) {
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_initialized_ && (uri.empty() || subscribed_.count(std::string(uri)) != 0)) {
+      lines.push_back(notification_line(notification_for(uri), params_for(uri)));
+    }
+    for (const auto& [id, listener] : listeners_) {
+      const bool is_wanted =
+          uri.empty() ? listener.wants_resources : listener.uris.count(std::string(uri)) != 0;
+      if (!is_wanted) continue;
+      ordered_json params = params_for(uri);
+      params["_meta"][kSubscriptionKey] = to_json(id);
+      lines.push_back(notification_line(notification_for(uri), params));
+    }
+  }
+  for (const std::string& line : lines) send(line);
+}
+
+/// A stream that we end is answered; one that the client cancelled is not.
+void McpServer::end_listeners() {
+  std::map<RpcId, Listener> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    ended.swap(listeners_);
+  }
+  for (const auto& [id, listener] : ended) {
+    ordered_json result;
+    result["_meta"][kSubscriptionKey] = to_json(id);
+    result["resultType"] = "complete";
+    reply(id, result);
+  }
+}
+
+}  // namespace galley

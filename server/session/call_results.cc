@@ -1,0 +1,293 @@
+#include "server/session/call_results.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxListed = 200;  // changes and findings of one answer
+
+std::string string_member(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+char letter_of(const Change& change) {
+  if (change.renamed_from) return 'R';
+  if (change.is_create()) return 'A';
+  if (change.is_delete()) return 'D';
+  return change.is_type_change() ? 'T' : 'M';
+}
+
+const char* severity_name(Finding::Severity severity) {
+  switch (severity) {
+    case Finding::Severity::kNote:
+      return "note";
+    case Finding::Severity::kWarning:
+      return "warning";
+    case Finding::Severity::kError:
+      return "error";
+  }
+  return "error";
+}
+
+ordered_json finding_json(const Finding& finding) {
+  ordered_json out;
+  out["rule"] = finding.rule;
+  out["severity"] = severity_name(finding.severity);
+  if (!finding.path.empty()) out["path"] = finding.path;
+  if (finding.line > 0) out["line"] = finding.line;
+  if (finding.column > 0) out["column"] = finding.column;
+  out["message"] = finding.message;
+  if (!finding.remedy.empty()) out["remedy"] = finding.remedy;
+  if (!finding.output.empty()) out["output"] = finding.output;
+  return out;
+}
+
+std::string finding_text(const Finding& finding) {
+  std::string text = finding.path;
+  if (finding.line > 0) text += ":" + std::to_string(finding.line);
+  if (!text.empty()) text += ": ";
+  text +=
+      std::string(severity_name(finding.severity)) + " [" + finding.rule + "] " + finding.message;
+  if (!finding.remedy.empty()) text += " " + finding.remedy;
+  if (!finding.output.empty()) text += "\n" + finding.output;
+  return text;
+}
+
+/// What a command did.
+std::string command_text(const ordered_json& data) {
+  std::string text = "exit " + std::to_string(data.value("exitCode", 0)) + "\n";
+  text += string_member(data, "stdout");
+  const std::string errors = string_member(data, "stderr");
+  if (!errors.empty()) text += "\n[stderr]\n" + errors;
+  return text;
+}
+
+std::string text_of_data(const ordered_json& data, const std::string& tx) {
+  std::string text;
+  if (data.contains("exitCode")) {
+    text = command_text(data);
+  } else if (data.contains("content") && data["content"].is_string()) {
+    text = string_member(data, "content");
+    if (data.contains("encoding")) text = "[" + string_member(data, "encoding") + "]\n" + text;
+  } else if (data.contains("changes")) {
+    for (const ordered_json& change : data["changes"]) {
+      text += string_member(change, "change") + " " + string_member(change, "path") + "\n";
+    }
+    if (data["changes"].empty()) text = "nothing changed\n";
+    text += string_member(data, "diff");
+  } else {
+    text = pretty_json_text(data);
+  }
+  const bool is_staged = data.contains("staged") && data["staged"] == true;
+  if (is_staged && !tx.empty()) {
+    text = "staged in transaction " + tx + "; not on disk before galley_commit\n" + text;
+  }
+  return text;
+}
+
+ordered_json text_block(std::string text) {
+  ordered_json block;
+  block["type"] = "text";
+  block["text"] = std::move(text);
+  return block;
+}
+
+}  // namespace
+
+std::string page_of(std::string_view text, size_t offset, size_t& next) {
+  next = 0;
+  if (offset >= text.size()) return {};
+  const std::string_view rest = text.substr(offset);
+  if (rest.size() <= kMaxResultText) return std::string(rest);
+  size_t end = rest.rfind('\n', kMaxResultText);
+  end = end == std::string_view::npos || end == 0 ? kMaxResultText : end + 1;
+  while (end > 1 && (static_cast<uint8_t>(rest[end]) & 0xC0U) == 0x80U) --end;
+  next = offset + end;
+  return std::string(rest.substr(0, end));
+}
+
+ordered_json call_result(std::string text, ordered_json structured) {
+  size_t next = 0;
+  std::string page = page_of(text, 0, next);
+  if (next > 0) {
+    page += "\n[" + std::to_string(text.size() - next) + " more bytes; ask for a part of it]";
+  }
+  ordered_json out;
+  out["content"] = ordered_json::array({text_block(std::move(page))});
+  out["structuredContent"] = std::move(structured);
+  out["isError"] = false;
+  return out;
+}
+
+ordered_json failed_result(const ToolError& error) {
+  ordered_json structured;
+  structured["error"]["code"] = to_string(error.code);
+  structured["error"]["reason"] = error.reason;
+  structured["error"]["message"] = error.message;
+  std::string text = error.reason + ": " + error.message;
+  if (error.details) {
+    structured["error"]["details"] = *error.details;
+    const std::string details = pretty_json_text(*error.details);
+    // An edit report is said in the message already; what else there is stands for itself.
+    if (!error.details->contains("files")) text += "\n" + details;
+  }
+  ordered_json out = call_result(std::move(text), std::move(structured));
+  out["isError"] = true;
+  return out;
+}
+
+ordered_json failed_result(const Error& error) { return failed_result(tool_error_from(error)); }
+
+ordered_json tool_call_result(const ToolResult& result, const std::string& tx) {
+  if (!result.ok) return failed_result(*result.error);
+  return call_result(text_of_data(*result.data, tx), *result.data);
+}
+
+ordered_json verdict_answer(const Verdict& verdict) {
+  ordered_json out;
+  out["approved"] = verdict.is_approved();
+  if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
+    out["reason"] = refusal->reason;
+    out["message"] = refusal->message;
+  }
+  out["findings"] = ordered_json::array();
+  for (const Finding& finding : verdict.findings) {
+    if (out["findings"].size() >= kMaxListed) {
+      out["findingsTruncated"] = true;
+      break;
+    }
+    out["findings"].push_back(finding_json(finding));
+  }
+  out["validators"] = ordered_json::array();
+  for (const Verdict::Run& run : verdict.runs) {
+    ordered_json one;
+    one["name"] = run.name;
+    one["outcome"] = run.outcome == Verdict::Run::Outcome::kPassed     ? "passed"
+                     : run.outcome == Verdict::Run::Outcome::kFindings ? "findings"
+                                                                       : "unavailable";
+    if (!run.message.empty()) one["message"] = run.message;
+    out["validators"].push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string verdict_words(const Verdict& verdict) {
+  std::string text = "the gate says yes\n";
+  if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
+    text = "the gate says no: " + refusal->reason + ": " + refusal->message + "\n";
+  }
+  size_t shown = 0;
+  for (const Finding& finding : verdict.findings) {
+    if (++shown > kMaxListed) break;
+    text += finding_text(finding) + "\n";
+  }
+  if (verdict.findings.size() > kMaxListed) {
+    text += "and " + std::to_string(verdict.findings.size() - kMaxListed) + " more findings\n";
+  }
+  return text;
+}
+
+ordered_json changed_paths(const ChangeSet& changes) {
+  ordered_json out = ordered_json::array();
+  for (const Change& change : changes) {
+    if (out.size() >= kMaxListed) break;
+    ordered_json one;
+    one["path"] = change.path.str();
+    one["change"] = std::string(1, letter_of(change));
+    if (change.renamed_from) one["from"] = change.renamed_from->str();
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string changed_words(const ChangeSet& changes) {
+  std::string text;
+  size_t shown = 0;
+  for (const Change& change : changes) {
+    if (++shown > kMaxListed) break;
+    text += std::string(1, letter_of(change)) + " " + change.path.str() + "\n";
+  }
+  if (changes.size() > kMaxListed) {
+    text += "and " + std::to_string(changes.size() - kMaxListed) + " more\n";
+  }
+  return text;
+}
+
+namespace {
+
+ordered_json refused_result(const Refused& refused, const std::string& tx) {
+  ordered_json structured;
+  structured["outcome"] = "refused";
+  structured["tx"] = tx;
+  structured["verdict"] = verdict_answer(refused.preview.verdict);
+  std::string text = "refused, nothing is on disk; the transaction stays open\n" +
+                     verdict_words(refused.preview.verdict);
+  if (refused.refusal().reason == "gate.approval_missing") {
+    text += "a person has to say yes in a terminal of their own: galley approve " +
+            refused.preview.proposal.id().hex().substr(0, 12) + "; then commit again\n";
+  }
+  ordered_json out = call_result(std::move(text), std::move(structured));
+  out["isError"] = true;
+  return out;
+}
+
+ordered_json conflict_result(const Conflict& conflict, const std::string& tx) {
+  ordered_json structured;
+  structured["outcome"] = "conflict";
+  structured["tx"] = tx;
+  structured["reason"] = conflict.reason;
+  structured["paths"] = ordered_json::array();
+  std::string text =
+      "the workspace changed underneath, nothing is on disk; read these files again "
+      "and edit what they are now\n";
+  for (const Conflict::Path& path : conflict.paths) {
+    if (structured["paths"].size() >= kMaxListed) break;
+    ordered_json one;
+    one["path"] = path.path.str();
+    one["message"] = path.message;
+    if (!path.diff.empty()) one["diff"] = path.diff;
+    for (const Conflict::Hunk& hunk : path.hunks) {
+      one["hunks"].push_back({{"line", hunk.line},
+                              {"base", hunk.base},
+                              {"found", hunk.found},
+                              {"wanted", hunk.wanted}});
+    }
+    structured["paths"].push_back(std::move(one));
+    text += path.message + "\n" + path.diff;
+  }
+  ordered_json out = call_result(std::move(text), std::move(structured));
+  out["isError"] = true;
+  return out;
+}
+
+}  // namespace
+
+ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) {
+  if (const auto* refused = std::get_if<Refused>(&outcome)) return refused_result(*refused, tx);
+  if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    return conflict_result(*conflict, tx);
+  }
+  ordered_json structured;
+  const auto* receipt = std::get_if<Receipt>(&outcome);
+  if (receipt == nullptr) {
+    structured["outcome"] = "nothing";
+    return call_result("nothing differs from the workspace: nothing to commit", structured);
+  }
+  structured["outcome"] = "committed";
+  structured["id"] = receipt->id.str();
+  structured["changes"] = changed_paths(receipt->changes);
+  structured["warnings"] = receipt->warnings;
+  std::string text = "committed as " + receipt->id.str() + "; galley_undo takes it back\n" +
+                     changed_words(receipt->changes);
+  for (const std::string& warning : receipt->warnings) text += "warning: " + warning + "\n";
+  return call_result(std::move(text), std::move(structured));
+}
+
+}  // namespace galley

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <galley/outcome.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+/// Clients cut long results in the middle or at the end; a text of ours ends here, and says how to
+/// get the rest.
+inline constexpr size_t kMaxResultText = 30'000;
+
+/// A `CallToolResult` whose text alone is enough, and whose structured form alone is enough: some
+/// clients show a model the one, some the other.
+[[nodiscard]] nlohmann::ordered_json call_result(std::string text,
+                                                 nlohmann::ordered_json structured);
+/// The same for a call that failed, so that a model can repair it.
+[[nodiscard]] nlohmann::ordered_json failed_result(const ToolError& error);
+[[nodiscard]] nlohmann::ordered_json failed_result(const Error& error);
+
+/// What a tool answered, as a model reads it. `tx` names where it is staged; empty: it is on disk,
+/// or nothing was changed.
+[[nodiscard]] nlohmann::ordered_json tool_call_result(const ToolResult& result,
+                                                      const std::string& tx);
+
+/// The gate's answer: approved or why not, findings with their places, validators.
+[[nodiscard]] nlohmann::ordered_json verdict_answer(const Verdict& verdict);
+[[nodiscard]] std::string verdict_words(const Verdict& verdict);
+/// What changed, a line each: `M src/a.txt`.
+[[nodiscard]] nlohmann::ordered_json changed_paths(const ChangeSet& changes);
+[[nodiscard]] std::string changed_words(const ChangeSet& changes);
+/// A part of a text that is as long as kMaxResultText at most, cut between lines; `next` is where
+/// the rest begins, 0 when there is none.
+[[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next);
+
+/// What became of a commit.
+[[nodiscard]] nlohmann::ordered_json commit_result(const CommitOutcome& outcome,
+                                                   const std::string& tx);
+
+}  // namespace galley

@@ -1,0 +1,319 @@
+#include "server/session/transaction_tools.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "server/session/call_results.h"
+#include "tools/json_input.h"
+#include "tools/schema.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kTx =
+    R"("tx":{"type":"string","description":"id of a transaction; without it the one of this connection"})";
+constexpr int64_t kLoggedByDefault = 10;
+
+struct Verb {
+  const char* name;
+  const char* title;
+  const char* description;
+  std::string members;  ///< of the arguments
+  bool is_read_only;
+  bool is_destructive;
+};
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> kVerbs = {
+      {"galley_begin", "Begin a transaction",
+       "Begins a transaction and makes it the one of this connection; calls of other tools begin "
+       "one "
+       "by themselves. Returns its id, which every tool takes as 'tx'.",
+       R"("message":{"type":"string","description":"why; kept with the commit"})", false, false},
+      {"galley_status", "Show what is staged",
+       "Lists the paths that a transaction changes, and the transactions that are open here.", kTx,
+       true, false},
+      {"galley_diff", "Show the staged diff",
+       "The exact diff of a transaction against the workspace, as git prints it. Long diffs come "
+       "in "
+       "pages: call again with 'offset'.",
+       std::string(kTx) + R"(,"offset":{"type":"integer","minimum":0})", true, false},
+      {"galley_preview", "Preview the commit",
+       "The diff of a transaction and what policy and validators say of it. Nothing is written.",
+       kTx, true, false},
+      {"galley_validate", "Ask policy and validators",
+       "What policy and validators say of a transaction, without its diff.", kTx, true, false},
+      {"galley_commit", "Commit",
+       "Puts everything that is staged on disk in one step, or nothing of it: when policy or "
+       "validators refuse, or files changed meanwhile, the answer says what to do and the "
+       "transaction stays open.",
+       std::string(kTx), false, true},
+      {"galley_rollback", "Drop what is staged",
+       "Drops everything that a transaction staged; nothing of it was on disk.", kTx, false, true},
+      {"galley_undo", "Undo a commit",
+       "Takes a commit back by another one, through the same gate. Without 'id' the newest.",
+       R"("id":{"type":"string","description":"number of the commit"})", false, true},
+      {"galley_log", "List commits", "The newest commits of this workspace.",
+       R"("limit":{"type":"integer","minimum":1,"maximum":200})", true, false},
+  };
+  return kVerbs;
+}
+
+std::string text_argument(const json& arguments, const char* name) {
+  const auto found = arguments.find(name);
+  return found != arguments.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+int64_t number_argument(const json& arguments, const char* name, int64_t otherwise) {
+  const auto found = arguments.find(name);
+  return found != arguments.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
+}
+
+std::string schema_of(const Verb& verb) {
+  return R"({"type":"object","additionalProperties":false,"properties":{)" + verb.members + "}}";
+}
+
+ordered_json nothing_staged() {
+  ordered_json structured;
+  structured["tx"] = nullptr;
+  structured["changes"] = ordered_json::array();
+  return structured;
+}
+
+/// A list of what rules and validators do, for somebody who waits.
+std::function<void(const Verdict::Progress&)> progress_to(McpRequest& request) {
+  return [&request](const Verdict::Progress& progress) {
+    request.progress(static_cast<double>(progress.done), static_cast<double>(progress.total),
+                     progress.validator);
+  };
+}
+
+ordered_json summary_json(const TxSummary& tx) {
+  ordered_json out;
+  out["id"] = tx.id.str();
+  out["time"] = rfc3339_utc(tx.time_ns);
+  out["agent"] = tx.agent;
+  out["tool"] = tx.tool;
+  out["message"] = tx.message;
+  if (tx.undoes) out["undoes"] = tx.undoes->str();
+  if (tx.undone_by) out["undoneBy"] = tx.undone_by->str();
+  out["paths"] = ordered_json::array();
+  for (const TxSummary::Path& path : tx.paths) {
+    out["paths"].push_back({{"path", path.path.str()}, {"change", std::string(1, path.status)}});
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<ordered_json>& TransactionTools::list() {
+  static const std::vector<ordered_json> kTools = [] {
+    std::vector<ordered_json> tools;
+    for (const Verb& verb : verbs()) {
+      ordered_json tool;
+      tool["name"] = verb.name;
+      tool["title"] = verb.title;
+      tool["description"] = verb.description;
+      tool["inputSchema"] = ordered_json::parse(schema_of(verb));
+      tool["outputSchema"] = {{"type", "object"}};
+      tool["annotations"]["readOnlyHint"] = verb.is_read_only;
+      tool["annotations"]["destructiveHint"] = verb.is_destructive;
+      tool["annotations"]["idempotentHint"] = verb.is_read_only;
+      tool["annotations"]["openWorldHint"] = false;
+      tools.push_back(std::move(tool));
+    }
+    return tools;
+  }();
+  return kTools;
+}
+
+bool TransactionTools::has(std::string_view name) {
+  return std::any_of(verbs().begin(), verbs().end(),
+                     [&](const Verb& verb) { return verb.name == name; });
+}
+
+ordered_json TransactionTools::call(const std::string& name, const json& arguments,
+                                    McpRequest& request) {
+  const auto verb = std::find_if(verbs().begin(), verbs().end(),
+                                 [&](const Verb& each) { return each.name == name; });
+  const auto schema = JsonSchema::compile(schema_of(*verb));
+  if (const auto violations = schema->check(arguments); !violations.empty()) {
+    return failed_result({ErrorKind::kInvalid, "args.schema",
+                          "the arguments of '" + name + "': " + describe(violations), "", 0});
+  }
+  Result<ordered_json> result = ordered_json();
+  if (name == "galley_begin") result = begin(arguments);
+  if (name == "galley_status") result = show_status(arguments);
+  if (name == "galley_diff") result = show_diff(arguments);
+  if (name == "galley_preview") result = preview(arguments, true, request);
+  if (name == "galley_validate") result = preview(arguments, false, request);
+  if (name == "galley_commit") result = commit(arguments, request);
+  if (name == "galley_rollback") result = rollback(arguments);
+  if (name == "galley_undo") result = undo(arguments);
+  if (name == "galley_log") result = log(arguments);
+  return result ? *std::move(result) : failed_result(result.error());
+}
+
+Result<ordered_json> TransactionTools::begin(const json& arguments) {
+  GALLEY_ASSIGN(const std::string id, open_->begin(text_argument(arguments, "message")));
+  ordered_json structured;
+  structured["tx"] = id;
+  return call_result("began transaction " + id, std::move(structured));
+}
+
+Result<ordered_json> TransactionTools::status(const std::string& tx) {
+  ordered_json structured = nothing_staged();
+  GALLEY_TRY(open_->look(tx, [&](Transaction* transaction) -> Result<bool> {
+    if (transaction == nullptr) return false;
+    const Proposal proposal = transaction->proposal();
+    structured["tx"] = transaction->id();
+    structured["proposal"] = proposal.id().hex();
+    structured["changes"] = changed_paths(proposal.changes());
+    structured["count"] = proposal.changes().size();
+    return false;
+  }));
+  GALLEY_ASSIGN(const auto stages, workspace_->stages());
+  structured["open"] = ordered_json::array();
+  for (const Workspace::Stage& stage : stages) {
+    ordered_json one;
+    one["tx"] = stage.id;
+    one["agent"] = stage.agent;
+    one["message"] = stage.message;
+    one["begun"] = rfc3339_utc(stage.begun_ns);
+    structured["open"].push_back(std::move(one));
+  }
+  return structured;
+}
+
+Result<ordered_json> TransactionTools::show_status(const json& arguments) {
+  GALLEY_ASSIGN(ordered_json structured, status(text_argument(arguments, "tx")));
+  std::string text = "no transaction of this connection is open; nothing is staged\n";
+  if (structured["tx"].is_string()) {
+    text = "transaction " + structured["tx"].get<std::string>() + ", not on disk:\n";
+    for (const ordered_json& change : structured["changes"]) {
+      text += change["change"].get<std::string>() + " " + change["path"].get<std::string>() + "\n";
+    }
+    if (structured["changes"].empty()) text += "nothing is staged\n";
+  }
+  for (const ordered_json& stage : structured["open"]) {
+    text += "open: " + stage["tx"].get<std::string>() + " " + stage["agent"].get<std::string>() +
+            " " + stage["message"].get<std::string>() + "\n";
+  }
+  return call_result(std::move(text), std::move(structured));
+}
+
+Result<std::string> TransactionTools::diff_text(const std::string& tx) {
+  std::string diff;
+  GALLEY_TRY(open_->look(tx, [&](Transaction* transaction) -> Result<bool> {
+    if (transaction == nullptr) return false;
+    GALLEY_ASSIGN(diff, render_diff(transaction->proposal()));
+    return false;
+  }));
+  return diff;
+}
+
+Result<ordered_json> TransactionTools::show_diff(const json& arguments) {
+  GALLEY_ASSIGN(const std::string diff, diff_text(text_argument(arguments, "tx")));
+  size_t next = 0;
+  const auto offset = static_cast<size_t>(number_argument(arguments, "offset", 0));
+  std::string page = page_of(diff, offset, next);
+  ordered_json structured;
+  structured["diff"] = page;
+  structured["bytes"] = diff.size();
+  if (next > 0) structured["nextOffset"] = next;
+  std::string text = diff.empty() ? "nothing is staged\n" : page;
+  if (next > 0) {
+    text = "[bytes " + std::to_string(offset) + " to " + std::to_string(next) + " of " +
+           std::to_string(diff.size()) + "; the rest: offset " + std::to_string(next) + "]\n" +
+           text;
+  }
+  return call_result(std::move(text), std::move(structured));
+}
+
+Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_diff,
+                                               McpRequest& request) {
+  ordered_json structured = nothing_staged();
+  std::string text = "nothing is staged\n";
+  GALLEY_TRY(
+      open_->look(text_argument(arguments, "tx"), [&](Transaction* transaction) -> Result<bool> {
+        if (transaction == nullptr) return false;
+        GALLEY_ASSIGN(const Preview shown, transaction->preview(progress_to(request)));
+        structured["tx"] = transaction->id();
+        structured["proposal"] = shown.proposal.id().hex();
+        structured["changes"] = changed_paths(shown.proposal.changes());
+        structured["verdict"] = verdict_answer(shown.verdict);
+        text = verdict_words(shown.verdict) + changed_words(shown.proposal.changes());
+        if (!with_diff) return false;
+        GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
+        size_t next = 0;
+        const std::string page = page_of(diff, 0, next);
+        structured["diff"] = page;
+        if (next > 0) structured["nextOffset"] = next;
+        text += diff;
+        return false;
+      }));
+  return call_result(std::move(text), std::move(structured));
+}
+
+Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest& request) {
+  ordered_json result;
+  const std::string tx = text_argument(arguments, "tx");
+  if (tx.empty() && open_->own().empty()) {
+    return call_result("nothing is staged: nothing to commit", {{"outcome", "nothing"}});
+  }
+  GALLEY_TRY(open_->with(tx, [&](Transaction& transaction) -> Result<bool> {
+    CommitRequest asked;
+    asked.on_progress = progress_to(request);
+    const std::string id = transaction.id();
+    GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(asked));
+    result = commit_result(outcome, id);
+    return std::holds_alternative<Receipt>(outcome);
+  }));
+  return result;
+}
+
+Result<ordered_json> TransactionTools::rollback(const json& arguments) {
+  const std::string tx = text_argument(arguments, "tx");
+  if (tx.empty() && open_->own().empty()) {
+    return call_result("nothing is staged", {{"dropped", false}});
+  }
+  GALLEY_TRY(open_->with(tx, [&](Transaction& transaction) -> Result<bool> {
+    GALLEY_TRY(transaction.rollback());
+    return true;
+  }));
+  return call_result("dropped what was staged", {{"dropped", true}});
+}
+
+Result<ordered_json> TransactionTools::undo(const json& arguments) {
+  TransactionOptions who;
+  who.agent = agent_;
+  GALLEY_ASSIGN(const CommitOutcome outcome,
+                workspace_->undo(text_argument(arguments, "id"), {}, who));
+  return commit_result(outcome, {});
+}
+
+Result<ordered_json> TransactionTools::log(const json& arguments) const {
+  ordered_json structured;
+  structured["commits"] = ordered_json::array();
+  std::string text;
+  HistoryFilter filter;
+  filter.limit = static_cast<size_t>(number_argument(arguments, "limit", kLoggedByDefault));
+  filter.with_lines = false;
+  const auto found = workspace_->log(filter);
+  const bool is_empty = !found && found.error().reason == "history.empty";
+  if (!found && !is_empty) return fail(found.error());
+  for (size_t i = 0; found && i < found->size(); ++i) {
+    ordered_json one = summary_json((*found)[i]);
+    text += one["id"].get<std::string>() + " " + one["time"].get<std::string>() + " " +
+            one["tool"].get<std::string>() + " " + one["message"].get<std::string>() + "\n";
+    structured["commits"].push_back(std::move(one));
+  }
+  if (text.empty()) text = "nothing was committed here yet\n";
+  return call_result(std::move(text), std::move(structured));
+}
+
+}  // namespace galley

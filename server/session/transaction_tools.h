@@ -1,0 +1,52 @@
+#pragma once
+
+#include <galley/workspace.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/mcp/features.h"
+#include "server/session/open_transactions.h"
+
+namespace galley {
+
+/// The tools that speak of transactions and not of files: `galley_begin`, `galley_status`,
+/// `galley_diff`, `galley_preview`, `galley_validate`, `galley_commit`, `galley_rollback`,
+/// `galley_undo`, `galley_log`. They are the verbs of the command line, no second way around it.
+///
+/// Ownership: borrows workspace and transactions. Threads: may be called from several.
+class TransactionTools {
+ public:
+  TransactionTools(Workspace& workspace, OpenTransactions& open, std::string agent)
+      : workspace_(&workspace), open_(&open), agent_(std::move(agent)) {}
+
+  /// `Tool` objects of the protocol.
+  [[nodiscard]] static const std::vector<nlohmann::ordered_json>& list();
+  [[nodiscard]] static bool has(std::string_view name);
+  /// A `CallToolResult`; what is wrong with the arguments is one, too.
+  nlohmann::ordered_json call(const std::string& name, const nlohmann::json& arguments,
+                              McpRequest& request);
+
+  /// The diff and the status of a transaction, for resources as well.
+  Result<std::string> diff_text(const std::string& tx);
+  Result<nlohmann::ordered_json> status(const std::string& tx);
+
+ private:
+  Result<nlohmann::ordered_json> begin(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> show_status(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> show_diff(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> preview(const nlohmann::json& arguments, bool with_diff,
+                                         McpRequest& request);
+  Result<nlohmann::ordered_json> commit(const nlohmann::json& arguments, McpRequest& request);
+  Result<nlohmann::ordered_json> rollback(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> undo(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> log(const nlohmann::json& arguments) const;
+
+  Workspace* workspace_;
+  OpenTransactions* open_;
+  std::string agent_;
+};
+
+}  // namespace galley

@@ -1,0 +1,258 @@
+#include "server/session/workspace_features.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/nearest_name.h"
+#include "server/session/call_results.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+/// The request that the calling thread works on, for the approver.
+thread_local McpRequest* current_request = nullptr;
+
+class CurrentRequest {
+ public:
+  explicit CurrentRequest(McpRequest& request) { current_request = &request; }
+  ~CurrentRequest() { current_request = nullptr; }
+  CurrentRequest(const CurrentRequest&) = delete;
+  CurrentRequest& operator=(const CurrentRequest&) = delete;
+};
+
+constexpr const char* kInstructions =
+    "Every change is staged in a transaction and is not on disk before galley_commit: edit with "
+    "the "
+    "tools below, look at galley_diff, then commit. A commit puts everything on disk in one step "
+    "or "
+    "nothing; when it is refused, the answer says which rule or validator said no and where: mend "
+    "it "
+    "and commit again. galley_rollback drops what is staged, galley_undo takes a commit back.";
+
+constexpr const char* kAutocommitInstructions =
+    "Each call that changes something is judged by policy and validators and committed at once; "
+    "one "
+    "that is refused leaves no trace. galley_undo takes a commit back.";
+
+bool takes_no_more(const ordered_json& schema) {
+  return schema.contains("additionalProperties") && schema["additionalProperties"] == false;
+}
+
+/// Some clients add a member of their own to the arguments of every call.
+void drop_client_members(const ToolInfo& info, json& arguments) {
+  if (info.input_schema.find("wait_for_previous") == std::string::npos) {
+    arguments.erase("wait_for_previous");
+  }
+}
+
+}  // namespace
+
+Approver client_approver() {
+  return [](const ApprovalQuestion& question) -> Result<ApprovalQuestion::Answer> {
+    ApprovalQuestion::Answer answer;
+    answer.proposal = question.proposed.id();
+    McpRequest* request = current_request;
+    if (request == nullptr || !request->client_can("elicitation")) return answer;
+    ordered_json params;
+    std::string text = "This change needs a yes:\n";
+    for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
+    params["message"] = text + changed_words(question.proposed.changes());
+    params["requestedSchema"] = {
+        {"type", "object"},
+        {"properties",
+         {{"approve",
+           {{"type", "boolean"}, {"title", "Approve"}, {"description", "Commit this change"}}}}},
+        {"required", {"approve"}}};
+    const auto said =
+        request->ask("approve-" + question.proposed.id().hex(), "elicitation/create", params);
+    if (!said || !said->is_object() || said->value("action", "") != "accept") return answer;
+    const auto content = said->find("content");
+    answer.is_yes = content != said->end() && content->is_object() &&
+                    content->value("approve", json(false)) == true;
+    answer.by = "the client's user";
+    return answer;
+  };
+}
+
+WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions options)
+    : workspace_(&workspace),
+      options_(std::move(options)),
+      open_(workspace, options_.agent),
+      transaction_tools_(workspace, open_, options_.agent) {}
+
+McpFeatures::Identity WorkspaceFeatures::identity() const {
+  Identity identity;
+  identity.name = "galley";
+  identity.title = "Galley";
+  identity.version = options_.version;
+  identity.instructions = options_.commits_each_call ? kAutocommitInstructions : kInstructions;
+  return identity;
+}
+
+void WorkspaceFeatures::on_change(Changed changed) {
+  const std::lock_guard lock(mutex_);
+  changed_ = std::move(changed);
+}
+
+void WorkspaceFeatures::tell_of_change(const std::string& tx) {
+  const std::lock_guard lock(mutex_);
+  if (!changed_) return;
+  changed_("galley://tx/" + tx + "/diff");
+  changed_("galley://tx/" + tx + "/status");
+}
+
+// --- tools ----------------------------------------------------------------------------------
+
+Result<std::vector<WorkspaceFeatures::Shown>> WorkspaceFeatures::shown_tools() const {
+  GALLEY_ASSIGN(const auto infos, workspace_->tools());
+  std::vector<Shown> out;
+  for (const ToolInfo& info : infos) {
+    if (!options_.tools.empty() && options_.tools.count(info.name) == 0) continue;
+    Shown shown;
+    shown.info = info;
+    ordered_json input = ordered_json::parse(info.input_schema);
+    shown.takes_tx = !options_.commits_each_call && !input["properties"].contains("tx");
+    if (shown.takes_tx) {
+      input["properties"]["tx"] = {
+          {"type", "string"},
+          {"description", "id of a transaction; without it the one of this connection"}};
+    }
+    ordered_json& tool = shown.tool;
+    tool["name"] = info.name;
+    tool["title"] = info.title;
+    tool["description"] = info.description;
+    tool["inputSchema"] = std::move(input);
+    tool["outputSchema"] = ordered_json::parse(info.output_schema);
+    const bool is_held = !options_.commits_each_call && !info.annotations.open_world;
+    tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
+    // What is staged destroys nothing: it can be looked at and dropped.
+    tool["annotations"]["destructiveHint"] = !is_held && info.annotations.destructive;
+    tool["annotations"]["idempotentHint"] = info.annotations.idempotent;
+    tool["annotations"]["openWorldHint"] = info.annotations.open_world;
+    out.push_back(std::move(shown));
+  }
+  return out;
+}
+
+std::vector<ordered_json> WorkspaceFeatures::tools() {
+  std::vector<ordered_json> out;
+  auto shown = shown_tools();
+  if (!shown) return out;
+  for (Shown& each : *shown) out.push_back(std::move(each.tool));
+  for (const ordered_json& tool : TransactionTools::list()) out.push_back(tool);
+  return out;
+}
+
+McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& arguments,
+                                       McpRequest& request) {
+  const CurrentRequest current(request);
+  if (TransactionTools::has(name)) {
+    ordered_json result = transaction_tools_.call(name, arguments, request);
+    const auto tx = result["structuredContent"].find("tx");
+    if (tx != result["structuredContent"].end() && tx->is_string()) {
+      tell_of_change(tx->get<std::string>());
+    }
+    return result;
+  }
+  const auto shown = shown_tools();
+  if (!shown) return RpcError{rpc::kInternalError, shown.error().message};
+  std::vector<std::string> names;
+  for (const Shown& each : *shown) {
+    if (each.info.name == name) return call_own(each, arguments, request);
+    names.push_back(each.info.name);
+  }
+  return RpcError{rpc::kInvalidParams, "there is no tool named '" + name.substr(0, 64) + "'" +
+                                           did_you_mean(name, names)};
+}
+
+CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
+  CallOptions options;
+  options.secrets = options_.secrets;
+  options.stop = request.stop();
+  // Lines of output count as progress: nobody knows how many there will be.
+  options.logger = [&request, lines = 0.0](const CallOptions::Log& log) mutable {
+    lines += 1;
+    request.progress(lines, {}, log.text.substr(0, 200));
+  };
+  return options;
+}
+
+ordered_json WorkspaceFeatures::call_own(const Shown& shown, json arguments, McpRequest& request) {
+  drop_client_members(shown.info, arguments);
+  std::string tx;
+  if (const auto named = arguments.find("tx"); shown.takes_tx && named != arguments.end()) {
+    if (!named->is_string() || named->get_ref<const std::string&>().empty()) {
+      return failed_result({ErrorKind::kInvalid, "args.schema",
+                            "'tx' is the id of a transaction, as galley_begin returns it", "", 0});
+    }
+    tx = named->get<std::string>();
+    arguments.erase(named);
+  }
+  if (options_.commits_each_call && !shown.info.annotations.read_only) {
+    return call_and_commit(shown, arguments, request);
+  }
+  return call_staged(shown, arguments, tx, request);
+}
+
+ordered_json WorkspaceFeatures::call_staged(const Shown& shown, const json& arguments,
+                                            const std::string& tx, McpRequest& request) {
+  ordered_json result;
+  std::string id;
+  const bool only_reads = shown.info.annotations.read_only;
+  const auto work = [&](Transaction& transaction) -> Result<bool> {
+    id = transaction.id();
+    const CallResult called =
+        transaction.call(shown.info.name, json_text(arguments), call_options(request));
+    result = tool_call_result(called.result(), only_reads ? std::string() : id);
+    return false;
+  };
+  // Reading begins no transaction.
+  const bool has_none = tx.empty() && open_.own().empty();
+  Result<void> done;
+  if (only_reads && has_none) {
+    TransactionOptions options;
+    options.agent = options_.agent;
+    auto view = workspace_->begin(options);
+    done = view ? Result<void>() : fail(view.error());
+    if (view) {
+      const auto looked = work(*view);
+      done = looked ? Result<void>() : fail(looked.error());
+    }
+  } else {
+    done = open_.with(tx, work);
+  }
+  if (!done) return failed_result(done.error());
+  if (!only_reads) tell_of_change(id);
+  return result;
+}
+
+ordered_json WorkspaceFeatures::call_and_commit(const Shown& shown, const json& arguments,
+                                                McpRequest& request) {
+  TransactionOptions options;
+  options.agent = options_.agent;
+  auto transaction = workspace_->begin(options);
+  if (!transaction) return failed_result(transaction.error());
+  const CallResult called =
+      transaction->call(shown.info.name, json_text(arguments), call_options(request));
+  ordered_json result = tool_call_result(called.result(), {});
+  if (!called) return result;
+  CommitRequest asked;
+  asked.tool = shown.info.name;
+  const auto outcome = transaction->commit(asked);
+  if (!outcome) return failed_result(outcome.error());
+  if (std::holds_alternative<NothingToCommit>(*outcome)) return result;
+  ordered_json committed = commit_result(*outcome, {});
+  if (!std::holds_alternative<Receipt>(*outcome)) return committed;
+  // What the tool answered stands, with what became of it in front.
+  const std::string text = committed["content"][0]["text"].get<std::string>() +
+                           result["content"][0]["text"].get<std::string>();
+  result["content"][0]["text"] = text;
+  result["_meta"]["galley/commit"] = committed["structuredContent"]["id"];
+  return result;
+}
+
+}  // namespace galley

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <galley/workspace.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/mcp/features.h"
+#include "server/session/open_transactions.h"
+#include "server/session/transaction_tools.h"
+
+namespace galley {
+
+/// How a connection works.
+struct SessionOptions {
+  std::string agent = {};    ///< picks the profile in galley.toml; never what the client says
+  std::string version = {};  ///< of the program
+  std::set<std::string> tools = {};  ///< which of the workspace's tools are shown; empty: all
+  /// Each call that changes something is a transaction of its own, committed at once if the gate
+  /// says yes and dropped otherwise.
+  bool commits_each_call = false;
+  SecretProvider secrets = {};
+};
+
+/// Answers the gate's questions by asking the client of the request that is being worked on, where
+/// it can be asked; else nobody says yes.
+[[nodiscard]] Approver client_approver();
+
+/// What Galley offers to an agent over the Model Context Protocol: the tools of the workspace and
+/// those of transactions, diffs and files as resources, prompts for review.
+///
+/// Ownership: borrows the workspace. Threads: as McpFeatures; calls of one transaction take turns.
+class WorkspaceFeatures final : public McpFeatures {
+ public:
+  static constexpr size_t kMaxListedCommits = 20;  ///< among the resources
+  static constexpr size_t kMaxCompletedPaths = 100;
+
+  WorkspaceFeatures(Workspace& workspace, SessionOptions options);
+
+  [[nodiscard]] Identity identity() const override;
+  std::vector<nlohmann::ordered_json> tools() override;
+  McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
+                      McpRequest& request) override;
+  std::vector<nlohmann::ordered_json> resources() override;
+  std::vector<nlohmann::ordered_json> resource_templates() override;
+  McpAnswer read_resource(const std::string& uri, McpRequest& request) override;
+  std::vector<nlohmann::ordered_json> prompts() override;
+  McpAnswer get_prompt(const std::string& name, const nlohmann::json& arguments,
+                       McpRequest& request) override;
+  std::vector<std::string> complete(const nlohmann::json& reference, const std::string& argument,
+                                    const std::string& typed) override;
+  void on_change(Changed changed) override;
+
+ private:
+  /// A tool of the workspace as it is shown, and what of its arguments is ours.
+  struct Shown {
+    ToolInfo info;
+    nlohmann::ordered_json tool;
+    bool takes_tx = false;  ///< `tx` was added to its arguments
+  };
+  Result<std::vector<Shown>> shown_tools() const;
+  nlohmann::ordered_json call_own(const Shown& shown, nlohmann::json arguments,
+                                  McpRequest& request);
+  nlohmann::ordered_json call_staged(const Shown& shown, const nlohmann::json& arguments,
+                                     const std::string& tx, McpRequest& request);
+  nlohmann::ordered_json call_and_commit(const Shown& shown, const nlohmann::json& arguments,
+                                         McpRequest& request);
+  [[nodiscard]] CallOptions call_options(McpRequest& request) const;
+  void tell_of_change(const std::string& tx);
+  Result<std::string> transaction_resource(const std::string& tx, const std::string& part,
+                                           std::string& mime);
+  std::vector<std::string> paths_below(const std::string& typed);
+
+  Workspace* workspace_;
+  SessionOptions options_;
+  OpenTransactions open_;
+  TransactionTools transaction_tools_;
+  std::mutex mutex_;
+  Changed changed_;  ///< guarded by mutex_
+};
+
+}  // namespace galley

@@ -1,0 +1,275 @@
+// Resources, prompts and completion.
+#include <algorithm>
+#include <utility>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "server/session/call_results.h"
+#include "server/session/workspace_features.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::string_view kTxPrefix = "galley://tx/";
+constexpr std::string_view kHistoryPrefix = "galley://history/";
+
+RpcError no_resource(const std::string& uri) {
+  ordered_json data;
+  data["uri"] = uri;
+  return {rpc::kInvalidParams, "there is no resource '" + uri.substr(0, 200) + "'",
+          std::move(data)};
+}
+
+ordered_json resource(const std::string& uri, const std::string& name, const std::string& title,
+                      const std::string& mime) {
+  ordered_json out;
+  out["uri"] = uri;
+  out["name"] = name;
+  out["title"] = title;
+  out["mimeType"] = mime;
+  return out;
+}
+
+ordered_json contents_of(const std::string& uri, const std::string& mime,
+                         const std::string& bytes) {
+  ordered_json content;
+  content["uri"] = uri;
+  content["mimeType"] = mime;
+  if (is_utf8(bytes)) {
+    content["text"] = bytes;
+  } else {
+    content["blob"] = base64(bytes);
+  }
+  ordered_json out;
+  out["contents"] = ordered_json::array({std::move(content)});
+  return out;
+}
+
+/// `%2F` and the like, as a URI has them.
+std::string decoded(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [&](size_t at) {
+      const std::string_view digits = "0123456789abcdef";
+      const char c = at < text.size() ? static_cast<char>(text[at] | 0x20) : ' ';
+      return digits.find(c);
+    };
+    const bool is_escape = text[i] == '%' && digit(i + 1) != std::string_view::npos &&
+                           digit(i + 2) != std::string_view::npos;
+    if (!is_escape) {
+      out += text[i];
+      continue;
+    }
+    out += static_cast<char>(digit(i + 1) * 16 + digit(i + 2));
+    i += 2;
+  }
+  return out;
+}
+
+ordered_json prompt(const char* name, const char* title, const char* description) {
+  ordered_json out;
+  out["name"] = name;
+  out["title"] = title;
+  out["description"] = description;
+  out["arguments"] = ordered_json::array(
+      {{{"name", "tx"},
+        {"description", "id of the transaction; without it the one of this connection"},
+        {"required", false}}});
+  return out;
+}
+
+}  // namespace
+
+std::vector<ordered_json> WorkspaceFeatures::resources() {
+  std::vector<ordered_json> out;
+  if (const auto stages = workspace_->stages()) {
+    for (const Workspace::Stage& stage : *stages) {
+      const std::string base = std::string(kTxPrefix) + stage.id;
+      out.push_back(resource(base + "/diff", "diff of " + stage.id, "What is staged, as a diff",
+                             "text/x-diff"));
+      out.push_back(resource(base + "/status", "status of " + stage.id, "What is staged",
+                             "application/json"));
+    }
+  }
+  HistoryFilter newest;
+  newest.limit = kMaxListedCommits;
+  newest.with_lines = false;
+  if (const auto commits = workspace_->log(newest)) {
+    for (const TxSummary& commit : *commits) {
+      out.push_back(resource(std::string(kHistoryPrefix) + commit.id.str(),
+                             "commit " + commit.id.str(), commit.message, "text/x-diff"));
+    }
+  }
+  return out;
+}
+
+std::vector<ordered_json> WorkspaceFeatures::resource_templates() {
+  const auto made = [](const char* uri, const char* name, const char* title, const char* mime) {
+    ordered_json out;
+    out["uriTemplate"] = uri;
+    out["name"] = name;
+    out["title"] = title;
+    out["mimeType"] = mime;
+    return out;
+  };
+  return {made("galley://tx/{tx}/diff", "diff", "What a transaction changes", "text/x-diff"),
+          made("galley://tx/{tx}/status", "status", "What a transaction changes, in short",
+               "application/json"),
+          made("galley://tx/{tx}/files/{+path}", "file", "A file as the transaction proposes it",
+               "application/octet-stream"),
+          made("galley://history/{id}", "commit", "What a commit changed", "text/x-diff")};
+}
+
+Result<std::string> WorkspaceFeatures::transaction_resource(const std::string& tx,
+                                                            const std::string& part,
+                                                            std::string& mime) {
+  if (part == "diff") {
+    mime = "text/x-diff";
+    return transaction_tools_.diff_text(tx);
+  }
+  if (part == "status") {
+    mime = "application/json";
+    GALLEY_ASSIGN(const ordered_json status, transaction_tools_.status(tx));
+    return pretty_json_text(status);
+  }
+  constexpr std::string_view kFiles = "files/";
+  if (!part.starts_with(kFiles)) {
+    return fail(ErrorKind::kNotFound, "resource.not_found", "there is no such part");
+  }
+  mime = "text/plain";
+  std::string bytes;
+  // Read as the tool reads: the rules about reading hold, and the call is on record.
+  GALLEY_TRY(open_.look(tx, [&](Transaction* transaction) -> Result<bool> {
+    const json arguments = {{"file", part.substr(kFiles.size())}};
+    const CallResult called = transaction->call("Read", json_text(arguments));
+    if (!called) return fail(called.error());
+    const ordered_json& data = *called.result().data;
+    bytes = data.value("content", "");
+    if (data.contains("encoding")) {
+      std::string raw;
+      if (from_base64(bytes, raw)) bytes = std::move(raw);
+      mime = "application/octet-stream";
+    }
+    return false;
+  }));
+  return bytes;
+}
+
+McpAnswer WorkspaceFeatures::read_resource(const std::string& uri, McpRequest& /*request*/) {
+  std::string mime;
+  Result<std::string> text = fail(ErrorKind::kNotFound, "resource.not_found", "");
+  if (uri.starts_with(kTxPrefix)) {
+    const std::string rest = decoded(uri.substr(kTxPrefix.size()));
+    const size_t slash = rest.find('/');
+    if (slash == std::string::npos || slash == 0) return no_resource(uri);
+    text = transaction_resource(rest.substr(0, slash), rest.substr(slash + 1), mime);
+  } else if (uri.starts_with(kHistoryPrefix)) {
+    mime = "text/x-diff";
+    const auto shown = workspace_->show(uri.substr(kHistoryPrefix.size()), options_.agent);
+    text = shown ? render_diff(*shown) : Result<std::string>(fail(shown.error()));
+  }
+  if (text) return contents_of(uri, mime, *text);
+  const bool is_missing =
+      text.error().kind == ErrorKind::kNotFound || text.error().kind == ErrorKind::kUsage;
+  if (is_missing) return no_resource(uri);
+  return RpcError{rpc::kInvalidParams, text.error().reason + ": " + text.error().message};
+}
+
+std::vector<ordered_json> WorkspaceFeatures::prompts() {
+  return {prompt("review_transaction", "Review a transaction",
+                 "Asks for a review of what is staged, with its diff and what the gate says"),
+          prompt("explain_refusal", "Explain a refusal",
+                 "Asks why the gate refuses what is staged, and how to mend it")};
+}
+
+McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arguments,
+                                        McpRequest& /*request*/) {
+  const bool is_review = name == "review_transaction";
+  if (!is_review && name != "explain_refusal") {
+    return RpcError{rpc::kInvalidParams, "there is no prompt named '" + name.substr(0, 64) + "'"};
+  }
+  const auto named = arguments.find("tx");
+  const std::string tx =
+      named != arguments.end() && named->is_string() ? named->get<std::string>() : std::string();
+  std::string text = is_review
+                         ? "Review this change. Say first whether it should be committed, then "
+                           "what is wrong, by file and line.\n\n"
+                         : "The gate judges this change as below. Explain why, and say which edit "
+                           "would make it pass.\n\n";
+  const auto looked = open_.look(tx, [&](Transaction* transaction) -> Result<bool> {
+    if (transaction == nullptr) {
+      text += "Nothing is staged.\n";
+      return false;
+    }
+    GALLEY_ASSIGN(const Preview shown, transaction->preview());
+    GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
+    size_t next = 0;
+    text += verdict_words(shown.verdict) + "\n" + page_of(diff, 0, next);
+    if (next > 0) text += "[the rest: galley_diff with offset " + std::to_string(next) + "]\n";
+    return false;
+  });
+  if (!looked) return RpcError{rpc::kInvalidParams, looked.error().message};
+  ordered_json message;
+  message["role"] = "user";
+  message["content"] = {{"type", "text"}, {"text", std::move(text)}};
+  ordered_json out;
+  out["description"] = is_review ? "Review a transaction" : "Explain a refusal";
+  out["messages"] = ordered_json::array({std::move(message)});
+  return out;
+}
+
+/// Entries of the directory that `typed` is in.
+std::vector<std::string> WorkspaceFeatures::paths_below(const std::string& typed) {
+  std::vector<std::string> out;
+  const size_t slash = typed.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : typed.substr(0, slash);
+  TransactionOptions options;
+  options.agent = options_.agent;
+  auto view = workspace_->begin(options);
+  if (!view) return out;
+  const json arguments = {{"path", folder.empty() ? "." : folder}};
+  const CallResult called = view->call("List", json_text(arguments));
+  if (!called) return out;
+  const ordered_json& data = *called.result().data;
+  const auto entries = data.find("entries");
+  if (entries == data.end()) return out;
+  for (const ordered_json& entry : *entries) {
+    const bool is_named = entry.is_object() && entry.contains("name");
+    if (!is_named) continue;
+    std::string path = (folder.empty() ? "" : folder + "/") + entry["name"].get<std::string>();
+    if (path.starts_with(typed) && out.size() < kMaxCompletedPaths) out.push_back(std::move(path));
+  }
+  return out;
+}
+
+std::vector<std::string> WorkspaceFeatures::complete(const json& /*reference*/,
+                                                     const std::string& argument,
+                                                     const std::string& typed) {
+  std::vector<std::string> out;
+  if (argument == "path") return paths_below(typed);
+  if (argument == "tx") {
+    if (const auto stages = workspace_->stages()) {
+      for (const Workspace::Stage& stage : *stages) {
+        if (stage.id.starts_with(typed)) out.push_back(stage.id);
+      }
+    }
+  }
+  if (argument == "id") {
+    HistoryFilter newest;
+    newest.with_lines = false;
+    newest.limit = kMaxCompletedPaths;
+    if (const auto commits = workspace_->log(newest)) {
+      for (const TxSummary& commit : *commits) {
+        if (commit.id.str().starts_with(typed)) out.push_back(commit.id.str());
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace galley

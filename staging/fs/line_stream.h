@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace galley {
+
+/// Lines that a peer writes into a descriptor that was open already, such as standard input.
+///
+/// A line that is longer than it may be is skipped while it comes: what is held of it is bounded.
+/// Ownership: borrows the descriptor. Threads: confined to one thread. Errors: kIo.
+class LineReader {
+ public:
+  LineReader(int descriptor, size_t max_bytes) : descriptor_(descriptor), max_bytes_(max_bytes) {}
+
+  struct Line {
+    std::string text;  ///< without its end; empty for one that was too long
+    bool is_too_long = false;
+  };
+  /// The next line; nothing at the end of the input. A last line without an end counts.
+  Result<std::optional<Line>> next();
+
+ private:
+  int descriptor_;
+  size_t max_bytes_;
+  std::string pending_;
+  size_t searched_ = 0;  ///< no line end in so many bytes of `pending_`
+  bool skips_ = false;
+  bool is_at_end_ = false;
+};
+
+/// Writes a line and its end.
+/// Errors: kTimeout `stream.slow` when the reader takes nothing until the deadline; kIo, with EPIPE
+///         when there is none.
+Result<void> write_line(int descriptor, std::string_view line, const Deadline& deadline,
+                        const Clock& clock);
+
+}  // namespace galley

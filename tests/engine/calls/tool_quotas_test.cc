@@ -1,0 +1,126 @@
+#include "engine/calls/tool_quotas.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "support/manual_clock.h"
+
+namespace galley {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::string said(const Result<ToolQuotas::Place>& place) {
+  return place ? "in" : place.error().reason;
+}
+
+TEST(ToolQuotas, TenRunAtOnceAndTheEleventhWaitsForAPlace) {
+  const ManualClock clock;
+  ToolQuotas quotas(clock);
+  const ToolQuota quota;
+  std::vector<ToolQuotas::Place> places;
+  for (int i = 0; i < 10; ++i) {
+    auto place = quotas.enter("Run", quota, {});
+    ASSERT_TRUE(place);
+    places.push_back(*std::move(place));
+  }
+  EXPECT_EQ(said(quotas.enter("Other", quota, {})), "in") << "each tool has its own places";
+  EXPECT_EQ(said(quotas.enter("Run", quota, {{}, {}, false})), "limit.tool_queue");
+  std::atomic<bool> is_in = false;
+  {
+    std::jthread waiting([&] {
+      const auto place = quotas.enter("Run", quota, {});
+      is_in = place.has_value();
+    });
+    places.pop_back();
+  }
+  EXPECT_TRUE(is_in);
+}
+
+TEST(ToolQuotas, TheHundredAndFirstThatWouldWaitIsRefused) {
+  const ManualClock clock;
+  ToolQuotas quotas(clock);
+  ToolQuota quota;
+  quota.max_concurrent = 1;
+  std::optional<ToolQuotas::Place> place = *quotas.enter("Run", quota, {});
+  std::stop_source stop;
+  std::atomic<int> cancelled = 0;
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    std::latch ended(1);
+    for (int i = 0; i < 101; ++i) {
+      threads.emplace_back([&] {
+        const auto waited = quotas.enter("Run", quota, {{}, stop.get_token()});
+        if (said(waited) == "call.cancelled") ++cancelled;
+        if (said(waited) == "limit.tool_queue") {
+          ++refused;
+          ended.count_down();
+        }
+      });
+    }
+    ended.wait();  // whichever came last: a hundred were waiting then
+    stop.request_stop();
+  }
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(cancelled, 100);
+  place.reset();
+  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in") << "who went away left no ticket";
+}
+
+TEST(ToolQuotas, ACallThatIsOutOfTimeDoesNotWait) {
+  const ManualClock clock;
+  ToolQuotas quotas(clock);
+  ToolQuota quota;
+  quota.max_concurrent = 1;
+  const auto place = quotas.enter("Run", quota, {});
+  const Deadline now = Deadline::after(clock, milliseconds(0));
+  EXPECT_EQ(said(quotas.enter("Run", quota, {now})), "tool.queue_timeout");
+}
+
+TEST(ToolQuotas, WhoCallsTooOftenCoolsDown) {
+  ManualClock clock;
+  ToolQuotas quotas(clock);
+  ToolQuota quota;
+  quota.calls_per_minute = 2;
+  quota.cool_down = seconds(90);
+  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+  clock.pass(seconds(1));
+  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+  const auto third = quotas.enter("Run", quota, {});
+  EXPECT_EQ(said(third), "limit.rate");
+  EXPECT_NE(third.error().message.find("try again in 90000 ms"), std::string::npos);
+  clock.pass(seconds(89));
+  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "limit.rate") << "it is cooling down";
+  clock.pass(seconds(1));
+  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+}
+
+TEST(ToolQuotas, ACallAMinuteLaterCountsAnew) {
+  ManualClock clock;
+  ToolQuotas quotas(clock);
+  ToolQuota quota;
+  quota.calls_per_minute = 1;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+    clock.pass(seconds(60));
+  }
+}
+
+TEST(ToolQuotas, AServiceThatAsksForLessIsLeftAlone) {
+  ManualClock clock;
+  ToolQuotas quotas(clock);
+  quotas.cool_down("Api", seconds(5));
+  EXPECT_EQ(said(quotas.enter("Api", {}, {})), "limit.rate");
+  clock.pass(seconds(5));
+  EXPECT_EQ(said(quotas.enter("Api", {}, {})), "in");
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,360 @@
+#include "server/mcp/server.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+/// A server's features whose one tool does what the test says.
+class OneTool final : public McpFeatures {
+ public:
+  std::function<McpAnswer(McpRequest&)> work = [](McpRequest&) { return ordered_json::object(); };
+
+  [[nodiscard]] Identity identity() const override { return {"one", "", "1", ""}; }
+  std::vector<ordered_json> tools() override { return {{{"name", "work"}}}; }
+  McpAnswer call_tool(const std::string& name, const json& /*arguments*/,
+                      McpRequest& request) override {
+    if (name != "work") return RpcError{rpc::kInvalidParams, "there is no such tool"};
+    return work(request);
+  }
+  std::vector<ordered_json> resources() override {
+    return std::vector<ordered_json>(McpServer::kPageItems + 1, ordered_json::object());
+  }
+  std::vector<ordered_json> resource_templates() override { return {}; }
+  McpAnswer read_resource(const std::string& /*uri*/, McpRequest& /*request*/) override {
+    return ordered_json::object();
+  }
+  std::vector<ordered_json> prompts() override { return {}; }
+  McpAnswer get_prompt(const std::string& /*name*/, const json& /*arguments*/,
+                       McpRequest& request) override {
+    return work(request);
+  }
+  std::vector<std::string> complete(const json& /*reference*/, const std::string& /*argument*/,
+                                    const std::string& /*typed*/) override {
+    return std::vector<std::string>(101, "x");
+  }
+  void on_change(Changed changed) override { changed_ = std::move(changed); }
+  void change(std::string_view uri) { changed_(uri); }
+
+ private:
+  Changed changed_;
+};
+
+/// A server and everything it said.
+class McpServerFacts : public ::testing::Test {
+ protected:
+  OneTool features;
+  SystemClock clock;
+  std::mutex mutex;
+  std::condition_variable said_more;
+  std::vector<json> said;
+  McpServer server{features, clock, [this](const std::string& line) {
+                     const std::lock_guard lock(mutex);
+                     said.push_back(json::parse(line));
+                     said_more.notify_all();
+                   }};
+
+  void take(const json& message) { server.take(message.dump()); }
+  void shake_hands(const json& capabilities = json::object()) {
+    take({{"jsonrpc", "2.0"},
+          {"id", "hello"},
+          {"method", "initialize"},
+          {"params", {{"protocolVersion", "2025-11-25"}, {"capabilities", capabilities}}}});
+  }
+  static json request(const json& id, const std::string& method, json params = json::object()) {
+    return {{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}};
+  }
+  static json call(const json& id) { return request(id, "tools/call", {{"name", "work"}}); }
+  static json stateless(json message, const json& capabilities = json::object()) {
+    message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28";
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+    return message;
+  }
+  /// The first message that is like this; waits for it.
+  json wait_for(const std::function<bool(const json&)>& is_it) {
+    std::unique_lock lock(mutex);
+    json found;
+    said_more.wait(lock, [&] {
+      for (const json& message : said) {
+        if (is_it(message)) found = message;
+      }
+      return !found.is_null();
+    });
+    return found;
+  }
+  json answer_to(const json& id) {
+    return wait_for([&](const json& message) {
+      return !message.contains("method") && message.contains("id") && message["id"] == id;
+    });
+  }
+  size_t answers_to(const json& id) {
+    const std::lock_guard lock(mutex);
+    return static_cast<size_t>(std::count_if(said.begin(), said.end(), [&](const json& message) {
+      return !message.contains("method") && message.contains("id") && message["id"] == id;
+    }));
+  }
+};
+
+/// A door that a test opens when it wants a call to go on.
+class Door {
+ public:
+  void open() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    moved_.notify_all();
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    moved_.wait(lock, [this] { return is_open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  bool is_open_ = false;
+};
+
+TEST_F(McpServerFacts, ASecondRequestWithAnIdThatIsWorkedOnIsRefusedWithoutTakingItsAnswer) {
+  Door door;
+  features.work = [&](McpRequest&) -> McpAnswer {
+    door.pass();
+    return ordered_json{{"done", true}};
+  };
+  shake_hands();
+  take(call(7));
+  take(call(7));
+  const json refused = wait_for([](const json& message) { return message.contains("error"); });
+  EXPECT_FALSE(refused.contains("id"));
+  door.open();
+  EXPECT_EQ(answer_to(7)["result"]["done"], true);
+  server.finish();
+  EXPECT_EQ(answers_to(7), 1U);
+}
+
+TEST_F(McpServerFacts, WhatIsCancelledIsStoppedAndGetsNoAnswer) {
+  Door begun;
+  Door door;
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    begun.open();
+    door.pass();
+    EXPECT_TRUE(asked.stop().stop_requested());
+    asked.progress(1, {}, "still here");
+    return ordered_json::object();
+  };
+  shake_hands();
+  take(call(7));
+  begun.pass();
+  take({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 7}}}});
+  door.open();
+  server.finish();
+  EXPECT_EQ(answers_to(7), 0U);
+}
+
+TEST_F(McpServerFacts, CancellingAnIdThatIsNotThereDoesNothing) {
+  shake_hands();
+  take({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 9}}}});
+  take(
+      {{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", {}}}}});
+  take(call(1));
+  EXPECT_TRUE(answer_to(1).contains("result"));
+}
+
+TEST_F(McpServerFacts, TooManyRequestsAreAnsweredWithAnError) {
+  Door door;
+  features.work = [&](McpRequest&) -> McpAnswer {
+    door.pass();
+    return ordered_json::object();
+  };
+  shake_hands();
+  constexpr size_t kAll = McpServer::kMaxWaiting + McpServer::kMaxWorkers + 1;
+  for (size_t i = 0; i < kAll; ++i) take(call(i));
+  wait_for([](const json& message) { return message.contains("error"); });
+  door.open();
+  for (size_t i = 0; i < kAll; ++i) answer_to(i);
+}
+
+TEST_F(McpServerFacts, SubscriptionsAreBounded) {
+  shake_hands();
+  for (size_t i = 0; i <= McpServer::kMaxSubscriptions; ++i) {
+    take(request(i, "resources/subscribe", {{"uri", "a:" + std::to_string(i)}}));
+  }
+  EXPECT_TRUE(answer_to(0).contains("result"));
+  EXPECT_TRUE(answer_to(McpServer::kMaxSubscriptions).contains("error"));
+}
+
+TEST_F(McpServerFacts, ProgressGrowsOrIsNotTold) {
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    for (const double done : {1.0, 1.0, 0.5, 2.0}) asked.progress(done, 4.0, "");
+    return ordered_json::object();
+  };
+  shake_hands();
+  json asked = call(1);
+  asked["params"]["_meta"]["progressToken"] = "t";
+  take(asked);
+  take(call(2));  // without a token nothing is told
+  answer_to(1);
+  answer_to(2);
+  std::vector<double> told;
+  for (const json& message : said) {
+    if (message.value("method", "") != "notifications/progress") continue;
+    EXPECT_EQ(message["params"]["progressToken"], "t");
+    told.push_back(message["params"]["progress"]);
+  }
+  EXPECT_EQ(told, (std::vector<double>{1.0, 2.0}));
+}
+
+TEST_F(McpServerFacts, AQuestionInTheHandshakeEraWaitsForItsAnswer) {
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    const auto answer = asked.ask("who", "elicitation/create", {{"message", "who?"}});
+    return ordered_json{{"said", *answer}};
+  };
+  shake_hands({{"elicitation", json::object()}});
+  take(call(1));
+  const json question = wait_for(
+      [](const json& message) { return message.value("method", "") == "elicitation/create"; });
+  take({{"jsonrpc", "2.0"}, {"id", question["id"]}, {"result", {{"action", "accept"}}}});
+  EXPECT_EQ(answer_to(1)["result"]["said"]["action"], "accept");
+  // Nobody waits for a second one.
+  take({{"jsonrpc", "2.0"}, {"id", question["id"]}, {"result", {{"action", "decline"}}}});
+}
+
+TEST_F(McpServerFacts, AQuestionThatNobodyAnswersEndsWithTheInput) {
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    const auto answer = asked.ask("who", "elicitation/create", {{"message", "who?"}});
+    return ordered_json{{"said", *answer}};
+  };
+  shake_hands({{"elicitation", json::object()}});
+  take(call(1));
+  wait_for([](const json& message) { return message.value("method", "") == "elicitation/create"; });
+  server.finish();
+  EXPECT_TRUE(answer_to(1)["result"]["said"].is_null());
+}
+
+TEST_F(McpServerFacts, AStatelessQuestionIsAResultAndItsRoundsAddUp) {
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    const auto first = asked.ask("first", "elicitation/create", {{"message", "1?"}});
+    if (!first) return ordered_json::object();
+    const auto second = asked.ask("second", "elicitation/create", {{"message", "2?"}});
+    if (!second) return ordered_json::object();
+    return ordered_json{{"said", {*first, *second}}};
+  };
+  const json can = {{"elicitation", json::object()}};
+  take(stateless(call(1), can));
+  json round = answer_to(1)["result"];
+  EXPECT_EQ(round["resultType"], "input_required");
+  EXPECT_FALSE(round.contains("ttlMs"));
+  json again = stateless(call(2), can);
+  again["params"]["inputResponses"] = {{"first", 1}};
+  again["params"]["requestState"] = round["requestState"];
+  take(again);
+  round = answer_to(2)["result"];
+  EXPECT_TRUE(round["inputRequests"].contains("second"));
+  again["id"] = 3;
+  again["params"]["inputResponses"] = {{"second", 2}, {"nobody asked", 3}};
+  again["params"]["requestState"] = round["requestState"];
+  take(again);
+  round = answer_to(3)["result"];
+  EXPECT_EQ(round["resultType"], "complete");
+  EXPECT_EQ(round["said"], json::parse("[1, 2]"));
+}
+
+TEST_F(McpServerFacts, AClientThatCannotBeAskedIsToldWhatItLacks) {
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    static_cast<void>(asked.ask("who", "sampling/createMessage", {}));
+    return ordered_json::object();
+  };
+  take(stateless(call(1)));
+  const json error = answer_to(1)["error"];
+  EXPECT_EQ(error["code"], rpc::kMissingCapability);
+  EXPECT_TRUE(error["data"]["requiredCapabilities"].contains("sampling"));
+}
+
+TEST_F(McpServerFacts, AnExceptionIsAnErrorOfOneRequest) {
+  features.work = [](McpRequest&) -> McpAnswer { throw std::runtime_error("broken"); };
+  shake_hands();
+  take(call(1));
+  EXPECT_EQ(answer_to(1)["error"]["code"], rpc::kInternalError);
+  take(request(2, "ping"));
+  EXPECT_TRUE(answer_to(2).contains("result"));
+}
+
+TEST_F(McpServerFacts, ListsComeInPages) {
+  shake_hands();
+  take(request(1, "resources/list"));
+  const json first = answer_to(1)["result"];
+  EXPECT_EQ(first["resources"].size(), McpServer::kPageItems);
+  take(request(2, "resources/list", {{"cursor", first["nextCursor"]}}));
+  EXPECT_EQ(answer_to(2)["result"]["resources"].size(), 1U);
+  for (const json& wrong : {json("0"), json("99999"), json("-1"), json("x"), json(7)}) {
+    take(request("wrong " + wrong.dump(), "resources/list", {{"cursor", wrong}}));
+    EXPECT_EQ(answer_to("wrong " + wrong.dump())["error"]["code"], rpc::kInvalidParams);
+  }
+}
+
+TEST_F(McpServerFacts, AChangeIsToldToWhoSubscribedOnly) {
+  shake_hands();
+  take(request(1, "resources/subscribe", {{"uri", "a:1"}}));
+  features.change("a:1");
+  features.change("a:2");
+  take(request(2, "resources/unsubscribe", {{"uri", "a:1"}}));
+  features.change("a:1");
+  size_t told = 0;
+  for (const json& message : said)
+    told += message.value("method", "") == "notifications/resources/updated";
+  EXPECT_EQ(told, 1U);
+}
+
+TEST_F(McpServerFacts, AStreamIsAcknowledgedFirstAndAnsweredWhenTheServerEnds) {
+  take(stateless(request("s", "subscriptions/listen",
+                         {{"notifications", {{"resourceSubscriptions", {"a:1"}}}}})));
+  features.change("a:1");
+  features.change("");
+  server.finish();
+  ASSERT_EQ(said.size(), 3U);
+  EXPECT_EQ(said[0]["method"], "notifications/subscriptions/acknowledged");
+  EXPECT_EQ(said[1]["params"]["uri"], "a:1");
+  EXPECT_EQ(said[2]["id"], "s");
+  for (const json& message : said) {
+    const json& body = message.contains("params") ? message["params"] : message["result"];
+    EXPECT_EQ(body["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+  }
+}
+
+/// A clock that a test sets.
+class SetClock final : public Clock {
+ public:
+  int64_t now_ns = 0;
+  [[nodiscard]] int64_t wall_ns() const override { return now_ns; }
+  [[nodiscard]] std::chrono::steady_clock::time_point steady() const override { return {}; }
+};
+
+TEST(RequestStateFacts, AnotherRequestAKeyAndTimeMakeItWorthless) {
+  SetClock clock;
+  const RequestState states(clock);
+  const std::string sealed = states.seal("tools/call", "{}", {{"a", 1}});
+  ASSERT_TRUE(states.open("tools/call", "{}", sealed));
+  EXPECT_EQ((*states.open("tools/call", "{}", sealed))["a"], 1);
+  EXPECT_FALSE(states.open("tools/call", "{\"x\":1}", sealed));
+  EXPECT_FALSE(states.open("prompts/get", "{}", sealed));
+  EXPECT_FALSE(RequestState(clock).open("tools/call", "{}", sealed));
+  for (size_t i = 0; i < sealed.size(); i += 7) {
+    std::string changed = sealed;
+    changed[i] = changed[i] == 'A' ? 'B' : 'A';
+    EXPECT_FALSE(states.open("tools/call", "{}", changed)) << i;
+  }
+  EXPECT_FALSE(states.open("tools/call", "{}", std::string(RequestState::kMaxBytes + 1, 'x')));
+  clock.now_ns = std::chrono::nanoseconds(RequestState::kLifetime).count() + 1;
+  EXPECT_FALSE(states.open("tools/call", "{}", sealed));
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,71 @@
+#include "staging/git/git_program.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "staging/git/git_objects.h"
+#include "support/scratch_repository.h"
+
+namespace galley {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A program `git` of the test's own stands first on PATH.
+class GitProgramTest : public ::testing::Test {
+ protected:
+  GitProgramTest() : path_(std::getenv("PATH")) { scratch_.init(); }
+  ~GitProgramTest() override { ::setenv("PATH", path_.c_str(), 1); }
+
+  void pretend(const std::string& lines) {
+    scratch_.write("bin/git", "#!/bin/sh\n" + lines + "\n");
+    std::filesystem::permissions(scratch_.path() + "/bin/git", std::filesystem::perms::owner_all);
+    ::setenv("PATH", (scratch_.path() + "/bin:" + path_).c_str(), 1);
+  }
+  [[nodiscard]] GitProgram git() const {
+    return GitProgram(scratch_.path()).with_bounds({milliseconds(300), 1000});
+  }
+
+  ScratchRepository scratch_;
+
+ private:
+  std::string path_;
+};
+
+TEST_F(GitProgramTest, OneThatHangsIsEndedAndNamed) {
+  pretend("exec sleep 1000");
+  const auto said = git().run({"diff-index", "HEAD"});
+  ASSERT_FALSE(said.has_value());
+  EXPECT_EQ(said.error().kind, ErrorKind::kTimeout);
+  EXPECT_EQ(said.error().reason, "git.timeout");
+  EXPECT_NE(said.error().message.find("git diff-index"), std::string::npos);
+  EXPECT_NE(said.error().message.find("GALLEY_GIT_TIMEOUT"), std::string::npos);
+}
+
+TEST_F(GitProgramTest, OneThatIsSpokenWithAndHangsIsEnded) {
+  pretend("exec sleep 1000");
+  const GitObjects objects(git());
+  EXPECT_EQ(objects.look("HEAD").error().reason, "git.timeout");
+  EXPECT_EQ(objects.content("HEAD", "commit", 100).error().reason, "git.timeout");
+}
+
+TEST_F(GitProgramTest, OneThatSaysTooMuchIsEnded) {
+  pretend("exec yes");
+  const auto said = git().run({"ls-files"});
+  ASSERT_FALSE(said.has_value());
+  EXPECT_EQ(said.error().kind, ErrorKind::kQuota);
+  EXPECT_EQ(said.error().reason, "limit.git_output");
+}
+
+TEST_F(GitProgramTest, AMissingOneIsNamed) {
+  pretend("");
+  ::setenv("PATH", scratch_.path().c_str(), 1);
+  EXPECT_EQ(git().run({"status"}).error().reason, "git.program_missing");
+  EXPECT_EQ(git().start({"cat-file"}).error().reason, "git.program_missing");
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,39 @@
+#include "staging/sandbox/fixed_time.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+TEST(FixedTime, TheLibraryIsFoundWhereItIsInstalled) {
+  TempDirectory tree;
+  tree.write("two/libfaketimeMT.so.1", "");
+  tree.write("three/libfaketimeMT.so.1", "");
+  const std::string two = tree.path() + "/two/libfaketimeMT.so.1";
+  EXPECT_EQ(fixed_time_library({tree.path() + "/one", two, tree.path() + "/three"}), two);
+  EXPECT_EQ(fixed_time_library({tree.path() + "/one", tree.path()}), "") << "a folder is none";
+  EXPECT_EQ(fixed_time_library({}), "");
+}
+
+TEST(FixedTime, WithoutTheLibraryLocaleZoneAndEpochAreFixed) {
+  const auto all = deterministic_environment("");
+  EXPECT_EQ(all.at("SOURCE_DATE_EPOCH"), "315532800");
+  EXPECT_EQ(all.at("TZ"), "UTC");
+  EXPECT_EQ(all.at("LC_ALL"), "C.UTF-8");
+  EXPECT_FALSE(all.contains("LD_PRELOAD"));
+  EXPECT_NE(determinism_notes("").front().find("not installed"), std::string::npos);
+}
+
+TEST(FixedTime, WithItTheClockStandsStillAndWaitingEnds) {
+  const auto all = deterministic_environment("/lib/faketime.so");
+  EXPECT_EQ(all.at("LD_PRELOAD"), "/lib/faketime.so");
+  EXPECT_EQ(all.at("FAKETIME"), "1980-01-01 00:00:00");
+  EXPECT_EQ(all.at("FAKETIME_DONT_FAKE_MONOTONIC"), "1");
+  EXPECT_NE(determinism_notes("/lib/faketime.so").front().find("/lib/faketime.so"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "support/scratch_directory.h"
+
+namespace galley {
+
+/// A git repository of the real disk that nobody's configuration touches, gone with its object.
+class ScratchRepository {
+ public:
+  [[nodiscard]] const std::string& path() const { return scratch_.path(); }
+
+  /// `options` are git-init(1)'s.
+  void init(const std::string& options = "-b main") { git("init -q " + options); }
+
+  /// Writes a file of the work tree, making its parents.
+  void write(const std::string& name, std::string_view content) const {
+    const std::filesystem::path file = std::filesystem::path(path()) / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << content;
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ifstream file(path() + "/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  /// Runs a git command that has to end well.
+  void git(const std::string& arguments) const {
+    ASSERT_EQ(std::system((line(arguments) + " >/dev/null 2>&1").c_str()), 0) << arguments;
+  }
+  /// What a git command prints.
+  [[nodiscard]] std::string output_of(const std::string& arguments) const {
+    std::string text;
+    FILE* pipe = ::popen(line(arguments).c_str(), "r");
+    if (pipe == nullptr) return text;
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+    EXPECT_EQ(::pclose(pipe), 0) << arguments;
+    return text;
+  }
+  /// Commits all that lies in the work tree.
+  void commit(const std::string& message) const {
+    git("add -A");
+    git("commit -qm " + message);
+  }
+
+ private:
+  [[nodiscard]] std::string line(const std::string& arguments) const {
+    return "cd '" + path() +
+           "' && GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null git "
+           "-c user.name=a -c user.email=a@example.com " +
+           arguments;
+  }
+
+  ScratchDirectory scratch_;
+};
+
+}  // namespace galley

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""`galley mcp`: both eras of the protocol, transactions behind the tools, and what a hostile or dying client does."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+from mcp_client import STATELESS, McpClient
+from support import GALLEY, SystemCase
+
+NEWEST = "2025-11-25"
+
+
+class McpCase(SystemCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        (self.work / "a.txt").write_text("one\ntwo\n")
+        self.clients = []
+
+    def tearDown(self):
+        for client in self.clients:
+            if client.process.poll() is None:
+                client.process.kill()
+            client.close()
+        super().tearDown()
+
+    def connect(self, *options, **how):
+        client = McpClient([GALLEY, "mcp", *options], self.work, env={**os.environ, **self.environment}, **how)
+        self.clients.append(client)
+        return client
+
+    def stateless(self, *options, capabilities=None):
+        return self.connect(*options, version=None, capabilities=capabilities)
+
+    def text(self, result):
+        return result["content"][0]["text"]
+
+
+class Handshake(McpCase):
+    def test_a_version_that_is_known_is_echoed_and_another_gets_the_newest(self):
+        for asked, answered in (("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), (NEWEST, NEWEST),
+                                ("2099-01-01", NEWEST), (STATELESS, NEWEST)):
+            client = self.connect(version=asked)
+            self.assertEqual(client.hello["result"]["protocolVersion"], answered)
+            self.assertEqual(client.hello["result"]["serverInfo"]["name"], "galley")
+            self.assertEqual(client.close(), 0)
+
+    def test_the_version_of_the_server_is_that_of_the_program(self):
+        client = self.connect()
+        said = self.galley("--version").stdout.decode()
+        self.assertIn(client.hello["result"]["serverInfo"]["version"], said)
+
+    def test_tools_have_schemas_and_hints_in_one_order(self):
+        client = self.connect()
+        first = client.ask("tools/list")["result"]["tools"]
+        again = client.ask("tools/list")["result"]["tools"]
+        self.assertEqual(first, again)
+        names = [tool["name"] for tool in first]
+        self.assertEqual(len(names), len(set(names)))
+        for name in ("Read", "Edit", "galley_begin", "galley_status", "galley_diff", "galley_preview",
+                     "galley_validate", "galley_commit", "galley_rollback", "galley_undo", "galley_log"):
+            self.assertIn(name, names)
+        for tool in first:
+            self.assertEqual(tool["inputSchema"]["type"], "object", tool["name"])
+            self.assertEqual(tool["outputSchema"]["type"], "object", tool["name"])
+            self.assertEqual(set(tool["annotations"]),
+                             {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
+            self.assertTrue(tool["description"])
+
+    def test_an_unknown_tool_is_an_error_of_the_protocol_and_a_wrong_argument_one_of_the_call(self):
+        client = self.connect()
+        unknown = client.ask("tools/call", {"name": "Raed", "arguments": {}})
+        self.assertEqual(unknown["error"]["code"], -32602)
+        self.assertIn("Read", unknown["error"]["message"])
+        wrong = client.call("Read", file=7)
+        self.assertTrue(wrong["isError"])
+        self.assertEqual(wrong["structuredContent"]["error"]["reason"], "args.schema")
+        self.assertIn("args.schema", self.text(wrong))
+        self.assertEqual(client.ask("no/such")["error"]["code"], -32601)
+        self.assertEqual(client.ask("ping")["result"], {})
+
+    def test_cancelling_what_was_answered_changes_nothing(self):
+        client = self.connect()
+        client.call("Write", file="new.txt", content="new\n")
+        client.tell("notifications/cancelled", {"requestId": client.last_id})
+        self.assertIn("new.txt", self.text(client.call("galley_status")))
+
+
+class Stateless(McpCase):
+    def test_discover_tells_versions_abilities_and_how_long_to_believe_it(self):
+        client = self.stateless()
+        result = client.ask("server/discover")["result"]
+        self.assertEqual(result["supportedVersions"], [STATELESS])
+        self.assertEqual(result["resultType"], "complete")
+        self.assertIn("tools", result["capabilities"])
+        self.assertIsInstance(result["ttlMs"], int)
+        self.assertIn(result["cacheScope"], ("private", "public"))
+        self.assertEqual(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "galley")
+
+    def test_every_result_says_that_it_is_complete(self):
+        client = self.stateless()
+        for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
+            result = client.ask(method)["result"]
+            self.assertEqual(result["resultType"], "complete", method)
+            self.assertIn("ttlMs", result)
+        self.assertEqual(client.call("Read", file="a.txt")["resultType"], "complete")
+
+    def test_a_request_without_its_version_or_abilities_is_refused(self):
+        client = self.stateless()
+        client.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
+        self.assertEqual(client.answer_to(1)["error"]["code"], -32602)
+        client.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list",
+                     "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}})
+        self.assertEqual(client.answer_to(2)["error"]["code"], -32602)
+
+    def test_another_version_is_refused_with_the_list_of_discover(self):
+        client = self.stateless()
+        answer = client.ask("tools/list", meta={"io.modelcontextprotocol/protocolVersion": "1999-01-01"})
+        self.assertEqual(answer["error"]["code"], -32022)
+        supported = client.ask("server/discover")["result"]["supportedVersions"]
+        self.assertEqual(answer["error"]["data"]["supported"], supported)
+
+    def test_methods_of_the_handshake_are_gone(self):
+        client = self.stateless()
+        for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
+            self.assertEqual(client.ask(method)["error"]["code"], -32601, method)
+
+    def test_a_transaction_is_named_by_its_handle(self):
+        client = self.stateless()
+        tx = client.call("galley_begin", message="why")["structuredContent"]["tx"]
+        client.call("Write", file="one.txt", content="1\n", tx=tx)
+        other = client.call("galley_begin")["structuredContent"]["tx"]
+        client.call("Write", file="two.txt", content="2\n", tx=other)
+        self.assertIn("one.txt", self.text(client.call("galley_diff", tx=tx)))
+        self.assertNotIn("two.txt", self.text(client.call("galley_diff", tx=tx)))
+        self.assertEqual(client.call("galley_commit", tx=tx)["structuredContent"]["outcome"], "committed")
+        self.assertTrue((self.work / "one.txt").exists())
+        self.assertFalse((self.work / "two.txt").exists())
+
+    def test_a_subscription_hears_of_what_it_asked_for_only(self):
+        client = self.stateless()
+        tx = client.call("galley_begin")["structuredContent"]["tx"]
+        uri = f"galley://tx/{tx}/diff"
+        stream = client.request("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+        client.call("Write", file="one.txt", content="1\n", tx=tx)
+        methods = [each["method"] for each in client.notifications]
+        self.assertEqual(methods[0], "notifications/subscriptions/acknowledged")
+        self.assertIn("notifications/resources/updated", methods)
+        for each in client.notifications:
+            self.assertEqual(each["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], stream)
+            self.assertIn(each["params"].get("uri", uri), (uri,))
+
+
+class Editing(McpCase):
+    def test_what_is_edited_is_on_disk_after_the_commit_only_and_can_be_undone(self):
+        client = self.connect()
+        edited = client.call("Edit", file_path="a.txt", old_string="one", new_string="1")
+        self.assertFalse(edited["isError"])
+        self.assertIn("-one\n+1\n", self.text(edited))
+        self.assertIn("not on disk", self.text(edited))
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+        self.assertEqual(client.call("Read", file="a.txt")["structuredContent"]["content"], "1\ntwo\n")
+        committed = client.call("galley_commit")
+        self.assertEqual(committed["structuredContent"]["outcome"], "committed")
+        self.assertEqual((self.work / "a.txt").read_text(), "1\ntwo\n")
+        self.assertEqual(client.call("galley_log")["structuredContent"]["commits"][0]["paths"][0]["path"], "a.txt")
+        client.call("galley_undo")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+
+    def test_an_edit_that_does_not_fit_says_the_place_in_both_forms(self):
+        client = self.connect()
+        (self.work / "b.txt").write_text("".join(f"line number {i} of many\n" for i in range(30)))
+        wrong = client.call("Edit", file_path="b.txt", old_string="line number 7 of many\nline nummer 8 of many\n",
+                            new_string="7\n8\n")
+        self.assertTrue(wrong["isError"])
+        for said in (self.text(wrong), json.dumps(wrong["structuredContent"])):
+            self.assertIn("b.txt", said)
+            self.assertIn("line number 8 of many", said)
+
+    def test_reading_begins_no_transaction(self):
+        client = self.connect()
+        self.assertIn("one", self.text(client.call("Read", file="a.txt")))
+        self.assertEqual(client.call("galley_status")["structuredContent"]["tx"], None)
+        self.assertFalse((self.work / ".galley").exists())
+
+    def test_a_refusal_names_rule_and_place_and_leaves_the_transaction_open(self):
+        (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
+        client = self.connect()
+        client.call("Write", file="a.json", content="{\n")
+        refused = client.call("galley_commit")
+        self.assertTrue(refused["isError"])
+        self.assertEqual(refused["structuredContent"]["outcome"], "refused")
+        finding = refused["structuredContent"]["verdict"]["findings"][0]
+        self.assertEqual((finding["path"], finding["rule"]), ("a.json", "json.syntax"))
+        self.assertIn("a.json:", self.text(refused))
+        client.call("Write", file="a.json", content="{}\n")
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+
+    def test_autocommit_puts_each_call_on_disk_or_leaves_no_trace_of_it(self):
+        (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
+        client = self.connect("--autocommit")
+        self.assertFalse(client.call("Write", file="a.json", content="{}\n")["isError"])
+        self.assertEqual((self.work / "a.json").read_text(), "{}\n")
+        self.assertTrue(client.call("Write", file="a.json", content="{")["isError"])
+        self.assertEqual((self.work / "a.json").read_text(), "{}\n")
+        self.assertEqual(self.galley("status", expect=0).stdout.decode().count("{"), 0)
+
+    def test_long_diffs_come_in_pages_that_make_the_whole(self):
+        client = self.connect()
+        client.call("Write", file="long.txt", content="".join(f"line {i}\n" for i in range(9000)))
+        whole, offset = "", 0
+        while True:
+            page = client.call("galley_diff", offset=offset)["structuredContent"]
+            self.assertLessEqual(len(page["diff"]), 30_000)
+            whole += page["diff"]
+            if "nextOffset" not in page:
+                break
+            offset = page["nextOffset"]
+        self.assertEqual(len(whole.encode()), page["bytes"])
+        self.assertEqual(whole.count("\n+line "), 9000)
+
+    def test_the_rules_for_an_agent_hold(self):
+        (self.work / "galley.toml").write_text('[agents.looker]\ntools = ["Read"]\n')
+        client = self.connect("--agent", "looker")
+        denied = client.call("Write", file="a.txt", content="x")
+        self.assertEqual(denied["structuredContent"]["error"]["code"], "EPERMISSION")
+
+    def test_resources_prompts_and_completion_show_the_transaction(self):
+        client = self.connect()
+        tx = client.call("galley_begin")["structuredContent"]["tx"]
+        client.call("Write", file="new.txt", content="new\n")
+        uris = [each["uri"] for each in client.ask("resources/list")["result"]["resources"]]
+        self.assertIn(f"galley://tx/{tx}/diff", uris)
+        diff = client.ask("resources/read", {"uri": f"galley://tx/{tx}/diff"})["result"]["contents"][0]
+        self.assertIn("+new", diff["text"])
+        file = client.ask("resources/read", {"uri": f"galley://tx/{tx}/files/new.txt"})["result"]["contents"][0]
+        self.assertEqual(file["text"], "new\n")
+        missing = client.ask("resources/read", {"uri": "galley://tx/nothing/diff"})
+        self.assertEqual(missing["error"]["code"], -32602)
+        prompt = client.ask("prompts/get", {"name": "review_transaction", "arguments": {"tx": tx}})["result"]
+        self.assertIn("+new", prompt["messages"][0]["content"]["text"])
+        found = client.ask("completion/complete", {"ref": {"type": "ref/prompt", "name": "review_transaction"},
+                                                   "argument": {"name": "tx", "value": tx[:2]}})["result"]
+        self.assertIn(tx, found["completion"]["values"])
+
+
+class Asking(McpCase):
+    RULES = '[[policy.rule]]\npaths = ["notes.txt"]\ndecision = "ask"\n'
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text(self.RULES)
+
+    def test_a_client_that_can_be_asked_is_asked_and_its_yes_commits(self):
+        client = self.connect(capabilities={"elicitation": {}})
+        client.answers["elicitation/create"] = {"action": "accept", "content": {"approve": True}}
+        client.call("Write", file="notes.txt", content="x\n")
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.assertEqual(len(client.questions), 1)
+
+    def test_its_no_does_not(self):
+        client = self.connect(capabilities={"elicitation": {}})
+        client.answers["elicitation/create"] = {"action": "decline"}
+        client.call("Write", file="notes.txt", content="x\n")
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "refused")
+        self.assertFalse((self.work / "notes.txt").exists())
+
+    def test_a_client_that_cannot_be_asked_is_told_how_a_person_says_yes(self):
+        client = self.connect()
+        client.call("Write", file="notes.txt", content="x\n")
+        refused = client.call("galley_commit")
+        self.assertEqual(refused["structuredContent"]["outcome"], "refused")
+        self.assertIn("galley approve", self.text(refused))
+
+    def test_a_stateless_client_is_asked_by_the_result_and_sends_the_call_again(self):
+        client = self.stateless(capabilities={"elicitation": {}})
+        tx = client.call("galley_begin")["structuredContent"]["tx"]
+        client.call("Write", file="notes.txt", content="x\n", tx=tx)
+        call = {"name": "galley_commit", "arguments": {"tx": tx}}
+        asked = client.ask("tools/call", call)["result"]
+        self.assertEqual(asked["resultType"], "input_required")
+        (key, question), = asked["inputRequests"].items()
+        self.assertEqual(question["method"], "elicitation/create")
+        self.assertFalse((self.work / "notes.txt").exists())
+        answers = {key: {"action": "accept", "content": {"approve": True}}}
+        forged = client.ask("tools/call", {**call, "inputResponses": answers,
+                                           "requestState": asked["requestState"][:-4] + "AAA="})
+        self.assertEqual(forged["error"]["code"], -32602)
+        done = client.ask("tools/call", {**call, "inputResponses": answers, "requestState": asked["requestState"]})
+        self.assertEqual(done["result"]["structuredContent"]["outcome"], "committed")
+        self.assertTrue((self.work / "notes.txt").exists())
+
+
+class Hostile(McpCase):
+    LINES = (b"", b"{", b"[]", b"null", b"7", b'"x"', b"{}", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
+             b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
+             b'{"jsonrpc":"2.0","id":{},"method":"ping"}', b'{"jsonrpc":"2.0","id":1,"method":7}',
+             b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', b'{"jsonrpc":"2.0","id":1,"result":{}}',
+             b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b"\xff\xfe", b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}',
+             b"[" * 100_000, b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}',
+             b'{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":7,"arguments":[]}}')
+
+    def test_no_line_ends_the_server_and_none_gets_two_answers(self):
+        client = self.connect()
+        for line in self.LINES:
+            client.send_raw(line)
+        marker = client.request("ping", identity="marker")
+        seen = []
+        while True:
+            message = client.next()
+            if message.get("id") == marker:
+                break
+            seen.append(message)
+        self.assertLessEqual(len(seen), len(self.LINES))
+        for message in seen:
+            self.assertIn("error", message, message)
+        self.assertEqual(client.close(), 0)
+
+    def test_a_line_longer_than_a_message_may_be_is_skipped_and_said(self):
+        client = self.connect()
+        client.process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"')
+        for _ in range(70):
+            client.process.stdin.write(b"x" * (1 << 20))
+        client.send_raw(b'"}}')
+        answer = client.next()
+        self.assertEqual(answer["error"]["code"], -32600)
+        self.assertEqual(client.ask("ping")["result"], {})
+
+    def test_a_client_that_dies_leaves_a_transaction_that_can_be_resumed(self):
+        client = self.connect()
+        client.call("Write", file="new.txt", content="new\n")
+        client.process.send_signal(signal.SIGKILL)
+        client.process.wait()
+        shown = json.loads(self.galley("--json", "diff", expect=0).stdout)
+        self.assertEqual([change["path"] for change in shown["changes"]], ["new.txt"])
+        self.galley("commit", expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+
+    def test_another_terminal_looks_at_and_commits_what_a_live_server_staged(self):
+        client = self.connect()
+        tx = client.call("Write", file="new.txt", content="new\n")
+        status = json.loads(self.galley("--json", "status", expect=0).stdout)
+        self.assertEqual(len(status["transactions"]), 1)
+        self.galley("commit", expect=0)
+        self.assertTrue((self.work / "new.txt").exists())
+        self.assertFalse(tx["isError"])
+        # The server's own transaction is gone; the next call begins another.
+        client.call("Write", file="other.txt", content="other\n")
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+
+    def test_the_end_of_the_input_ends_the_server_after_what_was_asked(self):
+        lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                  "params": {"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}},
+                 {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "Read", "arguments": {"file": "a.txt"}}}]
+        ran = subprocess.run([GALLEY, "mcp"], cwd=self.work, env={**os.environ, **self.environment}, capture_output=True, check=False,
+                             input="".join(json.dumps(line) + "\n" for line in lines).encode(), timeout=60)
+        self.assertEqual(ran.returncode, 0)
+        answers = [json.loads(line) for line in ran.stdout.splitlines()]
+        self.assertEqual([answer["id"] for answer in answers], [1, 2])
+        self.assertEqual(ran.stderr, b"")
+
+    def test_a_cancelled_command_is_stopped_and_gets_no_answer(self):
+        self.need_walls()
+        client = self.connect()
+        slow = client.request("tools/call", {"name": "Bash", "arguments": {"command": "sleep 60"}})
+        client.tell("notifications/cancelled", {"requestId": slow})
+        status = client.request("galley", identity="after")
+        self.assertEqual(client.answer_to(status)["error"]["code"], -32601)
+        self.assertEqual(client.close(timeout=30), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
