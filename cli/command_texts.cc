@@ -150,6 +150,10 @@ std::vector<CommandText> care_texts() {
         "has "
         "looked at it."},
        {}},
+      {"tools",
+       {"Lists the tools that can be called, and lets the programs of a folder be called as tools "
+        "after a person has looked at them."},
+       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"}}},
       {"recover",
        {"Finishes or takes back what a crash left.\n"
         "Every command that opens the workspace does this first; this one says what it did."},

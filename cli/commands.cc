@@ -60,6 +60,8 @@ constexpr std::array kCommands = {
     Row{"tools", "list", run_tools_list},
     Row{"tools", "show", run_tools_show},
     Row{"tools", "validate", run_tools_validate},
+    Row{"tools", "add", run_tools_add},
+    Row{"tools", "remove", run_tools_remove},
     Row{"audit", "verify", run_audit_verify},
     Row{"audit", "export", run_audit_export},
     Row{"policy", "explain", run_policy_explain},

@@ -59,6 +59,8 @@ int run_completions(Session& session);
 int run_tools_list(Session& session);
 int run_tools_show(Session& session);
 int run_tools_validate(Session& session);
+int run_tools_add(Session& session);
+int run_tools_remove(Session& session);
 int run_audit_verify(Session& session);
 int run_audit_export(Session& session);
 int run_policy_explain(Session& session);

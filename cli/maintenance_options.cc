@@ -47,6 +47,12 @@ void add_command_groups(OptionTable& table) {
   CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
   validate->add_option("name", args.name, "Name of the tool")->required();
   validate->add_option("args", args.input, "JSON object; - is standard input")->required();
+  CLI::App* add = table.add_member(tools, "add", "Let the programs of a folder be called as tools");
+  add->add_option("folder", args.input, "A folder with manifest.json")->required();
+  table.add_dry_run(add, "Only show what they are and may do");
+  CLI::App* remove = table.add_member(tools, "remove", "Let one of them no longer be called");
+  remove->add_option("name", args.name, "Name of the tool")->required();
+  table.add_dry_run(remove, "Only say whether there is one");
   CLI::App* audit = table.add_group("audit", "The record of every call and outcome");
   table.add_member(audit, "verify", "Check the chain of records");
   CLI::App* as =

@@ -134,7 +134,10 @@ Result<UserSettings> load_user_settings() {
   const std::string config_folder = base_folder("XDG_CONFIG_HOME", "/.config");
   const std::string state_folder = base_folder("XDG_STATE_HOME", "/.local/state");
   if (!config_folder.empty()) settings.config_path = config_folder + "/config.toml";
-  if (!state_folder.empty()) settings.trust_path = state_folder + "/trust";
+  if (!state_folder.empty()) {
+    settings.trust_path = state_folder + "/trust";
+    settings.tools_path = state_folder + "/tools";
+  }
   GALLEY_ASSIGN(settings.trusted, hashes_of(environment("GALLEY_TRUST")));
   if (!settings.config_path.empty()) {
     GALLEY_ASSIGN(settings.config, read_user_config(settings.config_path));

@@ -15,6 +15,7 @@ namespace galley {
 ///
 ///     $XDG_CONFIG_HOME/galley/config.toml   their own configuration (~/.config)
 ///     $XDG_STATE_HOME/galley/trust/         a file for each trusted workspace (~/.local/state)
+///     $XDG_STATE_HOME/galley/tools/         custom tools of each workspace (custom_tools.h)
 ///     $GALLEY_TRUST                         hashes that are trusted wherever they stand (CI)
 ///
 /// A value; default-constructed nobody said anything, so nothing of a workspace is trusted.
@@ -22,6 +23,7 @@ struct UserSettings {
   UserConfig config;
   std::string config_path;         ///< where the configuration is looked for; empty without a home
   std::string trust_path;          ///< folder of the trust records; empty without a home
+  std::string tools_path;          ///< folder of the custom tools; empty without a home
   std::vector<ContentId> trusted;  ///< of GALLEY_TRUST
   /// The program that embeds the library vouches for the workspaces it opens.
   bool trusts_workspaces = false;

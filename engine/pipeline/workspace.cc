@@ -13,6 +13,7 @@
 #include "engine/commit/recovery.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
+#include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
@@ -199,6 +200,7 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
     GALLEY_TRY(add_standard_tools(*made));
     made->set_dependencies(options.dependencies);
     GALLEY_TRY(add_security_tools(*made, *this));
+    GALLEY_TRY(add_custom_tools(*made, user, root_path));
     for (ToolDefinition& own : options.tools) {
       GALLEY_TRY(add_own_tool(*this, *made, std::move(own)));
     }

@@ -93,6 +93,8 @@ struct Command {
   std::vector<RelPath> keep;      ///< directories whose contents persist between runs, not staged
   std::string keep_name;          ///< whose directories those are; a validator's name
   std::vector<RelPath> collect;   ///< files to return after the run, effects dropped or not
+  /// Absolute folders of the host that only this command sees as well, read-only: its own files.
+  std::vector<std::string> readable = {};
   /// Called on the thread of run() with the output that is kept: the head as it comes, the tail
   /// when the command has ended.
   std::function<void(OutputStream, std::string_view)> on_output;

@@ -220,6 +220,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   request.frozen = {options.workspace + "/.git", options.workspace + "/.sage"};
   request.system.assign(kSystemFolders.begin(), kSystemFolders.end());
   request.readable = options.readable;
+  request.readable.insert(request.readable.end(), command.readable.begin(), command.readable.end());
   request.hidden = credentials_in(options.readable);
   const bool is_root = geteuid() == 0;
   request.uid = is_root ? root.uid : geteuid();

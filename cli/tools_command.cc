@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/person.h"
+#include "engine/pipeline/custom_tools.h"
+
+namespace galley {
+namespace {
+
+/// One tool, as a person is asked about it: what it may do, then what it says of itself.
+std::string shown_tool(const CustomManifest& manifest) {
+  std::string text = fmt::format("{} {}: {}\n", printable_line(manifest.info.name),
+                                 manifest.info.version, printable_line(manifest.info.title));
+  text += fmt::format("  runs {} in the sandbox, at most {} ms\n",
+                      printable_line(manifest.executable), manifest.info.timeout->count());
+  std::string needs;
+  for (const std::string& need : manifest.info.capabilities) {
+    needs += (needs.empty() ? "" : ", ") + printable_line(need);
+  }
+  text += "  needs " + needs + "\n";
+  if (manifest.uses_network) text += "  reaches the network of this machine, all of it\n";
+  for (const std::string& name : manifest.secrets) {
+    text += "  gets the secret " + printable_line(name) + "\n";
+  }
+  text += manifest.writes ? "  what it writes is staged\n" : "  what it writes is dropped\n";
+  return text;
+}
+
+std::string shown_folder(const ToolFolder& folder) {
+  std::string text;
+  for (const CustomManifest& manifest : folder.manifests) text += shown_tool(manifest);
+  for (const ToolFolder::Item& item : folder.items) {
+    text += fmt::format("# {} {}\n", ContentId::of(item.bytes).hex(), printable_line(item.path));
+  }
+  text += fmt::format("# {} files in {}\n# hash {}\n", folder.items.size(),
+                      printable_line(folder.path), folder.hash.hex());
+  return text;
+}
+
+Json folder_json(const Workspace& workspace, const ToolFolder& folder, bool is_added) {
+  Json document = {{"schema", "galley.tools-add/1"}, {"ok", true},
+                   {"root", workspace.root_path()},  {"folder", folder.path},
+                   {"hash", folder.hash.hex()},      {"added", is_added},
+                   {"tools", Json::array()}};
+  for (const CustomManifest& manifest : folder.manifests) {
+    document["tools"].push_back({{"name", manifest.info.name},
+                                 {"version", manifest.info.version},
+                                 {"executable", manifest.executable},
+                                 {"capabilities", manifest.info.capabilities},
+                                 {"network", manifest.uses_network},
+                                 {"secrets", manifest.secrets},
+                                 {"writes", manifest.writes}});
+  }
+  return document;
+}
+
+/// The registry as it would be: names and schemas are sound, and no name is taken by another tool.
+Result<void> check_fits(const Workspace& workspace, const UserSettings& user,
+                        const ToolFolder& folder) {
+  GALLEY_ASSIGN(ToolRegistry * registry, workspace.inside().need_registry());
+  GALLEY_ASSIGN(const auto kept, trusted_tools(user, workspace.root_path()));
+  for (const TrustedTools& old : kept) {
+    if (old.source != folder.path) continue;
+    for (const std::string& name : old.names) registry->remove(name);
+  }
+  return add_tools_of(*registry, folder);
+}
+
+/// Whether a person said so beforehand, outside of every workspace.
+bool is_vouched_for(const UserSettings& user, const ContentId& hash) {
+  return std::find(user.trusted.begin(), user.trusted.end(), hash) != user.trusted.end();
+}
+
+Result<int> add(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(session.arguments().input));
+  GALLEY_TRY(check_fits(*workspace, session.user(), folder));
+  const bool is_shown_only = session.arguments().dry_run;
+  if (is_shown_only && !session.is_json()) session.print(shown_folder(folder));
+  if (!is_shown_only) {
+    if (!is_vouched_for(session.user(), folder.hash)) {
+      GALLEY_TRY(need_person(session, shown_folder(folder),
+                             "Let this workspace call these tools, as long as they stay as they "
+                             "are?"));
+    }
+    GALLEY_TRY(trust_tools(session.user(), workspace->root_path(), folder,
+                           workspace->inside().clock().wall_ns()));
+  }
+  if (session.is_json()) {
+    session.print(folder_json(*workspace, folder, !is_shown_only));
+  } else if (!is_shown_only) {
+    const std::string& first = folder.manifests.front().info.name;
+    session.say(fmt::format("added {} {}; take one away with: {}", folder.manifests.size(),
+                            folder.manifests.size() == 1 ? "tool" : "tools",
+                            session.hint("tools remove " + first)));
+  }
+  return kExitDone;
+}
+
+Result<int> remove(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("tools remove"));
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  const std::string& name = session.arguments().name;
+  const bool is_trial = session.arguments().dry_run;
+  GALLEY_ASSIGN(const auto kept, trusted_tools(session.user(), workspace->root_path()));
+  const bool is_known = std::any_of(kept.begin(), kept.end(), [&](const TrustedTools& tools) {
+    return std::find(tools.names.begin(), tools.names.end(), name) != tools.names.end();
+  });
+  if (!is_known) {
+    return fail(ErrorKind::kUsage, "tool.unknown",
+                "there is no custom tool named '" + printable_line(name) +
+                    "' here; galley tools add DIR adds those of a folder");
+  }
+  if (!is_trial) {
+    GALLEY_TRY(forget_tool(session.user(), workspace->root_path(), name));
+  }
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.tools-remove/1"},
+                       {"ok", true},
+                       {"root", workspace->root_path()},
+                       {"name", name},
+                       {"removed", !is_trial}});
+  } else {
+    session.say(fmt::format("{} {} called here", printable_line(name),
+                            is_trial ? "would no longer be" : "can no longer be"));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_tools_add(Session& session) { return session.finish(add(session)); }
+int run_tools_remove(Session& session) { return session.finish(remove(session)); }
+
+}  // namespace galley

@@ -1,0 +1,382 @@
+#include "engine/pipeline/custom_tools.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/printable.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
+#include "staging/fs/owner.h"
+#include "tools/custom_tool.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateFolderMode = 0700;
+constexpr uint32_t kPrivateFileMode = 0600;
+// What a program sees of its own files; the folders above them are private.
+constexpr uint32_t kShownFolderMode = 0755;
+constexpr uint32_t kShownFileMode = 0644;
+constexpr uint32_t kShownProgramMode = 0755;
+constexpr uint32_t kAnyExecute = 0111;
+constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 10U;
+constexpr const char* kRecordFormat = "galley.tools/1";
+constexpr const char* kRecordName = "record.json";
+constexpr const char* kFilesName = "files";
+
+RelPath name_of(std::string_view text) { return *RelPath::parse(text); }
+
+bool is_gone(const Error& error) { return error.kind == ErrorKind::kNotFound; }
+
+tl::unexpected<Error> bad_folder(const std::string& path, const std::string& what) {
+  return fail(ErrorKind::kInvalid, "tool.folder",
+              "the folder of tools '" + printable_line(path) + "' " + what);
+}
+
+// --- reading a folder -----------------------------------------------------------------------
+
+/// Reads files into a ToolFolder; folders are gone through without recursion.
+class FolderReader {
+ public:
+  FolderReader(const Directory& top, ToolFolder& folder) : top_(top), folder_(folder) {}
+
+  Result<void> run() {
+    std::vector<RelPath> todo = {RelPath::root()};
+    while (!todo.empty()) {
+      const RelPath at = todo.back();
+      todo.pop_back();
+      GALLEY_TRY(read_one(at, todo));
+    }
+    std::sort(folder_.items.begin(), folder_.items.end(),
+              [](const auto& a, const auto& b) { return a.path < b.path; });
+    return {};
+  }
+
+ private:
+  Result<void> read_one(const RelPath& at, std::vector<RelPath>& todo) {
+    std::unique_ptr<Directory> below;
+    if (!at.is_root()) {
+      GALLEY_ASSIGN(below, top_.open_directory(at));
+    }
+    GALLEY_ASSIGN(const auto entries, (below != nullptr ? *below : top_).list());
+    for (const DirectoryEntry& entry : entries) {
+      if (entry.name == "__pycache__" || entry.name == ".git") continue;
+      const auto name = RelPath::parse(entry.name);
+      const auto path = name ? at.join(*name) : name;
+      if (!path) return bad_folder(folder_.path, "has a name that cannot be kept");
+      if (entry.kind == FileKind::kDirectory) {
+        todo.push_back(*path);
+        continue;
+      }
+      GALLEY_TRY(read_item(*path, entry.kind));
+    }
+    return {};
+  }
+
+  Result<void> read_item(const RelPath& path, FileKind kind) {
+    if (kind != FileKind::kRegular) {
+      return bad_folder(folder_.path, "has '" + printable_line(path.str()) +
+                                          "', which is no regular file; only those are kept");
+    }
+    if (folder_.items.size() >= ToolFolder::kMaxToolFiles) return too_much();
+    auto read = read_file_and_stat(top_, path, ToolFolder::kMaxToolBytes - bytes_);
+    if (!read && read.error().reason == "limit.file_size") return too_much();
+    if (!read) return fail(read.error());
+    bytes_ += read->bytes.size();
+    folder_.items.push_back(
+        {path.str(), (read->stat.mode & kAnyExecute) != 0, std::move(read->bytes)});
+    return {};
+  }
+
+  [[nodiscard]] tl::unexpected<Error> too_much() const {
+    return fail(ErrorKind::kQuota, "limit.tool_folder",
+                "the folder of tools '" + printable_line(folder_.path) + "' holds more than " +
+                    std::to_string(ToolFolder::kMaxToolFiles) + " files or " +
+                    std::to_string(ToolFolder::kMaxToolBytes) + " bytes");
+  }
+
+  const Directory& top_;
+  ToolFolder& folder_;
+  uint64_t bytes_ = 0;
+};
+
+ContentId hash_of(const std::vector<ToolFolder::Item>& items) {
+  ContentHasher hasher;
+  for (const ToolFolder::Item& item : items) {
+    hasher.update(item.path);
+    hasher.update(item.is_program ? std::string_view("\0x", 2) : std::string_view("\0-", 2));
+    hasher.update(std::to_string(item.bytes.size()));
+    hasher.update(std::string_view("\0", 1));
+    hasher.update(item.bytes);
+  }
+  return hasher.finish();
+}
+
+/// The files of a folder with their hash; what the manifests say is not looked at.
+Result<ToolFolder> read_items(const std::string& path) {
+  ToolFolder folder;
+  folder.path = path;
+  GALLEY_ASSIGN(const auto top, open_disk_directory(path));
+  GALLEY_TRY(FolderReader(*top, folder).run());
+  folder.hash = hash_of(folder.items);
+  return folder;
+}
+
+bool is_manifest(const std::string& path) {
+  return path == "manifest.json" ||
+         (path.ends_with(".tool.json") && path.find('/') == std::string::npos);
+}
+
+Result<void> check_program(const ToolFolder& folder, const CustomManifest& manifest) {
+  const auto found = std::find_if(folder.items.begin(), folder.items.end(), [&](const auto& item) {
+    return item.path == manifest.executable;
+  });
+  if (found == folder.items.end()) {
+    return bad_folder(folder.path, "has no file '" + printable_line(manifest.executable) +
+                                       "', which is the executable of the tool '" +
+                                       printable_line(manifest.info.name) + "'");
+  }
+  if (found->is_program) return {};
+  return bad_folder(folder.path, "has '" + printable_line(manifest.executable) +
+                                     "' without the right to execute it; chmod +x it");
+}
+
+Result<void> read_manifests(ToolFolder& folder) {
+  for (const ToolFolder::Item& item : folder.items) {
+    if (!is_manifest(item.path)) continue;
+    GALLEY_ASSIGN(CustomManifest manifest,
+                  CustomManifest::parse(item.bytes, folder.path + "/" + item.path));
+    const auto same = std::find_if(
+        folder.manifests.begin(), folder.manifests.end(),
+        [&](const CustomManifest& other) { return other.info.name == manifest.info.name; });
+    if (same != folder.manifests.end()) {
+      return fail(ErrorKind::kInvalid, "tool.exists",
+                  "the folder of tools '" + printable_line(folder.path) +
+                      "' has two tools named '" + printable_line(manifest.info.name) + "'");
+    }
+    GALLEY_TRY(check_program(folder, manifest));
+    folder.manifests.push_back(std::move(manifest));
+  }
+  if (!folder.manifests.empty()) return {};
+  return bad_folder(folder.path, "has neither a manifest.json nor a file that ends in .tool.json");
+}
+
+// --- what is kept ---------------------------------------------------------------------------
+
+std::string home_of(const UserSettings& settings, const std::string& root) {
+  return settings.tools_path + "/" + ContentId::of(root).hex();
+}
+
+bool has_place(const UserSettings& settings, const std::string& root) {
+  return !settings.tools_path.empty() && !is_at_or_below(settings.tools_path, root);
+}
+
+nlohmann::ordered_json to_json(const TrustedTools& tools, const std::string& root) {
+  return {{"format", kRecordFormat},  {"root", root},         {"source", tools.source},
+          {"hash", tools.hash.hex()}, {"tools", tools.names}, {"given_ns", tools.given_ns}};
+}
+
+std::optional<TrustedTools> parse_record(const std::string& text, const std::string& root) {
+  try {
+    const auto document = nlohmann::json::parse(text);
+    if (document.at("format") != kRecordFormat || document.at("root") != root) return {};
+    const auto hash = ContentId::from_hex(document.at("hash").get<std::string>());
+    if (!hash) return {};
+    return TrustedTools{document.at("source").get<std::string>(), *hash,
+                        document.at("tools").get<std::vector<std::string>>(),
+                        document.at("given_ns").get<int64_t>(), ""};
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+/// A record that is not there, not ours or not readable trusts nothing.
+Result<std::optional<TrustedTools>> read_record(const Directory& folder, const std::string& root) {
+  auto file = folder.open_file(name_of(kRecordName));
+  if (!file && is_gone(file.error())) return std::optional<TrustedTools>();
+  if (!file) return fail(file.error());
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+  if (!is_believed_owner(stat.uid) || stat.size > kMaxRecordBytes) {
+    return std::optional<TrustedTools>();
+  }
+  GALLEY_ASSIGN(const std::string text, (*file)->read_at(0, stat.size));
+  return parse_record(text, root);
+}
+
+Result<void> write_file(const WritableDirectory& folder, const RelPath& path,
+                        std::string_view bytes, uint32_t mode) {
+  GALLEY_ASSIGN(const auto file, folder.open_writable_file(path, OpenMode::kOpenOrCreate, mode));
+  GALLEY_TRY(file->truncate(0));
+  GALLEY_TRY(file->write_at(0, bytes));
+  return file->set_mode(mode);
+}
+
+Result<void> write_record(const WritableDirectory& folder, const TrustedTools& tools,
+                          const std::string& root) {
+  using Handler = nlohmann::json::error_handler_t;
+  const RelPath fresh = name_of("record.new");
+  GALLEY_TRY(write_file(folder, fresh,
+                        to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n",
+                        kPrivateFileMode));
+  return folder.rename(fresh, folder, name_of(kRecordName), RenameMode::kReplace);
+}
+
+/// Every folder is made with this mode, whatever the umask is.
+Result<void> copy_items(const WritableDirectory& files, const ToolFolder& folder) {
+  for (const ToolFolder::Item& item : folder.items) {
+    GALLEY_ASSIGN(const RelPath path, RelPath::parse(item.path));
+    if (!path.parent().is_root()) {
+      GALLEY_TRY(make_directories(files, path.parent(), kShownFolderMode));
+      for (RelPath at = path.parent(); !at.is_root(); at = at.parent()) {
+        GALLEY_TRY(files.set_mode(at, kShownFolderMode));
+      }
+    }
+    GALLEY_TRY(
+        write_file(files, path, item.bytes, item.is_program ? kShownProgramMode : kShownFileMode));
+  }
+  return {};
+}
+
+/// Where the files are still those that were trusted: here, and in the folder that they came from.
+Result<void> check_unchanged(const TrustedTools& tools, const std::string& name) {
+  const auto changed = [&](const std::string& what) {
+    return fail(ErrorKind::kRefused, "tool.changed",
+                "the tool '" + name + "' is not run: " + what +
+                    "; look at it and add it again with: galley tools add " +
+                    printable_line(tools.source));
+  };
+  const auto now = read_items(tools.source);
+  if (!now) return changed("its folder cannot be read (" + now.error().message + ")");
+  if (now->hash != tools.hash) {
+    return changed("the files in '" + printable_line(tools.source) +
+                   "' are others than those that were trusted");
+  }
+  const auto copy = read_items(tools.files);
+  if (!copy || copy->hash != tools.hash) {
+    return changed("the copy of its files in '" + printable_line(tools.files) +
+                   "' is not what was trusted");
+  }
+  return {};
+}
+
+Error not_trusted() {
+  return {ErrorKind::kRefused, "tool.changed", "nobody trusted this tool yet", "", 0};
+}
+
+Error with_remedy(Error error, const std::string& name) {
+  error.message += "; take the tool away with: galley tools remove " + name;
+  return error;
+}
+
+}  // namespace
+
+Result<ToolFolder> ToolFolder::read(const std::string& path) {
+  GALLEY_ASSIGN(const std::string absolute, absolute_path(path));
+  GALLEY_ASSIGN(ToolFolder folder, read_items(absolute));
+  GALLEY_TRY(read_manifests(folder));
+  return folder;
+}
+
+Result<void> trust_tools(const UserSettings& settings, const std::string& root,
+                         const ToolFolder& folder, int64_t now_ns) {
+  if (!has_place(settings, root)) {
+    return fail(ErrorKind::kRefused, "trust.no_place",
+                "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
+                "to a folder outside of it");
+  }
+  GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
+  GALLEY_ASSIGN(const auto home, make_disk_directory(home_of(settings, root), kPrivateFolderMode));
+  const RelPath place = name_of(folder.hash.hex());
+  const RelPath fresh = name_of(folder.hash.hex() + ".new");
+  GALLEY_TRY(remove_tree(*home, fresh));
+  GALLEY_TRY(home->make_directory(fresh, kPrivateFolderMode));
+  GALLEY_ASSIGN(const auto made, home->open_writable_directory(fresh));
+  GALLEY_TRY(made->make_directory(name_of(kFilesName), kShownFolderMode));
+  GALLEY_TRY(made->set_mode(name_of(kFilesName), kShownFolderMode));
+  GALLEY_ASSIGN(const auto files, made->open_writable_directory(name_of(kFilesName)));
+  GALLEY_TRY(copy_items(*files, folder));
+  TrustedTools tools{folder.path, folder.hash, {}, now_ns, ""};
+  for (const CustomManifest& manifest : folder.manifests) tools.names.push_back(manifest.info.name);
+  GALLEY_TRY(write_record(*made, tools, root));
+  GALLEY_TRY(remove_tree(*home, place));
+  GALLEY_TRY(home->rename(fresh, *home, place, RenameMode::kReplace));
+  for (const TrustedTools& old : kept) {
+    if (old.source != folder.path || old.hash == folder.hash) continue;
+    GALLEY_TRY(remove_tree(*home, name_of(old.hash.hex())));
+  }
+  return {};
+}
+
+Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
+                                                const std::string& root) {
+  std::vector<TrustedTools> all;
+  if (!has_place(settings, root)) return all;
+  const std::string place = home_of(settings, root);
+  const auto home = open_disk_directory(place);
+  if (!home && (is_gone(home.error()) || home.error().os_error == EACCES)) return all;
+  if (!home) return fail(home.error());
+  GALLEY_ASSIGN(const auto entries, (*home)->list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto hash = ContentId::from_hex(entry.name);
+    if (!hash || entry.kind != FileKind::kDirectory) continue;
+    GALLEY_ASSIGN(const auto folder, (*home)->open_directory(name_of(entry.name)));
+    GALLEY_ASSIGN(auto record, read_record(*folder, root));
+    if (!record || record->hash != *hash) continue;
+    record->files = place + "/" + entry.name + "/" + kFilesName;
+    all.push_back(*std::move(record));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const TrustedTools& a, const TrustedTools& b) {
+    return a.given_ns < b.given_ns;
+  });
+  return all;
+}
+
+Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
+                         std::string_view name) {
+  GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
+  for (TrustedTools tools : kept) {
+    if (std::erase(tools.names, name) == 0) continue;
+    GALLEY_ASSIGN(const auto home, open_writable_disk_directory(home_of(settings, root)));
+    const RelPath place = name_of(tools.hash.hex());
+    if (tools.names.empty()) {
+      GALLEY_TRY(remove_tree(*home, place));
+      return true;
+    }
+    GALLEY_ASSIGN(const auto folder, home->open_writable_directory(place));
+    GALLEY_TRY(write_record(*folder, tools, root));
+    return true;
+  }
+  return false;
+}
+
+Result<void> add_tools_of(ToolRegistry& registry, const ToolFolder& folder) {
+  for (const CustomManifest& manifest : folder.manifests) {
+    GALLEY_TRY(registry.add(
+        make_custom_tool(manifest, {folder.path, [] { return Result<void>(not_trusted()); }})));
+  }
+  return {};
+}
+
+Result<void> add_custom_tools(ToolRegistry& registry, const UserSettings& settings,
+                              const std::string& root) {
+  GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
+  for (const TrustedTools& tools : kept) {
+    const std::string first = tools.names.empty() ? "" : tools.names.front();
+    const auto folder = ToolFolder::read(tools.files);
+    if (!folder) return fail(with_remedy(folder.error(), first));
+    for (const CustomManifest& manifest : folder->manifests) {
+      const std::string& name = manifest.info.name;
+      if (std::find(tools.names.begin(), tools.names.end(), name) == tools.names.end()) continue;
+      const auto added = registry.add(make_custom_tool(
+          manifest, {tools.files, [tools, name] { return check_unchanged(tools, name); }}));
+      if (!added) return fail(with_remedy(added.error(), name));
+    }
+  }
+  return {};
+}
+
+}  // namespace galley

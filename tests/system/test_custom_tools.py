@@ -1,0 +1,386 @@
+"""Programs as tools: how they are trusted, what they may do, and the pack that comes as an example."""
+
+import http.server
+import json
+import shutil
+import threading
+import unittest
+
+import support
+
+PACK = support.ROOT / "examples" / "aios-pack"
+HOST_NETWORK = '[sandbox]\nnetwork = true\n[agents.net]\ncapabilities = ["fs:read", "exec:*", "net:host"]\n'
+
+
+class CustomToolCase(support.SystemCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.scratch / "tool"
+        self.folder.mkdir()
+
+    def write_tool(self, script, **fields):
+        """A tool `t` whose program is this shell script."""
+        manifest = {"name": "pack-t", "version": "1.0.0", "type": "tool", "provides": {"tool": "t"},
+                    "description": "For a test.", "executable": "run", **fields}
+        (self.folder / "manifest.json").write_text(json.dumps(manifest))
+        program = self.folder / "run"
+        program.write_text("#!/bin/sh\n" + script)
+        program.chmod(0o755)
+
+    def add(self, folder=None, expect=0, **options):
+        return self.galley("--json", "tools", "add", folder or self.folder, expect=expect, **options)
+
+    def call(self, tool="t", arguments="{}", *, expect=0, agent=(), **options):
+        result = self.galley("--json", *agent, "call", tool, arguments, expect=expect, **options)
+        return json.loads(result.stdout)
+
+    def refused(self, **options):
+        """`CODE reason` of a call that fails."""
+        error = self.call(expect=(1, 2, 3), **options)["error"]
+        return f"{error['code']} {error['reason']}"
+
+    def reason(self, result):
+        return json.loads(result.stdout)["reason"]
+
+
+class CustomToolsInTheSandbox(CustomToolCase):
+    def test_a_program_answers_and_is_on_record(self):
+        self.write_tool('''printf '{"ok": true, "data": {"got": %s}}' "$(cat)"''')
+        self.add()
+        self.assertIn(b"t ", self.galley("tools", "list", expect=0).stdout)
+        self.galley("begin", expect=0)
+        answer = self.call(arguments='{"a": 1}')
+        self.assertEqual(answer["data"]["got"]["arguments"], {"a": 1})
+        self.assertEqual(answer["data"]["got"]["context"]["workspace"], str(self.work))
+        kinds = [json.loads(line)["kind"] for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()
+                 if json.loads(line).get("tool") == "t"]
+        self.assertEqual(kinds, ["begun", "call"])
+
+    def test_what_it_writes_is_staged(self):
+        self.write_tool('''echo new > made.txt; printf '{"ok": true, "data": {}}' ''',
+                        required_capabilities=["fs:write"])
+        self.add()
+        self.galley("begin", expect=0)
+        self.call()
+        self.assertFalse((self.work / "made.txt").exists())
+        self.assertIn(b"+new", self.galley("diff", expect=0).stdout)
+        self.galley("commit", expect=0)
+        self.assertEqual((self.work / "made.txt").read_text(), "new\n")
+
+    def test_what_it_may_not_write_is_dropped_or_refused(self):
+        self.write_tool('''echo new > made.txt; printf '{"ok": true, "data": {}}' ''')
+        self.add()
+        self.galley("begin", expect=0)
+        self.call()
+        self.write_tool('''echo new > made.txt; printf '{"ok": true, "data": {}}' ''',
+                        required_capabilities=["fs:write:docs/**"])
+        self.add()
+        self.assertEqual(self.refused(), "EPERMISSION tool.effects")
+        self.assertEqual(self.galley("diff", expect=0).stdout, b"")
+
+    def test_it_sees_what_is_staged_and_its_own_files(self):
+        self.write_tool('''printf '{"ok": true, "data": {"seen": "%s", "own": "%s"}}' '''
+                        '''"$(cat staged.txt)" "$(cat "$(dirname "$0")/own.txt")"''')
+        (self.folder / "own.txt").write_text("mine")
+        self.add()
+        self.galley("begin", expect=0)
+        self.call("Write", '{"file": "staged.txt", "content": "proposed"}')
+        self.assertEqual(self.call()["data"], {"seen": "proposed", "own": "mine"})
+
+    def test_it_can_write_neither_its_own_files_nor_the_host(self):
+        mark = self.scratch / "mark"
+        self.write_tool(f'''echo x > "$0"; echo x > {mark}; printf '{{"ok": true, "data": {{}}}}' ''',
+                        required_capabilities=["fs:write"])
+        self.add()
+        before = (self.folder / "run").read_bytes()
+        self.galley("begin", expect=0)
+        self.call()
+        self.call()
+        self.assertEqual((self.folder / "run").read_bytes(), before)
+        self.assertFalse(mark.exists())
+
+    def test_one_that_hangs_floods_or_babbles_says_why(self):
+        cases = (("sleep 60", {"timeout_ms": 300}, "ETIMEOUT tool.timeout"),
+                 ("yes | head -c 3000000", {}, "EQUOTA limit.tool_output"),
+                 ("echo hello", {}, "ERUNTIME tool.output"),
+                 ("exit 7", {}, "ERUNTIME tool.exit"),
+                 ('''printf '{"ok": true, "data": {"a": 1}}' ''',
+                  {"output_schema": {"type": "object", "additionalProperties": False}}, "ERUNTIME tool.output"))
+        self.galley("begin", expect=0)
+        for script, fields, expected in cases:
+            with self.subTest(script=script):
+                self.write_tool("echo x > made.txt\n" + script, required_capabilities=["fs:write"], **fields)
+                self.add()
+                self.assertEqual(self.refused(), expected)
+        self.assertEqual(self.galley("diff", expect=0).stdout, b"")
+
+    def test_a_changed_tool_is_refused_until_added_again(self):
+        self.write_tool('''printf '{"ok": true, "data": {"n": 1}}' ''')
+        self.add()
+        self.galley("begin", expect=0)
+        self.assertEqual(self.call()["data"], {"n": 1})
+        self.write_tool('''printf '{"ok": true, "data": {"n": 2}}' ''')
+        self.assertEqual(self.refused(), "EPERMISSION tool.changed")
+        self.add()
+        self.assertEqual(self.call()["data"], {"n": 2})
+        (self.folder / "run").chmod(0o700 | 0o055)
+        self.assertEqual(self.call()["data"], {"n": 2}, "the same right to execute")
+        (self.folder / "more").write_text("")
+        self.assertEqual(self.refused(), "EPERMISSION tool.changed")
+
+    def test_a_changed_copy_is_refused(self):
+        self.write_tool('''printf '{"ok": true, "data": {}}' ''')
+        self.add()
+        self.galley("begin", expect=0)
+        copy = next((self.scratch / "state" / "galley" / "tools").rglob("run"))
+        copy.write_text("#!/bin/sh\necho other\n")
+        self.assertEqual(self.refused(), "EPERMISSION tool.changed")
+
+    def test_an_edit_of_a_tool_in_the_workspace_does_not_get_in(self):
+        inside = self.work / "tool"
+        self.write_tool('''printf '{"ok": true, "data": {"n": 1}}' ''')
+        shutil.copytree(self.folder, inside)
+        self.add(inside)
+        self.galley("begin", expect=0)
+        self.call("Write", json.dumps({"file": "tool/run", "content": "#!/bin/sh\necho other\n"}))
+        self.assertEqual(self.call()["data"], {"n": 1}, "staged")
+        self.galley("commit", expect=0)
+        self.galley("begin", expect=0)
+        self.assertEqual(self.refused(), "EPERMISSION tool.changed", "committed")
+
+    def test_the_network_needs_its_capability(self):
+        self.write_tool('''printf '{"ok": true, "data": {}}' ''', capabilities={"network": {"egress": ["*"]}})
+        self.add()
+        self.galley("begin", expect=0)
+        self.assertEqual(self.refused(), "EPERMISSION capability.missing")
+
+    def test_a_list_of_tools_holds_for_it(self):
+        (self.work / "galley.toml").write_text('[agents.bot]\ntools = ["Read"]\n')
+        self.write_tool('''printf '{"ok": true, "data": {}}' ''')
+        self.add()
+        self.galley("--agent", "bot", "begin", expect=0)
+        self.assertEqual(self.refused(agent=("--agent", "bot")).split()[0], "EPERMISSION")
+
+    def test_a_profile_without_its_program_refuses_it(self):
+        (self.work / "galley.toml").write_text(
+            '[agents.bot]\ncapabilities = ["fs:read", "exec:make"]\n[agents.ok]\ncapabilities = ["fs:read", "exec:run"]\n')
+        self.write_tool('''printf '{"ok": true, "data": {}}' ''')
+        self.add()
+        for name, expected in (("bot", False), ("ok", True)):
+            with self.subTest(agent=name):
+                self.galley("--agent", name, "begin", expect=0)
+                answer = self.call(agent=("--agent", name), expect=(0, 1, 3))
+                self.assertEqual(answer["ok"], expected, answer)
+
+
+class CustomToolsAreTrusted(CustomToolCase):
+    is_about_missing_walls = True
+
+    def test_adding_needs_a_person(self):
+        self.write_tool("exit 0")
+        own = self.scratch / "config" / "galley" / "config.toml"
+        own.write_text("")
+        result = self.add(expect=1, start_new_session=True)
+        self.assertEqual(self.reason(result), "person.no_terminal")
+        self.assertNotIn(b"\nt ", self.galley("tools", "list", expect=0).stdout)
+        shown = json.loads(self.galley("--json", "tools", "add", "-n", self.folder, expect=0).stdout)
+        self.assertFalse(shown["added"])
+        self.add(env={"GALLEY_TRUST": shown["hash"]}, start_new_session=True)
+        self.assertIn(b"\nt ", self.galley("tools", "list", expect=0).stdout)
+
+    def test_it_is_refused_inside_exec(self):
+        self.write_tool("exit 0")
+        own = self.scratch / "config" / "galley" / "config.toml"
+        own.write_text("")
+        result = self.add(expect=1, env={"GALLEY_SANDBOX": "1"})
+        self.assertEqual(self.reason(result), "person.inside_exec")
+
+    def test_all_of_it_is_shown_and_nothing_hides(self):
+        self.write_tool("exit 0", title="evil\x1b[2J\u202e", secrets=["API_KEY"],
+                        capabilities={"network": {"egress": ["*"]}})
+        shown = self.galley("tools", "add", "-n", self.folder, expect=0).stdout.decode()
+        for text in ("runs run in the sandbox", "API_KEY", "net:host", "the network of this machine", "\\x1b[2J"):
+            self.assertIn(text, shown)
+        self.assertNotIn("\x1b", shown)
+        self.assertNotIn("\u202e", shown)
+
+    def test_a_dry_run_changes_nothing(self):
+        self.write_tool("exit 0")
+        self.galley("tools", "add", "-n", self.folder, expect=0)
+        self.assertFalse((self.scratch / "state").exists())
+        self.add()
+        self.galley("tools", "remove", "-n", "t", expect=0)
+        self.assertIn(b"\nt ", self.galley("tools", "list", expect=0).stdout)
+
+    def test_what_is_removed_cannot_be_called(self):
+        self.write_tool("exit 0")
+        self.add()
+        self.galley("tools", "remove", "t", expect=0)
+        self.assertNotIn(b"\nt ", self.galley("tools", "list", expect=0).stdout)
+        self.assertEqual(list((self.scratch / "state" / "galley" / "tools").rglob("run")), [])
+        result = self.galley("--json", "tools", "remove", "t", expect=2)
+        self.assertEqual(self.reason(result), "tool.unknown")
+
+    def test_one_of_several_is_removed(self):
+        self.add(PACK)
+        self.galley("tools", "remove", "process.list", expect=0)
+        listed = self.galley("tools", "list", expect=0).stdout
+        self.assertNotIn(b"process.list", listed)
+        self.assertIn(b"process.info", listed)
+
+    def test_it_holds_for_one_workspace(self):
+        self.write_tool("exit 0")
+        self.add()
+        other = self.scratch / "other"
+        other.mkdir()
+        (other / "galley.toml").write_text("")
+        self.assertNotIn(b"\nt ", self.galley("tools", "list", work=other, expect=0).stdout)
+
+    def test_a_bad_folder_is_one_clear_error(self):
+        def without(**fields):
+            self.write_tool("exit 0", **fields)
+
+        def link():
+            without()
+            (self.folder / "link").symlink_to("/etc/passwd")
+
+        cases = (("manifest.unknown_key", lambda: without(excutable="x")),
+                 ("tool.folder", lambda: without(executable="missing")),
+                 ("tool.exists", lambda: without(provides={"tool": "Read"})),
+                 ("tool.name", lambda: without(provides={"tool": "a b"})),
+                 ("tool.schema", lambda: without(input_schema={"type": "object", "$dynamicRef": "#x"})),
+                 ("tool.egress_not_enforceable",
+                  lambda: without(capabilities={"network": {"egress": ["example.org"]}})),
+                 ("tool.folder", link))
+        for expected, make in cases:
+            with self.subTest(expected=expected):
+                shutil.rmtree(self.folder)
+                self.folder.mkdir()
+                make()
+                result = self.add(expect=(1, 2))
+                self.assertEqual(self.reason(result), expected)
+                self.assert_one_clear_message(self.galley("tools", "add", self.folder, expect=(1, 2)))
+
+    def test_a_folder_over_its_limit_is_refused(self):
+        self.write_tool("exit 0")
+        for number in range(1000):
+            (self.folder / str(number)).write_text("")
+        self.assertEqual(self.reason(self.add(expect=3)), "limit.tool_folder")
+
+    def test_tools_in_the_workspace_itself_are_not_believed(self):
+        self.write_tool("exit 0")
+        inside = {"XDG_STATE_HOME": str(self.work / "state")}
+        self.assertEqual(self.reason(self.add(expect=1, env=inside)), "trust.no_place")
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    """A service that answers once, and then has had enough."""
+
+    def do_GET(self):
+        self.server.asked += 1
+        if self.server.asked > 1:
+            self.send_response(429)
+            self.send_header("Retry-After", "60")
+        else:
+            self.send_response(200 if self.headers["Authorization"] == "Bearer s3cret-value" else 401)
+        self.end_headers()
+        self.wfile.write(b'{"status": "up"}')
+
+    def log_message(self, *_arguments):
+        pass
+
+
+class AnExternalApi(CustomToolCase):
+    """A service on the host's network, asked by a program of a few lines."""
+
+    PROGRAM = """import json, os, sys, urllib.error, urllib.request
+port = json.load(sys.stdin)["arguments"]["port"]
+request = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Authorization": "Bearer " + os.environ["KEY"]})
+try:
+    with urllib.request.urlopen(request) as answer:
+        print(json.dumps({"ok": True, "data": json.load(answer)}))
+except urllib.error.HTTPError as no:
+    error = {"message": f"the service said {no.code}"}
+    if no.code == 429:
+        error["retry_after_ms"] = 1000 * int(no.headers["Retry-After"])
+    print(json.dumps({"ok": False, "error": error}))
+"""
+
+    def test_the_page_shows_this_program(self):
+        page = (support.ROOT / "docs" / "custom-tools.md").read_text()
+        self.assertIn("```python\n#!/usr/bin/env python3\n" + self.PROGRAM + "```\n", page)
+
+    def test_it_is_asked_with_its_secret_and_left_alone_when_it_says_so(self):
+        (self.work / "galley.toml").write_text(HOST_NETWORK)
+        self.write_tool("", capabilities={"network": {"egress": ["*"]}}, secrets=["KEY"])
+        (self.folder / "run").write_text("#!/usr/bin/env python3\n" + self.PROGRAM)
+        self.add()
+        server = http.server.HTTPServer(("127.0.0.1", 0), Service)
+        server.asked = 0
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.galley("--agent", "net", "begin", expect=0)
+        words = ("--agent", "net", "call", "--secret", "KEY", "t", json.dumps({"port": server.server_port}))
+        answers = [json.loads(self.galley("--json", *words, env={"KEY": "s3cret-value"}, expect=(0, 1, 3)).stdout)
+                   for _ in range(2)]
+        self.assertEqual(answers[0]["data"], {"status": "up"})
+        error = answers[1]["error"]
+        self.assertEqual((error["code"], error["reason"]), ("EQUOTA", "limit.rate"))
+        self.assertEqual(error["details"], {"retry_after_ms": 60000})
+        self.assertNotIn("s3cret", (self.work / ".galley" / "audit.jsonl").read_text())
+
+
+class AiosPack(CustomToolCase):
+    """Each tool of the pack, in the real sandbox."""
+
+    ARGUMENTS = {"process.info": {"pid": 1}, "net.check_port": {"port": 9}, "net.dns_lookup": {"name": "localhost"},
+                 "pkg.info": {"name": "base-files"}, "pkg.search": {"query": "base"}}
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text(HOST_NETWORK)
+        self.add(PACK)
+        self.galley("--agent", "net", "begin", expect=0)
+
+    def names(self):
+        return sorted(path.name.removesuffix(".tool.json") for path in PACK.glob("*.tool.json"))
+
+    def ask(self, name, arguments=None, **options):
+        text = json.dumps(arguments or self.ARGUMENTS.get(name, {}))
+        return self.call(name, text, agent=("--agent", "net"), **options)
+
+    def test_every_tool_answers_as_its_manifest_says(self):
+        for name in self.names():
+            with self.subTest(tool=name):
+                if name == "service.status":
+                    continue  # what services there are is the machine's; the next test asks for one
+                answer = self.ask(name)
+                self.assertTrue(answer["ok"], answer)
+                self.assertIsInstance(answer["data"]["hidden"], list)
+        self.assertEqual(len(self.names()), 20)
+
+    def test_an_unknown_service_is_an_error_that_says_where_it_looked(self):
+        error = self.ask("service.status", {"name": "no-such-service"}, expect=(1, 3))["error"]
+        self.assertEqual((error["code"], error["reason"]), ("ERUNTIME", "tool.failed"))
+        self.assertIn("no-such-service.service", error["message"])
+
+    def test_only_processes_of_the_sandbox_are_listed(self):
+        data = self.ask("process.list")["data"]
+        self.assertLess(data["count"], 10)
+        self.assertEqual(data["count"], len(data["processes"]))
+        self.assertIn("sandbox", data["hidden"][0])
+
+    def test_nothing_is_staged(self):
+        for name in ("monitor.cpu", "hw.info", "pkg.list"):
+            self.ask(name)
+        self.assertEqual(self.galley("--agent", "net", "diff", expect=0).stdout, b"")
+
+    def test_without_the_network_those_that_need_it_are_refused(self):
+        self.galley("begin", expect=0)
+        error = self.call("net.interfaces", expect=(1, 3))["error"]
+        self.assertEqual(error["reason"], "capability.missing")
+
+
+if __name__ == "__main__":
+    unittest.main()

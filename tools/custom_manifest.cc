@@ -1,0 +1,369 @@
+#include "tools/custom_manifest.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/glob.h"
+#include "base/nearest_name.h"
+#include "base/printable.h"
+#include "base/rel_path.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr int kMaxDepth = 64;  // of a manifest with its schemas
+constexpr size_t kMaxTextBytes = 4096;
+constexpr size_t kMaxListed = 100;  // capabilities, secrets or examples of one tool
+constexpr int64_t kMaxTimeoutMs = 600'000;
+constexpr uint64_t kMinMemoryBytes = uint64_t{1} << 20U;
+constexpr double kMaxProcessors = 1024;
+constexpr milliseconds kApiTime{10'000};
+constexpr milliseconds kMcpTime{10'000};
+constexpr milliseconds kSystemTime{30'000};
+
+/// One object of a manifest. Every question about a key is asked here, so that one that nobody asks
+/// about is unknown.
+class ManifestObject {
+ public:
+  ManifestObject(const json& object, std::string place, const std::string& file)
+      : object_(object), place_(std::move(place)), file_(file) {}
+
+  [[nodiscard]] tl::unexpected<Error> invalid(std::string reason, const std::string& what) const {
+    return fail(ErrorKind::kInvalid, std::move(reason), printable_line(file_) + ": " + what);
+  }
+  [[nodiscard]] tl::unexpected<Error> wrong(const char* key, const std::string& wanted) const {
+    return invalid("manifest.value", "'" + place_ + key + "' has to be " + wanted);
+  }
+
+  Result<void> check_keys(const std::vector<std::string>& known) const {
+    for (const auto& [key, value] : object_.items()) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      return invalid("manifest.unknown_key", "there is no key '" + place_ +
+                                                 printable_line(key.substr(0, kMaxTextBytes)) +
+                                                 "'" + did_you_mean(key, known));
+    }
+    return {};
+  }
+
+  [[nodiscard]] const json* find(const char* key) const {
+    const auto found = object_.find(key);
+    return found != object_.end() ? &*found : nullptr;
+  }
+
+  /// A text on one line; a missing one is an error when it is `needed`.
+  Result<std::string> text(const char* key, bool needed) const {
+    const json* value = find(key);
+    if (value == nullptr && !needed) return std::string();
+    if (value == nullptr) {
+      return invalid("manifest.missing", "the key '" + place_ + key + "' is missing");
+    }
+    if (!value->is_string() || value->get_ref<const std::string&>().empty() ||
+        value->get_ref<const std::string&>().size() > kMaxTextBytes) {
+      return wrong(key, "a text of 1 to " + std::to_string(kMaxTextBytes) + " bytes");
+    }
+    return value->get<std::string>();
+  }
+
+  Result<bool> flag(const char* key) const {
+    const json* value = find(key);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) return wrong(key, "true or false");
+    return value->get<bool>();
+  }
+
+  Result<std::vector<std::string>> texts(const char* key) const {
+    std::vector<std::string> all;
+    const json* value = find(key);
+    if (value == nullptr) return all;
+    const bool is_list =
+        value->is_array() && value->size() <= kMaxListed &&
+        std::all_of(value->begin(), value->end(), [](const json& one) { return one.is_string(); });
+    if (!is_list) return wrong(key, "a list of at most " + std::to_string(kMaxListed) + " texts");
+    for (const json& one : *value) all.push_back(one.get<std::string>());
+    return all;
+  }
+
+  /// The object below a key; an empty one where there is none.
+  Result<ManifestObject> below(const char* key, bool needed = false) const {
+    static const json kNone = json::object();
+    const json* value = find(key);
+    if (value == nullptr && needed) {
+      return invalid("manifest.missing", "the key '" + place_ + key + "' is missing");
+    }
+    if (value != nullptr && !value->is_object()) return wrong(key, "an object");
+    return ManifestObject(value != nullptr ? *value : kNone, place_ + key + ".", file_);
+  }
+
+  /// A JSON Schema of an object, as text.
+  Result<std::string> schema(const char* key) const {
+    const json* value = find(key);
+    if (value == nullptr) return std::string(R"({"type":"object"})");
+    if (!value->is_object() || value->value("type", json()) != "object") {
+      return wrong(key, "a JSON Schema with \"type\": \"object\"");
+    }
+    return json_text(*value);
+  }
+
+ private:
+  const json& object_;
+  std::string place_;
+  const std::string& file_;
+};
+
+template <class Value, size_t kCount>
+const Value* named(const std::array<std::pair<const char*, Value>, kCount>& all,
+                   const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == name; });
+  return found != all.end() ? &found->second : nullptr;
+}
+
+constexpr std::array<std::pair<const char*, ToolInfo::Risk>, 4> kRisks = {
+    {{"low", ToolInfo::Risk::kLow},
+     {"medium", ToolInfo::Risk::kMedium},
+     {"high", ToolInfo::Risk::kHigh},
+     {"critical", ToolInfo::Risk::kCritical}}};
+
+/// Not `direct`: a program of its own does no work in this process.
+constexpr std::array<std::pair<const char*, ToolInfo::Category>, 3> kCategories = {
+    {{"api", ToolInfo::Category::kApi},
+     {"mcp", ToolInfo::Category::kMcp},
+     {"system", ToolInfo::Category::kSystem}}};
+
+/// "1GB", "512 MiB" or a number of bytes. Units count in powers of two, as `docker run` has it,
+/// whose manifests these are.
+std::optional<uint64_t> bytes_of(const json& value) {
+  if (value.is_number_unsigned()) return value.get<uint64_t>();
+  if (!value.is_string()) return {};
+  static const re2::RE2 kSize(R"((?i)(\d{1,12}(?:\.\d{1,3})?) ?([kmg]?)(?:i?b)?)");
+  double number = 0;
+  std::string unit;
+  if (!re2::RE2::FullMatch(value.get<std::string>(), kSize, &number, &unit)) return {};
+  constexpr double kStep = 1024;
+  for (const char letter : {'k', 'm', 'g'}) {
+    if (unit.empty()) break;
+    number *= kStep;
+    if ((unit.front() | 0x20) == letter) break;
+  }
+  return static_cast<uint64_t>(number);
+}
+
+Result<void> read_resources(const ManifestObject& capabilities, CustomManifest& manifest) {
+  GALLEY_ASSIGN(const ManifestObject resources, capabilities.below("resources"));
+  GALLEY_TRY(resources.check_keys({"memory", "cpus"}));
+  if (const json* memory = resources.find("memory")) {
+    manifest.memory_bytes = bytes_of(*memory);
+    if (!manifest.memory_bytes || *manifest.memory_bytes < kMinMemoryBytes) {
+      return resources.wrong("memory", "a size of at least 1MB, such as \"512MB\" or \"1GB\"");
+    }
+  }
+  if (const json* cpus = resources.find("cpus")) {
+    const double count = cpus->is_number() ? cpus->get<double>() : 0;
+    if (!(count > 0) || count > kMaxProcessors) {
+      return resources.wrong("cpus", "a number above 0, such as 0.5");
+    }
+    const auto time = static_cast<double>(manifest.info.timeout->count());
+    manifest.processor_ms = static_cast<uint64_t>(std::ceil(count * time));
+  }
+  return {};
+}
+
+/// Either nothing or everything: the sandbox has a network of its own or the host's.
+Result<void> read_egress(const ManifestObject& capabilities, CustomManifest& manifest) {
+  GALLEY_ASSIGN(const ManifestObject network, capabilities.below("network"));
+  GALLEY_TRY(network.check_keys({"egress"}));
+  GALLEY_ASSIGN(const auto hosts, network.texts("egress"));
+  if (hosts.empty()) return {};
+  if (hosts.size() == 1 && hosts.front() == "*") {
+    manifest.uses_network = true;
+    return {};
+  }
+  Error error = network
+                    .invalid("tool.egress_not_enforceable",
+                             "'capabilities.network.egress' names hosts, and no wall here keeps a "
+                             "program to some hosts: give [] for no network, or [\"*\"] for all of "
+                             "the host's, which needs the capability net:host")
+                    .value();
+  error.kind = ErrorKind::kRefused;
+  return fail(std::move(error));
+}
+
+/// What the tool needs of who calls it. It always runs a program and sees the tree.
+Result<void> read_needs(const ManifestObject& manifest, CustomManifest& out) {
+  GALLEY_ASSIGN(auto needs, manifest.texts("required_capabilities"));
+  constexpr std::string_view kWrite = "fs:write";
+  bool writes_anywhere = false;
+  for (const std::string& need : needs) {
+    static const re2::RE2 kCapability(R"([a-z][a-z0-9_-]*:[^\s:!][^\s]*|exec)");
+    if (!re2::RE2::FullMatch(need, kCapability)) {
+      return manifest.wrong("required_capabilities",
+                            "a list of capabilities such as \"fs:write:docs/**\"; '" +
+                                printable_line(need.substr(0, kMaxTextBytes)) + "' is none");
+    }
+    if (need == "net:host") out.uses_network = true;
+    if (need != kWrite && !need.starts_with(std::string(kWrite) + ":")) continue;
+    out.writes = true;
+    writes_anywhere |= need == kWrite;
+    if (need != kWrite) out.writable.push_back(need.substr(kWrite.size() + 1));
+  }
+  if (writes_anywhere) out.writable.clear();
+  if (const auto patterns = GlobList::parse(out.writable); !patterns) {
+    return manifest.wrong("required_capabilities", "sound: " + patterns.error().message);
+  }
+  for (const char* always : {"fs:read", "exec"}) needs.emplace_back(always);
+  if (out.uses_network) needs.emplace_back("net:host");
+  for (std::string& need : needs) {
+    auto& all = out.info.capabilities;
+    if (std::find(all.begin(), all.end(), need) == all.end()) all.push_back(std::move(need));
+  }
+  return {};
+}
+
+Result<void> read_category(const ManifestObject& manifest, CustomManifest& out) {
+  GALLEY_ASSIGN(const std::string category, manifest.text("category", false));
+  out.info.category = out.uses_network ? ToolInfo::Category::kApi : ToolInfo::Category::kSystem;
+  if (!category.empty()) {
+    const auto* found = named(kCategories, category);
+    if (found == nullptr) return manifest.wrong("category", "\"api\", \"mcp\" or \"system\"");
+    out.info.category = *found;
+  }
+  milliseconds time = kSystemTime;
+  if (out.info.category == ToolInfo::Category::kApi) time = kApiTime;
+  if (out.info.category == ToolInfo::Category::kMcp) time = kMcpTime;
+  if (const json* asked = manifest.find("timeout_ms")) {
+    const bool is_number = asked->is_number_integer() && asked->get<int64_t>() >= 1 &&
+                           asked->get<int64_t>() <= kMaxTimeoutMs;
+    if (!is_number) {
+      return manifest.wrong("timeout_ms", "a number from 1 to " + std::to_string(kMaxTimeoutMs));
+    }
+    time = milliseconds(asked->get<int64_t>());
+  }
+  out.info.timeout = time;
+  return {};
+}
+
+Result<void> read_danger(const ManifestObject& manifest, const ManifestObject& provides,
+                         CustomManifest& out) {
+  GALLEY_ASSIGN(const std::string risk, manifest.text("risk_level", false));
+  if (!risk.empty()) {
+    const auto* found = named(kRisks, risk);
+    if (found == nullptr) {
+      return manifest.wrong("risk_level", "\"low\", \"medium\", \"high\" or \"critical\"");
+    }
+    out.info.risk_level = *found;
+  }
+  if (const json* tier = provides.find("securityTier")) {
+    constexpr int kHighest = 4;
+    if (!tier->is_number_integer() || *tier < 0 || *tier > kHighest) {
+      return provides.wrong("securityTier", "a number from 0 to 4");
+    }
+    out.info.security_tier = static_cast<ToolInfo::Tier>(tier->get<int>());
+  }
+  GALLEY_ASSIGN(out.info.requires_confirmation, manifest.flag("requires_confirmation"));
+  GALLEY_ASSIGN(out.info.annotations.idempotent, manifest.flag("idempotent"));
+  out.info.annotations.read_only = !out.writes && !out.uses_network;
+  out.info.annotations.destructive = out.writes;
+  out.info.annotations.open_world = true;
+  out.info.is_reversible = out.writes;
+  return {};
+}
+
+Result<void> read_examples(const ManifestObject& manifest, CustomManifest& out) {
+  const json* examples = manifest.find("examples");
+  if (examples == nullptr) return {};
+  const bool is_list = examples->is_array() && examples->size() <= kMaxListed &&
+                       std::all_of(examples->begin(), examples->end(),
+                                   [](const json& one) { return one.is_object(); });
+  if (!is_list)
+    return manifest.wrong("examples", "a list of objects, each the arguments of a call");
+  for (const json& one : *examples) out.info.examples.push_back(json_text(one));
+  return {};
+}
+
+Result<void> read_program(const ManifestObject& manifest, CustomManifest& out) {
+  GALLEY_ASSIGN(out.executable, manifest.text("executable", true));
+  const auto path = RelPath::parse(out.executable);
+  if (!path) return manifest.wrong("executable", "a path below the manifest's folder");
+  out.executable = path->str();
+  GALLEY_ASSIGN(out.secrets, manifest.texts("secrets"));
+  static const re2::RE2 kName("[A-Za-z_][A-Za-z0-9_]{0,127}");
+  for (const std::string& name : out.secrets) {
+    if (!re2::RE2::FullMatch(name, kName)) {
+      return manifest.wrong("secrets", "a list of names of environment variables");
+    }
+  }
+  return {};
+}
+
+Result<void> read_identity(const ManifestObject& manifest, const ManifestObject& provides,
+                           CustomManifest& out) {
+  GALLEY_ASSIGN(out.package, manifest.text("name", true));
+  GALLEY_ASSIGN(const std::string type, manifest.text("type", true));
+  if (type != "tool") return manifest.wrong("type", "\"tool\"");
+  GALLEY_ASSIGN(out.info.version, manifest.text("version", true));
+  if (!CustomManifest::is_semantic_version(out.info.version)) {
+    return manifest.wrong("version", "a semantic version such as \"1.0.0\"");
+  }
+  GALLEY_ASSIGN(out.info.name, provides.text("tool", true));
+  GALLEY_ASSIGN(out.info.description, manifest.text("description", true));
+  GALLEY_ASSIGN(out.info.title, manifest.text("title", false));
+  if (out.info.title.empty()) {
+    out.info.title = out.info.description.substr(0, out.info.description.find_first_of(".\n"));
+  }
+  const size_t dot = out.info.name.find('.');
+  if (dot != std::string::npos) out.info.namespace_name = out.info.name.substr(0, dot);
+  GALLEY_ASSIGN(out.info.input_schema, manifest.schema("input_schema"));
+  GALLEY_ASSIGN(out.info.output_schema, manifest.schema("output_schema"));
+  return {};
+}
+
+}  // namespace
+
+bool CustomManifest::is_semantic_version(std::string_view text) {
+  static const re2::RE2 kVersion(R"((?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8}))"
+                                 R"((?:-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?)");
+  return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), kVersion);
+}
+
+Result<CustomManifest> CustomManifest::parse(std::string_view text, const std::string& file) {
+  const auto document = parse_json(text, {kMaxManifestBytes, kMaxDepth});
+  if (!document || !document->is_object()) {
+    Error error =
+        document ? Error{ErrorKind::kInvalid, "", "it is no JSON object", "", 0} : document.error();
+    if (error.kind == ErrorKind::kInvalid) error.reason = "manifest.malformed";
+    error.message = printable_line(file) + ": " + error.message;
+    return fail(std::move(error));
+  }
+  const ManifestObject manifest(*document, "", file);
+  GALLEY_TRY(manifest.check_keys(
+      {"name", "version", "type", "capabilities", "provides", "description", "title",
+       "input_schema", "output_schema", "required_capabilities", "category", "risk_level",
+       "timeout_ms", "executable", "requires_confirmation", "idempotent", "examples", "secrets"}));
+  GALLEY_ASSIGN(const ManifestObject capabilities, manifest.below("capabilities"));
+  GALLEY_TRY(capabilities.check_keys({"network", "resources"}));
+  GALLEY_ASSIGN(const ManifestObject provides, manifest.below("provides", true));
+  GALLEY_TRY(provides.check_keys({"tool", "securityTier"}));
+  CustomManifest out;
+  GALLEY_TRY(read_identity(manifest, provides, out));
+  GALLEY_TRY(read_program(manifest, out));
+  GALLEY_TRY(read_egress(capabilities, out));
+  GALLEY_TRY(read_needs(manifest, out));
+  GALLEY_TRY(read_category(manifest, out));
+  GALLEY_TRY(read_resources(capabilities, out));
+  GALLEY_TRY(read_danger(manifest, provides, out));
+  GALLEY_TRY(read_examples(manifest, out));
+  return out;
+}
+
+}  // namespace galley

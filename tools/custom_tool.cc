@@ -1,0 +1,324 @@
+#include "tools/custom_tool.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/glob.h"
+#include "base/printable.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/restaged.h"
+#include "staging/sandbox/command_runner.h"
+#include "tools/adapters.h"
+#include "tools/custom_answer.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using std::chrono::milliseconds;
+
+constexpr const char* kProtocol = "galley.tool/1";
+constexpr size_t kMaxComplaintBytes = 2048;  // of what it says on standard error, in an error
+constexpr int64_t kMsPerSecond = 1000;
+
+ToolResult failure(ToolErrorCode code, std::string reason, std::string message,
+                   JsonDocument details = nullptr) {
+  return ToolResult::failure({code, std::move(reason), std::move(message), std::move(details)});
+}
+
+JsonDocument details_of(ordered_json json) {
+  return std::make_shared<const ordered_json>(std::move(json));
+}
+
+/// The end of what a program wrote, as far as a message takes it.
+std::string last_words(const CapturedOutput& output) {
+  const std::string text = output.text();
+  const size_t from = text.size() > kMaxComplaintBytes ? text.size() - kMaxComplaintBytes : 0;
+  return printable(std::string_view(text).substr(from));
+}
+
+/// Whether one of these paths, which are sorted, lies below `path`.
+bool is_parent_of_one(const RelPath& path, const std::vector<RelPath>& paths) {
+  const std::string below = path.str() + "/";
+  const auto first = std::partition_point(
+      paths.begin(), paths.end(), [&](const RelPath& other) { return other.str() < below; });
+  return first != paths.end() && first->str().starts_with(below);
+}
+
+/// A code of SAGE's counts as it stands; any other is an error of the tool's own.
+ToolErrorCode code_of(const std::string& name) {
+  for (const ToolErrorCode code :
+       {ToolErrorCode::kValidation, ToolErrorCode::kPermission, ToolErrorCode::kRuntime,
+        ToolErrorCode::kTimeout, ToolErrorCode::kQuota}) {
+    if (to_string(code) == name) return code;
+  }
+  return ToolErrorCode::kRuntime;
+}
+
+/// Until when a service asked to be left alone.
+///
+/// Threads: safe to share.
+class CoolDown {
+ public:
+  void begin(const Clock& clock, milliseconds time) {
+    const std::lock_guard lock(mutex_);
+    until_ = clock.steady() + time;
+  }
+  /// Zero when calls may be made.
+  [[nodiscard]] milliseconds left(const Clock& clock) const {
+    const std::lock_guard lock(mutex_);
+    if (!until_) return milliseconds(0);
+    const auto left = std::chrono::ceil<milliseconds>(*until_ - clock.steady());
+    return std::max(left, milliseconds(0));
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<std::chrono::steady_clock::time_point> until_;
+};
+
+class CustomTool final : public Tool {
+ public:
+  CustomTool(CustomManifest manifest, CustomToolFiles files)
+      : manifest_(std::move(manifest)), files_(std::move(files)) {}
+
+  [[nodiscard]] const ToolInfo& info() const override { return manifest_.info; }
+
+  Result<Intent> intent(const json& /*args*/, const std::string& /*root*/) const override {
+    Intent intent;
+    intent.is_open_ended = true;
+    intent.programs = {program_name()};
+    return intent;
+  }
+
+  ToolResult run(const json& args, ToolContext& context) const override {
+    if (context.commands == nullptr) {
+      return failure(ToolErrorCode::kPermission, "sandbox.unavailable",
+                     named() + " is a program, and none can be run here: no sandbox was set up");
+    }
+    if (const auto left = cool_down_.left(context.clock); left.count() > 0) return too_early(left);
+    if (const auto sound = files_.check(); !sound) {
+      return ToolResult::failure(tool_error_from(sound.error()));
+    }
+    auto command = command_for(args, context);
+    if (!command) return ToolResult::failure(tool_error_from(command.error()));
+    const Overlay::Entries before = context.overlay.entries();
+    const auto ran = context.commands->run(*command, context.overlay);
+    if (!ran) return ToolResult::failure(tool_error_from(ran.error()));
+    ToolResult result = judged(*ran, command->limits, context);
+    if (result.ok) {
+      std::vector<RelPath> changed = restaged_paths(before, context.overlay.entries());
+      if (auto refusal = refusal_of(std::move(changed), context)) return std::move(*refusal);
+    }
+    result.meta.cpu_ms = std::chrono::duration_cast<milliseconds>(ran->cpu).count();
+    result.meta.peak_memory = static_cast<int64_t>(ran->peak_memory_bytes);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::string named() const { return "the tool '" + manifest_.info.name + "'"; }
+  [[nodiscard]] std::string program_name() const {
+    return manifest_.executable.substr(manifest_.executable.rfind('/') + 1);
+  }
+  Result<Command> command_for(const json& args, const ToolContext& context) const;
+  Result<void> put_secrets(const ToolContext& context, Command& command) const;
+  [[nodiscard]] std::string request(const json& args, const ToolContext& context,
+                                    milliseconds time) const;
+  [[nodiscard]] ToolResult judged(const CommandResult& ran, const AskedLimits& asked,
+                                  const ToolContext& context) const;
+  [[nodiscard]] ToolResult said_no(const CustomAnswer& answer, const Clock& clock) const;
+  [[nodiscard]] ToolResult broke_limit(const LimitBreach& breach) const;
+  [[nodiscard]] ToolResult too_early(milliseconds left) const;
+  [[nodiscard]] std::optional<ToolResult> refusal_of(std::vector<RelPath> changed,
+                                                     const ToolContext& context) const;
+
+  CustomManifest manifest_;
+  CustomToolFiles files_;
+  mutable CoolDown cool_down_;
+};
+
+Result<void> CustomTool::put_secrets(const ToolContext& context, Command& command) const {
+  for (const std::string& name : manifest_.secrets) {
+    const auto value = context.secrets ? context.secrets(name) : std::nullopt;
+    if (!value) {
+      return fail(ErrorKind::kRefused, "secret.unavailable",
+                  named() + " needs the secret '" + name +
+                      "', which is not provided here; give it with --secret " + name);
+    }
+    command.environment[name] = *value;
+  }
+  return {};
+}
+
+Result<Command> CustomTool::command_for(const json& args, const ToolContext& context) const {
+  Command command;
+  command.argv = {files_.folder + "/" + manifest_.executable};
+  command.readable = {files_.folder};
+  GALLEY_ASSIGN(command.working_directory, directory_argument(context.call.cwd, context.root));
+  milliseconds time = *manifest_.info.timeout;
+  if (!context.deadline.is_never()) time = std::min(time, context.deadline.left(context.clock));
+  command.environment = context.call.environment;
+  GALLEY_TRY(put_secrets(context, command));
+  command.input = request(args, context, time);
+  command.limits.wall = time;
+  command.limits.max_memory_bytes = manifest_.memory_bytes;
+  if (manifest_.processor_ms) {
+    const auto whole = (*manifest_.processor_ms + kMsPerSecond - 1) / kMsPerSecond;
+    command.limits.cpu = std::chrono::seconds(whole);
+  }
+  // Of a dry run the executor takes back what is staged.
+  command.effects = manifest_.writes ? EffectsRule::kStageOnSuccess : EffectsRule::kDrop;
+  command.is_deterministic = context.deterministic;
+  if (manifest_.uses_network && !context.deterministic) command.network = NetworkAccess::kHost;
+  command.stop = context.stop;
+  if (context.logger) {
+    // Standard output is the answer, which is not for reading along.
+    command.on_output = [&context](OutputStream stream, std::string_view text) {
+      if (stream == OutputStream::kStderr) context.logger({ToolLog::Stream::kStderr, text});
+    };
+  }
+  return command;
+}
+
+std::string CustomTool::request(const json& args, const ToolContext& context,
+                                milliseconds time) const {
+  ordered_json out;
+  out["protocol"] = kProtocol;
+  out["tool"] = manifest_.info.name;
+  out["version"] = manifest_.info.version;
+  out["arguments"] = ordered_json(args);
+  out["context"] = {{"agent", context.agent},
+                    {"session_id", context.call.session_id},
+                    {"call_id", context.call.call_id},
+                    {"task_id", context.call.task_id},
+                    {"goal_id", context.call.goal_id},
+                    {"reason", context.call.reason},
+                    {"workspace", context.root},
+                    {"dry_run", context.dry_run},
+                    {"deterministic", context.deterministic},
+                    {"timeout_ms", time.count()}};
+  return json_text(out) + "\n";
+}
+
+/// What came of a run, the effects aside.
+ToolResult CustomTool::judged(const CommandResult& ran, const AskedLimits& asked,
+                              const ToolContext& context) const {
+  if (ran.breach) return broke_limit(*ran.breach);
+  if (ran.standard_output.omitted_bytes > 0) {
+    const uint64_t whole = ran.standard_output.head.size() + ran.standard_output.tail.size() +
+                           ran.standard_output.omitted_bytes;
+    const std::string most = asked.max_stdout_bytes ? std::to_string(*asked.max_stdout_bytes)
+                                                    : "sandbox.max_output_bytes";
+    return failure(ToolErrorCode::kQuota, "limit.tool_output",
+                   named() + " answered with " + std::to_string(whole) + " bytes, more than " +
+                       most + " allows; ask it for less");
+  }
+  if (!ran.refused.empty()) {
+    return failure(ToolErrorCode::kRuntime, "tool.effects",
+                   named() + " left '" + printable_line(ran.refused.front().path) + "', which " +
+                       ran.refused.front().why + "; nothing was staged");
+  }
+  const auto read = CustomAnswer::read(ran.standard_output.head);
+  if (read && !read->ok) return said_no(*read, context.clock);
+  if (!ran.succeeded()) {
+    const std::string how = ran.exit_signal
+                                ? "was ended by signal " + std::to_string(*ran.exit_signal)
+                                : "ended with status " + std::to_string(ran.exit_code.value_or(-1));
+    return failure(ToolErrorCode::kRuntime, "tool.exit",
+                   named() + " " + how + "; nothing was staged",
+                   details_of({{"stderr", last_words(ran.standard_error)}}));
+  }
+  if (!read) {
+    return failure(ToolErrorCode::kRuntime, "tool.output",
+                   named() + " gave no answer as the protocol has it: " + read.error().message,
+                   details_of({{"stderr", last_words(ran.standard_error)}}));
+  }
+  ToolResult result = ToolResult::success(*read->data);
+  result.meta.warnings = read->warnings;
+  return result;
+}
+
+ToolResult CustomTool::broke_limit(const LimitBreach& breach) const {
+  const Error error = breach.error();
+  if (breach.kind == LimitKind::kWall) {
+    return failure(ToolErrorCode::kTimeout, "tool.timeout",
+                   named() + " gave no answer in the " + std::to_string(breach.limit) +
+                       " ms it has; it was ended, and nothing was staged");
+  }
+  ToolError said = tool_error_from(error);
+  said.message = named() + ": " + said.message;
+  return ToolResult::failure(std::move(said));
+}
+
+ToolResult CustomTool::said_no(const CustomAnswer& answer, const Clock& clock) const {
+  if (answer.retry_after_ms) {
+    const milliseconds time(*answer.retry_after_ms);
+    cool_down_.begin(clock, time);
+    return failure(ToolErrorCode::kQuota, "limit.rate",
+                   named() + " says: " + answer.message + " (ask again in " +
+                       std::to_string(time.count()) + " ms)",
+                   details_of({{"retry_after_ms", time.count()}}));
+  }
+  ToolError error{code_of(answer.code), "tool.failed", named() + " says: " + answer.message,
+                  answer.details};
+  const bool is_own_code = !answer.code.empty() && to_string(error.code) != answer.code;
+  if (is_own_code) {
+    ordered_json details = {{"code", answer.code}};
+    if (answer.details) details["details"] = *answer.details;
+    error.details = details_of(std::move(details));
+  }
+  return ToolResult::failure(std::move(error));
+}
+
+ToolResult CustomTool::too_early(milliseconds left) const {
+  return failure(
+      ToolErrorCode::kQuota, "limit.rate",
+      named() + " asked to be left alone; ask again in " + std::to_string(left.count()) + " ms",
+      details_of({{"retry_after_ms", left.count()}}));
+}
+
+/// Each path that it changed has to be one that its manifest speaks of and its caller may write.
+std::optional<ToolResult> CustomTool::refusal_of(std::vector<RelPath> changed,
+                                                 const ToolContext& context) const {
+  if (changed.empty()) return {};
+  std::sort(changed.begin(), changed.end());
+  const auto patterns = GlobList::parse(manifest_.writable);
+  for (const RelPath& path : changed) {
+    if (manifest_.writable.empty() || (patterns && patterns->selects(path))) continue;
+    if (is_parent_of_one(path, changed)) continue;  // it was needed for what lies in it
+    return failure(ToolErrorCode::kPermission, "tool.effects",
+                   named() + " changed '" + printable_line(path.str()) +
+                       "', which its manifest does not speak of; nothing was staged");
+  }
+  if (!context.judge) return {};
+  Intent intent;
+  intent.writes = std::move(changed);
+  if (const auto allowed = context.judge(intent); !allowed) {
+    return ToolResult::failure(tool_error_from(allowed.error()));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<const Tool> make_custom_tool(CustomManifest manifest, CustomToolFiles files) {
+  return std::make_unique<CustomTool>(std::move(manifest), std::move(files));
+}
+
+bool is_fault_of_tool(const ToolError& error) {
+  constexpr std::array<std::string_view, 6> kFaults = {"tool.timeout", "limit.tool_output",
+                                                       "tool.output",  "tool.exit",
+                                                       "tool.threw",   "tool.effects"};
+  return std::find(kFaults.begin(), kFaults.end(), error.reason) != kFaults.end() ||
+         error.reason.starts_with("sandbox.quota_");
+}
+
+}  // namespace galley
