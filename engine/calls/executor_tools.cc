@@ -5,6 +5,7 @@
 #include "base/process_usage.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/executor.h"
+#include "engine/calls/fallbacks.h"
 #include "engine/calls/sanitizer.h"
 #include "engine/calls/secrets.h"
 #include "staging/overlay/restaged.h"
@@ -152,8 +153,9 @@ ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context)
     return tool.run(args, context);
   } catch (const std::exception& error) {
     return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name + "' failed: " + error.what(),
-                                nullptr});
+                                "the tool '" + tool.info().name +
+                                    "' failed inside, nothing was staged; the record has the cause",
+                                nullptr, error.what()});
   }
 }
 
@@ -188,11 +190,21 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
   prepared.args = call.args ? call.args : std::make_shared<const json>(json::object());
   prepared.given = prepared.args;
   prepared.execution_id = id;
-  const auto found = find_tools(call.tool);
+  auto found = find_tools(call.tool);
+  std::vector<std::string> warnings;
   if (found) {
     const auto allowed = stack_.check(found->front()->tool->info());
     if (!allowed) action.record.error = tool_error_from(allowed.error());
     if (allowed) prepare(*found->front(), overlay, prepared, action);
+    // One that could not even be made says nothing of its intent.
+    while (action.record.error && found->size() > 1 &&
+           may_fall_back(found->front()->tool->info(), *action.record.error)) {
+      warnings.push_back(passed_over(*found->front(), *action.record.error, *(*found)[1]));
+      found->erase(found->begin());
+      action.record.error.reset();
+      prepared.args = prepared.given;
+      prepare(*found->front(), overlay, prepared, action);
+    }
   } else {
     action.record.error = tool_error_from(found.error());
   }
@@ -211,6 +223,7 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
   };
   ToolResult result = pass(&overlay, &before, std::move(action), effect).result;
   result.meta.execution_id = id;
+  result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
   if (found) add_warnings(*found->front(), result.meta);
   return result;
 }
@@ -229,8 +242,7 @@ Action Executor::action_of(const ToolCall& call) const {
 /// Gives a call the id of its record; empty where nothing is recorded.
 std::string Executor::sign_call(const ToolCall& call, Action& action) const {
   if (recorder_->is_silent()) return {};
-  action.record.execution_id =
-      options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
+  name_execution(action.record);
   if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
   return action.record.execution_id;
 }

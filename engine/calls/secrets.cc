@@ -117,6 +117,7 @@ ToolResult CallSecrets::redacted(ToolResult result) const {
   }
   if (result.error) {
     result.error->message = redactor_.redact(result.error->message);
+    result.error->cause = redactor_.redact(result.error->cause);
     if (result.error->details) {
       result.error->details =
           std::make_shared<const ordered_json>(redactor_.redact_document(*result.error->details));
