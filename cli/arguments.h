@@ -100,6 +100,7 @@ struct ExecArguments {
 /// call: what is said of the call besides tool and arguments.
 struct CallArguments {
   std::vector<std::string> secrets;       ///< --secret
+  std::string secrets_file;               ///< --secrets
   std::vector<std::string> environment;   ///< --env NAME=VALUE
   std::vector<std::string> capabilities;  ///< --capability
   std::vector<std::string> programs;      ///< --program

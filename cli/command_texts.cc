@@ -72,11 +72,13 @@ std::vector<CommandText> transaction_texts() {
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
         "The names of tools: galley tools list. With --format the result is written as that system "
         "has it.\n"
-        "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
-        "from the environment and shown nowhere.\n"
+        "With --secret NAME, or --secrets FILE, arguments may use $ENV.NAME: its value is taken "
+        "from the environment or from that file, and shown nowhere.\n"
         "With --transcript FILE the call is put down with its full contents; galley replay makes "
         "it again.",
-        "--capability and --program only narrow what the agent may do."},
+        "--capability and --program only narrow what the agent may do.",
+        "A call that needs somebody's yes is asked about at the terminal, or says what to "
+        "approve."},
        {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
         {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
          "look only below src"}}},
@@ -107,8 +109,9 @@ std::vector<CommandText> transaction_texts() {
       {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
       {"approve",
        {"Says yes beforehand to what a rule asks a person about.\n"
-        "It holds for exactly this proposal: one more staged byte makes it void."},
-       {}},
+        "It holds for exactly this proposal: one more staged byte makes it void.\n"
+        "With call-ID it says yes to one call of a tool, which its caller then repeats."},
+       {{"galley approve call-3fa1b2c4d5e6f708", "the call that a refusal named"}}},
       {"commit",
        {"Commits what is staged if the gate approves: all of it or nothing.\n"
         "With -n it only shows the diff and the verdict."},

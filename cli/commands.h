@@ -41,6 +41,10 @@ int run_redo(Session& session);
 int run_blame(Session& session);
 int run_query(Session& session);
 
+int run_grant(Session& session);
+int run_revoke(Session& session);
+int run_grants(Session& session);
+
 int run_init(Session& session);
 int run_trust(Session& session);
 int run_recover(Session& session);

@@ -12,6 +12,7 @@
 #include "cli/fixing.h"
 #include "cli/format_options.h"
 #include "cli/outcome.h"
+#include "cli/person.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/staged.h"
@@ -263,7 +264,9 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
     if (calls.empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }
-    return staged_calls(transaction.call_all(calls), document);
+    CallOptions options;
+    options.confirm = confirmer_at_terminal(session);
+    return staged_calls(transaction.call_all(calls, options), document);
   }
   StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));

@@ -20,6 +20,14 @@ void add_setup_commands(OptionTable& table) {
       ->excludes(show)
       ->excludes(list);
   list->excludes(show);
+  CLI::App* grant = table.add("grant", "Give an agent a capability", kCareGroup);
+  CLI::App* revoke = table.add("revoke", "Take a capability from an agent", kCareGroup);
+  for (CLI::App* command : {grant, revoke}) {
+    command->add_option("agent", args.id, "Name of the agent")->required();
+    command->add_option("capability", args.input, "custom:deploy, fs:write:src/** …")->required();
+    command->add_option("--by", args.name, "Who says so; for the record")->type_name("NAME");
+  }
+  table.add("grants", "What was granted and revoked here", kCareGroup);
   CLI::App* recover = table.add("recover", "Finish or take back what a crash left", kCareGroup);
   table.add_dry_run(recover, "Only say what it would do");
   recover->add_flag("--adopt", args.adopt, "Take over a .galley that is not believed");
@@ -110,7 +118,9 @@ void add_help_commands(OptionTable& table) {
 }  // namespace
 
 void add_care_commands(OptionTable& table) {
-  if (table.wants({"init", "trust", "recover", "gc", "doctor"})) add_setup_commands(table);
+  if (table.wants({"init", "trust", "grant", "revoke", "grants", "recover", "gc", "doctor"})) {
+    add_setup_commands(table);
+  }
   if (table.wants({"tools", "audit", "policy", "rescue"})) add_command_groups(table);
   if (table.wants({"hook"})) add_hook_commands(table);
   if (table.wants({"completions", "help"})) add_help_commands(table);

@@ -89,6 +89,23 @@ Approver approver_at_terminal(Session& session) {
   return [&session](const ApprovalQuestion& question) { return ask_person(session, question); };
 }
 
+std::string shown_call(const CallOptions::Question& question) {
+  const std::string agent = question.agent.empty() ? "a person" : question.agent;
+  return fmt::format("{}\n{} calls {} with\n{}\n", printable_line(question.why),
+                     printable_line(agent), printable_line(question.tool),
+                     printable(question.arguments));
+}
+
+std::function<Result<bool>(const CallOptions::Question&)> confirmer_at_terminal(Session& session) {
+  if (session.is_json() || !session.terminal().is_error_terminal()) return {};
+  if (std::getenv("GALLEY_SANDBOX") != nullptr || !ControllingTerminal::open()) return {};
+  return [&session](const CallOptions::Question& question) -> Result<bool> {
+    auto terminal = ControllingTerminal::open();
+    if (!terminal) return false;
+    return ask_about(session, **terminal, "", shown_call(question), "Let this call run?");
+  };
+}
+
 Result<std::string> diff_on_screen(Session& session, const Proposal& proposal) {
   const Terminal& terminal = session.terminal();
   return diff_for_caller(session, proposal, {terminal.has_error_color(), terminal.width(), true});

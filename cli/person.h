@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -32,5 +33,12 @@ Result<void> refuse_inside_exec(const std::string& command);
 /// the gate takes as a no. What is piped into us is no answer: it may be an agent's.
 /// Ownership: borrows the session.
 [[nodiscard]] Approver approver_at_terminal(Session& session);
+
+/// The same for a call that needs a yes; empty where there is nobody.
+[[nodiscard]] std::function<Result<bool>(const CallOptions::Question&)> confirmer_at_terminal(
+    Session& session);
+
+/// A call that waits for a yes, as a person reads it, every character visible.
+[[nodiscard]] std::string shown_call(const CallOptions::Question& question);
 
 }  // namespace galley

@@ -13,6 +13,7 @@
 #include "cli/render.h"
 #include "cli/report.h"
 #include "engine/commit/state_directory.h"
+#include "engine/pipeline/asked_calls.h"
 #include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -218,9 +219,35 @@ Result<Approved> approved_proposal(Session& session) {
   return Approved{proposal.id(), std::move(diff)};
 }
 
+/// A yes to one call of a tool, which its caller then repeats.
+Result<int> approve_call(Session& session, Workspace& workspace, const std::string& by) {
+  const std::string& wanted = session.arguments().proposal;
+  const TransactionOptions who = session.transaction_options();
+  if (who.agent.empty()) {
+    const WorkspaceState& state = workspace.inside();
+    if (state.state() == nullptr) {
+      return fail(ErrorKind::kNotFound, "confirmation.not_found", "no call waits for a yes here");
+    }
+    GALLEY_ASSIGN(const AskedCall asked,
+                  AskedCalls(*state.state()).find(wanted, state.clock().wall_ns()));
+    GALLEY_TRY(need_person(session, shown_call(asked.question),
+                           "Let " + asked.question.id + " run once?"));
+  }
+  GALLEY_TRY(workspace.confirm(wanted, by, who));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.approve/1"}, {"ok", true}, {"call", wanted}, {"by", by}});
+  }
+  session.say("approved " + wanted + ", once; have the call repeated as it was");
+  return kExitDone;
+}
+
 Result<int> approve(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  if (arguments.proposal.starts_with(kCallIdStart)) {
+    return approve_call(session, *workspace,
+                        arguments.name.empty() ? "the command line" : arguments.name);
+  }
   GALLEY_ASSIGN(const Approved approved, approved_proposal(session));
   const ContentId& proposal = approved.proposal;
   const std::string by = arguments.name.empty() ? "the command line" : arguments.name;

@@ -9,6 +9,8 @@ void add_call_options(OptionTable& table, CLI::App* call) {
   OptionTable::add_list(call, "--secret", about.secrets,
                         "Give the tool this environment variable as $ENV.NAME")
       ->type_name("NAME");
+  call->add_option("--secrets", about.secrets_file, "Take $ENV.NAME from this file of mode 0600")
+      ->type_name("FILE");
   OptionTable::add_list(call, "--env", about.environment,
                         "Put this into the environment of its commands")
       ->type_name("NAME=VALUE");
@@ -85,7 +87,7 @@ void add_stage_commands(OptionTable& table) {
   table.add_tx(approve);
   approve
       ->add_option("proposal", args.proposal,
-                   "What was looked at: its id, or the first digits of it")
+                   "What was looked at: its id, or the first digits of it; or call-ID of a call")
       ->required();
   approve->add_option("--by", args.name, "Who says so; for the record")->type_name("NAME");
   CLI::App* commit =

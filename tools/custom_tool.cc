@@ -91,6 +91,8 @@ class CustomTool final : public Tool {
       : manifest_(std::move(manifest)), files_(std::move(files)) {}
 
   [[nodiscard]] const ToolInfo& info() const override { return manifest_.info; }
+  /// Whatever it asks, a program's words are not Galley's.
+  [[nodiscard]] TextSanitizer sanitizer() const override { return sanitized_text; }
 
   /// Cleans each text of an answer: what a service says is not Galley's. Empty for a program that
   /// asks nobody, whose answers its schema bounds.

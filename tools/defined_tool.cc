@@ -182,6 +182,7 @@ class DefinedTool final : public Tool {
   explicit DefinedTool(ToolDefinition definition) : definition_(std::move(definition)) {}
 
   [[nodiscard]] const ToolInfo& info() const override { return definition_.info; }
+  [[nodiscard]] TextSanitizer sanitizer() const override { return definition_.sanitize; }
 
   Result<Intent> intent(const nlohmann::json& /*args*/,
                         const PathOrigin& /*origin*/) const override {

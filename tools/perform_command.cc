@@ -1,5 +1,3 @@
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -8,6 +6,8 @@
 #include "staging/sandbox/command_runner.h"
 #include "tools/call_diff.h"
 #include "tools/perform.h"
+#include "tools/redactor.h"
+#include "tools/secret_placeholders.h"
 
 namespace galley {
 namespace {
@@ -19,19 +19,12 @@ ToolResult denied(std::string reason, std::string message) {
       {ToolErrorCode::kPermission, std::move(reason), std::move(message), nullptr});
 }
 
-const re2::RE2& placeholder() {
-  static const auto* expression = new re2::RE2(R"(\$ENV\.([A-Za-z_][A-Za-z0-9_]*))");
-  return *expression;
-}
-
 /// Replaces `$ENV.NAME` in a shell line by `${NAME}` and puts the value into the environment: a
 /// secret never stands among arguments, where other processes could read it.
 std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& context,
                                       Command& command) {
   for (const std::string& argument : command.argv) {
-    re2::StringPiece rest(argument);
-    std::string name;
-    while (re2::RE2::FindAndConsume(&rest, placeholder(), &name)) {
+    for (const std::string& name : secrets_named_in(argument)) {
       if (!run.is_shell) {
         return denied("secret.in_argument",
                       "'$ENV." + name +
@@ -50,7 +43,8 @@ std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& contex
     }
   }
   for (std::string& argument : command.argv) {
-    re2::RE2::GlobalReplace(&argument, placeholder(), "${\\1}");
+    argument =
+        replace_placeholders(argument, [](const std::string& name) { return "${" + name + "}"; });
   }
   return {};
 }
@@ -82,8 +76,8 @@ Command command_of(const RunCommand& run, ToolContext& context) {
 
 ordered_json data_of(const CommandResult& result) {
   ordered_json data;
-  data["stdout"] = result.standard_output.text();
-  data["stderr"] = result.standard_error.text();
+  data["stdout"] = redact_patterns(result.standard_output.text());
+  data["stderr"] = redact_patterns(result.standard_error.text());
   constexpr int kSignalBase = 128;  // as shells report it
   data["exitCode"] = result.exit_code.value_or(kSignalBase + result.exit_signal.value_or(0));
   if (result.exit_signal) data["signal"] = *result.exit_signal;

@@ -15,6 +15,8 @@ namespace galley {
 namespace {
 
 constexpr std::string_view kHex = "0123456789ABCDEF";
+constexpr std::string_view kLowerHex = "0123456789abcdef";
+constexpr std::string_view kMarkerStart = "[REDACTED:";
 
 /// The base64 digits that depend on nothing but `value` when it stands `shift` bytes into a triple.
 std::string base64_core(const std::string& value, size_t shift) {
@@ -24,7 +26,36 @@ std::string base64_core(const std::string& value, size_t shift) {
   return digits.substr(std::min(digits.size(), kMixedDigits[shift]));
 }
 
-std::string url_form(const std::string& value) {
+/// base64url (RFC 4648, section 5) of what is in base64.
+std::string url_alphabet(std::string digits) {
+  for (char& c : digits) c = c == '+' ? '-' : c == '/' ? '_' : c;
+  return digits;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+std::string hex_form(const std::string& value) {
+  std::string out;
+  for (const char c : value) {
+    const auto byte = static_cast<uint8_t>(c);
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
+/// The inside of a JSON string, with characters beyond ASCII as they are or as \u escapes.
+std::string json_form(const std::string& value, bool escapes_all) {
+  using Handler = nlohmann::json::error_handler_t;
+  const std::string quoted = nlohmann::json(value).dump(-1, ' ', escapes_all, Handler::replace);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+/// Percent-encoded (RFC 3986), the digits in `digits`, a blank as %20 or as forms have it.
+std::string url_form(const std::string& value, std::string_view digits, bool plus_for_blank) {
   std::string out;
   for (const char c : value) {
     const auto byte = static_cast<uint8_t>(c);
@@ -32,10 +63,12 @@ std::string url_form(const std::string& value) {
                        c == '-' || c == '_' || c == '.' || c == '~';
     if (plain) {
       out += c;
+    } else if (c == ' ' && plus_for_blank) {
+      out += '+';
     } else {
       out += '%';
-      out += kHex[byte >> 4U];
-      out += kHex[byte & 15U];
+      out += digits[byte >> 4U];
+      out += digits[byte & 15U];
     }
   }
   return out;
@@ -91,10 +124,19 @@ std::string redact_by(const re2::RE2& rule, const std::string& name, const std::
 void Redactor::add(const std::string& name, const std::string& value) {
   if (value.size() < kMinSecretBytes) return;
   const std::string replacement = "[REDACTED:" + name + "]";
-  std::vector<std::string> texts = {value, url_form(value)};
-  for (size_t shift = 0; shift < 3; ++shift) texts.push_back(base64_core(value, shift));
-  const std::string quoted = json_text(nlohmann::json(value));
-  texts.push_back(quoted.substr(1, quoted.size() - 2));
+  const std::string hex = hex_form(value);
+  std::vector<std::string> texts = {value, hex, lower(hex)};
+  for (const std::string_view digits : {kHex, kLowerHex}) {
+    texts.push_back(url_form(value, digits, false));
+    texts.push_back(url_form(value, digits, true));
+  }
+  for (size_t shift = 0; shift < 3; ++shift) {
+    const std::string core = base64_core(value, shift);
+    texts.push_back(core);
+    texts.push_back(url_alphabet(core));
+  }
+  texts.push_back(json_form(value, false));
+  texts.push_back(json_form(value, true));
   for (std::string& text : texts) {
     const bool is_known = std::any_of(forms_.begin(), forms_.end(),
                                       [&](const Form& form) { return form.text == text; });
@@ -103,6 +145,21 @@ void Redactor::add(const std::string& name, const std::string& value) {
   }
   std::stable_sort(forms_.begin(), forms_.end(),
                    [](const Form& a, const Form& b) { return a.text.size() > b.text.size(); });
+}
+
+void Redactor::add_all(const Redactor& other) {
+  for (const Form& form : other.forms_) {
+    const bool is_known = std::any_of(forms_.begin(), forms_.end(),
+                                      [&](const Form& own) { return own.text == form.text; });
+    if (!is_known) forms_.push_back(form);
+  }
+  std::stable_sort(forms_.begin(), forms_.end(),
+                   [](const Form& a, const Form& b) { return a.text.size() > b.text.size(); });
+}
+
+bool Redactor::finds(std::string_view text) const {
+  return std::any_of(forms_.begin(), forms_.end(),
+                     [&](const Form& form) { return text.find(form.text) != text.npos; });
 }
 
 std::string Redactor::redact(std::string_view text) const {
@@ -166,6 +223,49 @@ std::string redact_patterns(std::string_view text) {
     if (may_match) out = redact_by(compiled_rule(i), kRules[i].name, out);
   }
   return out;
+}
+
+// --- a stream of lines ------------------------------------------------------------------------
+
+std::string PatternStream::shown(std::string_view line) {
+  constexpr std::string_view kKeyEnd = "PRIVATE KEY-----";
+  const bool has_mark = line.find(kKeyEnd) != line.npos;
+  const bool is_begin = has_mark && line.find("-----BEGIN ") != line.npos;
+  const bool is_end = has_mark && line.find("-----END ") != line.npos;
+  if (is_in_key_) {
+    is_in_key_ = !is_end;
+    return {};
+  }
+  is_in_key_ = is_begin && !is_end;
+  return redact_patterns(line);
+}
+
+std::string PatternStream::feed(std::string_view piece) {
+  held_.append(piece);
+  std::string out;
+  size_t done = 0;
+  for (size_t end = held_.find('\n'); end != std::string::npos; end = held_.find('\n', done)) {
+    out += shown(std::string_view(held_).substr(done, end + 1 - done));
+    done = end + 1;
+  }
+  held_.erase(0, done);
+  if (held_.size() > kMaxHeldLineBytes) out += shown(std::exchange(held_, {}));
+  return out;
+}
+
+std::string PatternStream::finish() { return shown(std::exchange(held_, {})); }
+
+size_t count_redaction_markers(std::string_view text) {
+  constexpr size_t kMaxNameBytes = 256;
+  size_t count = 0;
+  for (size_t at = text.find(kMarkerStart); at != text.npos; at = text.find(kMarkerStart, at)) {
+    at += kMarkerStart.size();
+    const std::string_view name = text.substr(at, kMaxNameBytes);
+    const size_t end =
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    if (end != name.npos && end > 0 && name[end] == ']') ++count;
+  }
+  return count;
 }
 
 bool is_secret_key(std::string_view key) {

@@ -7,6 +7,7 @@
 
 #include "base/nearest_name.h"
 #include "base/process_usage.h"
+#include "tools/output_sanitizer.h"
 #include "tools/tool_definition.h"
 
 namespace galley {
@@ -58,6 +59,12 @@ Result<ToolRegistry::Entry> compiled(std::unique_ptr<const Tool> tool) {
   const ToolInfo& info = tool->info();
   GALLEY_ASSIGN(JsonSchema input, compile_for(info.name, "input", info.input_schema));
   GALLEY_ASSIGN(JsonSchema output, compile_for(info.name, "output", info.output_schema));
+  if (needs_sanitizer(info.category) && !tool->sanitizer()) {
+    return fail(ErrorKind::kRefused, "tool.no_output_sanitizer",
+                "the tool '" + info.name +
+                    "' asks others (category api or mcp) and nothing cleans what they answer; "
+                    "give it `sanitize`, `sanitized_text` for instance");
+  }
   GALLEY_TRY(check_definition(info, input));
   auto defaults = SchemaDefaults::compile(info.input_schema);
   if (!defaults) return bad_schema(info.name, "input", defaults.error());

@@ -149,6 +149,9 @@ struct ToolContext {
   [[nodiscard]] Error interruption(const std::string& remedy) const;
 };
 
+/// Cleans one text of an answer before anybody sees it.
+using TextSanitizer = std::function<std::string(std::string_view)>;
+
 /// One verb an agent can say.
 ///
 /// Invariant: a tool changes nothing but the overlay of its context, and when it fails it leaves
@@ -164,6 +167,9 @@ class Tool {
   /// Does it. `args` has been validated against info().input_schema, and what that has a `default`
   /// for and the caller left out was put in.
   virtual ToolResult run(const nlohmann::json& args, ToolContext& context) const = 0;
+  /// What cleans each text of its answers. Empty: they are shown as they are, which a registry does
+  /// not take of a tool that asks others (category api or mcp).
+  [[nodiscard]] virtual TextSanitizer sanitizer() const { return {}; }
 };
 
 }  // namespace galley

@@ -28,6 +28,7 @@ struct ToolFactory {
   std::vector<std::string> takes;  ///< those it uses where they are there
   /// Threads: called on the thread of the first call.
   std::function<Result<ToolInstance>(const ToolDependencies& given)> make;
+  TextSanitizer sanitize = {};  ///< as Tool::sanitizer
 };
 
 /// A registered factory as a tool: made by its first call, closed after its last.
@@ -41,6 +42,7 @@ class FactoryTool final : public Tool {
   ~FactoryTool() override;
 
   [[nodiscard]] const ToolInfo& info() const override { return factory_.info; }
+  [[nodiscard]] TextSanitizer sanitizer() const override { return factory_.sanitize; }
   Result<Intent> intent(const nlohmann::json& args, const PathOrigin& origin) const override;
   ToolResult run(const nlohmann::json& args, ToolContext& context) const override;
 

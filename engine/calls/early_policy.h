@@ -35,8 +35,8 @@ class EarlyPolicy {
   [[nodiscard]] bool judges_effects() const;
   /// which files searches may show; empty when the agent may read everything.
   [[nodiscard]] std::function<bool(const RelPath&)> reading_rule() const;
-  /// What this agent's calls are given, as strings: with `net:host` only where both its profile
-  /// and galley.toml grant the network.
+  /// What this agent's calls are given, as strings, before refusal() narrows it: everything but the
+  /// network, and `net:host` only where both its profile and galley.toml grant it.
   [[nodiscard]] std::vector<std::string> capabilities() const;
 
  private:

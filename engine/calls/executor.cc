@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/calls/secrets.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -123,6 +124,9 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   if (!recorder_->is_silent()) name_execution(action.record);
   StepScope scope(overlay);
   if (!action.record.error) passed.error = refusal(action);
+  if (!action.record.error && !passed.error && options_.confirmation) {
+    passed.error = options_.confirmation(action);
+  }
   const bool is_refused = passed.error.has_value();
   ToolResult& result = passed.result;
   if (!is_refused && action.runs_program && !action.record.error) {
@@ -132,6 +136,10 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
     result = effect(action.record);
     if (result.ok && before != nullptr) {
       passed.error = refusal_of_effect(action, *before, overlay->entries());
+    }
+    const bool is_said_by_tool = action.called != nullptr || !options_.agent.empty();
+    if (result.ok && before != nullptr && !passed.error && is_said_by_tool) {
+      passed.error = refusal_of_markers(action, *overlay, *before);
     }
   }
   if (passed.error) result = ToolResult::failure(tool_error_from(*passed.error));

@@ -24,6 +24,9 @@
 
 namespace galley {
 
+class CallSecrets;
+class KnownSecrets;
+
 /// One call of a tool as it came in.
 struct ToolCall {
   std::string tool;
@@ -55,6 +58,10 @@ struct ExecutorOptions : CallOptions {
   std::function<std::optional<Error>(const Action&, const Overlay::Entries& before,
                                      const Overlay::Entries& now)>
       late_policy;
+  /// Says no to a call that needs somebody's yes and has none; null: every call may run.
+  std::function<std::optional<Error>(const Action&)> confirmation;
+  KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
+  bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
   /// which files searches may show; empty: all.
   std::function<bool(const RelPath&)> may_read;
   /// Where ids of executions come from; random unless given.
@@ -67,10 +74,8 @@ struct ExecutorOptions : CallOptions {
   CallSupervisor* supervisor = nullptr;
 };
 
-class SecretWatch;
-
-/// The one road of every effect: capability → list of tools → early policy → record (of what runs a
-/// program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
+/// The one road of every effect: capability → list of tools → early policy → somebody's yes →
+/// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
 /// then.
 ///
 /// Invariant: an action is all or nothing: when it fails, is a dry run, or its record cannot be
@@ -113,6 +118,7 @@ class Executor {
     std::optional<std::chrono::milliseconds> time;  ///< that the arguments ask for
     std::vector<RelPath> writes;                    ///< as its intent has them
     bool is_open_ended = false;
+    bool takes_secrets = false;       ///< `$ENV.NAME` in its arguments is replaced
     std::vector<RelPath> reads = {};  ///< as its intent has them
     std::shared_ptr<const nlohmann::json> given =
         nullptr;  ///< the arguments as the caller sent them
@@ -123,7 +129,7 @@ class Executor {
   /// Where a call runs.
   struct CallPlace {
     Overlay& overlay;
-    SecretWatch& secrets;
+    CallSecrets& secrets;
   };
   struct SideCall;
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
@@ -135,14 +141,16 @@ class Executor {
                Action& action) const;
   [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
   [[nodiscard]] ToolContext context_for(const ToolInfo& info, Overlay& overlay) const;
+  ToolResult run_with_secrets(const ToolRegistry::Entry& entry, const Prepared& prepared,
+                              Overlay& overlay, CallSecrets& secrets);
   ToolResult run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared, Overlay& overlay,
-                      SecretWatch& secrets);
+                      CallSecrets& secrets);
   // Which tool, and what it may take (executor_runs.cc).
   Result<std::vector<ToolRegistry::EntryPointer>> find_tools(std::string_view name) const;
   ToolResult run_first_that_works(const std::vector<ToolRegistry::EntryPointer>& tools,
                                   const Prepared& prepared, CallPlace place, AuditEvent& record);
   ToolResult run_supervised(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                            Overlay& overlay, SecretWatch& secrets);
+                            Overlay& overlay, CallSecrets& secrets);
   void watch_context(const Prepared& prepared, ToolContext& context);
   ToolResult call_from_tool(Overlay& overlay, const std::string& tool, const nlohmann::json& args);
   [[nodiscard]] const ToolConfig& config_of(const ToolInfo& info) const;

@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "engine/calls/executor.h"
-#include "engine/calls/secret_watch.h"
+#include "engine/calls/secrets.h"
 
 namespace galley {
 
@@ -44,9 +44,8 @@ bool mentions_secret(const json& value) {
 bool only_reads(const ToolRegistry::Entry& entry) {
   const ToolInfo& info = entry.tool->info();
   return info.annotations.read_only && info.annotations.idempotent && !info.requires_confirmation &&
-         info.category == ToolInfo::Category::kDirect && entry.factory == nullptr &&
-         info.security_tier <= ToolInfo::Tier::kStandard &&
-         info.risk_level < ToolInfo::Risk::kHigh;  // nobody has to say yes first
+         info.risk_level < ToolInfo::Risk::kHigh && info.category == ToolInfo::Category::kDirect &&
+         entry.factory == nullptr && info.security_tier <= ToolInfo::Tier::kStandard;
 }
 
 }  // namespace
@@ -126,8 +125,9 @@ void Executor::read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex
     if (refusal(one.action)) return;
   }
   const SecretProvider none;
-  SecretWatch secrets(none);
-  one.result = redacted(run_supervised(entry, one.prepared, view, secrets), secrets.redactor());
+  CallSecrets secrets(none, options_.known_secrets);
+  one.result = run_supervised(entry, one.prepared, view, secrets);
+  one.result = secrets.redacted(std::move(one.result));
   measure(*clock_, started_ns, started, one.result.meta);
   one.is_done = true;
 }

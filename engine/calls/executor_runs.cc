@@ -5,7 +5,7 @@
 
 #include "engine/calls/executor.h"
 #include "engine/calls/fallbacks.h"
-#include "engine/calls/secret_watch.h"
+#include "engine/calls/secrets.h"
 #include "tools/tool_definition.h"
 #include "tools/tool_view.h"
 
@@ -46,6 +46,7 @@ ToolResult Executor::run_first_that_works(const std::vector<ToolRegistry::EntryP
     again.execution_id = prepared.execution_id;
     prepare(entry, place.overlay, again, action);
     if (action.record.error || refusal(action)) continue;
+    if (options_.confirmation && options_.confirmation(action)) continue;
     warnings.push_back(passed_over(tried, *result.error, entry));
     add_missing(record.capabilities_used, entry.tool->info().capabilities);
     result = run_supervised(entry, again, place.overlay, place.secrets);
@@ -56,8 +57,8 @@ ToolResult Executor::run_first_that_works(const std::vector<ToolRegistry::EntryP
 
 /// Through queue, health, cache and retries, where there are any.
 ToolResult Executor::run_supervised(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                                    Overlay& overlay, SecretWatch& secrets) {
-  if (options_.supervisor == nullptr) return run_tool(entry, prepared, overlay, secrets);
+                                    Overlay& overlay, CallSecrets& secrets) {
+  if (options_.supervisor == nullptr) return run_with_secrets(entry, prepared, overlay, secrets);
   const ToolInfo& info = entry.tool->info();
   CallSupervisor::Call call{entry, *prepared.args, overlay, prepared.reads, prepared.is_open_ended};
   call.cwd = scope_->cwd().str();
@@ -78,7 +79,7 @@ ToolResult Executor::run_supervised(const ToolRegistry::Entry& entry, const Prep
   return options_.supervisor->run(call, [&](ReadNotes& notes) {
     Prepared noted = prepared;
     noted.notes = &notes;
-    ToolResult result = run_tool(entry, noted, overlay, secrets);
+    ToolResult result = run_with_secrets(entry, noted, overlay, secrets);
     if (!secrets.names().empty()) notes.spoil();
     return result;
   });

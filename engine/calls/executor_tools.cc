@@ -6,9 +6,11 @@
 #include "engine/calls/call_runner.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/fallbacks.h"
-#include "engine/calls/secret_watch.h"
+#include "engine/calls/sanitizer.h"
+#include "engine/calls/secrets.h"
 #include "staging/overlay/restaged.h"
 #include "staging/sandbox/fixed_time.h"
+#include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
 
@@ -39,11 +41,15 @@ class LogFilter {
         streams_{StreamRedactor(redactor), StreamRedactor(redactor), StreamRedactor(redactor)} {}
 
   void take(const ToolLog& log) {
-    pass(log.stream, streams_[static_cast<size_t>(log.stream)].feed(log.text));
+    const auto i = static_cast<size_t>(log.stream);
+    pass(log.stream, patterns_.at(i).feed(streams_.at(i).feed(log.text)));
+    // A note is whole.
+    if (log.stream == ToolLog::Stream::kNote) pass(log.stream, patterns_.at(i).finish());
   }
   void finish() {
     for (size_t i = 0; i < streams_.size(); ++i) {
-      pass(static_cast<ToolLog::Stream>(i), streams_[i].finish());
+      const std::string rest = patterns_.at(i).feed(streams_.at(i).finish());
+      pass(static_cast<ToolLog::Stream>(i), rest + patterns_.at(i).finish());
     }
   }
 
@@ -53,6 +59,7 @@ class LogFilter {
   }
   const std::function<void(const ToolLog&)>& sink_;
   std::array<StreamRedactor, 3> streams_;
+  std::array<PatternStream, 3> patterns_;
 };
 
 /// A dry run must leave nothing behind, and what acts elsewhere does.
@@ -201,15 +208,20 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
   } else {
     action.record.error = tool_error_from(found.error());
   }
-  SecretWatch secrets(options_.secrets);
-  ToolResult result =
-      pass(&overlay, &before, std::move(action), [&](AuditEvent& record) {
-        if (record.error) return ToolResult::failure(*record.error);
-        ToolResult told = redacted(
-            run_first_that_works(*found, prepared, {overlay, secrets}, record), secrets.redactor());
-        record.secrets_used = secrets.names();
-        return told;
-      }).result;
+  CallSecrets secrets(options_.secrets, options_.known_secrets);
+  secrets.redact(action.record);
+  const auto effect = [&](AuditEvent& record) {
+    if (record.error) return ToolResult::failure(*record.error);
+    ToolResult told = run_first_that_works(*found, prepared, {overlay, secrets}, record);
+    if (told.ok && !options_.secrets_in_files) {
+      const auto leak = secrets.refusal_of_effect(overlay, before);
+      if (leak) told = ToolResult::failure(tool_error_from(*leak));
+    }
+    record.secrets_used = secrets.names();
+    secrets.redact(record);
+    return secrets.redacted(std::move(told));
+  };
+  ToolResult result = pass(&overlay, &before, std::move(action), effect).result;
   result.meta.execution_id = id;
   result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
   if (found) add_warnings(*found->front(), result.meta);
@@ -235,6 +247,19 @@ std::string Executor::sign_call(const ToolCall& call, Action& action) const {
   return action.record.execution_id;
 }
 
+/// Puts the values of secrets into the arguments, in the last moment, and runs the tool.
+ToolResult Executor::run_with_secrets(const ToolRegistry::Entry& entry, const Prepared& prepared,
+                                      Overlay& overlay, CallSecrets& secrets) {
+  if (!prepared.takes_secrets) return run_tool(entry, prepared, overlay, secrets);
+  auto injected = secrets.injected(*prepared.args, config_of(entry.tool->info()).secrets);
+  if (!injected) return ToolResult::failure(tool_error_from(injected.error()));
+  if (*injected == nullptr) return run_tool(entry, prepared, overlay, secrets);
+  Prepared with_values = prepared;
+  with_values.args = *std::move(injected);
+  with_values.parsed = nullptr;  // of the arguments without them
+  return run_tool(entry, with_values, overlay, secrets);
+}
+
 /// What a call needs and will touch; with an error when its arguments are not what the tool takes.
 void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepared& prepared,
                        Action& action) const {
@@ -243,6 +268,8 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   action.record.capabilities_used = info.capabilities;
   action.tools = {info.name};
   action.capabilities = info.capabilities;
+  action.called = &info;
+  action.arguments = prepared.args.get();
   action.only_looks = info.annotations.read_only;
   const auto refuse = [&action](ToolError error) { action.record.error = std::move(error); };
   if (const auto violations = entry.input.check(*prepared.args); !violations.empty()) {
@@ -256,6 +283,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   auto filled = entry.defaults.fill(*prepared.args);
   if (!filled) return refuse(tool_error_from(filled.error()));
   if (*filled) prepared.args = std::make_shared<const json>(**std::move(filled));
+  action.arguments = prepared.args.get();
   auto intent = entry.tool->intent(*prepared.args, {options_.root, scope_->cwd()});
   if (!intent) return refuse(tool_error_from(intent.error()));
   action.intent = *std::move(intent);
@@ -265,6 +293,8 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   prepared.reads = action.intent.reads;
   prepared.writes = action.intent.writes;
   prepared.is_open_ended = action.intent.is_open_ended;
+  prepared.takes_secrets = arguments_take_secrets(action, options_.secrets_in_files);
+  if (auto no = input_refusal(*prepared.args)) refuse(*std::move(no));
 }
 
 /// Whether the options can be read, and the call has a folder to start in.
@@ -282,7 +312,7 @@ std::optional<Error> Executor::check_start(Overlay& overlay) const {
 }
 
 ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                              Overlay& overlay, SecretWatch& secrets) {
+                              Overlay& overlay, CallSecrets& secrets) {
   const ToolInfo& info = entry.tool->info();
   const std::chrono::milliseconds time = time_of(info, prepared);
   const UsageProbe probe(overlay, prepared.writes, prepared.is_open_ended);
@@ -331,6 +361,11 @@ void Executor::judge_result(const ToolRegistry::Entry& entry, const ToolContext&
     return fail_with(tool_error_from(context.interruption("")));
   }
   if (context.deadline.has_passed(context.clock)) return fail_with(took_too_long(info, time));
+  if (const TextSanitizer clean = entry.tool->sanitizer()) {
+    auto cleaned = sanitized_answer(*result.data, clean);
+    if (!cleaned) return fail_with(tool_error_from(cleaned.error()));
+    result.data = std::make_shared<const ordered_json>(*std::move(cleaned));
+  }
   if (const auto violations = entry.output.check(*result.data); !violations.empty()) {
     ToolError error = validation_error("tool.output",
                                        "the tool '" + info.name + "' answered wrongly", violations);

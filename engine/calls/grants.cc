@@ -14,11 +14,7 @@ Error refused(const std::string& capability, const std::string& what) {
 
 /// Whether a capability of the `fs` domain speaks of `action` (`read` or `write`).
 bool speaks_of(const Capability& capability, std::string_view action) {
-  if (capability.domain != "fs") return false;
-  if (capability.action == action) return true;
-  if (action != "write") return false;
-  return capability.action == "create" || capability.action == "modify" ||
-         capability.action == "delete";
+  return capability.domain == "fs" && capability.concerns("fs:" + std::string(action));
 }
 
 }  // namespace
@@ -32,12 +28,6 @@ Result<Grants> Grants::parse(const std::vector<std::string>& texts) {
   return grants;
 }
 
-bool Grants::may_anywhere(std::string_view action) const {
-  return std::any_of(capabilities_.begin(), capabilities_.end(), [&](const Capability& each) {
-    return !each.is_denial && speaks_of(each, action);
-  });
-}
-
 bool Grants::may(std::string_view action, const RelPath& path) const {
   bool allowed = false;
   for (const Capability& each : capabilities_) {
@@ -49,34 +39,10 @@ bool Grants::may(std::string_view action, const RelPath& path) const {
 }
 
 bool Grants::may_run(std::string_view program) const {
-  bool allowed = false;
-  for (const Capability& each : capabilities_) {
-    if (each.domain != "exec") continue;
-    // A path is granted as it is written only: `./git` of the tree is not the `git` of the system.
-    const auto name = RelPath::parse(program);
-    const bool is_plain_name = name && program.find('/') == std::string_view::npos;
-    const bool covers = each.action == "*" || each.action == program ||
-                        (is_plain_name && each.paths.selects(*name));
-    if (covers) allowed = !each.is_denial;
-  }
-  return allowed;
+  return gives("exec:" + std::string(program));
 }
 
-bool Grants::gives(std::string_view needed) const {
-  const std::string_view domain = needed.substr(0, needed.find(':'));
-  if (domain == "fs") return may_anywhere(needed.starts_with("fs:read") ? "read" : "write");
-  // Which program is judged when it is known.
-  const bool is_any = domain == needed;
-  const std::string_view action = is_any ? std::string_view() : needed.substr(domain.size() + 1);
-  if (domain == "exec" && !is_any) return may_run(action);
-  bool is_given = false;
-  for (const Capability& each : capabilities_) {
-    if (each.domain != domain || (!is_any && each.action != action)) continue;
-    if (is_any && each.is_denial) continue;
-    is_given = !each.is_denial;
-  }
-  return is_given;
-}
+bool Grants::gives(std::string_view needed) const { return galley::gives(capabilities_, needed); }
 
 std::optional<Error> Grants::refusal(const Action& action) const {
   for (const std::string& needed : action.capabilities) {

@@ -13,7 +13,7 @@
 namespace galley {
 
 /// The capabilities that a caller was given for its calls (`fs:read`, `fs:write:src/**`,
-/// `exec:git`).
+/// `exec:git`, `custom:deploy`).
 ///
 /// Only what the arguments of a call say is held against them here; the gate judges the result.
 /// Threads: immutable, safe to share.
@@ -32,12 +32,11 @@ class Grants {
   /// Whether this file may be `read` or `write` (the action).
   [[nodiscard]] bool may(std::string_view action, const RelPath& path) const;
   [[nodiscard]] bool may_run(std::string_view program) const;
-  /// Whether something of what a tool says it needs was given.
+  /// Whether what a tool says it needs was given, or of files, programs and network a part of it:
+  /// the rest is judged when it is known.
   [[nodiscard]] bool gives(std::string_view needed) const;
 
  private:
-  [[nodiscard]] bool may_anywhere(std::string_view action) const;
-
   std::vector<Capability> capabilities_;
 };
 

@@ -197,6 +197,9 @@ class GuardedRunner final : public CommandRunner {
   ProgramRules rules_for(const Command& command) {
     const std::string path = search_path_of(command);
     const std::lock_guard lock(mutex_);
+    // What was granted or revoked since counts at once.
+    const uint64_t version = config_->grants != nullptr ? config_->grants->version() : 0;
+    if (std::exchange(rules_version_, version) != version) rules_.clear();
     const auto known = rules_.find(path);
     if (known != rules_.end()) return known->second;
     return rules_.emplace(path, program_rules(*config_, scope_of(command))).first->second;
@@ -230,6 +233,7 @@ class GuardedRunner final : public CommandRunner {
   std::mutex mutex_;
   std::optional<std::vector<std::string>> readable_;  ///< set before anything is run
   std::map<std::string, ProgramRules> rules_;         ///< by search path
+  uint64_t rules_version_ = 0;                        ///< of the grants that rules_ is made of
   std::unique_ptr<CommandRunner> sandbox_;
 };
 

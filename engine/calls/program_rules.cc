@@ -90,13 +90,7 @@ void RuleResolver::resolve_allowed() {
 
 void RuleResolver::resolve_capabilities() {
   if (may_execute(kAnyProgram)) {
-    const bool has_denials =
-        std::any_of(config_.agents.begin(), config_.agents.end(), [](const auto& named) {
-          const AgentProfile& profile = named.second;
-          return std::any_of(
-              profile.capabilities.begin(), profile.capabilities.end(),
-              [](const Capability& one) { return one.is_denial && one.domain == "exec"; });
-        });
+    const bool has_denials = policy_.denies_programs(scope_.who);
     if (!has_denials) return;
     for (const ResolvedProgram& program : list_programs(scope_.search_path)) {
       if (judge(program).decision != Decision::kAllow) denied_.insert(program.real);

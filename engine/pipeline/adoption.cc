@@ -18,7 +18,8 @@ namespace galley {
 namespace {
 
 /// What is cheap to make again, and would let a stranger's yes or a stranger's bytes count.
-constexpr const char* kNotTakenOver[] = {"approvals", "cache", "keep", "index.db"};
+constexpr const char* kNotTakenOver[] = {"approvals", "cache", "confirmations",
+                                         "grants",    "keep",  "index.db"};
 
 RelPath state_name() { return *RelPath::parse(StateDirectory::kName); }
 

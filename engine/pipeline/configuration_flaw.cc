@@ -10,6 +10,7 @@ Config strict_defaults() {
   config.file = kConfigFileName;
   config.configuration_is_editable = true;  // asked about, like everything
   config.policy.default_decision = Decision::kAsk;
+  config.policy.mode = SecurityMode::kStrict;
   AgentProfile& everybody = config.agents["*"];
   everybody.name = "*";
   everybody.has_capabilities = true;

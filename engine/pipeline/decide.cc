@@ -180,6 +180,9 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress) {
+  if (const auto fresh = workspace.refresh_grants(); !fresh && who.principals() != Principals()) {
+    return fail(fresh.error());
+  }
   JudgeOptions options{{}, workspace.options.approver};
   options.gate.on_progress = on_progress;
   std::optional<GivenApproval> given;

@@ -29,6 +29,7 @@ ToolFactory factory_of(ToolDefinition tool, std::map<std::string, std::string> c
   factory.info = tool.info;
   factory.needs = tool.needs;
   factory.takes = tool.takes;
+  factory.sanitize = tool.sanitize;
   factory.make = [tool = std::move(tool), config = std::move(config)](
                      const ToolDependencies& given) -> Result<ToolInstance> {
     ToolDependencies all = given;

@@ -9,8 +9,10 @@
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
+#include "engine/calls/redacted_run.h"
 #include "engine/calls/tool_names.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/confirmation_desk.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/earlier_versions.h"
 #include "engine/pipeline/transaction_state.h"
@@ -100,6 +102,13 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
     auto no = only_reads ? refusal_of_writing(action) : std::nullopt;
     return no ? no : early.refusal(action);
   };
+  if (const auto fresh = state_->workspace->refresh_grants(); !fresh) {
+    options.early_policy = [usual = options.early_policy,
+                            why = fresh.error()](const Action& action) {
+      const auto no = usual(action);  // nothing is granted now
+      return no ? std::optional<Error>(why) : std::nullopt;
+    };
+  }
   if (early.judges_effects()) {
     options.late_policy = [early](const Action& action, const Overlay::Entries& before,
                                   const Overlay::Entries& now) {
@@ -146,6 +155,12 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.supervisor = &workspace.need_supervisor();
   options.last_step = workspace.config.edits.max_step;
   options.earlier = earlier_versions(workspace);
+  options.known_secrets = &workspace.known_secrets;
+  options.secrets_in_files = workspace.config.secrets.in_files;
+  options.confirmation = [desk = confirmation_desk(workspace, state_->options, call,
+                                                   state_->recorder)](const Action& action) {
+    return confirm_call(action, desk);
+  };
   std::vector<StagedStep> steps;  // they count when all calls do
   options.on_step = [&steps](StagedStep step) { steps.push_back(std::move(step)); };
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
@@ -199,8 +214,11 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
       [&](AuditEvent& event) -> Result<void> {
         GALLEY_ASSIGN(const RelPath cwd,
                       directory_argument(options.cwd, {state_->workspace->root_path}));
-        GALLEY_ASSIGN(
-            result, state_->runner()->run(bounded_by_call(bounded, options, cwd), state_->overlay));
+        const Command asked = bounded_by_call(bounded, options, cwd);
+        CommandRunner& runner = *state_->runner();
+        GALLEY_ASSIGN(result, state_->options.agent.empty()
+                                  ? runner.run(asked, state_->overlay)
+                                  : run_redacted(runner, asked, state_->overlay));
         event.output = json_document(on_record(*result));
         if (result->breach) event.error = tool_error_from(result->breach->error());
         return {};

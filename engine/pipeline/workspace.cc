@@ -13,15 +13,16 @@
 #include "engine/calls/tool_names.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
-#include "engine/commit/state_format.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
+#include "engine/pipeline/own_place.h"
 #include "engine/pipeline/own_tools.h"
 #include "engine/pipeline/recovery_text.h"
+#include "engine/pipeline/security_tools.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
@@ -51,12 +52,6 @@ Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions&
   if (config || !is_flaw(config.error())) return config;
   flaw = config.error();
   return strict_defaults();
-}
-
-/// Below `.galley`, under a name that nobody knows who does not know the workspace's id: what git
-/// or an archive put there is never found.
-Result<RelPath> own_place(const StateDirectory& state, std::string_view name) {
-  return RelPath::parse(std::string(name) + "/" + uuid_text(state.workspace_id()));
 }
 
 /// What galley.toml says to the tools that stand in profiles.
@@ -219,6 +214,7 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
     GALLEY_TRY(made->add(make_graph_query({root_path, [this] { return state(); }})));
     GALLEY_TRY(made->add(make_git_commit(root_path)));
     made->set_dependencies(options.dependencies);
+    GALLEY_TRY(add_security_tools(*made, *this));
     GALLEY_TRY(add_custom_tools(*made, user, root_path));
     for (ToolDefinition& own : options.tools) {
       GALLEY_TRY(add_own_tool(*this, *made, std::move(own)));
@@ -259,11 +255,16 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
                 read_usable_config(state->root(), options, state->configuration_flaw));
   state->options = std::move(options);
   GALLEY_TRY(state->judge_trust());
+  state->config.grants = state->grant_book;
   state->config.configuration_is_editable |= state->user.config.edits_configuration;
   // Before anything is recovered: a tool that cannot be used is the caller's slip.
   if (!state->options.tools.empty()) GALLEY_TRY(state->need_registry());
   GALLEY_TRY(state->look_for_unknown_tools());
   GALLEY_TRY(state->open_state());
+  // What cannot be read denies agents everything; a person still gets in to mend it.
+  if (const auto read = state->refresh_grants(); !read) {
+    state->notices.push_back(read.error().message);
+  }
   return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "engine/audit/audit.h"
+#include "engine/calls/secrets.h"
 #include "engine/calls/call_supervisor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
@@ -18,6 +19,7 @@
 #include "engine/pipeline/trust.h"
 #include "engine/policy/config.h"
 #include "engine/policy/gate.h"
+#include "engine/policy/grant_book.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/fs/directory.h"
 #include "staging/sandbox/command_runner.h"
@@ -52,6 +54,11 @@ struct WorkspaceState {
   std::optional<Error> doubt;                  ///< why the `.galley` that is there is not taken up
   LateObject<StateDirectory> state_directory;  ///< absent until something must be kept
   LateObject<AuditLog> audit;                  ///< present with state_directory
+  /// What `config.grants` shows; brought up to date by refresh_grants().
+  std::shared_ptr<GrantBook> grant_book = std::make_shared<GrantBook>();
+  KnownSecrets known_secrets;           ///< that tools were given here
+  std::mutex grants_mutex;              ///< guards what follows
+  std::optional<FileStat> grants_seen;  ///< the folder, when it was read and settled
   /// Guards the making of what is made late: state_directory and audit, which are read without it,
   /// and what follows. Nothing waits or runs a command under it.
   std::mutex mutex;
@@ -87,6 +94,9 @@ struct WorkspaceState {
   /// Under the mutex.
   void set_state(StateDirectory made);
   Result<ToolRegistry*> need_registry();
+  /// Takes in what was granted and revoked since, by whomever. One look at a folder when nothing
+  /// changed.
+  Result<void> refresh_grants();
   /// What holds the calls of all transactions to `[tools.NAME]`.
   CallSupervisor& need_supervisor();
   /// Says in `notices` which tables of tools are about none.

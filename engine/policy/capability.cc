@@ -5,58 +5,159 @@
 #include <algorithm>
 #include <array>
 
+#include "base/name_pattern.h"
+
 namespace galley {
 namespace {
+
+constexpr size_t kMaxCapabilityBytes = 1024;
 
 tl::unexpected<Error> invalid(std::string_view text, std::string_view why) {
   return fail(ErrorKind::kInvalid, "capability.invalid",
               fmt::format("capability `{}`: {}; for example `fs:read`, `fs:write:src/**`, "
-                          "`exec:git` or `net:none`",
-                          text, why));
+                          "`exec:git`, `net:none` or `custom:deploy`",
+                          text.substr(0, kMaxCapabilityBytes), why));
 }
 
 constexpr std::array<std::string_view, 5> kFileActions = {"read", "write", "create", "modify",
                                                           "delete"};
+
+bool is_closed_domain(std::string_view domain) {
+  return domain == "fs" || domain == "exec" || domain == "net";
+}
+
+/// Letters, digits, `_`, `-` and `.`, and the two wildcards: what reads the same everywhere.
+bool is_open_word(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '*' || c == '?';
+  });
+}
+
+/// `domain:action:pattern`, the last two perhaps missing.
+struct Parts {
+  std::string_view domain;
+  std::string_view action;
+  std::string_view pattern;
+  bool has_action = false;
+  bool has_pattern = false;
+
+  explicit Parts(std::string_view text) {
+    const size_t colon = text.find(':');
+    domain = text.substr(0, colon);
+    has_action = colon != text.npos;
+    if (!has_action) return;
+    action = text.substr(colon + 1);
+    if (domain == "exec") return;  // a program may have a colon in its name
+    const size_t end = action.find(':');
+    has_pattern = end != action.npos;
+    if (!has_pattern) return;
+    pattern = action.substr(end + 1);
+    action = action.substr(0, end);
+  }
+};
+
+/// Whether a file capability of `action` speaks of what is needed, or of a part of it.
+bool speaks_of(std::string_view action, std::string_view needed) {
+  const bool is_part_of_write = action == "create" || action == "modify" || action == "delete";
+  return action == needed || (needed == "write" && is_part_of_write) ||
+         (action == "write" && needed != "read");
+}
+
+/// A program by its name; a path is given as it is written only: `./git` of the tree is not the
+/// `git` of the system.
+bool names_program(const Capability& capability, std::string_view program) {
+  if (capability.action == "*" || capability.action == program) return true;
+  const auto name = RelPath::parse(program);
+  return name && program.find('/') == program.npos && capability.paths.selects(*name);
+}
+
+Result<Capability> parse_open(Capability capability, const Parts& parts) {
+  if (!is_open_word(parts.domain)) {
+    return invalid(capability.text, "a domain has letters, digits, `_`, `-` and `.`");
+  }
+  if (!is_open_word(parts.action)) {
+    return invalid(capability.text, "an action has letters, digits, `_`, `-`, `.`, `*` and `?`");
+  }
+  if (parts.has_pattern && parts.pattern.empty()) {
+    return invalid(capability.text, "it ends in a colon");
+  }
+  capability.action = parts.action;
+  capability.pattern = parts.pattern;
+  return capability;
+}
 
 }  // namespace
 
 Result<Capability> Capability::parse(std::string_view text) {
   Capability capability;
   capability.text = text;
+  if (text.size() > kMaxCapabilityBytes) return invalid(text, "it is too long");
   std::string_view rest = text;
   if (rest.starts_with('!')) {
     capability.is_denial = true;
     rest.remove_prefix(1);
   }
-  const size_t colon = rest.find(':');
-  if (colon == rest.npos) return invalid(text, "it has no action");
-  capability.domain = rest.substr(0, colon);
-  rest.remove_prefix(colon + 1);
+  const Parts parts(rest);
+  if (!parts.has_action) return invalid(text, "it has no action");
+  capability.domain = parts.domain;
+  capability.action = parts.action;
   if (capability.domain == "exec") {
-    capability.action = rest;
-    if (rest.empty()) return invalid(text, "it names no program");
+    if (capability.action.empty()) return invalid(text, "it names no program");
     auto program = GlobList::parse({capability.action});
     if (!program) return invalid(text, program.error().message);
     capability.paths = std::move(*program);
     return capability;
   }
   if (capability.domain == "net") {
-    capability.action = rest;
-    if (rest != "none" && rest != "host") return invalid(text, "net takes none or host");
+    const bool is_known = parts.action == "none" || parts.action == "host";
+    if (!is_known || parts.has_pattern) {
+      return invalid(text, "net takes none or host: single hosts cannot be enforced");
+    }
+    // `net:none` says the same as `!net:host`.
+    capability.is_denial ^= parts.action == "none";
+    capability.action = "host";
     return capability;
   }
-  if (capability.domain != "fs") return invalid(text, "the domain must be fs, exec or net");
-  const size_t end = rest.find(':');
-  capability.action = rest.substr(0, end);
+  if (capability.domain != "fs") return parse_open(std::move(capability), parts);
   if (std::find(kFileActions.begin(), kFileActions.end(), capability.action) ==
       kFileActions.end()) {
     return invalid(text, "fs takes read, write, create, modify or delete");
   }
-  if (end == rest.npos) return capability;
-  auto paths = GlobList::parse({std::string(rest.substr(end + 1))});
+  if (!parts.has_pattern) return capability;
+  auto paths = GlobList::parse({std::string(parts.pattern)});
   if (!paths) return invalid(text, paths.error().message);
   capability.paths = std::move(*paths);
   return capability;
+}
+
+bool Capability::is_open() const { return !is_closed_domain(domain); }
+
+bool is_open_need(std::string_view needed) { return !is_closed_domain(Parts(needed).domain); }
+
+bool Capability::concerns(std::string_view needed) const {
+  const Parts parts(needed);
+  if (is_open() || !is_closed_domain(parts.domain)) return covers(needed);
+  if (domain != parts.domain) return false;
+  if (!parts.has_action) return true;
+  if (domain == "fs") return speaks_of(action, parts.action);
+  return domain == "exec" ? names_program(*this, parts.action) : action == parts.action;
+}
+
+bool Capability::covers(std::string_view needed) const {
+  const Parts parts(needed);
+  if (is_closed_domain(parts.domain)) {
+    if (domain != parts.domain || !concerns(needed)) return false;
+    if (domain == "fs") {
+      const bool is_whole = action == parts.action || action == "write";
+      return is_whole && paths.is_empty();
+    }
+    return parts.has_action || action == "*" || domain == "net";
+  }
+  if (is_closed_domain(domain) || !name_matches(domain, parts.domain)) return false;
+  // A need that leaves something out needs all of it: `*` as a text is matched by `*` alone.
+  if (!name_matches(action, parts.has_action ? parts.action : "*")) return false;
+  return pattern.empty() || name_matches(pattern, parts.has_pattern ? parts.pattern : "*");
 }
 
 }  // namespace galley

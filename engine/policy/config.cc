@@ -12,6 +12,7 @@
 #include "engine/policy/config_table.h"
 #include "engine/policy/owners.h"
 #include "engine/policy/readable_folders.h"
+#include "engine/policy/security_mode.h"
 
 namespace galley {
 namespace {
@@ -86,6 +87,9 @@ void read_effects(ConfigTable& table, EffectRules& effects) {
 }
 
 void read_policy(ConfigTable& table, const std::string& file, PolicyConfig& policy) {
+  ConfigTable::Choices<SecurityMode> modes;
+  for (const ModeRow& row : kModeTable) modes.emplace_back(row.name, row.mode);
+  table.choice("mode", policy.mode, modes);
   table.choice("default", policy.default_decision, kDecisions);
   policy.default_line = table.line_of("default");
   table.globs("protected", policy.protected_paths);
@@ -345,6 +349,8 @@ void read_root(ConfigTable& root, Config& config) {
   root.table("commit", [&](ConfigTable& table) { read_commit(table, config.commit); });
   root.table("sandbox", [&](ConfigTable& table) { read_sandbox(table, config.sandbox); });
   root.table("edits", [&](ConfigTable& table) { read_edits(table, config.edits); });
+  root.table("secrets",
+             [&](ConfigTable& table) { table.flag("in_files", config.secrets.in_files); });
   root.named_tables("tools", [&](std::string_view name, ConfigTable& table) {
     if (config.tools.size() == kMaxToolTables) {
       return table.refuse(

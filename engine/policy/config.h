@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "engine/policy/capability.h"
 #include "engine/policy/finding.h"
+#include "engine/policy/grant_book.h"
 #include "engine/policy/tool_config.h"
 #include "staging/fs/directory.h"
 #include "staging/placing/place.h"
@@ -27,6 +29,9 @@ enum class Decision : uint8_t { kAllow, kAsk, kDeny };
 /// old path and a create of the new one.
 enum class PathOperation : uint8_t { kCreate, kModify, kDelete };
 [[nodiscard]] std::string_view operation_name(PathOperation operation);
+
+/// How much tools may do unasked; security_mode.h has the table.
+enum class SecurityMode : uint8_t { kStrict, kStandard, kPermissive };
 
 /// `[[policy.rule]]`: the last rule that matches a path decides.
 struct PathRule {
@@ -64,6 +69,7 @@ struct EffectRules {
 };
 
 struct PolicyConfig {
+  SecurityMode mode = SecurityMode::kStandard;
   Decision default_decision = Decision::kAllow;  ///< for a path that no rule names
   uint32_t default_line = 0;
   std::vector<PathRule> rules;
@@ -208,6 +214,11 @@ struct SandboxConfig {
   std::vector<std::string> readable;     ///< folders of the host, `~/` is the home
 };
 
+/// `[secrets]`.
+struct SecretsConfig {
+  bool in_files = false;  ///< whether a secret may be written into a file
+};
+
 /// `[edits]`.
 struct EditsConfig {
   MatchStep max_step = MatchStep::kUnicode;  ///< the last one an edit may need
@@ -230,6 +241,9 @@ struct Config {
   CommitConfig commit;
   SandboxConfig sandbox;
   EditsConfig edits;
+  SecretsConfig secrets;
+  /// What people granted and revoked here; null where no workspace keeps that.
+  std::shared_ptr<const GrantBook> grants;
   std::map<std::string, ToolConfig> tools;  ///< `[tools.NAME]`, by the name of the tool
   /// What of it executes or widens and was not trusted, a line each: it does not count
   /// (trust_part.h). Empty when all of it counts.

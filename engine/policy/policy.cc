@@ -16,11 +16,6 @@ constexpr std::string_view kEditItYourself =
     "edit galley.toml yourself, outside Galley, or set `edits_configuration = true` in your own "
     "configuration $XDG_CONFIG_HOME/galley/config.toml";
 
-std::string where(const Config& config, uint32_t line) {
-  const std::string file = config.file.empty() ? std::string(kConfigFileName) : config.file;
-  return line == 0 ? file : fmt::format("{}:{}", file, line);
-}
-
 PathOperation operation_of(const Change& change) {
   if (change.is_create()) return PathOperation::kCreate;
   return change.is_delete() ? PathOperation::kDelete : PathOperation::kModify;
@@ -44,17 +39,6 @@ std::string_view verb(Decision decision) {
 void sort_strictest_first(std::vector<Judgement>& judgements) {
   std::stable_sort(judgements.begin(), judgements.end(),
                    [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
-}
-
-/// The strictest of what `judge` says of each name, the caller's when they are equal.
-template <class Judge>
-Judgement strictest(const Principals& who, const Judge& judge) {
-  Judgement worst = judge(who.caller());
-  for (size_t i = 1; i < who.names().size(); ++i) {
-    Judgement next = judge(who.names()[i]);
-    if (next.decision > worst.decision) worst = std::move(next);
-  }
-  return worst;
 }
 
 /// Symbolic links lead somewhere inside, special files and special mode bits are not committed.
@@ -96,38 +80,7 @@ bool is_directory_change(const Change& change) {
          (change.is_delete() && change.before.kind == FileKind::kDirectory);
 }
 
-bool grants(const Capability& capability, std::string_view action, const RelPath& path,
-            PathOperation operation) {
-  if (capability.domain != "fs") return false;
-  const bool is_write = action != "read";
-  if (capability.action != action &&
-      !(is_write &&
-        (capability.action == "write" || capability.action == operation_name(operation)))) {
-    return false;
-  }
-  return capability.paths.is_empty() || capability.paths.selects(path);
-}
-
-Judgement no_capability(const AgentProfile& profile, const Config& config, std::string_view what,
-                        std::string_view needed) {
-  Judgement judgement;
-  judgement.decision = Decision::kDeny;
-  judgement.id = "policy.capability";
-  judgement.rule = "agents." + profile.name;
-  judgement.line = profile.line;
-  judgement.message = fmt::format("{} is denied: [agents.{}] ({}) does not grant `{}`", what,
-                                  profile.name, where(config, profile.line), needed);
-  judgement.remedy =
-      fmt::format("stay within {}, or have `{}` added to its capabilities", profile.name, needed);
-  return judgement;
-}
-
 }  // namespace
-
-const AgentProfile* Policy::bounds(std::string_view agent) const {
-  const AgentProfile* own = profile(agent);
-  return own != nullptr && own->has_capabilities ? own : nullptr;
-}
 
 std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const {
   if (config_->configuration_is_editable || !path.is_configuration()) return std::nullopt;
@@ -137,13 +90,6 @@ std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const 
 std::string_view Policy::tool_profile(std::string_view agent) const {
   const AgentProfile* own = profile(agent);
   return own == nullptr ? std::string_view() : std::string_view(own->tool_profile);
-}
-
-const AgentProfile* Policy::profile(std::string_view agent) const {
-  const auto own = config_->agents.find(std::string(agent));
-  if (own != config_->agents.end()) return &own->second;
-  const auto others = config_->agents.find("*");
-  return others == config_->agents.end() || agent.empty() ? nullptr : &others->second;
 }
 
 Judgement Policy::judge_rules(const RelPath& path, PathOperation operation, std::string_view agent,
@@ -179,7 +125,7 @@ Judgement Policy::judge_rules(const RelPath& path, PathOperation operation, std:
   }
   if (judgement.decision == Decision::kAllow) return judgement;
   const std::string by =
-      is_named ? fmt::format("`{}` ({})", judgement.rule, where(*config_, judgement.line))
+      is_named ? fmt::format("`{}` ({})", judgement.rule, place_in(*config_, judgement.line))
                : "the " + judgement.rule;
   judgement.message =
       fmt::format("{}: {} {} by {}{}", path.str(), operation_name(operation),
@@ -187,26 +133,8 @@ Judgement Policy::judge_rules(const RelPath& path, PathOperation operation, std:
   judgement.remedy = judgement.decision == Decision::kAsk
                          ? "have somebody approve this proposal"
                          : fmt::format("leave {} as it is, or have the rule at {} changed",
-                                       path.str(), where(*config_, judgement.line));
+                                       path.str(), place_in(*config_, judgement.line));
   return judgement;
-}
-
-Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
-                              const Principals& who) const {
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    const AgentProfile* own = bounds(agent);
-    if (own == nullptr) return {};
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (!grants(*it, "write", path, operation)) continue;
-      if (!it->is_denial) return {};
-      break;
-    }
-    Judgement judgement =
-        no_capability(*own, *config_, fmt::format("{}: {}", path.str(), operation_name(operation)),
-                      "fs:write:" + path.str());
-    judgement.path = path.str();
-    return judgement;
-  });
 }
 
 Judgement Policy::judge_path(const RelPath& path, PathOperation operation,
@@ -226,96 +154,7 @@ Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
   if (path.is_protected()) {
     return always(path, ".git, .galley and .sage are not shown", "read another path");
   }
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    const AgentProfile* own = bounds(agent);
-    if (own == nullptr) return {};
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (!grants(*it, "read", path, PathOperation::kModify)) continue;
-      if (!it->is_denial) return {};
-      break;
-    }
-    Judgement judgement =
-        no_capability(*own, *config_, path.str() + ": read", "fs:read:" + path.str());
-    judgement.path = path.str();
-    return judgement;
-  });
-}
-
-Judgement Policy::judge_exec(std::string_view program, std::string_view real,
-                             const Principals& who) const {
-  const auto relative = [](std::string_view path) {
-    while (path.starts_with('/')) path.remove_prefix(1);
-    return path;
-  };
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    const AgentProfile* own = bounds(agent);
-    if (own == nullptr) return {};
-    bool is_denial = false;
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (it->domain != "exec") continue;
-      const Glob& glob = it->paths.globs().front();
-      if (!glob.matches(relative(program), false) && !glob.matches(relative(real), false)) continue;
-      if (!it->is_denial) return {};
-      is_denial = true;
-      break;
-    }
-    const std::string_view name = program.substr(program.rfind('/') + 1);
-    const std::string which = program == real ? "" : fmt::format(" (which is {})", real);
-    Judgement judgement = no_capability(*own, *config_, fmt::format("running {}{}", program, which),
-                                        fmt::format("exec:{}", name));
-    judgement.is_denial = is_denial;
-    return judgement;
-  });
-}
-
-Judgement Policy::judge_network(const Principals& who) const {
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    const AgentProfile* own = bounds(agent);
-    if (own == nullptr) return {};
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (it->domain != "net") continue;
-      if ((it->action == "host") != it->is_denial) return {};
-      break;
-    }
-    return no_capability(*own, *config_, "reaching the network", "net:host");
-  });
-}
-
-Judgement Policy::judge_tool(std::string_view tool, const Principals& who) const {
-  return judge_tools(fmt::format("the tool {}", tool), {std::string(tool)}, who);
-}
-
-Judgement Policy::judge_tools(std::string_view what, const std::vector<std::string>& any_of,
-                              const Principals& who) const {
-  const std::string& tool = any_of.front();
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    const AgentProfile* own = profile(agent);
-    if (own == nullptr || own->tools.empty()) return {};
-    const bool is_listed = std::any_of(any_of.begin(), any_of.end(), [&](const std::string& one) {
-      return names_agent(own->tools, one);
-    });
-    if (is_listed) return {};
-    Judgement judgement = no_capability(*own, *config_, what, tool);
-    judgement.remedy =
-        fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
-    return judgement;
-  });
-}
-
-bool Policy::limits_tools(const Principals& who) const {
-  return std::any_of(who.names().begin(), who.names().end(), [this](const std::string& name) {
-    const AgentProfile* own = profile(name);
-    return own != nullptr && !own->tools.empty();
-  });
-}
-
-bool Policy::limits_reading(const Principals& who) const {
-  return std::any_of(who.names().begin(), who.names().end(),
-                     [this](const std::string& name) { return bounds(name) != nullptr; });
-}
-
-bool Policy::grants_network(const Principals& who) const {
-  return bounds(who.caller()) != nullptr && judge_network(who).decision == Decision::kAllow;
+  return judge_reading(path, who);
 }
 
 /// What holds whatever galley.toml says.
@@ -395,7 +234,7 @@ Explanation Policy::explain(const RelPath& path, PathOperation operation,
   explanation.judgement = judge_path(path, operation, agent);
   auto& steps = explanation.steps;
   steps.push_back(fmt::format("default: {} ({})", decision_name(config_->policy.default_decision),
-                              where(*config_, config_->policy.default_line)));
+                              place_in(*config_, config_->policy.default_line)));
   for (const PathRule& rule : config_->policy.rules) {
     const auto hit = rule.paths.deciding(path, false);
     if (!hit) continue;
@@ -408,16 +247,16 @@ Explanation Policy::explain(const RelPath& path, PathOperation operation,
     if (!names_agent(rule.agents, agent)) effect = "not for this agent";
     if (!is_operation) effect = fmt::format("not for {}", operation_name(operation));
     const std::string name = rule.has_name ? fmt::format(" `{}`", rule.name) : "";
-    steps.push_back(fmt::format("{}:{} by pattern `{}`: {}", where(*config_, rule.line), name,
+    steps.push_back(fmt::format("{}:{} by pattern `{}`: {}", place_in(*config_, rule.line), name,
                                 glob.text(), effect));
   }
   if (config_->policy.protected_paths.selects(path)) {
-    steps.push_back(
-        fmt::format("{}: policy.protected: deny", where(*config_, config_->policy.protected_line)));
+    steps.push_back(fmt::format("{}: policy.protected: deny",
+                                place_in(*config_, config_->policy.protected_line)));
   }
   if (const AgentProfile* own = profile(agent); own != nullptr && own->has_capabilities) {
     const bool is_granted = judge_write(path, operation, agent).decision == Decision::kAllow;
-    steps.push_back(fmt::format("{}: [agents.{}] {} fs:write here", where(*config_, own->line),
+    steps.push_back(fmt::format("{}: [agents.{}] {} fs:write here", place_in(*config_, own->line),
                                 own->name, is_granted ? "grants" : "does not grant"));
   }
   if (path.is_protected()) steps.emplace_back("always: .git, .galley and .sage are refused: deny");

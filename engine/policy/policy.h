@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/rel_path.h"
@@ -27,6 +29,20 @@ struct Judgement {
   std::string remedy;      ///< what to do
   bool is_denial = false;  ///< of a program: a capability says no, not only none says yes
 };
+
+/// The strictest of what `judge` says of each name, the caller's when they are equal.
+template <class Judge>
+[[nodiscard]] Judgement strictest(const Principals& who, const Judge& judge) {
+  Judgement worst = judge(who.caller());
+  for (size_t i = 1; i < who.names().size(); ++i) {
+    Judgement next = judge(who.names()[i]);
+    if (next.decision > worst.decision) worst = std::move(next);
+  }
+  return worst;
+}
+
+/// `galley.toml:12`, or the file alone without a line.
+[[nodiscard]] std::string place_in(const Config& config, uint32_t line);
 
 /// The policy's answer to a whole proposal.
 struct PolicyReport {
@@ -76,6 +92,16 @@ class Policy {
   [[nodiscard]] Judgement judge_exec(std::string_view program, std::string_view real,
                                      const Principals& who) const;
   [[nodiscard]] Judgement judge_network(const Principals& who) const;
+  /// Whether they have a capability of an open domain that a tool needs. People have all of them,
+  /// an agent has what its profile gives, or without one what was granted to it; `sec` is for
+  /// people only. Its id is `capability.missing`.
+  [[nodiscard]] Judgement judge_capability(std::string_view needed, const Principals& who) const;
+  /// Why a person cannot grant this to an agent: galley.toml denies it, or it is for people only.
+  /// Errors: kRefused `grant.wider_than_configuration`.
+  [[nodiscard]] std::optional<Error> objection_to_grant(std::string_view agent,
+                                                        const Capability& capability) const;
+  /// Whether somebody's profile or a revocation takes programs away that another string gave.
+  [[nodiscard]] bool denies_programs(const Principals& who) const;
   [[nodiscard]] Judgement judge_tool(std::string_view tool, const Principals& who) const;
   /// The same for what several tools do: one of them in a list will do. `what` is for the message,
   /// which names the first of them.
@@ -102,6 +128,10 @@ class Policy {
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
   /// The profile of this agent, when it has one that limits capabilities.
   [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
+  /// What people granted to this agent or revoked from it last, of what `speaks` picks.
+  [[nodiscard]] std::optional<Capability> said_last(
+      std::string_view agent, const std::function<bool(const Capability&)>& speaks) const;
+  [[nodiscard]] Judgement judge_reading(const RelPath& path, const Principals& who) const;
   [[nodiscard]] std::optional<Judgement> judge_configuration(const RelPath& path) const;
   [[nodiscard]] Judgement judge_rules(const RelPath& path, PathOperation operation,
                                       std::string_view agent, bool is_directory) const;

@@ -5,34 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/name_pattern.h"
 #include "base/nearest_name.h"
 #include "engine/policy/config.h"
 
 namespace galley {
 namespace {
-
-bool name_matches(std::string_view pattern, std::string_view text) {
-  size_t p = 0;
-  size_t t = 0;
-  size_t star = pattern.npos;
-  size_t star_text = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_text = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != pattern.npos) {
-      p = star + 1;
-      t = ++star_text;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 /// Every list of agents in galley.toml that has names in it.
 std::vector<const std::vector<std::string>*> agent_lists(const Config& config) {

@@ -122,6 +122,32 @@ void add_sandbox(const SandboxConfig& sandbox, TrustPart& part) {
   }
 }
 
+/// A capability of an open domain is nobody's unless it is given: who gives one widens.
+bool is_widening(const Capability& capability) {
+  return capability.is_open() && !capability.is_denial;
+}
+
+void add_tool_rights(const Config& config, TrustPart& part) {
+  if (config.policy.mode == SecurityMode::kPermissive) {
+    part.entries.push_back({"tools of tier 4 after a yes (policy.mode)",
+                            fmt::format("policy.mode = {}\n", toml_quoted("permissive"))});
+  }
+  if (config.secrets.in_files) {
+    part.entries.push_back({"secrets in files (secrets.in_files)", "secrets.in_files = true\n"});
+  }
+  for (const auto& [name, profile] : config.agents) {
+    const auto& all = profile.capabilities;
+    if (std::none_of(all.begin(), all.end(), is_widening)) continue;
+    std::vector<std::string> texts;  // with what is taken out again: without it they give more
+    for (const Capability& one : all) {
+      if (one.is_open()) texts.push_back(one.text);
+    }
+    part.entries.push_back(
+        {fmt::format("capabilities of the agent {}: {}", toml_quoted(name), command_line(texts)),
+         fmt::format("agents.{}.capabilities = {}\n", toml_quoted(name), array_of(texts))});
+  }
+}
+
 }  // namespace
 
 std::string TrustPart::text() const {
@@ -141,6 +167,7 @@ TrustPart trust_part_of(const Config& config) {
   add_hook("before_apply", config.commit.before_apply);
   add_hook("after_apply", config.commit.after_apply);
   add_sandbox(config.sandbox, part);
+  add_tool_rights(config, part);
   add_tools(config.tools, part);
   for (const ValidatorConfig& one : config.validators) {
     if (!one.builtin.empty()) continue;
@@ -165,14 +192,18 @@ void take_trust_away(Config& config) {
   for (const WideLimit& limit : kWideLimits) {
     if (is_wider(limit.get(config.sandbox), limit.get(standard))) limit.reset(config.sandbox);
   }
+  if (config.policy.mode == SecurityMode::kPermissive) config.policy.mode = SecurityMode::kStandard;
+  config.secrets.in_files = false;
+  for (auto& [name, profile] : config.agents) std::erase_if(profile.capabilities, is_widening);
   take_trust_away(config.tools);
   for (ValidatorConfig& one : config.validators) one.is_trusted = !one.builtin.empty();
 }
 
 bool needs_trust(std::string_view key) {
-  static constexpr std::array<std::string_view, 6> kKeys = {
+  static constexpr std::array<std::string_view, 9> kKeys = {
       "commit.before_apply", "commit.after_apply",  "sandbox.fallback",
-      "sandbox.network",     "sandbox.environment", "sandbox.readable"};
+      "sandbox.network",     "sandbox.environment", "sandbox.readable",
+      "policy.mode",         "secrets.in_files",    "agents.NAME.capabilities"};
   // Keys that only a built-in validator has; all others stand in the text of a command.
   static constexpr std::array<std::string_view, 6> kBuiltinKeys = {
       "validator[].builtin",  "validator[].max_bytes",  "validator[].style",

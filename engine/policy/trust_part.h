@@ -17,7 +17,8 @@ struct TrustEntry {
 
 /// The part of a configuration that runs something or takes a wall down: hooks, command validators
 /// with everything that bears on them, network, environment, the copy level, limits above the
-/// built-in ones. Rules, built-in validators and lower limits only narrow and are no part of it.
+/// built-in ones, a permissive mode, secrets in files, capabilities that nobody has by himself.
+/// Rules, built-in validators and lower limits only narrow and are no part of it.
 ///
 /// Invariant: a value of a widening key that differs makes another hash; other keys never do.
 struct TrustPart {

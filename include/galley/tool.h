@@ -174,21 +174,48 @@ struct ToolDefinition {
   /// Its answer follows from its arguments and what it reads with ToolRun alone, so that an earlier
   /// answer about the same contents is as good. It has to be read-only and idempotent.
   bool follows_from_contents = false;
+  /// Cleans each text of an answer before anybody sees it. A tool that asks others (Category::kApi,
+  /// kMcp) has one, `sanitized_text` for instance, or it is not added
+  /// (`tool.no_output_sanitizer`).
+  std::function<std::string(std::string_view)> sanitize = {};
 };
+
+/// A text from elsewhere as it may be shown: without control and escape sequences and without
+/// invisible characters that turn text around, what looks like a key or token taken out, cut where
+/// it is longer than a mebibyte.
+[[nodiscard]] std::string sanitized_text(std::string_view text);
 
 /// Answers the value of a secret by its key (`GITHUB_API_KEY`), or nothing when it may not be told.
 using SecretProvider = std::function<std::optional<std::string>(const std::string& key)>;
 
+/// Answers the variables of the environment that are named here, and no other.
+[[nodiscard]] SecretProvider secrets_from_environment(std::vector<std::string> names);
+/// Answers the secrets of a file with a line `NAME=value` each (docs/secrets.md), as it is now.
+/// Errors: kUsage `secret.file_not_found`; kRefused `secret.file_not_private` unless it is a
+///         regular file of this user that nobody else may read; kInvalid `secret.file_malformed`.
+[[nodiscard]] Result<SecretProvider> secrets_from_file(const std::string& path);
+/// Answers what the first of them answers.
+[[nodiscard]] SecretProvider secrets_from_all(std::vector<SecretProvider> providers);
+
 /// What a caller can say about one call, one command, or several that are staged together.
 ///
-/// `secrets`, `logger` and `progress` are called on the thread of the call only. What is no
-/// function is on record (docs/audit.md), and all of it reaches the tool.
+/// `secrets`, `confirm`, `logger` and `progress` are called on the thread of the call only. What is
+/// no function is on record (docs/audit.md), and all of it reaches the tool.
 struct CallOptions {
   /// Something a running tool has to say: a line of progress or a piece of a command's output.
   struct Log {
     enum class Stream : uint8_t { kNote, kStdout, kStderr };
     Stream stream = Stream::kNote;
     std::string_view text;
+  };
+  /// A call that needs somebody's yes (docs/policy.md), as whoever answers has to see it. The texts
+  /// come from the caller and are not escaped for a terminal.
+  struct Question {
+    std::string id;         ///< names this call of this tool with these arguments, and no other
+    std::string agent;      ///< who calls; empty: a person
+    std::string tool;       ///< its name
+    std::string arguments;  ///< JSON text, secrets taken out
+    std::string why;        ///< a sentence: which rule asks
   };
 
   std::string call_id = {};  ///< the caller's own id of the call; on record
@@ -214,6 +241,8 @@ struct CallOptions {
   bool dry_run = false;
   bool deterministic = false;   ///< commands see a fixed time and locale, and no network
   SecretProvider secrets = {};  ///< answers `$ENV.NAME`; empty: there are none
+  /// Says yes or no to a call that needs a yes; empty: nobody is there. A yes is for this call only.
+  std::function<Result<bool>(const Question&)> confirm = {};
   std::function<void(const Log&)> logger = {};  ///< what tools say while they run
   /// How far a long call is: done of total, total 0 where it is not known.
   std::function<void(uint64_t done, uint64_t total)> progress = {};

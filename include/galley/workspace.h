@@ -81,6 +81,15 @@ class Workspace {
     }
   };
 
+  /// What a person granted to an agent, or revoked from it.
+  struct Grant {
+    std::string agent;
+    std::string capability;  ///< `custom:deploy`, `fs:write:src/**`
+    bool is_revoked = false;
+    std::string by;       ///< who said it, for the record
+    int64_t said_ns = 0;  ///< wall clock
+  };
+
   /// Opens the workspace that `path` lies in: the nearest directory upwards with a `.git` or a
   /// `.galley` that is believed, else the outermost one with a galley.toml, else `path` itself.
   /// Errors: those of the class; kInvalid `tool.*`, which names the tool, for one of options.tools.
@@ -124,6 +133,31 @@ class Workspace {
   /// Errors: kRefused `approval.by_agent` when `who` is an agent: only people approve.
   Result<void> approve(const ContentId& proposal, const std::string& by,
                        const TransactionOptions& who = {});
+
+  /// Says yes beforehand to one call that was refused with `call.needs_confirmation`: the next such
+  /// call of the same agent with the same arguments uses it up. `id` is the one that the refusal
+  /// names, or the first digits of it. On record before it counts.
+  /// Errors: kRefused `approval.by_agent`; kNotFound `confirmation.not_found`.
+  Result<void> confirm(const std::string& id, const std::string& by,
+                       const TransactionOptions& who = {});
+  /// The calls that wait for a yes, oldest first.
+  Result<std::vector<CallOptions::Question>> asked_calls() const;
+
+  // --- grants -----------------------------------------------------------------------------------
+  // What an agent may do beside galley.toml, kept under `.galley/` (docs/policy.md). It counts from
+  // the next call on, also of transactions that are open. On record before it counts.
+
+  /// Gives an agent a capability, never one that galley.toml denies.
+  /// Errors: kRefused `grant.by_agent` when `who` is an agent, `grant.wider_than_configuration`;
+  ///         kInvalid `grant.agent`, `capability.invalid`; kQuota `limit.grants`.
+  Result<void> grant(const std::string& agent, const std::string& capability, const std::string& by,
+                     const TransactionOptions& who = {});
+  /// Takes a capability from an agent, also one that galley.toml gives.
+  /// Errors: as grant().
+  Result<void> revoke(const std::string& agent, const std::string& capability,
+                      const std::string& by, const TransactionOptions& who = {});
+  /// What was said last of each agent and capability, oldest first.
+  Result<std::vector<Grant>> grants() const;
 
   // --- history ----------------------------------------------------------------------------------
   // An id is a transaction's number; `@` is the newest and `@~2` the second before it.

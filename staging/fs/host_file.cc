@@ -68,6 +68,26 @@ std::optional<std::string> read_own_file(const std::string& path, uint64_t max_b
   return std::move(*text);
 }
 
+Result<std::string> read_private_file(const std::string& path, uint64_t max_bytes) {
+  constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+  const int descriptor =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+  if (descriptor < 0 && errno != ELOOP) return fail(os_error(errno, "opening", path));
+  struct stat info {};
+  const bool is_private = descriptor >= 0 && ::fstat(descriptor, &info) == 0 &&
+                          S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+                          (info.st_mode & kOthers) == 0;
+  auto text = is_private ? read_all(descriptor, path, max_bytes)
+                         : Result<std::string>(Error{
+                               ErrorKind::kRefused, "file.not_private",
+                               "'" + path +
+                                   "' is not read: it has to be a regular file of your own that "
+                                   "nobody else may read or write (chmod 600)",
+                               path, 0});
+  if (descriptor >= 0) ::close(descriptor);
+  return text;
+}
+
 Result<void> enter_directory(const std::string& path) {
   if (::chdir(path.c_str()) == 0) return {};
   return fail(ErrorKind::kUsage, "workspace.not_found",

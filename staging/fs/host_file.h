@@ -19,6 +19,11 @@ Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes);
 std::optional<std::string> read_own_file(const std::string& path, uint64_t max_bytes,
                                          uint32_t other_owner);
 
+/// Reads a regular file that belongs to this user and that nobody else may read or write (0600); a
+/// link in its place is not followed, a FIFO or device is never waited for.
+/// Errors: kNotFound; kRefused `file.not_private`; kQuota `limit.input_size`; kIo.
+Result<std::string> read_private_file(const std::string& path, uint64_t max_bytes);
+
 /// Makes a directory that the person at the command line named the current one of this process.
 /// Errors: kUsage `workspace.not_found`.
 Result<void> enter_directory(const std::string& path);

@@ -144,6 +144,16 @@ TEST_F(Documents, OfTrust) {
   EXPECT_EQ(run("trust --list", "trust-list")["trusted"].size(), 0u);
 }
 
+TEST_F(Documents, OfGrantsAndConfirmations) {
+  home_.write("galley/config.toml", "unattended = true\n");
+  EXPECT_EQ(run("grants", "grants")["grants"].size(), 0u);
+  EXPECT_EQ(run("grant bot custom:deploy --by ann", "grant")["granted"], true);
+  EXPECT_EQ(run("revoke bot exec:git", "grant")["granted"], false);
+  EXPECT_EQ(run("grants", "grants")["grants"][0]["by"], "ann");
+  EXPECT_EQ(run("--agent bot grant bot custom:deploy", "error")["reason"], "grant.by_agent");
+  EXPECT_EQ(run("approve call-0123456789", "error")["reason"], "confirmation.not_found");
+}
+
 TEST_F(Documents, OfStagingAndEditing) {
   const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n";
   run("begin", "begin");

@@ -128,6 +128,7 @@ class StateFolder(SystemCase):
         self.put("README.md", "new\n", "apply")
         self.stage_in_every_way()
         self.commit_with_an_approval()
+        self.grant_and_confirm()
         self.leave_a_conflict_with_markers()
         self.galley("query", "SELECT 1", expect=0)
         self.run_all("show 1", "blame README.md", "at 1 -- true", "undo 2", "redo", "audit verify", expect=0)
@@ -171,6 +172,19 @@ class StateFolder(SystemCase):
         self.galley("approve", proposal, expect=0)
         self.galley("review", "--tx", tx, "--tty", expect=(1, 2))  # wants a terminal
         self.galley("commit", "--tx", tx, expect=0)
+
+    def grant_and_confirm(self):
+        self.galley("grant", "bot", "custom:deploy", expect=0)
+        self.galley("revoke", "bot", "custom:build", expect=0)
+        self.galley("grants", expect=0)
+        tx = self.begin()
+        words = ("call", "--tx", tx, "sec.grant", json.dumps({"agent": "bot", "capability": "custom:test"}))
+        refused = json.loads(self.galley(*words, "--json", expect=1).stdout)
+        self.assertEqual(refused["error"]["reason"], "call.needs_confirmation")
+        asked = re.search(r"galley approve (call-[0-9a-f]+)", refused["error"]["message"]).group(1)
+        self.galley("approve", asked, expect=0)
+        self.galley(*words, expect=0)
+        self.galley("rollback", "--tx", tx, expect=0)
 
     def leave_a_conflict_with_markers(self):
         tx = self.begin()

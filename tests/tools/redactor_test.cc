@@ -30,6 +30,24 @@ TEST(Redactor, FindsBase64AtAnyAlignment) {
   }
 }
 
+TEST(Redactor, FindsHexadecimalAndBothUrlForms) {
+  Redactor redactor;
+  redactor.add("T", "a?b c/\xc3\xa9");
+  for (const char* text : {"613f6220632fc3a9", "613F6220632FC3A9", "a%3Fb%20c%2F%C3%A9",
+                           "a%3fb%20c%2f%c3%a9", "a%3Fb+c%2F%C3%A9", R"("a?b c/\u00e9")"}) {
+    EXPECT_NE(redactor.redact(text).find("[REDACTED:T]"), std::string::npos) << text;
+    EXPECT_TRUE(redactor.finds(text)) << text;
+  }
+  EXPECT_FALSE(redactor.finds("613f62"));
+}
+
+TEST(Redactor, FindsBothAlphabetsOfBase64) {
+  Redactor redactor;
+  redactor.add("T", "\xfb\xff\xbf\xfb\xff\xbf\xfb\xff\xbf");
+  EXPECT_EQ(redactor.redact("x +/+/+/+/+/+/ y"), "x [REDACTED:T] y");
+  EXPECT_EQ(redactor.redact("x -_-_-_-_-_-_ y"), "x [REDACTED:T] y");
+}
+
 TEST(Redactor, LeavesShortValuesAlone) {
   Redactor redactor;
   redactor.add("T", "abc");
@@ -55,6 +73,34 @@ TEST(StreamRedactor, FindsASecretWhereverTheCutsFall) {
     out += stream.finish();
     EXPECT_EQ(out, wanted) << cut;
   }
+}
+
+TEST(PatternStream, HidesAPrivateKeyAcrossPieces) {
+  const std::string text =
+      "before\n-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\nIIr5\n-----END EC PRIVATE KEY-----\nkey "
+      "AKIAIOSFODNN7EXAMPLE after\nlast";
+  for (size_t cut = 1; cut < text.size(); cut += 7) {
+    PatternStream stream;
+    std::string out;
+    for (size_t at = 0; at < text.size(); at += cut) out += stream.feed(text.substr(at, cut));
+    out += stream.finish();
+    EXPECT_EQ(out.find("MHcC"), std::string::npos) << out;
+    EXPECT_EQ(out.find("AKIA"), std::string::npos) << out;
+    EXPECT_TRUE(out.starts_with("before\n[REDACTED:private-key]")) << out;
+    EXPECT_TRUE(out.ends_with("key [REDACTED:aws-access-key] after\nlast")) << out;
+  }
+}
+
+TEST(PatternStream, ShowsALineThatNeverEndsInParts) {
+  PatternStream stream;
+  const std::string line(PatternStream::kMaxHeldLineBytes + 1, 'x');
+  EXPECT_EQ(stream.feed(line), line);
+  EXPECT_EQ(stream.finish(), "");
+}
+
+TEST(RedactionMarkers, AreCounted) {
+  EXPECT_EQ(count_redaction_markers("a [REDACTED:env.TOKEN] [REDACTED:key][REDACTED:x"), 2U);
+  EXPECT_EQ(count_redaction_markers("[REDACTED:] [REDACTED:a b] [REDACTED]"), 0U);
 }
 
 TEST(RedactPatterns, FindsWhatLooksLikeASecret) {

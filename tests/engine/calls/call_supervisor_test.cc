@@ -18,6 +18,7 @@ class QuietTool final : public Tool {
  public:
   explicit QuietTool(ToolInfo info) : info_(std::move(info)) {}
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
+  [[nodiscard]] TextSanitizer sanitizer() const override { return sanitized_text; }
   Result<Intent> intent(const json&, const PathOrigin&) const override { return Intent(); }
   ToolResult run(const json&, ToolContext&) const override {
     return ToolResult::success(nlohmann::ordered_json::object());

@@ -15,6 +15,7 @@
 #include "engine/calls/executor.h"
 #include "staging/fs/memory_directory.h"
 #include "tools/json_input.h"
+#include "tools/output_sanitizer.h"
 #include "tools/standard_tools.h"
 
 namespace galley {
@@ -48,6 +49,9 @@ class FunctionTool final : public Tool {
     info_.output_schema = std::move(output);
   }
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
+  [[nodiscard]] TextSanitizer sanitizer() const override {
+    return needs_sanitizer(info_.category) ? sanitized_text : TextSanitizer();
+  }
   Result<Intent> intent(const json&, const PathOrigin&) const override { return Intent(); }
   ToolResult run(const json& args, ToolContext& context) const override {
     return run_(args, context);

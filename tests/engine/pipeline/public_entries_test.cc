@@ -230,6 +230,19 @@ std::vector<Entry> entries_of_workspaces() {
          expect(w.workspace->approve(w.transaction->proposal().id(), "ada").has_value());
        },
        "given beforehand by ada", ""},
+      {"confirm", "confirmation", "sec.grant", "",
+       [](World& w) {
+         auto own = w.workspace->begin_stored();
+         expect(!own->call("sec.grant", R"({"agent":"bot","capability":"custom:deploy"})"));
+         expect(w.workspace->confirm(w.workspace->asked_calls()->front().id, "ada").has_value());
+       },
+       "given beforehand by ada", ""},
+      {"grant", "grant", "sec.grant", "",
+       [](World& w) { expect(w.workspace->grant("bot", "custom:deploy", "ada").has_value()); },
+       "said by ada", ""},
+      {"revoke", "revocation", "sec.revoke", "",
+       [](World& w) { expect(w.workspace->revoke("bot", "custom:deploy", "ada").has_value()); },
+       "said by ada", ""},
       {"drop_damaged", "rollback", "rollback", "open",
        [](World& w) {
          w.damage();

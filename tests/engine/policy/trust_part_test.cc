@@ -35,6 +35,12 @@ keep = ["build"]
 network = true
 [validator.environment]
 CI = "1"
+[policy]
+mode = "permissive"
+[secrets]
+in_files = true
+[agents."a b"]
+capabilities = ["fs:read", "custom:*", "!custom:deploy", "git:commit"]
 [tools.Api]
 timeout_ms = 90000
 max_concurrent = 20
@@ -52,8 +58,9 @@ TEST(TrustPart, WhatOnlyNarrowsNeedsNoTrust) {
   const Config config = config_of(R"(
 [policy]
 protected = ["LICENSE"]
+mode = "strict"
 [agents.bot]
-capabilities = ["fs:read"]
+capabilities = ["fs:read", "!custom:deploy"]
 [[validator]]
 builtin = "json"
 [sandbox]
@@ -101,6 +108,9 @@ TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
       {"sandbox.max_written_bytes", "[sandbox]\nmax_written_bytes = 0"},
       {"sandbox.max_output_bytes", "[sandbox]\nmax_output_bytes = \"1 GiB\""},
       {"sandbox.max_open_files", "[sandbox]\nmax_open_files = 9999"},
+      {"policy.mode", "[policy]\nmode = \"permissive\""},
+      {"secrets.in_files", "[secrets]\nin_files = true"},
+      {"agents.NAME.capabilities", "[agents.bot]\ncapabilities = [\"custom:deploy\"]"},
       {"tools.NAME.timeout_ms", "[tools.x]\ntimeout_ms = 5001"},
       {"tools.NAME.max_memory_bytes", "[tools.x]\nmax_memory_bytes = \"5 GiB\""},
       {"tools.NAME.max_concurrent", "[tools.x]\nmax_concurrent = 11"},
@@ -162,6 +172,11 @@ TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
   EXPECT_FALSE(config.validators.front().is_trusted);
   EXPECT_THAT(config.sandbox.deny, ElementsAre("curl"));
   EXPECT_TRUE(trust_part_of(config_of("")).is_empty());
+  EXPECT_EQ(config.policy.mode, SecurityMode::kStandard);
+  EXPECT_FALSE(config.secrets.in_files);
+  std::vector<std::string> left;
+  for (const Capability& one : config.agents.at("a b").capabilities) left.push_back(one.text);
+  EXPECT_THAT(left, ElementsAre("fs:read", "!custom:deploy"));
   const ToolConfig& tool = config.tools.at("Api");
   EXPECT_TRUE(tool.only_narrows);
   EXPECT_EQ(tool.timeout_ms, 90'000U) << "it may be less than the tool has";

@@ -1,0 +1,130 @@
+#include "engine/calls/confirmation.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/policy/security_mode.h"
+#include "tools/json_input.h"
+#include "tools/redactor.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kShownIdDigits = 16;
+
+unsigned tier_of(const ToolInfo& tool) { return static_cast<unsigned>(tool.security_tier); }
+
+Error refused(std::string reason, std::string message) {
+  return {ErrorKind::kRefused, std::move(reason), std::move(message), "", 0};
+}
+
+std::string mode_name(SecurityMode mode) { return std::string(mode_row(mode).name); }
+
+CallQuestion question_of(const Action& action, const ConfirmationDesk& desk, const ContentId& id,
+                         const CallRule& rule) {
+  CallQuestion question;
+  question.id = shown_call_id(id);
+  question.agent = desk.who.caller();
+  question.tool = action.called->name;
+  question.arguments = redact_patterns(json_text(*action.arguments));
+  question.why = rule.why;
+  return question;
+}
+
+std::optional<Error> record_yes(const Action& action, const ConfirmationDesk& desk,
+                                const ContentId& id, const std::string& by) {
+  if (!desk.record) return {};
+  AuditEvent event;
+  event.kind = AuditKind::kConfirmation;
+  event.tool = action.called->name;
+  event.agent = desk.who.caller();
+  event.call_id = action.record.call_id;
+  event.reason = "said yes: " + by;
+  event.input =
+      std::make_shared<const nlohmann::ordered_json>(nlohmann::ordered_json{{"call", id.hex()}});
+  const auto recorded = desk.record(std::move(event));
+  return recorded ? std::nullopt : std::optional<Error>(recorded.error());
+}
+
+std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationDesk& desk,
+                                        const CallQuestion& question) {
+  bool is_kept = false;
+  if (desk.keep && question.arguments.size() <= kMaxAskedArgumentBytes) {
+    const auto kept = desk.keep(id, question);
+    if (!kept) return kept.error();
+    is_kept = *kept;
+  }
+  const std::string way =
+      is_kept ? "have a person say: galley approve " + question.id + ", then repeat this call"
+              : "nobody is here to ask and nothing is kept of this call: use a stored transaction "
+                "(galley begin), or CallOptions::confirm of the library";
+  return refused("call.needs_confirmation",
+                 "the call " + question.id + " of the tool '" + question.tool +
+                     "' needs somebody's yes: " + question.why + ". To go on: " + way);
+}
+
+}  // namespace
+
+CallRule rule_for_call(SecurityMode mode, const ToolInfo& tool) {
+  constexpr std::array<const char*, 4> kRisks = {"low", "medium", "high", "critical"};
+  const std::string name = "the tool '" + tool.name + "'";
+  CallRule rule;
+  rule.decision = decision_of(mode, tier_of(tool));
+  if (rule.decision != Decision::kAllow) {
+    rule.why = name + " is of tier " + std::to_string(tier_of(tool)) + ", which the mode `" +
+               mode_name(mode) + (rule.decision == Decision::kDeny ? "` refuses" : "` asks about");
+    return rule;
+  }
+  if (tool.requires_confirmation) {
+    return {Decision::kAsk, false, name + " wants each call confirmed"};
+  }
+  if (tool.risk_level < ToolInfo::Risk::kHigh) return rule;
+  rule.decision = Decision::kAsk;
+  rule.why = name + " is of " + kRisks.at(static_cast<size_t>(tool.risk_level)) + " risk";
+  rule.is_held_by_overlay = tool.risk_level == ToolInfo::Risk::kHigh && tool.is_reversible;
+  return rule;
+}
+
+ContentId id_of_call(const Action& action, const ConfirmationDesk& desk) {
+  nlohmann::json document = {{"who", desk.who.names()},
+                             {"tool", action.called->name},
+                             {"version", action.called->version},
+                             {"arguments", *action.arguments},
+                             {"cwd", desk.call->cwd},
+                             {"environment", desk.call->environment}};
+  return ContentId::of(json_text(document));
+}
+
+std::string shown_call_id(const ContentId& id) {
+  return std::string(kCallIdStart) + id.hex().substr(0, kShownIdDigits);
+}
+
+std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& desk) {
+  if (action.called == nullptr || action.arguments == nullptr) return {};
+  const CallRule rule = rule_for_call(desk.mode, *action.called);
+  if (rule.decision == Decision::kAllow) return {};
+  if (rule.decision == Decision::kDeny) {
+    return refused("call.tier_denied",
+                   rule.why + "; use another tool, or have policy.mode of galley.toml changed");
+  }
+  const bool is_in_overlay = action.called->security_tier <= ToolInfo::Tier::kElevated;
+  if (desk.keeps_nothing && is_in_overlay) return {};
+  const bool is_person = desk.who.is_alone() && desk.who.caller().empty();
+  if (rule.is_held_by_overlay && (!desk.call->confirm || is_person)) return {};
+  const ContentId id = id_of_call(action, desk);
+  if (desk.take) {
+    const auto given = desk.take(id);
+    if (!given) return given.error();
+    if (*given) return record_yes(action, desk, id, **given);
+  }
+  const CallQuestion question = question_of(action, desk, id, rule);
+  if (!desk.call->confirm) return needs_confirmation(id, desk, question);
+  const auto answer = desk.call->confirm(question);
+  if (!answer) return answer.error();
+  if (*answer) return record_yes(action, desk, id, "whoever was asked");
+  return refused("call.not_confirmed", "the call " + question.id + " of the tool '" +
+                                           question.tool + "' was not done: the answer was no");
+}
+
+}  // namespace galley

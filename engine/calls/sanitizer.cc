@@ -1,0 +1,121 @@
+#include "engine/calls/sanitizer.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/utf8.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxShownKeyBytes = 64;
+
+/// What an argument is, by the name that all dialects give it.
+enum class ArgumentKind : uint8_t { kContent, kName, kCommand };
+
+constexpr std::array<std::string_view, 24> kNames = {
+    "path",   "file",       "file_path", "source", "destination", "target",
+    "cwd",    "directory",  "filename",  "name",   "tool",        "agent",
+    "url",    "host",       "branch",    "ref",    "remote",      "capability",
+    "commit", "repository", "service",   "user",   "group",       "program"};
+constexpr std::array<std::string_view, 4> kCommands = {"command", "args", "argv", "cmd"};
+
+ArgumentKind kind_of(std::string_view key) {
+  if (std::find(kNames.begin(), kNames.end(), key) != kNames.end()) return ArgumentKind::kName;
+  if (std::find(kCommands.begin(), kCommands.end(), key) != kCommands.end()) {
+    return ArgumentKind::kCommand;
+  }
+  return ArgumentKind::kContent;
+}
+
+/// C0 and C1 controls and DEL; a command may have lines and tabs.
+bool has_control(std::string_view text, ArgumentKind kind) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<uint8_t>(text[at]);
+    const bool is_layout = kind == ArgumentKind::kCommand && (byte == '\n' || byte == '\t');
+    if ((byte < ' ' && !is_layout) || byte == 0x7f) return true;
+    const bool is_c1 =
+        byte == 0xc2 && at + 1 < text.size() && static_cast<uint8_t>(text[at + 1]) < 0xa0;
+    if (is_c1) return true;
+  }
+  return false;
+}
+
+/// What makes text read in another order than it is (U+202A to U+202E, U+2066 to U+2069): a name or
+/// a command with one of them is not what it looks like.
+bool has_bidi_control(std::string_view text) {
+  for (size_t at = text.find('\xe2'); at != text.npos; at = text.find('\xe2', at + 1)) {
+    if (at + 2 >= text.size()) return false;
+    const auto middle = static_cast<uint8_t>(text[at + 1]);
+    const auto last = static_cast<uint8_t>(text[at + 2]);
+    if (middle == 0x80 && last >= 0xaa && last <= 0xae) return true;
+    if (middle == 0x81 && last >= 0xa6 && last <= 0xa9) return true;
+  }
+  return false;
+}
+
+class InputCheck {
+ public:
+  void look(const json& value, const std::string& pointer, ArgumentKind kind) {
+    if (error_) return;
+    if (value.is_string()) return look_at(value.get_ref<const std::string&>(), pointer, kind);
+    if (value.is_array()) {
+      for (size_t i = 0; i < value.size() && !error_; ++i) {
+        look(value[i], pointer + "/" + std::to_string(i), kind);
+      }
+    }
+    if (!value.is_object()) return;
+    for (const auto& [key, item] : value.items()) {
+      if (error_) return;
+      if (!is_utf8(key)) return refuse("args.encoding", pointer, "has a name that is not UTF-8");
+      look(item, pointer + "/" + key.substr(0, kMaxShownKeyBytes), kind_of(key));
+    }
+  }
+  [[nodiscard]] std::optional<ToolError> take() { return std::move(error_); }
+
+ private:
+  void look_at(const std::string& text, const std::string& pointer, ArgumentKind kind) {
+    if (!is_utf8(text)) {
+      return refuse("args.encoding", pointer,
+                    "is not UTF-8 (a lone surrogate is no character); give bytes in base64 where "
+                    "the tool takes it");
+    }
+    if (text.find('\0') != text.npos) return refuse("args.nul", pointer, "has a NUL in it");
+    if (kind == ArgumentKind::kContent) return;
+    const bool is_name = kind == ArgumentKind::kName;
+    const size_t most = is_name ? kMaxNameArgumentBytes : kMaxCommandArgumentBytes;
+    if (text.size() > most) {
+      refuse(is_name ? "limit.name_bytes" : "limit.command_bytes", pointer,
+             "has " + std::to_string(text.size()) + " bytes, more than " + std::to_string(most));
+      error_->code = ToolErrorCode::kQuota;
+      return;
+    }
+    if (has_bidi_control(text)) {
+      return refuse("args.bidi", pointer,
+                    "has a character that turns the direction of text: it would not read as it is");
+    }
+    if (has_control(text, kind)) {
+      return refuse("args.control", pointer, "has a control character in it");
+    }
+  }
+  void refuse(std::string reason, const std::string& pointer, const std::string& what) {
+    error_ = ToolError{ToolErrorCode::kValidation, std::move(reason),
+                       "the argument '" + pointer + "' " + what, nullptr};
+  }
+
+  std::optional<ToolError> error_;
+};
+
+}  // namespace
+
+std::optional<ToolError> input_refusal(const json& arguments) {
+  InputCheck check;
+  check.look(arguments, "", ArgumentKind::kContent);
+  return check.take();
+}
+
+}  // namespace galley

@@ -1,0 +1,158 @@
+#include "engine/pipeline/asked_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "engine/pipeline/own_place.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kMagic = "galley confirmation 1\n";
+constexpr const char* kFolder = "confirmations";
+constexpr uint64_t kMaxBytes = 4 * kMaxAskedArgumentBytes;
+constexpr uint32_t kPrivateMode = 0700;
+constexpr uint32_t kFileMode = 0600;
+constexpr int64_t kLastsNs = int64_t{24} * 3600 * 1'000'000'000;
+
+std::string_view next_line(std::string_view& rest) {
+  const size_t end = rest.find('\n');
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+  return line;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  return text;
+}
+
+std::optional<AskedCall> parse_asked(const ContentId& id, std::string_view text) {
+  if (!text.starts_with(kMagic)) return {};
+  text.remove_prefix(kMagic.size());
+  AskedCall call;
+  call.id = id;
+  const std::string_view time = next_line(text);
+  const auto [end, code] = std::from_chars(time.data(), time.data() + time.size(), call.asked_ns);
+  if (code != std::errc() || end != time.data() + time.size()) return {};
+  call.by = next_line(text);
+  const auto document = parse_json(text);
+  if (!document || !document->is_object()) return {};
+  for (const auto& [key, field] :
+       {std::pair{"agent", &call.question.agent}, std::pair{"tool", &call.question.tool},
+        std::pair{"arguments", &call.question.arguments}, std::pair{"why", &call.question.why}}) {
+    const auto found = document->find(key);
+    if (found == document->end() || !found->is_string()) return {};
+    *field = found->get<std::string>();
+  }
+  call.question.id = shown_call_id(id);
+  return call;
+}
+
+bool is_over(const AskedCall& call, int64_t now_ns) { return now_ns - call.asked_ns > kLastsNs; }
+
+}  // namespace
+
+Result<RelPath> AskedCalls::place_of(const ContentId& id, std::string_view ending) const {
+  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kFolder));
+  return RelPath::parse(fmt::format("{}/{}{}", folder.str(), id.hex(), ending));
+}
+
+Result<void> AskedCalls::write(const AskedCall& call) const {
+  const WritableDirectory& state = state_->root();
+  GALLEY_ASSIGN(const RelPath place, place_of(call.id));
+  GALLEY_ASSIGN(const RelPath fresh, place_of(call.id, ".new"));
+  GALLEY_TRY(make_directories(state, place.parent(), kPrivateMode));
+  GALLEY_ASSIGN(const auto file,
+                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kFileMode));
+  GALLEY_TRY(file->truncate(0));
+  const nlohmann::ordered_json document = {{"agent", call.question.agent},
+                                           {"tool", call.question.tool},
+                                           {"arguments", call.question.arguments},
+                                           {"why", call.question.why}};
+  GALLEY_TRY(file->write_at(0, fmt::format("{}{}\n{}\n{}\n", kMagic, call.asked_ns,
+                                           one_line(call.by), json_text(document))));
+  return state.rename(fresh, state, place, RenameMode::kReplace);
+}
+
+Result<std::vector<AskedCall>> AskedCalls::list(int64_t now_ns) const {
+  std::vector<AskedCall> calls;
+  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kFolder));
+  const auto opened = state_->root().open_directory(folder);
+  if (!opened && opened.error().kind == ErrorKind::kNotFound) return calls;
+  if (!opened) return fail(opened.error());
+  GALLEY_ASSIGN(const auto entries, (*opened)->list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto id = ContentId::from_hex(entry.name);
+    if (!id) continue;
+    const auto text = read_file(**opened, *RelPath::parse(entry.name), kMaxBytes);
+    auto call = text ? parse_asked(*id, *text) : std::nullopt;
+    if (call && !is_over(*call, now_ns)) calls.push_back(*std::move(call));
+  }
+  std::sort(calls.begin(), calls.end(),
+            [](const AskedCall& a, const AskedCall& b) { return a.asked_ns < b.asked_ns; });
+  return calls;
+}
+
+Result<void> AskedCalls::keep(const ContentId& id, const CallQuestion& question,
+                              int64_t now_ns) const {
+  GALLEY_ASSIGN(const auto waiting, list(now_ns));
+  for (const AskedCall& other : waiting) {
+    if (other.id == id && !other.by.empty()) return {};
+  }
+  for (size_t i = 0; i + kMaxAskedCalls <= waiting.size(); ++i) {
+    GALLEY_ASSIGN(const RelPath place, place_of(waiting[i].id));
+    (void)state_->root().remove_file(place);
+  }
+  return write({id, question, now_ns, {}});
+}
+
+Result<AskedCall> AskedCalls::find(const std::string& shown, int64_t now_ns) const {
+  constexpr size_t kFewestDigits = 4;
+  const std::string digits =
+      shown.starts_with(kCallIdStart) ? shown.substr(kCallIdStart.size()) : shown;
+  GALLEY_ASSIGN(auto calls, list(now_ns));
+  std::erase_if(calls, [&](const AskedCall& one) {
+    return digits.size() < kFewestDigits || !one.id.hex().starts_with(digits);
+  });
+  if (calls.size() == 1) return std::move(calls.front());
+  if (calls.empty()) {
+    return fail(ErrorKind::kNotFound, "confirmation.not_found",
+                "no call '" + shown + "' waits for a yes here; a question lasts a day");
+  }
+  return fail(ErrorKind::kUsage, "confirmation.which",
+              "'" + shown + "' could be one of several calls; give more of its digits");
+}
+
+Result<void> AskedCalls::give(const AskedCall& call, const std::string& by, int64_t now_ns) const {
+  AskedCall answered = call;
+  answered.by = by.empty() ? "somebody" : by;
+  answered.asked_ns = now_ns;
+  return write(answered);
+}
+
+Result<std::optional<std::string>> AskedCalls::take(const ContentId& id, int64_t now_ns) const {
+  GALLEY_ASSIGN(const RelPath place, place_of(id));
+  const auto text = read_file(state_->root(), place, kMaxBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return std::nullopt;
+  if (!text) return fail(text.error());
+  const auto call = parse_asked(id, *text);
+  if (!call) {
+    return fail(
+        ErrorKind::kInvalid, "confirmation.damaged",
+        "the question about " + shown_call_id(id) + " is damaged; delete .galley/" + place.str());
+  }
+  if (call->by.empty()) return std::nullopt;
+  // Whoever removes it has it.
+  const auto removed = state_->root().remove_file(place);
+  if (!removed && removed.error().kind == ErrorKind::kNotFound) return std::nullopt;
+  if (!removed) return fail(removed.error());
+  if (is_over(*call, now_ns)) return std::nullopt;
+  return call->by;
+}
+
+}  // namespace galley

@@ -1,0 +1,158 @@
+#include "engine/pipeline/kept_grants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "engine/pipeline/own_place.h"
+#include "engine/policy/policy.h"
+#include "staging/fs/owner.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kMagic = "galley grant 1";
+constexpr const char* kFolder = "grants";
+constexpr uint64_t kMaxBytes = uint64_t{8} << 10U;
+constexpr size_t kMaxAgentBytes = 256;
+constexpr uint32_t kPrivateMode = 0700;
+constexpr uint32_t kFileMode = 0600;
+constexpr uint32_t kOthersMode = 0077;
+
+std::string name_of(const Grant& grant) {
+  return ContentId::of(grant.agent + "\n" + grant.capability).hex();
+}
+
+bool is_one_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<uint8_t>(c) < ' ' || c == '\x7f'; });
+}
+
+std::optional<Grant> parse_grant(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    if (end == text.npos) return {};
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  constexpr size_t kLines = 5;
+  if (lines.size() != kLines || lines[0] != kMagic) return {};
+  Grant grant;
+  const std::string_view time = lines[1];
+  const auto [end, code] = std::from_chars(time.data(), time.data() + time.size(), grant.said_ns);
+  if (code != std::errc() || end != time.data() + time.size()) return {};
+  grant.by = lines[2];
+  grant.agent = lines[3];
+  grant.is_revoked = lines[4].starts_with('!');
+  grant.capability = lines[4].substr(grant.is_revoked ? 1 : 0);
+  return grant;
+}
+
+tl::unexpected<Error> damaged(const std::string& path) {
+  return fail(ErrorKind::kInvalid, "grant.damaged",
+              "the grant or revocation .galley/" + path +
+                  " cannot be believed: it is damaged, or not this user's alone. Delete it, and "
+                  "say again what it was: galley revoke, galley grant",
+              path);
+}
+
+Result<Grant> read_grant(const Directory& folder, const DirectoryEntry& entry,
+                         const std::string& shown) {
+  const auto name = RelPath::parse(entry.name);
+  if (!name) return damaged(shown);
+  GALLEY_ASSIGN(const FileStat stat, folder.stat(*name));
+  const bool is_ours = stat.kind == FileKind::kRegular && (stat.mode & kOthersMode) == 0 &&
+                       is_believed_owner(stat.uid) && stat.size <= kMaxBytes;
+  if (!is_ours) return damaged(shown);
+  GALLEY_ASSIGN(const std::string text, read_file(folder, *name, kMaxBytes));
+  auto grant = parse_grant(text);
+  if (!grant || name_of(*grant) != entry.name) return damaged(shown);
+  return *std::move(grant);
+}
+
+}  // namespace
+
+Result<std::vector<Grant>> KeptGrants::list() const {
+  std::vector<Grant> grants;
+  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kFolder));
+  const auto folder = state_->root().open_directory(place);
+  if (!folder && folder.error().kind == ErrorKind::kNotFound) return grants;
+  if (!folder) return fail(folder.error());
+  GALLEY_ASSIGN(const auto entries, (*folder)->list());
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.name.ends_with(".new")) continue;  // whoever wrote it died before it counted
+    GALLEY_ASSIGN(Grant grant, read_grant(**folder, entry, place.str() + "/" + entry.name));
+    grants.push_back(std::move(grant));
+  }
+  std::sort(grants.begin(), grants.end(), [](const Grant& a, const Grant& b) {
+    return std::tie(a.said_ns, a.is_revoked, a.agent, a.capability) <
+           std::tie(b.said_ns, b.is_revoked, b.agent, b.capability);
+  });
+  return grants;
+}
+
+Result<FileStat> KeptGrants::stat() const {
+  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kFolder));
+  return state_->root().stat(place);
+}
+
+Result<void> KeptGrants::keep(const Grant& grant) const {
+  const WritableDirectory& state = state_->root();
+  GALLEY_ASSIGN(const auto known, list());
+  const bool is_new = std::none_of(known.begin(), known.end(), [&](const Grant& other) {
+    return other.agent == grant.agent && other.capability == grant.capability;
+  });
+  if (is_new && known.size() >= kMaxGrants) {
+    return fail(ErrorKind::kQuota, "limit.grants",
+                fmt::format("{} grants and revocations are kept here, and no more than {} can be; "
+                            "put rules into galley.toml instead",
+                            known.size(), kMaxGrants));
+  }
+  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kFolder));
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse(folder.str() + "/" + name_of(grant)));
+  GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(place.str() + ".new"));
+  GALLEY_TRY(make_directories(state, folder, kPrivateMode));
+  GALLEY_ASSIGN(const auto file,
+                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kFileMode));
+  GALLEY_TRY(file->truncate(0));
+  std::string by = grant.by;
+  for (char& c : by) c = static_cast<uint8_t>(c) < ' ' ? ' ' : c;
+  GALLEY_TRY(
+      file->write_at(0, fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kMagic, grant.said_ns, by,
+                                    grant.agent, grant.is_revoked ? "!" : "", grant.capability)));
+  return state.rename(fresh, state, place, RenameMode::kReplace);
+}
+
+Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants) {
+  GrantBook::Pages pages;
+  for (const Grant& grant : grants) {
+    auto capability = Capability::parse((grant.is_revoked ? "!" : "") + grant.capability);
+    if (!capability) return damaged(std::string(kFolder) + " of " + grant.agent);
+    pages[grant.agent].push_back(*std::move(capability));
+  }
+  return pages;
+}
+
+std::optional<Error> objection_to_grant(const Config& config, const Grant& grant) {
+  const auto no = [](ErrorKind kind, std::string reason, std::string message) {
+    return Error{kind, std::move(reason), std::move(message), "", 0};
+  };
+  if (grant.agent.empty() || grant.agent.size() > kMaxAgentBytes || !is_one_line(grant.agent) ||
+      grant.agent.find_first_of("*?") != std::string::npos) {
+    return no(ErrorKind::kInvalid, "grant.agent",
+              "a grant is for one agent by its name, without wildcards: a person needs none");
+  }
+  if (grant.capability.starts_with('!')) {
+    return no(ErrorKind::kInvalid, "capability.invalid",
+              "a capability is taken away with galley revoke, not with a `!`");
+  }
+  const auto capability = Capability::parse(grant.capability);
+  if (!capability) return capability.error();
+  if (grant.is_revoked) return {};
+  return Policy(config).objection_to_grant(grant.agent, *capability);
+}
+
+}  // namespace galley

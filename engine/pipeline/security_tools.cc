@@ -1,0 +1,91 @@
+#include "engine/pipeline/security_tools.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/pipeline/granting.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kInput = R"({
+  "type": "object", "required": ["agent", "capability"], "additionalProperties": false,
+  "properties": {
+    "agent": {"type": "string", "description": "Name of the agent", "minLength": 1},
+    "capability": {"type": "string", "minLength": 1,
+                   "description": "For example custom:deploy, git:commit or fs:write:src/**"}}})";
+constexpr const char* kOutput = R"({
+  "type": "object", "required": ["agent", "capability", "granted"], "additionalProperties": false,
+  "properties": {
+    "agent": {"type": "string"}, "capability": {"type": "string"},
+    "granted": {"type": "boolean", "description": "whether the agent was given it, or lost it"}}})";
+
+ToolInfo info_of(bool is_revocation) {
+  ToolInfo info;
+  info.name = is_revocation ? "sec.revoke" : "sec.grant";
+  info.title = is_revocation ? "Take a capability from an agent" : "Give an agent a capability";
+  info.description = is_revocation
+                         ? "Takes a capability from an agent, also one that galley.toml gives. It "
+                           "counts from the next call on."
+                         : "Gives an agent a capability, never one that galley.toml denies. It "
+                           "counts from the next call on.";
+  info.input_schema = kInput;
+  info.output_schema = kOutput;
+  info.annotations.idempotent = true;
+  info.capabilities = {is_revocation ? "sec:revoke" : "sec:grant"};
+  info.namespace_name = "sec";
+  info.risk_level = is_revocation ? ToolInfo::Risk::kMedium : ToolInfo::Risk::kCritical;
+  info.security_tier = ToolInfo::Tier::kRestricted;
+  info.requires_confirmation = !is_revocation;
+  info.is_reversible = true;
+  info.rollback_tool = is_revocation ? "sec.grant" : "sec.revoke";
+  info.examples = {R"({"agent":"bot","capability":"custom:deploy"})"};
+  return info;
+}
+
+class SecurityTool final : public Tool {
+ public:
+  SecurityTool(WorkspaceState& workspace, bool is_revocation)
+      : workspace_(&workspace), is_revocation_(is_revocation), info_(info_of(is_revocation)) {}
+
+  [[nodiscard]] const ToolInfo& info() const override { return info_; }
+
+  /// It touches no path; what it does stays done, so that it is on record before it is.
+  Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
+    Intent intent;
+    intent.is_open_ended = true;
+    return intent;
+  }
+
+  ToolResult run(const json& args, ToolContext& context) const override {
+    Grant grant;
+    grant.agent = args.at("agent").get<std::string>();
+    grant.capability = args.at("capability").get<std::string>();
+    grant.is_revoked = is_revocation_;
+    grant.by = "a call of the tool " + info_.name;
+    const ordered_json data = {
+        {"agent", grant.agent}, {"capability", grant.capability}, {"granted", !is_revocation_}};
+    TransactionOptions who;
+    who.agent = context.agent;
+    const auto said = say_grant(*workspace_, who, std::move(grant));
+    return said ? ToolResult::success(data) : ToolResult::failure(tool_error_from(said.error()));
+  }
+
+ private:
+  WorkspaceState* workspace_;
+  bool is_revocation_;
+  ToolInfo info_;
+};
+
+}  // namespace
+
+Result<void> add_security_tools(ToolRegistry& registry, WorkspaceState& workspace) {
+  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(workspace, false)));
+  return registry.add(std::make_unique<SecurityTool>(workspace, true));
+}
+
+}  // namespace galley

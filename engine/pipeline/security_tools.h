@@ -1,0 +1,14 @@
+#pragma once
+
+#include "base/result.h"
+#include "engine/pipeline/workspace_state.h"
+#include "tools/registry.h"
+
+namespace galley {
+
+/// Adds `sec.grant` and `sec.revoke` (aiOS). They act on `.galley`, where no overlay takes them
+/// back, so they are of tier 3: the mode asks. Both are for people only.
+/// Errors: as ToolRegistry::add.
+Result<void> add_security_tools(ToolRegistry& registry, WorkspaceState& workspace);
+
+}  // namespace galley

@@ -1,0 +1,303 @@
+// Profiles, grants and revocations: what somebody may do at all.
+#include "engine/policy/policy.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/name_pattern.h"
+
+namespace galley {
+namespace {
+
+bool grants(const Capability& capability, std::string_view action, const RelPath& path,
+            PathOperation operation) {
+  if (capability.domain != "fs") return false;
+  const bool is_write = action != "read";
+  if (capability.action != action &&
+      !(is_write &&
+        (capability.action == "write" || capability.action == operation_name(operation)))) {
+    return false;
+  }
+  return capability.paths.is_empty() || capability.paths.selects(path);
+}
+
+Judgement no_capability(const AgentProfile& profile, const Config& config, std::string_view what,
+                        std::string_view needed) {
+  Judgement judgement;
+  judgement.decision = Decision::kDeny;
+  judgement.id = "policy.capability";
+  judgement.rule = "agents." + profile.name;
+  judgement.line = profile.line;
+  judgement.message = fmt::format("{} is denied: [agents.{}] ({}) does not grant `{}`", what,
+                                  profile.name, place_in(config, profile.line), needed);
+  judgement.remedy =
+      fmt::format("stay within {}, or have `{}` added to its capabilities", profile.name, needed);
+  return judgement;
+}
+
+/// A person took it away from this agent (`galley revoke`).
+Judgement revoked(std::string_view agent, std::string_view what, const Capability& denial) {
+  Judgement judgement;
+  judgement.decision = Decision::kDeny;
+  judgement.id = "policy.capability";
+  judgement.rule = "revoked";
+  judgement.is_denial = true;
+  judgement.message =
+      fmt::format("{} is denied: `{}` was revoked from {}", what, denial.text.substr(1), agent);
+  judgement.remedy =
+      fmt::format("have a person say: galley grant {} '{}'", agent, denial.text.substr(1));
+  return judgement;
+}
+
+std::function<bool(const Capability&)> speaks_of(std::string_view action, const RelPath& path,
+                                                 PathOperation operation) {
+  return [action, &path, operation](const Capability& one) {
+    return grants(one, action, path, operation);
+  };
+}
+
+bool names_program(const Capability& capability, std::string_view program, std::string_view real) {
+  const auto relative = [](std::string_view path) {
+    while (path.starts_with('/')) path.remove_prefix(1);
+    return path;
+  };
+  if (capability.domain != "exec") return false;
+  const Glob& glob = capability.paths.globs().front();
+  return glob.matches(relative(program), false) || glob.matches(relative(real), false);
+}
+
+/// Granting and revoking: an agent that could do it could give itself anything.
+constexpr std::string_view kPeopleDomain = "sec";
+
+bool is_for_people(std::string_view needed) {
+  return needed.substr(0, needed.find(':')) == kPeopleDomain;
+}
+
+bool is_of_network(const Capability& capability) { return capability.domain == "net"; }
+
+}  // namespace
+
+std::string place_in(const Config& config, uint32_t line) {
+  const std::string file = config.file.empty() ? std::string(kConfigFileName) : config.file;
+  return line == 0 ? file : fmt::format("{}:{}", file, line);
+}
+
+std::optional<Capability> Policy::said_last(
+    std::string_view agent, const std::function<bool(const Capability&)>& speaks) const {
+  if (config_->grants == nullptr || agent.empty()) return {};
+  const auto page = config_->grants->of(agent);
+  if (page == nullptr) return {};
+  const auto last = std::find_if(page->rbegin(), page->rend(), speaks);
+  return last == page->rend() ? std::nullopt : std::optional<Capability>(*last);
+}
+
+const AgentProfile* Policy::profile(std::string_view agent) const {
+  const auto own = config_->agents.find(std::string(agent));
+  if (own != config_->agents.end()) return &own->second;
+  const auto others = config_->agents.find("*");
+  return others == config_->agents.end() || agent.empty() ? nullptr : &others->second;
+}
+
+const AgentProfile* Policy::bounds(std::string_view agent) const {
+  const AgentProfile* own = profile(agent);
+  return own != nullptr && own->has_capabilities ? own : nullptr;
+}
+
+Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
+                              const Principals& who) const {
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    const std::string what = fmt::format("{}: {}", path.str(), operation_name(operation));
+    if (const auto said = said_last(agent, speaks_of("write", path, operation));
+        said && said->is_denial) {
+      return revoked(agent, what, *said);
+    }
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (!grants(*it, "write", path, operation)) continue;
+      if (!it->is_denial) return {};
+      break;
+    }
+    Judgement judgement = no_capability(*own, *config_, what, "fs:write:" + path.str());
+    judgement.path = path.str();
+    return judgement;
+  });
+}
+
+Judgement Policy::judge_reading(const RelPath& path, const Principals& who) const {
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    if (const auto said = said_last(agent, speaks_of("read", path, PathOperation::kModify));
+        said && said->is_denial) {
+      return revoked(agent, path.str() + ": read", *said);
+    }
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (!grants(*it, "read", path, PathOperation::kModify)) continue;
+      if (!it->is_denial) return {};
+      break;
+    }
+    Judgement judgement =
+        no_capability(*own, *config_, path.str() + ": read", "fs:read:" + path.str());
+    judgement.path = path.str();
+    return judgement;
+  });
+}
+
+Judgement Policy::judge_exec(std::string_view program, std::string_view real,
+                             const Principals& who) const {
+  const auto speaks = [&](const Capability& one) { return names_program(one, program, real); };
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    if (const auto said = said_last(agent, speaks); said && said->is_denial) {
+      return revoked(agent, fmt::format("running {}", program), *said);
+    }
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    bool is_denial = false;
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (!speaks(*it)) continue;
+      if (!it->is_denial) return {};
+      is_denial = true;
+      break;
+    }
+    const std::string_view name = program.substr(program.rfind('/') + 1);
+    const std::string which = program == real ? "" : fmt::format(" (which is {})", real);
+    Judgement judgement = no_capability(*own, *config_, fmt::format("running {}{}", program, which),
+                                        fmt::format("exec:{}", name));
+    judgement.is_denial = is_denial;
+    return judgement;
+  });
+}
+
+Judgement Policy::judge_network(const Principals& who) const {
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    if (const auto said = said_last(agent, is_of_network); said && said->is_denial) {
+      return revoked(agent, "reaching the network", *said);
+    }
+    const AgentProfile* own = bounds(agent);
+    if (own == nullptr) return {};
+    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
+      if (!is_of_network(*it)) continue;
+      if (!it->is_denial) return {};
+      break;
+    }
+    return no_capability(*own, *config_, "reaching the network", "net:host");
+  });
+}
+
+Judgement Policy::judge_capability(std::string_view needed, const Principals& who) const {
+  const auto speaks = [&](const Capability& one) {
+    return one.is_denial ? one.covers(needed) : one.concerns(needed);
+  };
+  const std::string what = fmt::format("what needs the capability `{}`", needed);
+  Judgement worst = strictest(who, [&](std::string_view agent) -> Judgement {
+    if (agent.empty()) return {};
+    if (is_for_people(needed)) {
+      Judgement judgement;
+      judgement.decision = Decision::kDeny;
+      judgement.rule = "always";
+      judgement.message =
+          fmt::format("{} is denied to the agent {}: it is for people", what, agent);
+      judgement.remedy = "have a person do it, without --agent";
+      return judgement;
+    }
+    const auto said = said_last(agent, speaks);
+    if (said && said->is_denial) return revoked(agent, what, *said);
+    const AgentProfile* own = bounds(agent);
+    if (own != nullptr) {
+      if (gives(own->capabilities, needed)) return {};
+      return no_capability(*own, *config_, what, needed);
+    }
+    if (said) return {};
+    Judgement judgement;
+    judgement.decision = Decision::kDeny;
+    judgement.rule = "grants";
+    judgement.message = fmt::format("{} is denied: nobody gave it to {}", what, agent);
+    judgement.remedy = fmt::format("have a person say: galley grant {} '{}'", agent, needed);
+    return judgement;
+  });
+  if (worst.decision == Decision::kDeny) worst.id = "capability.missing";
+  return worst;
+}
+
+std::optional<Error> Policy::objection_to_grant(std::string_view agent,
+                                                const Capability& capability) const {
+  const auto wider = [&](const std::string& why) {
+    return Error{ErrorKind::kRefused, "grant.wider_than_configuration",
+                 fmt::format("`{}` cannot be granted to {}: {}", capability.text, agent, why), "",
+                 0};
+  };
+  if (is_for_people(capability.text)) {
+    return wider("the domain `sec` is for people only");
+  }
+  if (capability.domain == "net" && !config_->sandbox.allows_network) {
+    return wider("sandbox.network of galley.toml is not true");
+  }
+  const AgentProfile* own = bounds(agent);
+  if (own == nullptr) return {};
+  const std::string_view needed =
+      capability.domain == "fs"
+          ? std::string_view(capability.text)
+                .substr(0, capability.domain.size() + 1 + capability.action.size())
+          : std::string_view(capability.text);
+  if (gives(own->capabilities, needed)) return {};
+  return wider(
+      fmt::format("[agents.{}] ({}) does not give it", own->name, place_in(*config_, own->line)));
+}
+
+bool Policy::denies_programs(const Principals& who) const {
+  const auto denies = [](const Capability& one) { return one.is_denial && one.domain == "exec"; };
+  return std::any_of(who.names().begin(), who.names().end(), [&](const std::string& name) {
+    const AgentProfile* own = bounds(name);
+    if (own != nullptr && std::any_of(own->capabilities.begin(), own->capabilities.end(), denies)) {
+      return true;
+    }
+    return said_last(name, denies).has_value();
+  });
+}
+
+Judgement Policy::judge_tool(std::string_view tool, const Principals& who) const {
+  return judge_tools(fmt::format("the tool {}", tool), {std::string(tool)}, who);
+}
+
+Judgement Policy::judge_tools(std::string_view what, const std::vector<std::string>& any_of,
+                              const Principals& who) const {
+  const std::string& tool = any_of.front();
+  return strictest(who, [&](std::string_view agent) -> Judgement {
+    const AgentProfile* own = profile(agent);
+    if (own == nullptr || own->tools.empty()) return {};
+    const bool is_listed = std::any_of(any_of.begin(), any_of.end(), [&](const std::string& one) {
+      return names_agent(own->tools, one);
+    });
+    if (is_listed) return {};
+    Judgement judgement = no_capability(*own, *config_, what, tool);
+    judgement.remedy =
+        fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
+    return judgement;
+  });
+}
+
+bool Policy::limits_tools(const Principals& who) const {
+  return std::any_of(who.names().begin(), who.names().end(), [this](const std::string& name) {
+    const AgentProfile* own = profile(name);
+    return own != nullptr && !own->tools.empty();
+  });
+}
+
+bool Policy::limits_reading(const Principals& who) const {
+  const auto denies = [](const Capability& one) {
+    return one.is_denial && one.domain == "fs" && one.action == "read";
+  };
+  return std::any_of(who.names().begin(), who.names().end(), [&](const std::string& name) {
+    return bounds(name) != nullptr || said_last(name, denies).has_value();
+  });
+}
+
+bool Policy::grants_network(const Principals& who) const {
+  const bool is_said = bounds(who.caller()) != nullptr || said_last(who.caller(), is_of_network);
+  return is_said && judge_network(who).decision == Decision::kAllow;
+}
+
+}  // namespace galley

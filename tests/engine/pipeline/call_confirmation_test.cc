@@ -1,0 +1,262 @@
+// Which calls need somebody's yes, who gives it, and for what it holds.
+#include "engine/calls/confirmation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include <galley/workspace.h>
+#include "engine/pipeline/asked_calls.h"
+#include "engine/pipeline/workspace_state.h"
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using Risk = ToolInfo::Risk;
+using Tier = ToolInfo::Tier;
+
+constexpr const char* kAny = R"({"type": "object"})";
+
+ToolDefinition tool_of(const std::string& name, Tier tier, Risk risk = Risk::kLow) {
+  ToolDefinition tool;
+  tool.info.name = name;
+  tool.info.description = "does nothing";
+  tool.info.input_schema = tool.info.output_schema = kAny;
+  tool.info.security_tier = tier;
+  tool.info.risk_level = risk;
+  tool.run = [](ToolRun&) { return Result<std::string>("{}"); };
+  return tool;
+}
+
+class CallConfirmation : public ::testing::Test {
+ protected:
+  CallConfirmation() { tree_.write("a.txt", "a\n"); }
+
+  void open(const std::string& mode, std::vector<ToolDefinition> tools = {}) {
+    transaction_.reset();
+    tree_.write("galley.toml", "[policy]\nmode = \"" + mode + "\"\n");
+    WorkspaceOptions options;
+    options.trusts_configuration = true;
+    options.tools = std::move(tools);
+    workspace_ = *Workspace::open(tree_.path(), std::move(options));
+    transaction_.emplace(*workspace_->begin_stored({.agent = "bot"}));
+  }
+  std::string called(const std::string& tool, const std::string& arguments = "{}",
+                     const CallOptions& options = {}) {
+    const CallResult result = transaction_->call(tool, arguments, options);
+    message_ = result ? "" : result.error().message;
+    return result ? "ok" : result.error().reason;
+  }
+  /// The id that the last refusal named.
+  [[nodiscard]] std::string named_id() const {
+    const size_t at = message_.find("galley approve ");
+    if (at == std::string::npos) return "none";
+    const std::string rest = message_.substr(at + std::string("galley approve ").size());
+    return rest.substr(0, rest.find(','));
+  }
+  CallOptions answering(bool answer) {
+    CallOptions options;
+    options.confirm = [this, answer](const CallOptions::Question& question) {
+      questions_.push_back(question);
+      return Result<bool>(answer);
+    };
+    return options;
+  }
+  std::vector<json> records(const std::string& kind) {
+    std::vector<json> found;
+    std::istringstream lines(tree_.read(".galley/audit.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      json record = json::parse(line);
+      if (record["kind"] == kind) found.push_back(std::move(record));
+    }
+    return found;
+  }
+
+  TempDirectory tree_;
+  std::unique_ptr<Workspace> workspace_;
+  std::optional<Transaction> transaction_;
+  std::vector<CallOptions::Question> questions_;
+  std::string message_;
+};
+
+TEST_F(CallConfirmation, TiersAreHeldAgainstTheMode) {
+  const std::map<std::string, std::vector<std::string>> wanted = {
+      {"strict", {"ok", "ok", "call.needs_confirmation", "call.tier_denied", "call.tier_denied"}},
+      {"standard", {"ok", "ok", "ok", "call.needs_confirmation", "call.tier_denied"}},
+      {"permissive", {"ok", "ok", "ok", "call.needs_confirmation", "call.needs_confirmation"}}};
+  for (const auto& [mode, answers] : wanted) {
+    std::vector<ToolDefinition> tools;
+    for (unsigned tier = 0; tier < answers.size(); ++tier) {
+      tools.push_back(tool_of("T" + std::to_string(tier), static_cast<Tier>(tier)));
+    }
+    open(mode, std::move(tools));
+    for (unsigned tier = 0; tier < answers.size(); ++tier) {
+      EXPECT_EQ(called("T" + std::to_string(tier)), answers[tier]) << mode << tier;
+    }
+  }
+}
+
+TEST_F(CallConfirmation, WhatOnlyReadsIsAskedAboutAllTheSame) {
+  ToolDefinition wants = tool_of("Wants", Tier::kSafe);
+  wants.info.requires_confirmation = true;
+  ToolDefinition risky = tool_of("Risky", Tier::kStandard, Risk::kHigh);
+  ToolDefinition critical = tool_of("Critical", Tier::kSafe, Risk::kCritical);
+  critical.info.is_reversible = true;
+  ToolDefinition acts = tool_of("Acts", Tier::kRestricted);
+  for (ToolDefinition* one : {&wants, &risky, &critical, &acts}) {
+    one->info.annotations.read_only = true;
+  }
+  open("standard", {wants, risky, critical, acts});
+  for (const char* name : {"Wants", "Risky", "Critical", "Acts"}) {
+    EXPECT_EQ(called(name), "call.needs_confirmation") << name;
+  }
+}
+
+TEST_F(CallConfirmation, AHighRiskThatTheOverlayHoldsRunsWhereNobodyAnswers) {
+  ToolDefinition held = tool_of("Held", Tier::kElevated, Risk::kHigh);
+  held.info.is_reversible = true;
+  open("standard", {held, tool_of("Own", Tier::kElevated, Risk::kHigh)});
+  EXPECT_EQ(called("Held"), "ok");
+  EXPECT_EQ(called("Delete", R"({"path": "a.txt"})"), "ok");
+  EXPECT_EQ(called("Own"), "call.needs_confirmation")
+      << "what a function does elsewhere nobody holds";
+  open("strict", {held});
+  EXPECT_EQ(called("Held"), "call.needs_confirmation");
+}
+
+TEST_F(CallConfirmation, AHighRiskIsAskedWhereSomebodyAnswers) {
+  ToolDefinition held = tool_of("Held", Tier::kElevated, Risk::kHigh);
+  held.info.is_reversible = true;
+  open("standard", {held});
+  EXPECT_EQ(called("Held", "{}", answering(false)), "call.not_confirmed");
+  EXPECT_EQ(called("Held", "{}", answering(true)), "ok");
+  EXPECT_EQ(questions_.size(), 2U);
+  auto own = workspace_->begin();
+  EXPECT_TRUE(own->call("Held", "{}", answering(false))) << "a person who calls has said it";
+}
+
+TEST_F(CallConfirmation, ACallbackSaysYesOrNo) {
+  open("standard", {tool_of("Acts", Tier::kRestricted)});
+  EXPECT_EQ(called("Acts", R"({"to": "prod"})", answering(false)), "call.not_confirmed");
+  EXPECT_EQ(called("Acts", R"({"to": "prod"})", answering(true)), "ok");
+  ASSERT_EQ(questions_.size(), 2U);
+  EXPECT_EQ(questions_[0].id, questions_[1].id);
+  EXPECT_EQ(questions_[0].agent, "bot");
+  EXPECT_EQ(questions_[0].tool, "Acts");
+  EXPECT_EQ(questions_[0].arguments, R"({"to":"prod"})");
+  EXPECT_THAT(questions_[0].why, HasSubstr("tier 3"));
+  EXPECT_EQ(records("confirmation").size(), 1U) << "the yes is on record";
+  CallOptions fails;
+  fails.confirm = [](const CallOptions::Question&) {
+    return Result<bool>(Error{ErrorKind::kIo, "asking.failed", "nobody", "", 0});
+  };
+  EXPECT_EQ(called("Acts", "{}", fails), "asking.failed");
+}
+
+TEST_F(CallConfirmation, AYesGivenBeforehandIsForThisCallOnce) {
+  open("standard", {tool_of("Acts", Tier::kRestricted), tool_of("Other", Tier::kRestricted)});
+  EXPECT_EQ(called("Acts", R"({"to": "prod"})"), "call.needs_confirmation");
+  const std::string id = named_id();
+  ASSERT_TRUE(id.starts_with("call-")) << message_;
+  ASSERT_EQ(workspace_->asked_calls()->size(), 1U);
+  const auto confirmed = workspace_->confirm(id, "ann");
+  ASSERT_TRUE(confirmed) << confirmed.error().message;
+  EXPECT_TRUE(workspace_->asked_calls()->empty());
+  EXPECT_EQ(called("Acts", R"({"to": "test"})"), "call.needs_confirmation") << "other arguments";
+  EXPECT_EQ(called("Other", R"({"to": "prod"})"), "call.needs_confirmation") << "another tool";
+  auto other = workspace_->begin_stored({.agent = "other"});
+  EXPECT_EQ(other->call("Acts", R"({"to": "prod"})").error().reason, "call.needs_confirmation");
+  CallOptions elsewhere;
+  elsewhere.cwd = "src";
+  EXPECT_NE(called("Acts", R"({"to": "prod"})", elsewhere), "ok") << "another folder";
+  EXPECT_EQ(called("Acts", R"({ "to":"prod" })"), "ok") << message_;
+  EXPECT_EQ(called("Acts", R"({"to": "prod"})"), "call.needs_confirmation") << "once";
+  const auto yes = records("confirmation");
+  ASSERT_EQ(yes.size(), 2U);
+  EXPECT_EQ(yes[0]["reason"], "given beforehand by ann");
+  EXPECT_EQ(yes[1]["input"]["call"], yes[0]["input"]["call"]);
+}
+
+TEST_F(CallConfirmation, AnAgentDoesNotSayYes) {
+  open("standard", {tool_of("Acts", Tier::kRestricted)});
+  EXPECT_EQ(called("Acts"), "call.needs_confirmation");
+  const auto no = workspace_->confirm(named_id(), "bot", {.agent = "bot"});
+  EXPECT_EQ(no.error().reason, "approval.by_agent");
+  EXPECT_EQ(called("Acts"), "call.needs_confirmation");
+  EXPECT_EQ(workspace_->confirm("call-00000000", "ann").error().reason, "confirmation.not_found");
+}
+
+TEST_F(CallConfirmation, WhatIsRefusedAnywayIsNotAsked) {
+  ToolDefinition acts = tool_of("Acts", Tier::kRestricted);
+  acts.info.capabilities = {"custom:deploy"};
+  open("standard", {acts});
+  EXPECT_EQ(called("Acts", "{}", answering(true)), "capability.missing");
+  EXPECT_TRUE(questions_.empty());
+}
+
+TEST_F(CallConfirmation, ADryRunOfWhatTheOverlayHoldsAsksNobody) {
+  open("strict", {tool_of("Held", Tier::kElevated)});
+  CallOptions dry;
+  dry.dry_run = true;
+  EXPECT_EQ(called("Held", "{}", dry), "ok");
+  EXPECT_EQ(called("Held"), "call.needs_confirmation");
+  open("standard", {tool_of("Acts", Tier::kRestricted)});
+  EXPECT_EQ(called("Acts", "{}", dry), "call.dry_run_outside") << "no overlay holds what it does";
+}
+
+TEST_F(CallConfirmation, WhereNothingIsKeptTheMessageSaysSo) {
+  open("standard", {tool_of("Acts", Tier::kRestricted)});
+  TempDirectory fresh;
+  WorkspaceOptions options;
+  options.tools = {tool_of("Acts", Tier::kRestricted)};
+  const auto workspace = *Workspace::open(fresh.path(), std::move(options));
+  auto memory = workspace->begin({.agent = "bot"});
+  const auto refused = memory->call("Acts", "{}");
+  EXPECT_EQ(refused.error().reason, "call.needs_confirmation");
+  EXPECT_THAT(refused.error().message, HasSubstr("CallOptions::confirm"));
+  EXPECT_FALSE(fresh.exists(".galley")) << "a question alone makes no state";
+}
+
+TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
+  open("standard", {tool_of("Acts", Tier::kRestricted)});
+  const AskedCalls asked(*workspace_->inside().state());
+  for (size_t i = 0; i < AskedCalls::kMaxAskedCalls + 2; ++i) {
+    const ContentId id = ContentId::of(std::to_string(i));
+    ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, static_cast<int64_t>(i)));
+  }
+  const auto left = asked.list(0);
+  ASSERT_TRUE(left);
+  ASSERT_EQ(left->size(), AskedCalls::kMaxAskedCalls);
+  EXPECT_EQ(left->front().asked_ns, 2);
+  const std::string large(kMaxAskedArgumentBytes, 'x');
+  EXPECT_EQ(called("Acts", R"({"text": ")" + large + "\"}"), "call.needs_confirmation");
+  EXPECT_THAT(message_, HasSubstr("CallOptions::confirm")) << "nobody could read it";
+}
+
+TEST_F(CallConfirmation, AYesIsGoneAfterADay) {
+  open("standard");
+  const AskedCalls asked(*workspace_->inside().state());
+  const ContentId id = ContentId::of("one");
+  constexpr int64_t kDayNs = int64_t{24} * 3600 * 1'000'000'000;
+  ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, 0));
+  ASSERT_TRUE(asked.give(*asked.find(shown_call_id(id), 0), "ann", 0));
+  EXPECT_EQ(*asked.take(id, kDayNs + 1), std::nullopt);
+  ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, 0));
+  ASSERT_TRUE(asked.give(*asked.find(shown_call_id(id), 0), "ann", 0));
+  EXPECT_EQ(*asked.take(id, kDayNs), "ann");
+  EXPECT_EQ(*asked.take(id, kDayNs), std::nullopt) << "once";
+}
+
+TEST_F(CallConfirmation, AQuestionShowsNoSecretThatLooksLikeOne) {
+  open("standard", {tool_of("Acts", Tier::kRestricted)});
+  EXPECT_EQ(called("Acts", R"({"key": "AKIAIOSFODNN7EXAMPLE"})"), "call.needs_confirmation");
+  EXPECT_THAT(workspace_->asked_calls()->front().arguments, HasSubstr("[REDACTED:aws-access-key]"));
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,87 @@
+#include "engine/policy/capability.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/name_pattern.h"
+
+namespace galley {
+namespace {
+
+std::string reason_of(std::string_view text) {
+  const auto parsed = Capability::parse(text);
+  return parsed ? "accepted" : parsed.error().reason;
+}
+
+/// Whether a list gives what is needed.
+bool given(const std::vector<std::string>& texts, std::string_view needed) {
+  std::vector<Capability> all;
+  for (const std::string& text : texts) {
+    auto parsed = Capability::parse(text);
+    EXPECT_TRUE(parsed) << parsed.error().message;
+    if (parsed) all.push_back(*std::move(parsed));
+  }
+  return gives(all, needed);
+}
+
+TEST(CapabilityTest, OpenDomainsAreWords) {
+  for (const char* good : {"custom:deploy", "git:commit", "custom:*", "!custom:deploy", "*:*",
+                           "a.b-c_1:x?", "db:write:orders", "db:write:*", "sec:grant"}) {
+    EXPECT_EQ(reason_of(good), "accepted") << good;
+  }
+  for (const char* bad : {"custom", "custom:", ":deploy", "cus tom:x", "custom:a b", "custom:a:",
+                          "fs:fly", "net:example.org", "net:host:example.org", "exec:", "\n:x"}) {
+    EXPECT_EQ(reason_of(bad), "capability.invalid") << bad;
+  }
+  EXPECT_EQ(reason_of("custom:" + std::string(2000, 'x')), "capability.invalid");
+}
+
+TEST(CapabilityTest, OpenDomainsMatchByWildcards) {
+  EXPECT_TRUE(given({"custom:deploy"}, "custom:deploy"));
+  EXPECT_FALSE(given({"custom:deploy"}, "custom:delete"));
+  EXPECT_TRUE(given({"custom:*"}, "custom:deploy"));
+  EXPECT_TRUE(given({"custom:de*"}, "custom:deploy"));
+  EXPECT_FALSE(given({"custom:*"}, "git:commit"));
+  EXPECT_TRUE(given({"*:*"}, "git:commit"));
+  EXPECT_TRUE(given({"db:write"}, "db:write:orders"));
+  EXPECT_TRUE(given({"db:write:or*"}, "db:write:orders"));
+  EXPECT_FALSE(given({"db:write:users"}, "db:write:orders"));
+}
+
+TEST(CapabilityTest, APartOfAnOpenNeedIsNothing) {
+  EXPECT_FALSE(given({"db:write:users"}, "db:write"));
+  EXPECT_FALSE(given({"custom:deploy"}, "custom"));
+  EXPECT_TRUE(given({"custom:*"}, "custom"));
+  EXPECT_TRUE(given({"fs:write:src/**"}, "fs:write")) << "the path is judged when it is known";
+  EXPECT_TRUE(given({"exec:git"}, "exec"));
+}
+
+TEST(CapabilityTest, AllOpenDomainsAreNotTheThree) {
+  for (const char* closed : {"fs:read", "fs:write", "exec", "exec:git", "net:host"}) {
+    EXPECT_FALSE(given({"*:*"}, closed)) << closed;
+  }
+}
+
+TEST(CapabilityTest, ADenialTakesAwayWhatItCovers) {
+  EXPECT_FALSE(given({"custom:*", "!custom:deploy"}, "custom:deploy"));
+  EXPECT_TRUE(given({"custom:*", "!custom:deploy"}, "custom:build"));
+  EXPECT_TRUE(given({"!custom:deploy", "custom:*"}, "custom:deploy")) << "the last match wins";
+  EXPECT_FALSE(given({"fs:write", "!fs:write"}, "fs:write"));
+  EXPECT_TRUE(given({"fs:write", "!fs:write:src/"}, "fs:write")) << "something is left";
+  EXPECT_FALSE(given({"exec:*", "!exec:git"}, "exec:git"));
+  EXPECT_FALSE(given({"net:host", "net:none"}, "net:host"));
+}
+
+TEST(NamePattern, StarIsAnyRunAndQuestionMarkIsOne) {
+  EXPECT_TRUE(name_matches("a*c", "abbc"));
+  EXPECT_TRUE(name_matches("*", ""));
+  EXPECT_TRUE(name_matches("a?c", "abc"));
+  EXPECT_FALSE(name_matches("a?c", "ac"));
+  EXPECT_FALSE(name_matches("", "a"));
+  const std::string many(2000, 'a');
+  EXPECT_FALSE(name_matches("*a*a*a*a*a*a*a*a*b", many)) << "takes no exponential time";
+}
+
+}  // namespace
+}  // namespace galley
