@@ -80,9 +80,12 @@ Result<int> add(Session& session) {
   GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(session.arguments().input));
   GALLEY_TRY(check_fits(*workspace, session.user(), folder));
   const bool is_shown_only = session.arguments().dry_run;
-  if (is_shown_only && !session.is_json()) session.print(shown_folder(folder));
+  const bool is_vouched = is_vouched_for(session.user(), folder.hash);
+  const bool is_asked = !is_shown_only && !is_vouched && !session.is_unattended();
+  if (!is_asked && !session.is_json()) session.print(shown_folder(folder));
   if (!is_shown_only) {
-    if (!is_vouched_for(session.user(), folder.hash)) {
+    GALLEY_TRY(refuse_inside_exec("tools add"));
+    if (!is_vouched) {
       GALLEY_TRY(need_person(session, shown_folder(folder),
                              "Let this workspace call these tools, as long as they stay as they "
                              "are?"));

@@ -167,6 +167,7 @@ Result<void> read_resources(const ManifestObject& capabilities, CustomManifest& 
     if (!manifest.memory_bytes || *manifest.memory_bytes < kMinMemoryBytes) {
       return resources.wrong("memory", "a size of at least 1MB, such as \"512MB\" or \"1GB\"");
     }
+    manifest.info.max_memory_bytes = manifest.memory_bytes;
   }
   if (const json* cpus = resources.find("cpus")) {
     const double count = cpus->is_number() ? cpus->get<double>() : 0;

@@ -14,7 +14,6 @@
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/restaged.h"
 #include "staging/sandbox/command_runner.h"
-#include "tools/adapters.h"
 #include "tools/custom_answer.h"
 #include "tools/json_input.h"
 
@@ -92,7 +91,7 @@ class CustomTool final : public Tool {
 
   [[nodiscard]] const ToolInfo& info() const override { return manifest_.info; }
 
-  Result<Intent> intent(const json& /*args*/, const std::string& /*root*/) const override {
+  Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;
     intent.programs = {program_name()};
@@ -162,10 +161,9 @@ Result<Command> CustomTool::command_for(const json& args, const ToolContext& con
   Command command;
   command.argv = {files_.folder + "/" + manifest_.executable};
   command.readable = {files_.folder};
-  GALLEY_ASSIGN(command.working_directory, directory_argument(context.call.cwd, context.root));
+  command.working_directory = context.cwd;
   milliseconds time = *manifest_.info.timeout;
   if (!context.deadline.is_never()) time = std::min(time, context.deadline.left(context.clock));
-  command.environment = context.call.environment;
   GALLEY_TRY(put_secrets(context, command));
   command.input = request(args, context, time);
   command.limits.wall = time;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tools/custom_tool.h"
+
 namespace galley {
 
 //            failures in a row = HealthRule::failures
@@ -20,7 +22,8 @@ bool shows_a_broken_tool(const ToolError& error) {
   static constexpr std::array<std::string_view, 8> kBroken = {
       "tool.timeout", "tool.output",     "tool.threw",          "tool.garbage",
       "tool.factory", "tool.dependency", "service.unavailable", "service.timeout"};
-  return std::find(kBroken.begin(), kBroken.end(), error.reason) != kBroken.end();
+  return std::find(kBroken.begin(), kBroken.end(), error.reason) != kBroken.end() ||
+         is_fault_of_tool(error);
 }
 
 std::string_view to_string(ToolHealth::State state) {

@@ -31,14 +31,18 @@ class Samples(support.SystemCase):
         finally:
             self.galley("rollback", expect=0)
 
-    def call(self, tool, args, expect=(0, 1, 2, 3)):
-        said = self.galley("--json", "call", tool, json.dumps(args), expect=expect)
+    def call(self, tool, args, *options):
+        said = self.galley("--json", "call", tool, json.dumps(args), *options, expect=(0, 1, 2, 3))
         return json.loads(said.stdout)
 
     def run_call(self, sample):
+        options = [word for name in ("profile", "format") if name in sample for word in (f"--{name}", sample[name])]
         with self.begun(sample.get("files", {})):
-            answer = self.call(sample["tool"], sample["args"])
-            if "error" in sample:
+            answer = self.call(sample["tool"], sample["args"], *options)
+            if "answer" in sample:
+                for key, value in sample["answer"].items():
+                    self.assertEqual(answer.get(key), value, answer)
+            elif "error" in sample:
                 self.assertFalse(answer["ok"], answer)
                 self.assertEqual(f"{answer['error']['code']} {answer['error']['reason']}", sample["error"])
             else:

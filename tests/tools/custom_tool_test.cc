@@ -90,7 +90,7 @@ TEST_F(CustomTools, TheManifestBoundsTheRun) {
   EXPECT_EQ(command.limits.max_memory_bytes, uint64_t{64} << 20U);
   EXPECT_EQ(command.limits.cpu, std::chrono::seconds(3)) << "whole seconds, upwards";
   EXPECT_EQ(command.network, NetworkAccess::kHost);
-  const auto intent = (*registry_.get("t"))->tool->intent({}, "/ws");
+  const auto intent = (*registry_.get("t"))->tool->intent({}, {"/ws"});
   EXPECT_TRUE(intent->is_open_ended);
   EXPECT_THAT(intent->programs, ElementsAre("run"));
   EXPECT_THAT((*registry_.get("t"))->tool->info().capabilities,
