@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/agent_tools/git_commit.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
@@ -153,12 +152,7 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   if (!staged.ok()) steps.clear();
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
   for (StagedStep& step : steps) state_->keep_step(std::move(step));
-  if (!staged.ok() || call.dry_run) return std::move(staged.results);
-  for (size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i].tool != kGitCommitTool) continue;
-    const auto kept = state_->ask_for_git_commit(staged.results[i].data->at("message"));
-    if (!kept) staged.results[i] = ToolResult::failure(tool_error_from(kept.error()));
-  }
+  if (staged.ok() && !call.dry_run) state_->ask_for_git_commits(calls, staged.results);
   return std::move(staged.results);
 }
 

@@ -9,10 +9,15 @@
 
 namespace galley {
 
-Result<void> Transaction::State::ask_for_git_commit(std::string message) {
-  if (stage) GALLEY_TRY(keep_git_message(stage->directory(), message));
-  git_message = std::move(message);
-  return {};
+void Transaction::State::ask_for_git_commits(const std::vector<ToolCall>& calls,
+                                             std::vector<ToolResult>& results) {
+  for (size_t i = 0; i < calls.size() && i < results.size(); ++i) {
+    if (calls[i].tool != kGitCommitTool) continue;
+    git_message = results[i].data->at("message").get<std::string>();
+    if (!stage) continue;
+    const auto kept = keep_git_message(stage->directory(), git_message);
+    if (!kept) results[i] = ToolResult::failure(tool_error_from(kept.error()));
+  }
 }
 
 /// The transaction is committed by now: what goes wrong here is told, and changes nothing of that.

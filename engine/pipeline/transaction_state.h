@@ -59,8 +59,8 @@ struct Transaction::State {
     return own_runner.get();
   }
 
-  /// Keeps the message of a commit of git that is to follow the transaction's own; the last counts.
-  Result<void> ask_for_git_commit(std::string message);
+  /// Keeps the messages of the commits of git that these calls asked for; the last counts.
+  void ask_for_git_commits(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results);
   /// Makes that commit, if there is one to make, after the transaction's own.
   void follow_with_git_commit(Receipt& receipt);
   void keep_step(StagedStep step) {
