@@ -61,8 +61,8 @@ struct Transaction::State {
 
   /// Keeps the messages of the commits of git that these calls asked for; the last counts.
   void ask_for_git_commits(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results);
-  /// Makes that commit, if there is one to make, after the transaction's own.
-  void follow_with_git_commit(Receipt& receipt);
+  /// It is committed and over; makes the commit of git that was asked for, if one was.
+  void end_with(Receipt& receipt);
   void keep_step(StagedStep step) {
     steps.push_back(std::move(step));
     has_new_steps = true;
