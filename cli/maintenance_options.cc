@@ -45,6 +45,7 @@ void add_command_groups(OptionTable& table) {
   CLI::App* show = table.add_member(tools, "show", "One tool with its schemas");
   show->add_option("name", args.name, "Name of the tool")->required();
   for (CLI::App* command : {list, show}) {
+    table.add_profile(command);
     table
         .add_choice(command, "--format", args.shape, tool_shape_names(), "As that system has tools")
         ->type_name("NAME");
@@ -53,8 +54,6 @@ void add_command_groups(OptionTable& table) {
   table.add_member(tools, "check", "Judge a tool by the list that it has to meet")
       ->add_option("name", args.name, "Name of the tool")
       ->required();
-  table.add_profile(list);
-  table.add_profile(show);
   CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
   validate->add_option("name", args.name, "Name of the tool")->required();
   validate->add_option("args", args.input, "JSON object; - is standard input")->required();

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/agent_tools/git_commit.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
@@ -18,7 +17,6 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
-#include "engine/stages/git_message.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
@@ -165,16 +163,10 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.on_step = [&steps](StagedStep step) { steps.push_back(std::move(step)); };
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
   Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
-  if (staged.ok() && !call.dry_run) {
-    for (size_t i = 0; i < calls.size(); ++i) {
-      if (calls[i].tool != kGitCommitTool) continue;
-      const auto kept = state_->ask_for_git_commit(staged.results[i].data->at("message"));
-      if (!kept) staged.results[i] = ToolResult::failure(tool_error_from(kept.error()));
-    }
-  }
   if (!staged.ok()) steps.clear();
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
   for (StagedStep& step : steps) state_->keep_step(std::move(step));
+  if (staged.ok()) state_->ask_for_git_commits(calls, staged.results);
   return std::move(staged.results);
 }
 
@@ -314,8 +306,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   GALLEY_TRY(passed);
   auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return *std::move(outcome);
-  state_->is_over = true;
-  state_->follow_with_git_commit(*receipt);
+  state_->end_with(*receipt);
   if (state_->stage) {
     // Its contents go with the stage: the history has them now.
     auto kept = History(*state_->workspace->state_directory).proposal_of(receipt->id);
@@ -372,6 +363,7 @@ Result<void> Transaction::drop_stage() {
 // --- stored transactions --------------------------------------------------------------------
 
 const std::string& Transaction::id() const { return state_->id; }
+const TransactionOptions& Transaction::options() const { return state_->options; }
 
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
@@ -482,8 +474,6 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
   return *std::move(outcome);
 }
 
-const TransactionOptions& Transaction::options() const { return state_->options; }
-
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {
   return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
 }
@@ -520,7 +510,6 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   }
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
-  GALLEY_ASSIGN(state->git_message, kept_git_message(stage.directory()));
   state->reason = reason;
   state->stage = std::move(stage);
   return Transaction(std::move(state));

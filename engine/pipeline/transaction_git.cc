@@ -9,14 +9,23 @@
 
 namespace galley {
 
-Result<void> Transaction::State::ask_for_git_commit(std::string message) {
-  if (stage) GALLEY_TRY(keep_git_message(stage->directory(), message));
-  git_message = std::move(message);
-  return {};
+void Transaction::State::ask_for_git_commits(const std::vector<ToolCall>& calls,
+                                             std::vector<ToolResult>& results) {
+  for (size_t i = 0; i < calls.size() && i < results.size(); ++i) {
+    if (calls[i].tool != kGitCommitTool || results[i].meta.dry_run) continue;
+    git_message = results[i].data->at("message").get<std::string>();
+    if (!stage) continue;
+    const auto kept = keep_git_message(stage->directory(), git_message);
+    if (!kept) results[i] = ToolResult::failure(tool_error_from(kept.error()));
+  }
 }
 
 /// The transaction is committed by now: what goes wrong here is told, and changes nothing of that.
-void Transaction::State::follow_with_git_commit(Receipt& receipt) {
+void Transaction::State::end_with(Receipt& receipt) {
+  is_over = true;
+  if (stage && git_message.empty()) {
+    git_message = kept_git_message(stage->directory()).value_or("");
+  }
   if (git_message.empty()) return;
   Recorder own_record(workspace->audit, workspace->clock(), RecordTime::kAtOnce);
   Action action;

@@ -59,15 +59,15 @@ struct Transaction::State {
     return own_runner.get();
   }
 
+  /// Keeps the messages of the commits of git that these calls asked for; the last counts.
+  void ask_for_git_commits(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results);
+  /// It is committed and over; makes the commit of git that was asked for, if one was.
+  void end_with(Receipt& receipt);
   void keep_step(StagedStep step) {
     steps.push_back(std::move(step));
     has_new_steps = true;
     bound_steps(steps);
   }
-  /// Keeps the message of a commit of git that is to follow the transaction's own; the last counts.
-  Result<void> ask_for_git_commit(std::string message);
-  /// Makes that commit, if there is one to make, after the transaction's own.
-  void follow_with_git_commit(Receipt& receipt);
 
   [[nodiscard]] RecordTime record_time() const {
     if (options.is_preview) return RecordTime::kNever;
