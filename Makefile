@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).configure.log 2>&1 || { cat $(1).configure.log >&2; exit 1; }
 compile = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help setup build demo test check asan tsan tidy format bench compare fuzz differential crash stress \
+.PHONY: help setup build demo test check coverage asan tsan tidy format bench compare fuzz differential crash stress \
         cross install packages syntax consumer examples mcp-conformance clean
 
 help:  ## this list
@@ -41,6 +41,10 @@ check:  ## format, arrows, words and documents: what needs no long run
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
 	@$(call compile,build) --target test_architecture
 	@scripts/check
+
+coverage:  ## line coverage of tools/ by its own tests; fails below 80 %
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
+	@JOBS=$(JOBS) scripts/coverage build
 
 asan:  ## build with AddressSanitizer and UBSan into build-asan and run all tests
 	@mkdir -p build-asan && $(call configure,build-asan,--preset asan,build test)

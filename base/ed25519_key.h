@@ -13,8 +13,9 @@ namespace galley {
 /// `openssl pkey -pubout` write it (PEM, RFC 7468 and RFC 8410).
 ///
 /// Ownership: shares the key; copies are cheap. Threads: immutable, safe to share.
-/// Errors:    kInvalid `key.syntax`, `key.other_kind`, `key.encrypted`; kUsage `key.public` when a
-///            public one is to sign.
+/// Errors:    kNotFound `key.library_missing` without libcrypto.so.3, which is loaded for the
+///            first key; kInvalid `key.syntax`, `key.other_kind`, `key.encrypted`; kUsage
+///            `key.public` when a public one is to sign.
 class Ed25519Key {
  public:
   static constexpr size_t kSignatureBytes = 64;

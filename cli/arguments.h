@@ -137,12 +137,17 @@ struct Arguments {
   std::string id;                    ///< of show, undo, at
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
+  std::string shape;                 ///< tools, call --format: whose shape; empty: Galley's own
+  bool manifest = false;             ///< tools show --manifest
   std::string proposal;              ///< commit --proposal
-  bool autocommit = false;         ///< mcp --autocommit
+  bool autocommit = false;           ///< mcp --autocommit
   std::vector<std::string> words;    ///< after `--`, or several paths
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
+  std::string transcript;            ///< call, apply --transcript
   std::string to;                    ///< rollback --to
+  std::string execution;             ///< rollback --execution
+  bool with_later = false;           ///< rollback --with-later
   std::string since;                 ///< log --since
   bool patch = false;                ///< log -p
   bool oneline = false;              ///< log --oneline

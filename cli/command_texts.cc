@@ -70,13 +70,21 @@ std::vector<CommandText> transaction_texts() {
        {{"galley review --tty", "y keeps a change, n leaves it out, ? tells the others"}}},
       {"call",
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
-        "The names of tools: galley tools list.\n"
+        "The names of tools: galley tools list. With --format the result is written as that system "
+        "has it.\n"
         "With --secret NAME a shell line of the tool Bash may use $ENV.NAME: its value is taken "
-        "from the environment and shown nowhere.",
+        "from the environment and shown nowhere.\n"
+        "With --transcript FILE the call is put down with its full contents; galley replay makes "
+        "it again.",
         "--capability and --program only narrow what the agent may do."},
        {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
         {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
          "look only below src"}}},
+      {"replay",
+       {"Makes the calls of a transcript again, on another tree, and compares results and tree.\n"
+        "With --tx they are staged in that transaction, else nothing is kept. The exit status is 1 "
+        "when something differs or could not be replayed, and each is listed."},
+       {{"galley -C copy replay session.jsonl --secret TOKEN", "with a value for $ENV.TOKEN"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
         "workspace.\n"
@@ -111,8 +119,10 @@ std::vector<CommandText> transaction_texts() {
         "With -n it only shows the diff and the verdict."},
        {{"galley commit --proposal 3fa1b2c4", "only what was reviewed"}}},
       {"rollback",
-       {"Drops a transaction with all that is staged in it, or goes back to a savepoint."},
-       {}},
+       {"Drops a transaction with all that is staged in it, or goes back to a savepoint.\n"
+        "With --execution it takes back one call by its id on record: out of what is staged, or, "
+        "once committed, by an undo of the paths that it changed."},
+       {{"galley rollback --execution exec-20240101-123456-abcdef", "one call, and no other"}}},
       {"pick", {"Commits one of several forks and drops those that came from the same one."}, {}},
   };
 }

@@ -22,6 +22,7 @@ int run_edit(Session& session);
 int run_status(Session& session);
 int run_diff(Session& session);
 int run_call(Session& session);
+int run_replay(Session& session);
 int run_review(Session& session);
 int run_validate(Session& session);
 int run_approve(Session& session);
@@ -54,6 +55,7 @@ int run_completions(Session& session);
 
 int run_tools_list(Session& session);
 int run_tools_show(Session& session);
+int run_tools_check(Session& session);
 int run_tools_validate(Session& session);
 int run_tools_add(Session& session);
 int run_tools_remove(Session& session);

@@ -21,6 +21,7 @@ constexpr std::array kSources = {
     SourceRow{"", "id", ValueSource::kHistory},
     SourceRow{"galley call", "tool", ValueSource::kTools},
     SourceRow{"galley tools show", "name", ValueSource::kTools},
+    SourceRow{"galley tools check", "name", ValueSource::kTools},
     SourceRow{"galley tools validate", "name", ValueSource::kTools},
     SourceRow{"galley tools remove", "name", ValueSource::kTools},
     SourceRow{"galley tools add", "folder", ValueSource::kDirectories},

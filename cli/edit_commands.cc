@@ -15,10 +15,12 @@
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/staged.h"
+#include "cli/tool_calls.h"
 #include "engine/calls/executor.h"
 #include "staging/formats/mail_subject.h"
 #include "tools/edit_formats.h"
 #include "tools/edit_report_json.h"
+#include "tools/tool_call_parser.h"
 
 namespace galley {
 namespace {
@@ -56,6 +58,21 @@ ReadOptions read_options(const EditArguments& arguments) {
     options.filters.push_back({is_include, pattern});
   }
   return options;
+}
+
+/// The calls in what a model wrote: every one that it begins must be understood.
+Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspace,
+                                            const std::string& text) {
+  GALLEY_ASSIGN(const ToolRegistry* tools, workspace.inside().need_registry());
+  GALLEY_ASSIGN(const CallsOfText found, parse_tool_calls(text, *tools));
+  for (const CallProblem& problem : found.problems) {
+    if (!problem.is_recovered) return fail(ErrorKind::kInvalid, problem.reason, problem.message);
+    session.say(problem.message);
+  }
+  std::vector<ToolCall> calls;
+  for (const FoundCall& call : found.calls)
+    calls.push_back({call.tool, call.args, call.call_id, ""});
+  return calls;
 }
 
 /// What staging a document came to; `document` has the report for --json.
@@ -224,7 +241,8 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   GALLEY_ASSIGN(std::string input, session.read_input(name, "the edit", limits::kMaxPatchBytes));
   session.terminal().work_on("fitting the edit into the files");
   transaction.set_default_message(mail_subject(input));
-  const EditFormat format = format_named(arguments.format);
+  const bool is_tool_text = arguments.format == "tool_text";
+  const EditFormat format = is_tool_text ? EditFormat::kCalls : format_named(arguments.format);
   const auto calls_text = calls_document(input);
   const bool has_calls =
       format == EditFormat::kCalls || (format == EditFormat::kAuto && calls_text.has_value());
@@ -240,7 +258,8 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   }
   ++all.count;
   if (has_calls) {
-    GALLEY_ASSIGN(const auto calls, parse_calls(calls_text.value_or(input)));
+    GALLEY_ASSIGN(const auto calls, is_tool_text ? calls_of_text(session, workspace, input)
+                                                 : parse_calls(calls_text.value_or(input)));
     if (calls.empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }
@@ -358,6 +377,7 @@ Result<int> apply_edit(Session& session) {
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_TRY(begin_transcript(session, transaction));
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);

@@ -24,9 +24,10 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
                    "Patches or edit documents, in order; none or - is standard input")
       ->type_name("FILE");
   table
-      .add_choice(command, "--format", edit.format,
-                  {"auto", "unified", "apply_patch", "search_replace", "edits", "calls"},
-                  "auto, unified, apply_patch, search_replace, edits or calls")
+      .add_choice(
+          command, "--format", edit.format,
+          {"auto", "unified", "apply_patch", "search_replace", "edits", "calls", "tool_text"},
+          "auto, unified, apply_patch, search_replace, edits, calls or tool_text")
       ->type_name("FORMAT");
   command->add_flag("--strict", edit.strict, "Apply only exactly where the edit says");
   command->add_flag("--check", edit.check, "Only say whether it applies");
@@ -108,6 +109,7 @@ void add_edit_commands(OptionTable& table) {
   table.add_diff_options(apply, true);
   table.add_conflict(apply);
   table.add_dry_run(apply, "Do what preview does");
+  table.add_transcript(apply);
   add_fix(table, apply);
   CLI::App* stage =
       table.add("stage", "Put an edit into a transaction; commit it later", kTransactionGroup);

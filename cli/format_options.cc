@@ -85,10 +85,12 @@ bool is_in(Scope scope, EditFormat format) {
 Result<void> check_format_options(const EditArguments& arguments, EditFormat format) {
   for (const FormatOption& option : kFormatOptions) {
     if (is_in(option.scope, format) || !option.is_given(arguments)) continue;
+    const bool is_text = arguments.format == "tool_text";  // calls, too
     const bool is_self_contained = format == EditFormat::kCalls && option.scope != Scope::kEdits;
     return fail(ErrorKind::kUsage, "usage.option_of_format",
                 fmt::format("{} means nothing in the format '{}': {}", option.name,
-                            format_name(format), is_self_contained ? kSelfContained : option.why));
+                            is_text ? "tool_text" : format_name(format),
+                            is_self_contained ? kSelfContained : option.why));
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #include "cli/option_table.h"
 #include "engine/git_hooks/hook_script.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -32,8 +33,16 @@ void add_setup_commands(OptionTable& table) {
 void add_command_groups(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* tools = table.add_group("tools", "The tools that can be called");
-  table.add_member(tools, "list", "One line a tool");
-  table.add_member(tools, "show", "One tool with its schemas")
+  CLI::App* list = table.add_member(tools, "list", "One line a tool");
+  CLI::App* show = table.add_member(tools, "show", "One tool with its schemas");
+  show->add_option("name", args.name, "Name of the tool")->required();
+  for (CLI::App* command : {list, show}) {
+    table
+        .add_choice(command, "--format", args.shape, tool_shape_names(), "As that system has tools")
+        ->type_name("NAME");
+  }
+  show->add_flag("--manifest", args.manifest, "Its manifest, in Nachos' shape unless --format");
+  table.add_member(tools, "check", "Judge a tool by the list that it has to meet")
       ->add_option("name", args.name, "Name of the tool")
       ->required();
   CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");

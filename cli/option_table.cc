@@ -130,6 +130,13 @@ void OptionTable::add_tx(CLI::App* command) {
       ->type_name("ID");
 }
 
+void OptionTable::add_transcript(CLI::App* command) {
+  command
+      ->add_option("--transcript", args_.transcript,
+                   "Put every call of a tool down in this file, with its full contents")
+      ->type_name("FILE");
+}
+
 void OptionTable::add_conflict(CLI::App* command) {
   add_choice(command, "--conflict", args_.conflict, {"stop", "markers"},
              "Of lines that both sides changed: stop, or stage them between markers")

@@ -57,6 +57,8 @@ class OptionTable {
   // What several commands take.
   void add_dry_run(CLI::App* command, const char* about);
   void add_tx(CLI::App* command);
+  /// --transcript: calls with their full contents, in a file.
+  void add_transcript(CLI::App* command);
   void add_conflict(CLI::App* command);
   /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.
   void add_diff_options(CLI::App* command, bool takes_edits = false);

@@ -15,6 +15,8 @@
 #include "engine/policy/policy.h"
 #include "staging/fs/host_file.h"
 #include "tools/registry.h"
+#include "tools/shapes.h"
+#include "tools/tool_checklist.h"
 
 namespace galley {
 namespace {
@@ -39,6 +41,11 @@ std::string state_of(const ToolRegistry::Status& status, const CallSupervisor& s
 Result<int> tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
+  if (!session.arguments().shape.empty()) {
+    GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(session.arguments().shape));
+    session.print(shape->list(*shape, tools->list()));
+    return kExitDone;
+  }
   if (session.is_json()) {
     session.print(tools->schemas());
     return kExitDone;
@@ -56,12 +63,70 @@ Result<int> tools_show(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
   const std::string& name = session.arguments().name;
-  GALLEY_TRY(tools->get(name));
+  GALLEY_ASSIGN(const auto entry, tools->get(name));
+  const bool is_manifest = session.arguments().manifest;
+  if (is_manifest || !session.arguments().shape.empty()) {
+    const std::string& wanted = session.arguments().shape;
+    GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(wanted.empty() ? "nachos" : wanted));
+    const ToolInfo& info = entry->tool->info();
+    session.print(is_manifest ? shape->manifest(info) : shape->definition(info));
+    return kExitDone;
+  }
   const Json all = tools->schemas();
   for (const Json& tool : all.at("tools")) {
     if (tool.at("name") == name) session.print(tool);
   }
   return kExitDone;
+}
+
+/// Each call in a transaction of its own that is thrown away.
+Result<ToolTrial> try_tool(Workspace& workspace, const Session& session, const std::string& tool,
+                           const std::string& arguments, bool is_wrong) {
+  TransactionOptions options = session.transaction_options();
+  options.is_preview = true;
+  GALLEY_ASSIGN(Transaction transaction, workspace.begin(options));
+  return ToolTrial{arguments, is_wrong, transaction.call(tool, arguments).result()};
+}
+
+std::string checklist_text(const std::vector<ToolCheckPoint>& points) {
+  static constexpr std::array kWords = {"yes", "NO", "-"};
+  std::string text;
+  for (const ToolCheckPoint& point : points) {
+    text += fmt::format("{:<4} {}: {}\n", kWords.at(static_cast<size_t>(point.outcome)), point.name,
+                        printable_line(point.message));
+  }
+  return text;
+}
+
+Result<int> tools_check(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const ToolRegistry* tools, workspace->inside().need_registry());
+  const std::string& name = session.arguments().name;
+  GALLEY_ASSIGN(const auto entry, tools->get(name));
+  const ToolInfo& info = entry->tool->info();
+  std::vector<ToolTrial> trials;
+  for (const std::string& example : info.examples) {
+    GALLEY_ASSIGN(ToolTrial trial, try_tool(*workspace, session, name, example, false));
+    trials.push_back(std::move(trial));
+  }
+  for (const std::string& arguments : wrong_arguments(info)) {
+    GALLEY_ASSIGN(ToolTrial trial, try_tool(*workspace, session, name, arguments, true));
+    trials.push_back(std::move(trial));
+  }
+  GALLEY_ASSIGN(Transaction reader, workspace->begin(session.transaction_options()));
+  const auto page = reader.read("docs/tools/" + name + ".md");
+  std::string documentation = page ? *page : info.description;
+  if (!page && !has_tool_heading(documentation)) documentation.clear();
+  const auto points = check_tool(*entry, trials, documentation);
+  const auto headings = check_tool_documentation(documentation);
+  const Json document = checklist_json(name, points, headings);
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(checklist_text(points) + "documentation (docs/tools/" + name + ".md):\n" +
+                  checklist_text(headings));
+  }
+  return document.at("ok") == true ? kExitDone : kExitNo;
 }
 
 Result<int> tools_validate(Session& session) {
@@ -191,6 +256,7 @@ Result<int> policy_test(Session& session) {
 
 int run_tools_list(Session& session) { return session.finish(tools_list(session)); }
 int run_tools_show(Session& session) { return session.finish(tools_show(session)); }
+int run_tools_check(Session& session) { return session.finish(tools_check(session)); }
 int run_tools_validate(Session& session) { return session.finish(tools_validate(session)); }
 int run_audit_verify(Session& session) { return session.finish(audit_verify(session)); }
 int run_audit_export(Session& session) { return session.finish(audit_export(session)); }

@@ -113,7 +113,9 @@ void Session::print(const Json& document) {
   if (outcome_.empty() && document.contains("message")) {
     outcome_ = document["message"].get<std::string>();
   } else if (outcome_.empty()) {
-    outcome_ = arguments_->command + (document.value("ok", true) ? " was done" : " said no");
+    // A list in the shape of another system says nothing of how it went.
+    const bool is_done = !document.is_object() || document.value("ok", true);
+    outcome_ = arguments_->command + (is_done ? " was done" : " said no");
   }
   // The escapes of JSON mean the same to a program.
   print(document_text(document, terminal_->escapes()));

@@ -12,7 +12,9 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/staged.h"
+#include "cli/tool_calls.h"
 #include "staging/sandbox/person_editor.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -57,27 +59,6 @@ std::string work_of(const Arguments& arguments) {
   return "running the tool " + printable_line(arguments.name);
 }
 
-/// Secrets are named, and taken from the environment: on a command line others could read them.
-Result<SecretProvider> secrets_of(const CallArguments& about) {
-  std::map<std::string, std::string> secrets;
-  for (const std::string& name : about.secrets) {
-    const char* value = std::getenv(name.c_str());
-    if (value == nullptr) {
-      return fail(ErrorKind::kUsage, "secret.not_set",
-                  "--secret " + name +
-                      ": the environment has no variable of that name; set it, "
-                      "without its value on the command line");
-    }
-    secrets[name] = value;
-  }
-  if (secrets.empty()) return SecretProvider();
-  return SecretProvider([secrets](const std::string& name) -> std::optional<std::string> {
-    const auto found = secrets.find(name);
-    if (found == secrets.end()) return {};
-    return found->second;
-  });
-}
-
 Result<std::map<std::string, std::string>> environment_of(const CallArguments& about) {
   std::map<std::string, std::string> environment;
   for (const std::string& text : about.environment) {
@@ -111,7 +92,8 @@ Result<CallOptions> call_options(Session& session) {
     options.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
   }
   GALLEY_ASSIGN(options.environment, environment_of(about));
-  GALLEY_ASSIGN(options.secrets, secrets_of(about));
+  GALLEY_ASSIGN(options.secrets, secrets_of_environment(about.secrets));
+  if (session.is_json() || !session.terminal().is_terminal()) return options;
   const std::string work = work_of(arguments);
   options.progress = [&session, work](uint64_t done, uint64_t total) {
     std::string text = fmt::format("{}: {}", work, done);
@@ -131,9 +113,13 @@ Result<int> call(Session& session) {
   const Overlay::Entries before = transaction.overlay().entries();
   GALLEY_ASSIGN(const CallOptions options, call_options(session));
   session.terminal().work_on(work_of(arguments));
+  GALLEY_TRY(begin_transcript(session, transaction));
   const ToolResult result = transaction.call(arguments.name, json, options).result();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
-  if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
+  if (!arguments.shape.empty()) {
+    GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(arguments.shape));
+    session.print(shape->result(*shape, arguments.name, options.call_id, result));
+  } else if (!session.is_json() && result.ok && session.terminal().is_terminal()) {
     GALLEY_TRY(show_answer(session, transaction, before, result));
   } else if (session.is_json() || result.ok) {
     session.print(to_json(result));

@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/execution_rollback.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/places.h"
@@ -322,6 +323,7 @@ Result<std::string> roll_back(Session& session) {
 }
 
 Result<int> rollback(Session& session) {
+  if (!session.arguments().execution.empty()) return rollback_execution(session);
   if (session.arguments().dry_run) return preview_rollback(session);
   GALLEY_ASSIGN(const std::string id, roll_back(session));
   const std::string& to = session.arguments().to;

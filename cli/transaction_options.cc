@@ -1,4 +1,5 @@
 #include "cli/option_table.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -29,6 +30,10 @@ void add_call_options(OptionTable& table, CLI::App* call) {
       ->type_name("N");
   call->add_flag("--deterministic", about.is_deterministic,
                  "Its commands see a fixed time, zone and locale, and no network");
+  table
+      .add_choice(call, "--format", table.arguments().shape, tool_shape_names(),
+                  "Print the result as that system has it")
+      ->type_name("NAME");
   table.add_dry_run(call, "Tell what it would stage; stage nothing");
 }
 
@@ -57,6 +62,14 @@ void add_stage_commands(OptionTable& table) {
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
   add_call_options(table, call);
+  table.add_transcript(call);
+  CLI::App* replay =
+      table.add("replay", "Make the calls of a transcript again, and compare", kTransactionGroup);
+  table.add_tx(replay);
+  replay->add_option("file", args.input, "A transcript; - is standard input")->required();
+  OptionTable::add_list(replay, "--secret", args.call.secrets,
+                        "Give tools this environment variable as $ENV.NAME")
+      ->type_name("NAME");
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
   table.add_tx(edit);
@@ -89,9 +102,17 @@ void add_stage_commands(OptionTable& table) {
   table.add_conflict(commit);
   table.add_dry_run(commit, "Show the diff and the gate's verdict; commit nothing");
   CLI::App* rollback =
-      table.add("rollback", "Drop a transaction, or go back to a savepoint", kTransactionGroup);
+      table.add("rollback", "Drop a transaction, go back to a savepoint, or take back one call",
+                kTransactionGroup);
   table.add_tx(rollback);
-  rollback->add_option("--to", args.to, "Go back to this savepoint")->type_name("NAME");
+  CLI::Option* to =
+      rollback->add_option("--to", args.to, "Go back to this savepoint")->type_name("NAME");
+  CLI::Option* execution =
+      rollback->add_option("--execution", args.execution, "Take back only what this call changed")
+          ->type_name("ID")
+          ->excludes(to);
+  rollback->add_flag("--with-later", args.with_later, "Take back later calls that built on it, too")
+      ->needs(execution);
   table.add_dry_run(rollback, "Only say what would be dropped");
 }
 
@@ -137,8 +158,8 @@ void add_exec_command(OptionTable& table) {
 }  // namespace
 
 void add_transaction_commands(OptionTable& table) {
-  if (table.wants({"begin", "status", "diff", "review", "call", "edit", "validate", "approve",
-                   "commit", "rollback"})) {
+  if (table.wants({"begin", "status", "diff", "review", "call", "replay", "edit", "validate",
+                   "approve", "commit", "rollback"})) {
     add_stage_commands(table);
   }
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);

@@ -12,6 +12,11 @@ add_library(galley INTERFACE)
 add_library(Galley::galley ALIAS galley)
 target_link_libraries(galley INTERFACE galley_engine_pipeline)
 target_compile_features(galley INTERFACE cxx_std_20)
+# For tests of programs and tools (docs/testing.md).
+add_library(Galley::testing ALIAS galley_testing)
+set_target_properties(galley_testing PROPERTIES EXPORT_NAME testing)
+target_include_directories(galley_testing PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(galley_testing PUBLIC cxx_std_20)
 target_include_directories(galley INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -36,6 +41,9 @@ install(FILES ${PROJECT_BINARY_DIR}/GalleyConfig.cmake
 # A static linker reads from left to right: the highest room first.
 set(GALLEY_PC_ROOMS "")
 foreach(room ${GALLEY_ROOMS})
+  if(room STREQUAL "galley_testing")
+    continue()  # no program links to it
+  endif()
   get_target_property(type ${room} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")
     string(PREPEND GALLEY_PC_ROOMS "-l${room} ")

@@ -37,14 +37,13 @@ endif()
 
 # Test doubles of the rooms (the memory directory, the fault directory): for tests, benchmarks and
 # fuzz targets, in no library that is installed.
-add_library(galley_testing STATIC)
-add_library(Galley::testing ALIAS galley_testing)
+add_library(galley_doubles STATIC)
 
 # galley_room(<folder> [ONLY_WITH <option>] [DOUBLES <sources>...] [DEPENDS <folder>...]
 #             [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
 #   ONLY_WITH names an option of CMake without which nothing of the room is compiled.
-#   DOUBLES names sources that go to Galley::testing instead.
+#   DOUBLES names sources that go to galley_doubles instead.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
 #   Header-only libraries and our own flags end with the build: who links to us needs neither. Where
 #   there is an archive of a library, the build links that.
@@ -60,10 +59,10 @@ function(galley_room folder)
   endif()
   foreach(double ${ROOM_DOUBLES})
     list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/${folder}/${double})
-    target_sources(galley_testing PRIVATE ${PROJECT_SOURCE_DIR}/${folder}/${double})
+    target_sources(galley_doubles PRIVATE ${PROJECT_SOURCE_DIR}/${folder}/${double})
   endforeach()
   if(ROOM_DOUBLES)
-    target_link_libraries(galley_testing PRIVATE galley_flags PUBLIC galley_${name})
+    target_link_libraries(galley_doubles PRIVATE galley_flags PUBLIC galley_${name})
   endif()
   if(sources)
     add_library(galley_${name} STATIC ${sources})

@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto entry = tools().get(name);
     GALLEY_CHECK(entry.has_value());
     if (!(*entry)->input.check(*args).empty()) continue;
-    const auto operation = galley::adapt(name, *args, "/w");
+    const auto operation = galley::adapt(name, *args, {"/w"});
     if (!operation) {
       GALLEY_CHECK(!operation.error().message.empty());
       continue;

@@ -1,6 +1,9 @@
 #include "tools/defined_tool.h"
 
+#include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "staging/overlay/overlay.h"
@@ -43,6 +46,34 @@ Intent intent_to(std::vector<RelPath> read, std::vector<RelPath> write) {
   intent.reads = std::move(read);
   intent.writes = std::move(write);
   return intent;
+}
+
+/// The code that an exception amounts to. What it says is about the inside of the tool or of what
+/// the tool uses, so it goes on record; the caller learns code and reason.
+ToolErrorCode code_of(const std::exception& thrown) {
+  if (const auto* failed = dynamic_cast<const std::system_error*>(&thrown)) {
+    if (failed->code() == std::errc::timed_out) return ToolErrorCode::kTimeout;
+    if (failed->code() == std::errc::permission_denied ||
+        failed->code() == std::errc::operation_not_permitted) {
+      return ToolErrorCode::kPermission;
+    }
+    return ToolErrorCode::kRuntime;
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ||
+      dynamic_cast<const std::length_error*>(&thrown) != nullptr) {
+    return ToolErrorCode::kQuota;
+  }
+  const bool is_about_arguments = dynamic_cast<const std::invalid_argument*>(&thrown) != nullptr ||
+                                  dynamic_cast<const std::domain_error*>(&thrown) != nullptr ||
+                                  dynamic_cast<const std::out_of_range*>(&thrown) != nullptr;
+  return is_about_arguments ? ToolErrorCode::kValidation : ToolErrorCode::kRuntime;
+}
+
+ToolResult threw(const std::string& name, ToolErrorCode code, std::string cause) {
+  return ToolResult::failure(
+      {code, "tool.threw",
+       "the tool '" + name + "' failed inside, nothing was staged; the record has the cause",
+       nullptr, std::move(cause)});
 }
 
 ToolResult answered_wrongly(const std::string& name, const std::string& why) {
@@ -160,6 +191,17 @@ class DefinedTool final : public Tool {
   }
 
   ToolResult run(const nlohmann::json& args, ToolContext& context) const override {
+    try {
+      return run_function(args, context);
+    } catch (const std::exception& thrown) {
+      return threw(info().name, code_of(thrown), thrown.what());
+    } catch (...) {
+      return threw(info().name, ToolErrorCode::kRuntime, "an exception of an unknown type");
+    }
+  }
+
+ private:
+  ToolResult run_function(const nlohmann::json& args, ToolContext& context) const {
     ToolRun::State state{info(), args, json_text(args), context};
     ToolRun call(state);
     const auto answer = definition_.run(call);
@@ -170,7 +212,6 @@ class DefinedTool final : public Tool {
     return ToolResult::success(*document);
   }
 
- private:
   ToolDefinition definition_;
 };
 

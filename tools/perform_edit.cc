@@ -57,6 +57,7 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   options.root = context.root;
   options.match.last_step = context.last_step;
   options.match.choices = edit.choices;
+  options.is_over = [&context] { return context.is_over(); };
   options.earlier = context.earlier;
   options.may_read = context.may_read;
   std::optional<Overlay::Entries> before;

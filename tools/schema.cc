@@ -191,6 +191,11 @@ JsonSchema& JsonSchema::operator=(JsonSchema&&) noexcept = default;
 JsonSchema::~JsonSchema() = default;
 
 Result<JsonSchema> JsonSchema::compile(std::string_view schema_text) {
+  if (schema_text.size() > kMaxSchemaBytes) {
+    return fail(ErrorKind::kQuota, "limit.schema_bytes",
+                "the schema has " + std::to_string(schema_text.size()) + " bytes, more than the " +
+                    std::to_string(kMaxSchemaBytes) + " that are read");
+  }
   auto parsed = parse_json(schema_text);
   if (!parsed) {
     Error error = parsed.error();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -17,17 +18,20 @@ struct SchemaViolation {
   bool operator==(const SchemaViolation&) const = default;
 };
 
+inline constexpr size_t kMaxSchemaBytes = size_t{4} << 20U;  ///< the text of one schema
+
 /// A compiled JSON Schema (2020-12 or draft 7), and the only door to the schema library.
 ///
 /// Invariant: it judges every keyword that it accepted. Keywords of 2020-12 that the library does
 ///            not know are lowered to draft 7; what cannot be lowered is refused by compile().
-///            Patterns run in linear time (RE2). `format`, `title`, `default` and the like are
-///            annotations, as 2020-12 has it.
+///            Patterns run in linear time (RE2). `format` is judged for uri, date-time, email, uuid
+///            and regex; another format, `title`, `default` and the like are annotations.
 /// Ownership: self-contained. Threads: immutable, safe to share.
 class JsonSchema {
  public:
   /// Errors: kInvalid, reason `schema.syntax`, `schema.unsupported` (names keyword and place),
-  ///         `schema.reference` (missing, remote or circular), `schema.pattern`.
+  ///         `schema.reference` (missing, remote, circular or multiplying), `schema.pattern`;
+  ///         kQuota `limit.schema_bytes`.
   static Result<JsonSchema> compile(std::string_view schema_text);
 
   JsonSchema(JsonSchema&&) noexcept;

@@ -12,6 +12,7 @@
 #include <valijson/constraints/concrete_constraints.hpp>
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
+#include "tools/schema_formats.h"
 #include "tools/schema_lowering.h"
 
 namespace galley {
@@ -78,6 +79,21 @@ class PatternConstraint final : public OwnConstraint<PatternConstraint> {
  private:
   std::string pattern_;
   std::shared_ptr<const re2::RE2> expression_;
+};
+
+class FormatConstraint final : public OwnConstraint<FormatConstraint> {
+ public:
+  explicit FormatConstraint(std::string format) : format_(std::move(format)) {}
+
+  bool validate(const Adapter& target, const Context& context,
+                valijson::ValidationResults* results) const override {
+    if (!target.isString() || has_format(format_, target.asString())) return true;
+    report(results, context, "does not have the format " + format_);
+    return false;
+  }
+
+ private:
+  std::string format_;
 };
 
 class MembersConstraint final : public OwnConstraint<MembersConstraint> {
@@ -259,6 +275,10 @@ void add_own_constraints(valijson::SchemaParser& parser, const CompiledDefinitio
   add(lowered::kPattern,
       [](const json& value, const CompiledDefinitions&) -> valijson::constraints::Constraint* {
         return new PatternConstraint(value.get<std::string>());
+      });
+  add(lowered::kFormat,
+      [](const json& value, const CompiledDefinitions&) -> valijson::constraints::Constraint* {
+        return new FormatConstraint(value.get<std::string>());
       });
   add(lowered::kMembers,
       [](const json& value, const CompiledDefinitions& all) -> valijson::constraints::Constraint* {

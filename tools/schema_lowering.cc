@@ -4,95 +4,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "tools/schema_formats.h"
+#include "tools/schema_keywords.h"
+#include "tools/schema_references.h"
 
 namespace galley {
 namespace {
 
 using nlohmann::json;
-
-enum class Keyword : uint8_t {
-  kAnnotation,   // says nothing about validity
-  kPlain,        // taken over as it is
-  kSchema,       // holds a schema
-  kSchemas,      // holds an array of schemas
-  kSchemaMap,    // holds an object of schemas
-  kGrouped,      // lowered together with its neighbours
-  kUnsupported,  // would be ignored or misjudged
-};
-
-const std::map<std::string, Keyword>& keywords() {
-  using enum Keyword;
-  static const std::map<std::string, Keyword> table = {
-      {"$schema", kAnnotation},
-      {"$comment", kAnnotation},
-      {"$defs", kAnnotation},
-      {"definitions", kAnnotation},
-      {"$anchor", kAnnotation},
-      {"title", kAnnotation},
-      {"description", kAnnotation},
-      {"default", kAnnotation},
-      {"examples", kAnnotation},
-      {"deprecated", kAnnotation},
-      {"readOnly", kAnnotation},
-      {"writeOnly", kAnnotation},
-      {"format", kAnnotation},
-      {"contentEncoding", kAnnotation},
-      {"contentMediaType", kAnnotation},
-      {"contentSchema", kAnnotation},
-      {"type", kPlain},
-      {"enum", kPlain},
-      {"const", kPlain},
-      {"multipleOf", kPlain},
-      {"maximum", kPlain},
-      {"exclusiveMaximum", kPlain},
-      {"minimum", kPlain},
-      {"exclusiveMinimum", kPlain},
-      {"maxLength", kPlain},
-      {"minLength", kPlain},
-      {"maxItems", kPlain},
-      {"minItems", kPlain},
-      {"maxProperties", kPlain},
-      {"minProperties", kPlain},
-      {"required", kPlain},
-      {"not", kSchema},
-      {"if", kSchema},
-      {"then", kSchema},
-      {"else", kSchema},
-      {"propertyNames", kSchema},
-      {"anyOf", kSchemas},
-      {"oneOf", kSchemas},
-      {"properties", kSchemaMap},
-      {"allOf", kGrouped},
-      {"$ref", kGrouped},
-      {"items", kGrouped},
-      {"prefixItems", kGrouped},
-      {"additionalItems", kGrouped},
-      {"unevaluatedItems", kGrouped},
-      {"contains", kGrouped},
-      {"minContains", kGrouped},
-      {"maxContains", kGrouped},
-      {"uniqueItems", kGrouped},
-      {"pattern", kGrouped},
-      {"patternProperties", kGrouped},
-      {"additionalProperties", kGrouped},
-      {"unevaluatedProperties", kGrouped},
-      {"dependencies", kGrouped},
-      {"dependentRequired", kGrouped},
-      {"dependentSchemas", kGrouped},
-      {"$dynamicRef", kUnsupported},
-      {"$dynamicAnchor", kUnsupported},
-      {"$recursiveRef", kUnsupported},
-      {"$recursiveAnchor", kUnsupported},
-      {"$vocabulary", kUnsupported},
-      {"$id", kUnsupported},
-      {"id", kUnsupported},
-  };
-  return table;
-}
 
 std::string shown(const std::string& where) {
   return where.empty() ? "the root" : "'" + where + "'";
@@ -127,6 +49,14 @@ std::string child(const std::string& where, size_t index) {
   return where + "/" + std::to_string(index);
 }
 
+/// Whether a schema at this place describes a member of an object.
+bool is_property(const std::string& where) {
+  const size_t name = where.rfind('/');
+  if (name == std::string::npos || name == 0) return false;
+  const size_t holder = where.rfind('/', name - 1);
+  return where.substr(holder + 1, name - holder - 1) == "properties";
+}
+
 /// Undoes percent-encoding of a URI fragment; a malformed escape stays as it is.
 std::string percent_decoded(std::string_view text) {
   const auto digit = [](char c) {
@@ -157,6 +87,7 @@ class Lowering {
     GALLEY_ASSIGN(json top, lower(root_, ""));
     json definitions = json::object();
     while (!pending_.empty()) {
+      GALLEY_TRY(check_reference_count(names_.size()));
       const std::string pointer = pending_.back();
       pending_.pop_back();
       GALLEY_ASSIGN(json lowered_target, lower(root_.at(json::json_pointer(pointer)), pointer));
@@ -197,6 +128,8 @@ class Lowering {
     }
     GALLEY_TRY(lower_array_keywords(node, where, out));
     GALLEY_TRY(lower_object_keywords(node, where, out));
+    GALLEY_TRY(lower_format(node, where, out));
+    lift_required(node, out);
     GALLEY_TRY(lower_dependencies(node, where, out));
     GALLEY_TRY(lower_conjunction(node, where, out));
     return out;
@@ -204,35 +137,36 @@ class Lowering {
 
   Result<void> lower_keyword(const std::string& key, const json& value, const std::string& where,
                              json& out) {
-    const auto known = keywords().find(key);
-    if (known == keywords().end()) {
+    const auto known = schema_keywords().find(key);
+    if (known == schema_keywords().end()) {
       if (key.starts_with("x-")) return {};
       std::vector<std::string> names;
-      for (const auto& [name, kind] : keywords()) names.push_back(name);
+      for (const auto& [name, kind] : schema_keywords()) names.push_back(name);
       return unsupported(key, where, "is not known" + did_you_mean(key, names));
     }
     const std::string here = child(where, key);
     switch (known->second) {
-      case Keyword::kAnnotation:
-      case Keyword::kGrouped:
+      case SchemaKeyword::kAnnotation:
+      case SchemaKeyword::kGrouped:
         if (key == "$schema") return check_dialect(value, where);
         return {};
-      case Keyword::kPlain:
+      case SchemaKeyword::kPlain:
+        if (key == "required" && value.is_boolean() && is_property(where)) return {};
         out[key] = value;
         return {};
-      case Keyword::kSchema: {
+      case SchemaKeyword::kSchema: {
         GALLEY_ASSIGN(out[key], lower(value, here));
         return {};
       }
-      case Keyword::kSchemas: {
+      case SchemaKeyword::kSchemas: {
         GALLEY_ASSIGN(out[key], lower_all(value, here));
         return {};
       }
-      case Keyword::kSchemaMap: {
+      case SchemaKeyword::kSchemaMap: {
         GALLEY_ASSIGN(out[key], lower_map(value, here));
         return {};
       }
-      case Keyword::kUnsupported:
+      case SchemaKeyword::kUnsupported:
         if (where.empty() && (key == "$id" || key == "id")) return {};
         return unsupported(key, where, "cannot be judged; write the schema without it");
     }
@@ -352,6 +286,32 @@ class Lowering {
     return {};
   }
 
+  static Result<void> lower_format(const json& node, const std::string& where, json& out) {
+    if (!node.contains("format")) return {};
+    if (!node["format"].is_string()) return malformed(child(where, "format"), "wanted a string");
+    if (is_judged_format(node["format"].get<std::string>())) {
+      out[lowered::kFormat] = node["format"];
+    }
+    return {};
+  }
+
+  /// Draft 3 has `required: true` inside a property: it becomes a name in its parent's list, and
+  /// `$comment` of what is lowered says so.
+  static void lift_required(const json& node, json& out) {
+    if (!node.contains("properties") || !node["properties"].is_object()) return;
+    for (const auto& [name, property] : node["properties"].items()) {
+      if (!property.is_object() || property.value("required", json()) != true) continue;
+      json& required = out["required"];
+      if (required.is_null()) required = json::array();
+      if (!required.is_array()) return;  // the library says that it is malformed
+      if (std::find(required.begin(), required.end(), name) == required.end()) {
+        required.push_back(name);
+      }
+      std::string note = out.value("$comment", std::string("required inside a property, lifted:"));
+      out["$comment"] = note + " " + name;
+    }
+  }
+
   /// `unevaluated…` equals `additional…` only where no neighbour evaluates in place.
   static Result<void> check_nothing_evaluates(const json& node, const std::string& keyword,
                                               const std::string& where) {
@@ -441,59 +401,12 @@ class Lowering {
   std::vector<std::string> pending_;
 };
 
-void collect_references(const json& node, std::set<std::string>& out) {
-  if (!node.is_object()) return;
-  if (node.contains("$ref")) out.insert(node["$ref"].get<std::string>());
-  for (const char* key : {"allOf", "anyOf", "oneOf"}) {
-    if (!node.contains(key)) continue;
-    for (const json& item : node[key]) collect_references(item, out);
-  }
-  for (const char* key : {"not", "if", "then", "else"}) {
-    if (node.contains(key)) collect_references(node[key], out);
-  }
-  if (!node.contains("dependencies")) return;
-  for (const auto& [property, item] : node["dependencies"].items()) collect_references(item, out);
-}
-
-/// Refuses references that lead back to themselves without going down into the instance: judging
-/// one would never end.
-class CircleSearch {
- public:
-  explicit CircleSearch(const json& document) : document_(document) {}
-
-  Result<void> run() {
-    for (const auto& [name, schema] : document_["definitions"].items()) {
-      GALLEY_TRY(visit("#/definitions/" + name));
-    }
-    return {};
-  }
-
- private:
-  Result<void> visit(const std::string& reference) {
-    if (done_.contains(reference)) return {};
-    if (!open_.insert(reference).second) {
-      return fail(ErrorKind::kInvalid, "schema.reference",
-                  "the schema has a $ref that leads back to itself");
-    }
-    std::set<std::string> next;
-    collect_references(document_.at(json::json_pointer(reference.substr(1))), next);
-    for (const std::string& each : next) GALLEY_TRY(visit(each));
-    open_.erase(reference);
-    done_.insert(reference);
-    return {};
-  }
-
-  const json& document_;
-  std::set<std::string> open_;
-  std::set<std::string> done_;
-};
-
 }  // namespace
 
 Result<json> lower_schema(const json& schema) {
   Lowering lowering(schema);
   GALLEY_ASSIGN(json document, lowering.run());
-  GALLEY_TRY(CircleSearch(document).run());
+  GALLEY_TRY(check_references_end(document));
   return document;
 }
 

@@ -57,7 +57,7 @@ ToolError tool_error_from(const Error& error) {
     case ErrorKind::kUndecided:
       break;
   }
-  return ToolError{code, error.reason, error.message, nullptr};
+  return ToolError{code, error.reason, error.message, nullptr, {}};
 }
 
 Error error_from(const ToolError& error) {

@@ -44,6 +44,7 @@ struct ToolError {
   std::string reason;
   std::string message;
   JsonDocument details;  ///< machine-readable particulars (an edit report, schema violations)
+  std::string cause{};   ///< what an exception said: for the record, never for the caller
 };
 
 /// The tool error that an Error of the rooms below amounts to.

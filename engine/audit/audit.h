@@ -76,6 +76,8 @@ struct AuditEvent {
   std::vector<std::string> capabilities_used;
   JsonDocument context;                   ///< what else the caller said of the call; may be null
   std::vector<std::string> secrets_used;  ///< names of those that a tool was given
+  /// Paths that it changed of what is staged; a directory's ends in `/`.
+  std::vector<std::string> changed = {};
 };
 
 /// Builds the canonical record of an event without its place in the chain: what CommitMeta::audit

@@ -1,10 +1,12 @@
 #include "engine/audit/audit_export.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/clock.h"
 #include "engine/audit/audit_chain.h"
+#include "engine/audit/recorded_calls.h"
 #include "engine/commit/state_directory.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -27,24 +29,20 @@ json member(const json& record, const char* key, const json& none) {
   return is_usable ? *found : none;
 }
 
-/// Earlier versions named the record of a commit by its proposal, and wrote numbers in hexadecimal.
-bool is_of_earlier_version(const std::string& execution_id) {
-  constexpr size_t kDigits = 64;
-  return execution_id.find_first_not_of("0123456789abcdef") == kDigits &&
-         execution_id[kDigits] == '-';
-}
-
-/// The number of the transaction that a record of a commit, an undo or a redo tells of.
-std::optional<TxId> committed_as(const json& record) {
-  const auto kind = member(record, "kind", "").get<std::string>();
-  if (kind != "commit" && kind != "undo" && kind != "redo") return {};
+/// Where the old image of what a record tells of lies: in the journal of its transaction, once it
+/// was committed.
+std::string backup_path(const json& record, const std::map<std::string, TxId>& committed) {
   const auto tx = member(record, "tx", "").get<std::string>();
-  const bool is_old = is_of_earlier_version(member(record, "execution_id", "").get<std::string>());
-  return is_old ? TxId::from_file_name(tx) : TxId::parse(tx);
+  auto id = committed_as(member(record, "kind", "").get<std::string>(), tx,
+                         member(record, "execution_id", "").get<std::string>());
+  const auto with = committed.find(tx);
+  if (!id && record.contains("changed") && with != committed.end()) id = with->second;
+  if (!id) return "";
+  return std::string(StateDirectory::kName) + "/undo/" + journal_name(*id).str();
 }
 
 /// Names that are there in every entry of aiOS, in the type that they have.
-json aios_entry(const json& record) {
+json aios_entry(const json& record, const std::map<std::string, TxId>& committed) {
   json entry = json::object();
   for (const char* key : {"execution_id", "timestamp", "tool", "agent", "task_id", "goal_id",
                           "reason", "risk_level"}) {
@@ -56,9 +54,7 @@ json aios_entry(const json& record) {
   entry["output"] = std::move(output);
   entry["duration_ms"] = member(record, "duration_ms", 0);
   entry["capabilities_used"] = member(record, "capabilities_used", json::array());
-  const auto id = committed_as(record);
-  entry["backup_path"] =
-      id ? std::string(StateDirectory::kName) + "/undo/" + journal_name(*id).str() : "";
+  entry["backup_path"] = backup_path(record, committed);
   return entry;
 }
 
@@ -123,6 +119,8 @@ Result<json> trace_of(const History& history, TxId id, std::string_view tool_ver
 
 Result<void> export_aios(const Directory& state_root, const LineSink& sink) {
   GALLEY_ASSIGN(const RelPath log, RelPath::parse("audit.jsonl"));
+  GALLEY_ASSIGN(const auto pairs, committed_transactions(state_root));
+  const std::map<std::string, TxId> committed(pairs.begin(), pairs.end());
   uint64_t number = 0;
   std::optional<uint64_t> bad_line;
   GALLEY_TRY(for_each_audit_line(state_root, log, [&](std::string_view line, bool is_whole) {
@@ -134,7 +132,7 @@ Result<void> export_aios(const Directory& state_root, const LineSink& sink) {
       bad_line = number;
       return;
     }
-    sink(line_of(aios_entry(record)));
+    sink(line_of(aios_entry(record, committed)));
   }));
   if (!bad_line) return {};
   return fail(ErrorKind::kInvalid, "audit.malformed",

@@ -16,7 +16,8 @@ using LineSink = std::function<void(std::string_view)>;
 /// Writes the audit log as aiOS has it: one JSON object a line with `execution_id`, `timestamp`,
 /// `tool`, `agent`, `task_id`, `goal_id`, `input`, `output`, `reason`, `duration_ms`, `risk_level`,
 /// `backup_path` and `capabilities_used`, every one always there. `backup_path` names the journal
-/// that holds what a commit displaced.
+/// that holds what a commit displaced; of a call, that of the transaction it was committed with. It
+/// is empty where nothing was displaced, or not yet.
 ///
 /// Errors: kInvalid `audit.malformed` for a line that is no record: verify the log first.
 Result<void> export_aios(const Directory& state_root, const LineSink& sink);

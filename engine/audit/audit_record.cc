@@ -17,6 +17,7 @@ constexpr size_t kMaxKeyBytes = 256;
 constexpr size_t kMaxFieldBytes = 2048;  // reason, message, ids
 constexpr double kMaxExactInteger = 9007199254740992.0;
 constexpr size_t kExecutionIdDigits = 16;
+constexpr size_t kMaxChangedBytes = 8192;  // of the paths that a record lists
 
 json named_by_hash(std::string_view text) {
   return json{{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}};
@@ -86,7 +87,22 @@ json error_of(const ToolError& error) {
   out["code"] = to_string(error.code);
   put_text(out, "reason", error.reason);
   put_text(out, "message", error.message);
+  put_text(out, "cause", error.cause);
   return out;
+}
+
+/// As many paths as there is room for, and how many more there were.
+void put_changed(json& record, const std::vector<std::string>& changed) {
+  if (changed.empty()) return;
+  json listed = json::array();
+  size_t bytes = 0;
+  for (const std::string& path : changed) {
+    bytes += path.size() + sizeof("\"\",");
+    if (bytes > kMaxChangedBytes) break;
+    listed.push_back(valid_utf8(path));
+  }
+  if (listed.size() < changed.size()) record["changed_more"] = changed.size() - listed.size();
+  record["changed"] = std::move(listed);
 }
 
 }  // namespace
@@ -115,6 +131,7 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   if (event.input) record["input"] = document_of(event.input);
   if (event.output) record["output"] = document_of(event.output);
   if (event.error) record["error"] = error_of(*event.error);
+  put_changed(record, event.changed);
   record["duration_ms"] = event.duration_ms;
   put_list(record, "capabilities_used", event.capabilities_used);
   put_list(record, "secrets_used", event.secrets_used);

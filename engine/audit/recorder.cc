@@ -1,5 +1,7 @@
 #include "engine/audit/recorder.h"
 
+#include <atomic>
+#include <charconv>
 #include <utility>
 
 #include "base/hex.h"
@@ -7,7 +9,23 @@
 namespace galley {
 namespace {
 
-constexpr size_t kExecutionDigits = 24;
+constexpr std::string_view kIdDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+constexpr size_t kIdLength = 6;
+constexpr uint64_t kIds = 2'176'782'336;     // 36 to the power of 6
+constexpr uint64_t kStride = 1'000'000'007;  // has no factor in common with kIds: meets each once
+
+/// The process begins anywhere and then takes every number once.
+uint64_t next_id_number() {
+  static const uint64_t start = [] {
+    const std::string digits = random_hex(sizeof(uint64_t));
+    uint64_t number = 0;
+    constexpr int kHex = 16;
+    (void)std::from_chars(digits.data(), digits.data() + digits.size(), number, kHex);
+    return number;
+  }();
+  static std::atomic<uint64_t> taken{0};
+  return (start + taken.fetch_add(1) % kIds * kStride) % kIds;
+}
 
 bool is_refusal(const AuditEvent& event) {
   return event.error && event.error->code == ToolErrorCode::kPermission;
@@ -15,11 +33,21 @@ bool is_refusal(const AuditEvent& event) {
 
 }  // namespace
 
-std::string new_execution_id() { return "exec-" + random_hex(kExecutionDigits); }
+std::string new_execution_id(const Clock& clock) {
+  // 2024-01-01T12:34:56.789Z without what is between the numbers.
+  const std::string now = rfc3339_utc(clock.wall_ns());
+  std::string id = "exec-" + now.substr(0, 4) + now.substr(5, 2) + now.substr(8, 2) + "-" +
+                   now.substr(11, 2) + now.substr(14, 2) + now.substr(17, 2) + "-";
+  uint64_t number = next_id_number();
+  for (size_t i = 0; i < kIdLength; ++i, number /= kIdDigits.size()) {
+    id.push_back(kIdDigits[number % kIdDigits.size()]);
+  }
+  return id;
+}
 
 void Recorder::complete(AuditEvent& event) const {
   if (event.tx.empty()) event.tx = tx_;
-  if (event.execution_id.empty()) event.execution_id = new_execution_id();
+  if (event.execution_id.empty()) event.execution_id = new_execution_id(*clock_);
 }
 
 Result<void> Recorder::record(AuditEvent event) {

@@ -60,8 +60,10 @@ class Recorder {
   size_t held_bytes_ = 0;
 };
 
-/// An id that no other record has.
-[[nodiscard]] std::string new_execution_id();
+/// An id that no other record has, as aiOS writes them: `exec-20240101-123456-abcdef`, the time in
+/// UTC and six letters or digits, which are others for every id of this process and begin anywhere
+/// in another one.
+[[nodiscard]] std::string new_execution_id(const Clock& clock);
 /// The record of a program that begins has the id of the one that tells how it ended, and this.
 inline constexpr std::string_view kBegunSuffix = "-begun";
 

@@ -13,6 +13,8 @@
 namespace galley {
 
 /// The command as the options of a call bound it: its folder, environment, programs, time and stop.
+/// Its programs stand as the caller names them in `Command::programs`: a guarded runner resolves
+/// them and holds them against its own rules.
 /// In a dry run its effects are dropped, and it has no network: what it did there would stay done.
 [[nodiscard]] Command bounded_by_call(Command command, const CallOptions& options,
                                       const RelPath& cwd);

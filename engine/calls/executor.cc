@@ -27,6 +27,16 @@ JsonDocument context_of(const CallOptions& options) {
   return std::make_shared<const ordered_json>(std::move(context));
 }
 
+/// A directory is told by the slash at the end.
+std::vector<std::string> names_of(const ChangeSet& changes) {
+  std::vector<std::string> names;
+  for (const Change& change : changes) {
+    const FileKind kind = change.is_delete() ? change.before.kind : change.after.kind;
+    names.push_back(change.path.str() + (kind == FileKind::kDirectory ? "/" : ""));
+  }
+  return names;
+}
+
 std::string string_field(const json& call, const char* key) {
   const auto field = call.find(key);
   return field != call.end() && field->is_string() ? field->get<std::string>() : std::string();
@@ -110,6 +120,8 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   const int64_t started_ns = clock_->wall_ns();
   const auto started = clock_->steady();
   Passed passed;
+  if (!recorder_->is_silent()) name_execution(action.record);
+  StepScope scope(overlay);
   if (!action.record.error) passed.error = refusal(action);
   const bool is_refused = passed.error.has_value();
   ToolResult& result = passed.result;
@@ -127,6 +139,11 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   if (!is_kept && before != nullptr) overlay->restore(*before);
   if (result.meta.started_at.empty()) measure(*clock_, started_ns, started, result.meta);
   result.meta.dry_run = options_.dry_run;
+  result.meta.execution_id = action.record.execution_id;
+  StagedStep step{action.record.execution_id, action.record.tool, scope.finish()};
+  // What a tool's own calls change goes back with the tool's.
+  const bool is_step = is_kept && !options_.dry_run && action.record.parent_execution_id.empty();
+  if (is_step) action.record.changed = names_of(step.changes);
   const bool is_quiet = action.is_trial || action.records_itself;
   if (is_quiet && !passed.error) return passed;
   if (auto recorded = record(std::move(action), result); !recorded) {
@@ -134,6 +151,8 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
     const ToolMeta meta = result.meta;
     passed = unrecorded(recorded.error());
     passed.result.meta = meta;
+  } else if (is_step && options_.on_step && !step.changes.empty()) {
+    options_.on_step(std::move(step));
   }
   return passed;
 }
@@ -148,18 +167,21 @@ Executor::Passed Executor::unrecorded(const Error& why) {
 Result<void> Executor::record_begin(Action& action) {
   if (recorder_->is_silent() || action.is_trial) return {};
   sign(action.record);
-  if (action.record.execution_id.empty()) action.record.execution_id = new_execution_id();
   AuditEvent begun = action.record;
   begun.kind = AuditKind::kBegun;
   begun.execution_id += kBegunSuffix;
   return recorder_->record(std::move(begun));
 }
 
+void Executor::name_execution(AuditEvent& event) const {
+  if (!event.execution_id.empty()) return;
+  event.execution_id =
+      options_.make_execution_id ? options_.make_execution_id() : new_execution_id(*clock_);
+}
+
 /// Who does it, and for what.
 void Executor::sign(AuditEvent& event) const {
-  if (event.execution_id.empty() && options_.make_execution_id) {
-    event.execution_id = options_.make_execution_id();
-  }
+  name_execution(event);
   event.agent = options_.agent;
   event.owner = options_.owner;
   event.task_id = options_.task_id;

@@ -18,6 +18,7 @@
 #include "engine/calls/call_stack.h"
 #include "engine/calls/call_supervisor.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -58,6 +59,8 @@ struct ExecutorOptions : CallOptions {
   std::function<bool(const RelPath&)> may_read;
   /// Where ids of executions come from; random unless given.
   std::function<std::string()> make_execution_id;
+  /// Told what each action changed that is kept and on record; may be empty.
+  std::function<void(StagedStep)> on_step;
   /// Which tools can be called.
   ToolRegistry::Mode tools = ToolRegistry::Mode::kAll;
   /// Queue, health, cache and retries of the workspace's tools; null: none of them.
@@ -162,6 +165,7 @@ class Executor {
                       std::chrono::steady_clock::time_point started, ToolMeta& meta);
   Result<void> record_begin(Action& action);
   Result<void> record(Action action, const ToolResult& result);
+  void name_execution(AuditEvent& event) const;
   void sign(AuditEvent& event) const;
 
   const ToolRegistry* registry_;

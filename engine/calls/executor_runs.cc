@@ -1,13 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/calls/executor.h"
-#include "engine/calls/retry_rule.h"
+#include "engine/calls/fallbacks.h"
 #include "engine/calls/secret_watch.h"
-#include "engine/calls/tool_health.h"
 #include "tools/tool_definition.h"
 #include "tools/tool_view.h"
 
@@ -15,21 +13,6 @@ namespace galley {
 namespace {
 
 using nlohmann::json;
-
-/// Why a tool did not even begin.
-bool was_not_begun(const ToolError& error) {
-  static constexpr std::array<std::string_view, 6> kReasons = {
-      "tool.unhealthy", "limit.tool_queue", "limit.rate",
-      "tool.draining",  "tool.dependency",  "tool.factory"};
-  return std::find(kReasons.begin(), kReasons.end(), error.reason) != kReasons.end();
-}
-
-/// Whether another tool of the name may answer in place of this one. What may have done something
-/// that cannot be taken back is not done twice.
-bool may_fall_back(const ToolInfo& info, const ToolError& error) {
-  if (was_not_begun(error)) return true;
-  return may_be_repeated(info) && (shows_a_broken_tool(error) || is_transient(error));
-}
 
 void add_missing(std::vector<std::string>& all, const std::vector<std::string>& more) {
   for (const std::string& one : more) {
@@ -63,9 +46,7 @@ ToolResult Executor::run_first_that_works(const std::vector<ToolRegistry::EntryP
     again.execution_id = prepared.execution_id;
     prepare(entry, place.overlay, again, action);
     if (action.record.error || refusal(action)) continue;
-    warnings.push_back("the tool of priority " + std::to_string(tried.standing.priority) +
-                       " could not answer (" + result.error->reason + "); that of priority " +
-                       std::to_string(entry.standing.priority) + " was called");
+    warnings.push_back(passed_over(tried, *result.error, entry));
     add_missing(record.capabilities_used, entry.tool->info().capabilities);
     result = run_supervised(entry, again, place.overlay, place.secrets);
   }

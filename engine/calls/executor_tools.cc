@@ -5,6 +5,7 @@
 #include "base/process_usage.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/executor.h"
+#include "engine/calls/fallbacks.h"
 #include "engine/calls/secret_watch.h"
 #include "staging/overlay/restaged.h"
 #include "staging/sandbox/fixed_time.h"
@@ -61,6 +62,7 @@ ToolResult redacted(ToolResult result, const Redactor& redactor) {
   }
   if (result.error) {
     result.error->message = redactor.redact(result.error->message);
+    result.error->cause = redactor.redact(result.error->cause);
     if (result.error->details) {
       result.error->details =
           std::make_shared<const ordered_json>(redactor.redact_document(*result.error->details));
@@ -160,8 +162,9 @@ ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context)
     return tool.run(args, context);
   } catch (const std::exception& error) {
     return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name + "' failed: " + error.what(),
-                                nullptr});
+                                "the tool '" + tool.info().name +
+                                    "' failed inside, nothing was staged; the record has the cause",
+                                nullptr, error.what()});
   }
 }
 
@@ -196,11 +199,21 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
   prepared.args = call.args ? call.args : std::make_shared<const json>(json::object());
   prepared.given = prepared.args;
   prepared.execution_id = id;
-  const auto found = find_tools(call.tool);
+  auto found = find_tools(call.tool);
+  std::vector<std::string> warnings;
   if (found) {
     const auto allowed = stack_.check(found->front()->tool->info());
     if (!allowed) action.record.error = tool_error_from(allowed.error());
     if (allowed) prepare(*found->front(), overlay, prepared, action);
+    // One that could not even be made says nothing of its intent.
+    while (action.record.error && found->size() > 1 &&
+           may_fall_back(found->front()->tool->info(), *action.record.error)) {
+      warnings.push_back(passed_over(*found->front(), *action.record.error, *(*found)[1]));
+      found->erase(found->begin());
+      action.record.error.reset();
+      prepared.args = prepared.given;
+      prepare(*found->front(), overlay, prepared, action);
+    }
   } else {
     action.record.error = tool_error_from(found.error());
   }
@@ -214,6 +227,7 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
         return told;
       }).result;
   result.meta.execution_id = id;
+  result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
   if (found) add_warnings(*found->front(), result.meta);
   return result;
 }
@@ -232,8 +246,7 @@ Action Executor::action_of(const ToolCall& call) const {
 /// Gives a call the id of its record; empty where nothing is recorded.
 std::string Executor::sign_call(const ToolCall& call, Action& action) const {
   if (recorder_->is_silent()) return {};
-  action.record.execution_id =
-      options_.make_execution_id ? options_.make_execution_id() : new_execution_id();
+  name_execution(action.record);
   if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
   return action.record.execution_id;
 }

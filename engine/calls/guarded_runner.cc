@@ -91,6 +91,10 @@ class GuardedRunner final : public CommandRunner {
     GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
     Command bounded_command = command;
     bounded_command.programs = rules_for(command);
+    if (command.programs.is_restricted) {
+      bounded_command.programs = narrowed_to(
+          command.programs.allowed, std::move(bounded_command.programs), scope_of(command));
+    }
     bounded_command.limits = bounded(command.limits, config_->sandbox);
     bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
     bounded_command.propose_ignored |= config_->sandbox.propose_ignored;
@@ -115,6 +119,10 @@ class GuardedRunner final : public CommandRunner {
     return path == command.environment.end() ? program_search_path(*readable_) : path->second;
   }
 
+  [[nodiscard]] ProgramScope scope_of(const Command& command) const {
+    return {options_.who, options_.workspace, search_path_of(command)};
+  }
+
   /// `exec:python3` grants python3.11 too where that is what it is a link to.
   bool is_granted_by_another_name(const Command& command, const ResolvedProgram& program) {
     const ProgramRules rules = rules_for(command);
@@ -130,6 +138,11 @@ class GuardedRunner final : public CommandRunner {
                   resolve_program(command.argv[0], search_path_of(command), options_.workspace,
                                   command.working_directory));
     GALLEY_TRY(check_lists(command, program));
+    if (command.programs.is_restricted &&
+        !is_among(command.programs.allowed, command.argv[0], program, scope_of(command))) {
+      return refuse("command.not_allowed",
+                    "'" + command.argv[0] + "' is not among the programs that this call may start");
+    }
     const Policy policy(*config_);
     // One name of a program that is many in one says nothing about what the file can do.
     const std::string& called = is_multi_call(program.real) ? program.real : program.path;
@@ -186,8 +199,7 @@ class GuardedRunner final : public CommandRunner {
     const std::lock_guard lock(mutex_);
     const auto known = rules_.find(path);
     if (known != rules_.end()) return known->second;
-    const ProgramScope scope{options_.who, options_.workspace, path};
-    return rules_.emplace(path, program_rules(*config_, scope)).first->second;
+    return rules_.emplace(path, program_rules(*config_, scope_of(command))).first->second;
   }
 
   Result<CommandRunner*> need_sandbox() {

@@ -30,6 +30,9 @@ struct GuardedRunnerOptions {
 /// concerned, a command that changed what one of them may not is `refused` and stages nothing: what
 /// is staged must not wait for the gate in somebody else's transaction.
 ///
+/// A command that is restricted to programs already (Command::programs, by name or path) is held to
+/// those of them that the policy allows, too; so is what it starts.
+///
 /// The sandbox itself is made at the first command, so that a transaction without any costs
 /// nothing.
 ///

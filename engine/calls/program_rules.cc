@@ -21,6 +21,23 @@ bool is_below(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
+/// The files, or the directory, that the program of a rule stands for.
+std::vector<std::string> files_of_rule(const std::string& rule, const ProgramScope& scope) {
+  const std::string program = placed_rule(program_of(rule), scope.workspace);
+  std::vector<std::string> files;
+  if (program.find('/') == program.npos) {
+    for (const ResolvedProgram& found : list_programs(scope.search_path, program)) {
+      files.push_back(found.real);
+    }
+    return files;
+  }
+  const bool is_directory = program.ends_with('/');
+  const bool is_ours = is_below(program, scope.workspace);
+  // What a link of the workspace leads to is the command's to choose.
+  files.push_back(is_ours ? program : real_program_path(program) + (is_directory ? "/" : ""));
+  return files;
+}
+
 class RuleResolver {
  public:
   RuleResolver(const Config& config, const ProgramScope& scope)
@@ -40,7 +57,9 @@ class RuleResolver {
   void resolve_allowed();
   void resolve_capabilities();
   void deny(const std::string& rule);
-  [[nodiscard]] std::vector<std::string> files_of(const std::string& rule) const;
+  [[nodiscard]] std::vector<std::string> files_of(const std::string& rule) const {
+    return files_of_rule(rule, scope_);
+  }
   [[nodiscard]] bool may_execute(std::string_view real) const {
     return policy_.judge_exec(real, scope_.who).decision == Decision::kAllow;
   }
@@ -57,23 +76,6 @@ class RuleResolver {
   std::set<std::string> allowed_;
   std::set<std::string> denied_;
 };
-
-/// The files, or the directory, that the program of a rule stands for.
-std::vector<std::string> RuleResolver::files_of(const std::string& rule) const {
-  const std::string program = placed_rule(program_of(rule), scope_.workspace);
-  std::vector<std::string> files;
-  if (program.find('/') == program.npos) {
-    for (const ResolvedProgram& found : list_programs(scope_.search_path, program)) {
-      files.push_back(found.real);
-    }
-    return files;
-  }
-  const bool is_directory = program.ends_with('/');
-  const bool is_ours = is_below(program, scope_.workspace);
-  // What a link of the workspace leads to is the command's to choose.
-  files.push_back(is_ours ? program : real_program_path(program) + (is_directory ? "/" : ""));
-  return files;
-}
 
 void RuleResolver::resolve_allowed() {
   const auto& allow = config_.sandbox.allow;
@@ -142,7 +144,37 @@ void RuleResolver::deny(const std::string& rule) {
   if (!is_held && !is_shut && program_of(rule) != "*") rules_.unchecked.push_back(rule);
 }
 
+bool is_covered(const std::vector<std::string>& allowed, const std::string& file) {
+  if (std::binary_search(allowed.begin(), allowed.end(), file)) return true;
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& path) {
+    return path.ends_with('/') && file.starts_with(path);
+  });
+}
+
 }  // namespace
+
+ProgramRules narrowed_to(const std::vector<std::string>& programs, ProgramRules rules,
+                         const ProgramScope& scope) {
+  std::set<std::string> files;
+  for (const std::string& program : programs) {
+    for (std::string& file : files_of_rule(program, scope)) {
+      if (is_multi_call(file)) rules.unchecked.push_back(program);
+      if (!rules.is_restricted || is_covered(rules.allowed, file)) files.insert(std::move(file));
+    }
+  }
+  rules.is_restricted = true;
+  rules.allowed.assign(files.begin(), files.end());
+  return rules;
+}
+
+bool is_among(const std::vector<std::string>& programs, const std::string& name,
+              const ResolvedProgram& program, const ProgramScope& scope) {
+  return std::any_of(programs.begin(), programs.end(), [&](const std::string& one) {
+    if (one == name) return true;
+    const std::vector<std::string> files = files_of_rule(one, scope);
+    return std::find(files.begin(), files.end(), program.real) != files.end();
+  });
+}
 
 std::string placed_rule(const std::string& rule, const std::string& workspace) {
   const std::string program = program_of(rule);

@@ -69,6 +69,16 @@ class RebaseRun {
         store_(std::make_shared<LayeredStore>(
             std::vector<std::shared_ptr<const ContentStore>>{change.store()})) {}
 
+  RebaseRun(const Proposal& change, Overlay& staged, const RebaseOptions& options)
+      : change_(&change),
+        options_(&options),
+        view_(staged.workspace(), staged.store(), staged.clock()),
+        is_staged_(true),
+        store_(std::make_shared<LayeredStore>(
+            std::vector<std::shared_ptr<const ContentStore>>{change.store()})) {
+    view_.share(staged);
+  }
+
   Result<RebaseOutcome> run() {
     for (const Change& change : change_->changes()) by_path_.emplace(change.path, &change);
     for (const Change& change : change_->changes()) {
@@ -360,10 +370,16 @@ class RebaseRun {
     return {};
   }
 
+  /// What is there now; protected names on disk, too.
+  Result<std::vector<DirectoryEntry>> names_in(const RelPath& directory) {
+    if (is_staged_) return view_.list(directory);
+    GALLEY_ASSIGN(const auto opened, view_.workspace().open_directory(directory));
+    return opened->list();
+  }
+
   /// The first name that the directory will still hold; empty when none.
   Result<std::string> first_left_in(const RelPath& directory) {
-    GALLEY_ASSIGN(const auto opened, view_.workspace().open_directory(directory));
-    GALLEY_ASSIGN(const auto names, opened->list());
+    GALLEY_ASSIGN(const auto names, names_in(directory));
     for (const DirectoryEntry& name : names) {
       const auto parsed = RelPath::parse(name.name);
       if (!parsed) return name.name;
@@ -439,6 +455,7 @@ class RebaseRun {
   const Proposal* change_;
   const RebaseOptions* options_;
   Overlay view_;
+  bool is_staged_ = false;  ///< `view_` proposes something itself
   std::shared_ptr<LayeredStore> store_;
   std::map<RelPath, const Change*> by_path_;
   std::set<RelPath> done_;
@@ -452,6 +469,11 @@ class RebaseRun {
 Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
                              const RebaseOptions& options) {
   return RebaseRun(change, workspace, clock, options).run();
+}
+
+Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
+                             const RebaseOptions& options) {
+  return RebaseRun(change, staged, options).run();
 }
 
 Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay) {

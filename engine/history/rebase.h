@@ -75,6 +75,11 @@ struct RebaseOptions {
 Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
                              const RebaseOptions& options = {});
 
+/// The same for what is staged: of the tree as `staged` proposes it. Nothing of it is changed; what
+/// it holds is shared.
+Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
+                             const RebaseOptions& options = {});
+
 /// Puts a proposal into an overlay that has nothing staged: its entries and every content. What
 /// freezing the overlay then gives has the proposal's id.
 Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay);

@@ -87,6 +87,7 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   options.root = state_->workspace->root_path;
   options.agent = state_->options.agent;
   options.owner = state_->options.owner;
+  options.on_step = [state = state_.get()](StagedStep step) { state->keep_step(std::move(step)); };
   const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
                           &state_->overlay);
   const bool only_reads = state_->options.reads_only || state_->workspace->options.reads_only;
@@ -130,6 +131,12 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   const auto registry = workspace.need_registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
   ExecutorOptions options = executor_options(call);
+  if (state_->transcript) {
+    if (const auto room = state_->transcript->check_room(); !room) {
+      return {ToolResult::failure(tool_error_from(room.error()))};
+    }
+    options.secrets = state_->transcript->watched(call.secrets);
+  }
   const EarlyPolicy early(workspace.config, state_->options.principals(), &state_->overlay);
   options.capabilities = early.capabilities();
   options.may_read = early.reading_rule();
@@ -137,8 +144,22 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.supervisor = &workspace.need_supervisor();
   options.last_step = workspace.config.edits.max_step;
   options.earlier = earlier_versions(workspace);
+  std::vector<StagedStep> steps;  // they count when all calls do
+  options.on_step = [&steps](StagedStep step) { steps.push_back(std::move(step)); };
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
-  return executor.stage_calls(state_->overlay, calls).results;
+  Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
+  if (!staged.ok()) steps.clear();
+  if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
+  for (StagedStep& step : steps) state_->keep_step(std::move(step));
+  return std::move(staged.results);
+}
+
+Result<void> Transaction::transcribe_to(const std::string& file) {
+  const WorkspaceState& workspace = *state_->workspace;
+  TranscriptHeader header{workspace.root_path, state_->options.agent, state_->id,
+                          rfc3339_utc(workspace.clock().wall_ns())};
+  GALLEY_ASSIGN(state_->transcript, TranscriptFile::open(file, std::move(header)));
+  return {};
 }
 
 namespace {
@@ -331,6 +352,8 @@ Result<void> Transaction::save() {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
+  if (state_->has_new_steps) GALLEY_TRY(state_->stage->save_steps(state_->steps));
+  state_->has_new_steps = false;
   if (state_->saved_version == state_->overlay.version()) return {};
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
@@ -397,6 +420,8 @@ Result<Transaction> Transaction::fork() {
   auto state = std::make_unique<State>(workspace, child->contents(), state_->options, child->id());
   state->owners = state_->owners;
   state->overlay.share(state_->overlay);
+  state->steps = state_->steps;
+  state->lost_steps = state_->lost_steps;
   state->saved_version = state->overlay.version();
   state->stage = *std::move(child);
   return Transaction(std::move(state));
@@ -459,6 +484,12 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options), stage.id());
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
   if (state->options.owner) state->owners = entries;
+  auto steps = stage.load_steps();
+  if (steps) {
+    state->steps = *std::move(steps);
+  } else {
+    state->lost_steps = steps.error();
+  }
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
   state->reason = reason;

@@ -7,12 +7,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/hex.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
 #include "engine/history/rebase.h"
+#include "engine/pipeline/transcript_file.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/principals.h"
@@ -20,6 +23,7 @@
 #include "engine/stages/stored_stage.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_edits.h"
+#include "staging/overlay/staged_step.h"
 #include "staging/sandbox/command_runner.h"
 #include "tools/tool.h"
 
@@ -55,6 +59,12 @@ struct Transaction::State {
     return own_runner.get();
   }
 
+  void keep_step(StagedStep step) {
+    steps.push_back(std::move(step));
+    has_new_steps = true;
+    bound_steps(steps);
+  }
+
   [[nodiscard]] RecordTime record_time() const {
     if (options.is_preview) return RecordTime::kNever;
     return id.empty() ? RecordTime::kAtEnd : RecordTime::kAtOnce;
@@ -75,6 +85,10 @@ struct Transaction::State {
   std::string reason;                     ///< given for what is done now; may be empty
   std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
   Overlay::Entries owners;                ///< what was staged when somebody else took it up
+  std::vector<StagedStep> steps;          ///< what each call changed, oldest first
+  bool has_new_steps = false;             ///< that the stage does not have yet
+  std::optional<Error> lost_steps;        ///< why those of earlier commands are not known
+  std::optional<TranscriptFile> transcript;
   bool is_over = false;
   bool is_view = false;  ///< of the tree as it was: never committed
 };

@@ -37,6 +37,17 @@ Result<void> replace_file(const WritableDirectory& directory, std::string_view n
   return directory.rename(scratch, directory, target, RenameMode::kReplace);
 }
 
+/// A second name will do: such a file is never changed, only replaced. One that is not there is not
+/// shared.
+Result<void> share_file(const WritableDirectory& from, const WritableDirectory& to,
+                        std::string_view name) {
+  GALLEY_ASSIGN(const RelPath file, RelPath::parse(name));
+  GALLEY_ASSIGN(const FileStat stat, from.stat(file));
+  if (stat.kind == FileKind::kAbsent || from.make_hard_link(file, to, file)) return {};
+  GALLEY_ASSIGN(const std::string text, read_file(from, file, kMaxOverlayBytes));
+  return replace_file(to, name, text);
+}
+
 tl::unexpected<Error> damaged(const std::string& id) {
   return fail(ErrorKind::kInvalid, "stage.damaged",
               "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
@@ -113,12 +124,8 @@ Result<StoredStage> StoredStage::create(const StateDirectory& state, const Stage
 Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageAbout& about) const {
   GALLEY_ASSIGN(StageDirectory child, StageDirectory::create(state));
   GALLEY_TRY(child.share_contents(stage_));
-  // A second name will do: the file is never changed, only replaced.
-  GALLEY_ASSIGN(const RelPath overlay, RelPath::parse("overlay"));
-  if (!directory().make_hard_link(overlay, child.directory(), overlay)) {
-    GALLEY_ASSIGN(const std::string entries, read_file(directory(), overlay, kMaxOverlayBytes));
-    GALLEY_TRY(replace_file(child.directory(), "overlay", entries));
-  }
+  GALLEY_TRY(share_file(directory(), child.directory(), "overlay"));
+  GALLEY_TRY(share_file(directory(), child.directory(), "calls"));
   GALLEY_TRY(note_fork(child.directory(), id()));
   if (about.has_markers) GALLEY_TRY(replace_file(child.directory(), "markers", ""));
   if (!about_.contributors.empty()) {
@@ -159,6 +166,18 @@ Result<Overlay::Entries> StoredStage::load() const {
 
 Result<void> StoredStage::save(const Overlay::Entries& entries) const {
   return replace_file(directory(), "overlay", encode_entries(entries));
+}
+
+Result<std::vector<StagedStep>> StoredStage::load_steps() const {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("calls"));
+  const auto text = read_file(directory(), name, kMaxOverlayBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return std::vector<StagedStep>();
+  if (!text) return fail(text.error());
+  return decode_steps(*text);
+}
+
+Result<void> StoredStage::save_steps(const std::vector<StagedStep>& steps) const {
+  return replace_file(directory(), "calls", encode_steps(steps));
 }
 
 Result<void> StoredStage::note_markers() {

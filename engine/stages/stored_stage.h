@@ -9,6 +9,7 @@
 #include "engine/commit/stage_directory.h"
 #include "staging/fs/content_store.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 
@@ -29,6 +30,7 @@ struct StageAbout {
 ///
 ///     about       "galley stage 1", when it began, agent, reason
 ///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
+///     calls       what each call changed (staging/overlay/staged_step.h), replaced in the same way
 ///     markers     there when conflict markers were put into what is staged
 ///     contributors  names of others that staged something, one a line
 ///     pool        of a fork: whose contents it shares (engine/commit/stage_directory.h)
@@ -61,6 +63,9 @@ class StoredStage {
   /// What was staged when it was last saved; nothing for a new one.
   Result<Overlay::Entries> load() const;
   Result<void> save(const Overlay::Entries& entries) const;
+  /// What each call changed so far; nothing where no call was kept.
+  Result<std::vector<StagedStep>> load_steps() const;
+  Result<void> save_steps(const std::vector<StagedStep>& steps) const;
   /// Remembers that conflict markers are staged.
   Result<void> note_markers();
   /// Remembers that somebody else than its owner stages in it; once.

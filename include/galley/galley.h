@@ -3,6 +3,7 @@
 /// Everything a program needs to edit a workspace in transactions (docs/library.md); each header
 /// stands on its own.
 #include <galley/config.h>
+#include <galley/define_tool.h>
 #include <galley/edit.h>
 #include <galley/error.h>
 #include <galley/history.h>

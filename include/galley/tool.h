@@ -75,9 +75,9 @@ struct ToolInfo {
 /// One call of an own tool: its arguments, and the files of the tree as the transaction proposes
 /// it.
 ///
-/// A path is relative to the call's folder, or absolute inside the workspace. Each access is held against the
-/// capabilities and rules of who calls, as those of the standard tools are; what is written is
-/// staged, and the gate judges it with everything else before it can be committed.
+/// A path is relative to the call's folder, or absolute inside the workspace. Each access is held
+/// against the capabilities and rules of who calls, as those of the standard tools are; what is
+/// written is staged, and the gate judges it with all else before it can be committed.
 ///
 /// Ownership: borrowed for one call; a tool keeps no reference to it.
 /// Threads:   confined to the thread of the call.
@@ -139,6 +139,8 @@ class ToolRun {
 /// capabilities and rules, and every call is on record. A call is all or nothing: one that fails
 /// stages nothing.
 struct ToolDefinition {
+  class Shape;  // galley/define_tool.h
+
   /// Does one call and returns the text of a JSON object that conforms to info.output_schema.
   /// Threads: may be called from several threads at once, each with a ToolRun of its own.
   /// Errors:  an Error fails the call, and its reason and message go to the caller: the message

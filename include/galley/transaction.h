@@ -188,6 +188,12 @@ class Transaction {
   std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
                                    const CallOptions& options = {});
 
+  /// From here on puts every call of a tool, with its full contents and what came of it, down in
+  /// this file (docs/transcripts.md), which is made with mode 0600 or added to. Values of secrets
+  /// become their placeholders.
+  /// Errors: kUsage `transcript.in_workspace`; kRefused `transcript.mode`; kIo.
+  Result<void> transcribe_to(const std::string& file);
+
   // --- reading what is proposed -------------------------------------------------------------
   Result<std::string> read(std::string_view path);
   /// What the path holds in the proposed tree, without its contents; kAbsent is a value.
@@ -231,6 +237,16 @@ class Transaction {
   /// Goes back to what was staged then, and saves; later savepoints are dropped.
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
+  /// Takes back what one call, edit or command staged, by its execution id: merged by lines into
+  /// what is staged now, and saved. A later one that changed other lines stays; one that built on
+  /// it is named, or taken back with it when `with_later`. Returns the ids of all that was taken
+  /// back, newest first. With `options.dry_run` only tells. On record as a step of its own, which
+  /// can be taken back in turn.
+  /// Errors: kNotFound `rollback.unknown_execution`; kConflict `rollback.built_upon`, which names
+  ///         the later ones, `rollback.conflict`; kUsage `rollback.nothing`.
+  Result<std::vector<std::string>> rollback_execution(const std::string& execution,
+                                                      bool with_later = false,
+                                                      const CallOptions& options = {});
   /// Goes on with a part of what is staged, and saves: `part` is made of proposal() by leaving out
   /// paths and hunks. The caller needs a tool that edits.
   Result<void> keep_part(const Proposal& part);

@@ -141,6 +141,17 @@ class Workspace {
   /// Errors: kNotFound `history.nothing_to_redo`; kUsage `undo.not_undone`.
   Result<CommitOutcome> redo(std::string_view id = {}, const UndoOptions& options = {},
                              const TransactionOptions& who = {});
+  /// Takes back what one call of a committed transaction changed, by its execution id: an undo of
+  /// just its paths. Later calls of that transaction that changed the same paths are named, or
+  /// taken back with it when `with_later`. One of an open transaction is taken back by
+  /// Transaction::rollback_execution.
+  /// Errors: kNotFound `rollback.unknown_execution`; kConflict `rollback.built_upon`,
+  ///         `rollback.built_on` (the history has only what the transaction made of a path, so a
+  ///         call that built on an earlier one cannot be taken back without it); kUsage
+  ///         `rollback.open`, `rollback.not_committed`, `rollback.nothing`; kQuota
+  ///         `rollback.too_many_paths`.
+  Result<CommitOutcome> rollback_execution(const std::string& execution, bool with_later = false,
+                                           const TransactionOptions& who = {});
   /// Committed transactions, newest first.
   Result<std::vector<TxSummary>> log(const HistoryFilter& filter = {}) const;
   /// What a transaction changed, with both sides; without the files that `agent` may not read.

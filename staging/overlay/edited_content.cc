@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "staging/formats/binary_patch.h"
 #include "staging/overlay/git_header.h"
+#include "staging/overlay/stage_checks.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -53,7 +54,9 @@ class ContentMaker {
         meant = &without_white_space;
       }
     }
-    PlacedEdits placed = place_edits(base, *meant, match);
+    const EndQuestion& is_over = context_.options.is_over;
+    PlacedEdits placed = place_edits_until(is_over, base, *meant, match);
+    if (is_over && is_over()) return fail(interrupted(path_.str()));
     out.placements = std::move(placed.placements);
     out.failures = std::move(placed.failures);
     if (context_.help != nullptr && !out.failures.empty()) {

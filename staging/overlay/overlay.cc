@@ -146,7 +146,9 @@ Result<Overlay::Entry*> Overlay::touch(const RelPath& path) {
                     " paths; commit in smaller steps",
                 path.str());
   }
-  return &own_entries().try_emplace(path, std::move(entry)).first->second;
+  Entry& touched = own_entries().try_emplace(path, std::move(entry)).first->second;
+  if (open_steps_ > 0) touches_.push_back({path, touched.now, touched.before});
+  return &touched;
 }
 
 Result<FileKind> Overlay::kind_now(const RelPath& path) {
@@ -366,10 +368,38 @@ void Overlay::share(Overlay& other) {
 }
 
 void Overlay::restore(Entries entries) {
+  if (open_steps_ > 0) {
+    for (const auto& [path, entry] : *entries_) {
+      touches_.push_back({path, entry.now, entry.before});
+    }
+    for (const auto& [path, entry] : entries) {
+      if (!entries_->contains(path)) touches_.push_back({path, entry.before, entry.before});
+    }
+  }
   entries_ = std::make_shared<Entries>(std::move(entries));
   is_shared_ = false;
   ++version_;
   listings_.clear();
+}
+
+// --- steps ----------------------------------------------------------------------------------
+
+size_t Overlay::begin_step() {
+  ++open_steps_;
+  return touches_.size();
+}
+
+ChangeSet Overlay::end_step(size_t begun) {
+  std::map<RelPath, const Touch*> first;
+  for (size_t i = begun; i < touches_.size(); ++i) first.emplace(touches_[i].path, &touches_[i]);
+  ChangeSet changes;
+  for (const auto& [path, touch] : first) {
+    const auto entry = entries_->find(path);
+    const Node& now = entry == entries_->end() ? touch->on_disk : entry->second.now;
+    if (touch->held != now) changes.push_back({path, touch->held, now, {}, {}, {}});
+  }
+  if (--open_steps_ == 0) touches_.clear();
+  return changes;
 }
 
 }  // namespace galley

@@ -133,12 +133,24 @@ class Overlay {
   [[nodiscard]] bool take_reads(const Overlay& view);
   /// Another number after every call that may have changed the entries.
   [[nodiscard]] uint64_t version() const { return version_; }
+  /// Begins to note what is changed, until end_step() gets the number that is returned. Steps nest.
+  /// What this costs depends on what is touched meanwhile, not on what is staged.
+  [[nodiscard]] size_t begin_step();
+  /// Every path that holds something else than when the step began, without bases.
+  ChangeSet end_step(size_t begun);
 
  private:
   /// Disk names of one directory, and the first of them not yet known to be gone.
   struct Listing {
     std::vector<DirectoryEntry> names;
     size_t first_live = 0;
+  };
+
+  /// What a path held before it was touched in a step.
+  struct Touch {
+    RelPath path;
+    Node held;
+    Node on_disk;
   };
 
   /// The entries to be changed: a copy of its own where another overlay has the same.
@@ -174,6 +186,8 @@ class Overlay {
   size_t recent_bytes_ = 0;
   std::map<RelPath, FileOnDisk> expected_;
   bool tracks_reads_ = false;
+  std::vector<Touch> touches_;  ///< of the steps that are open
+  size_t open_steps_ = 0;
 };
 
 }  // namespace galley

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "staging/overlay/node_text.h"
 
 namespace galley {
 namespace {
@@ -13,23 +14,18 @@ constexpr std::string_view kFirstLine = "galley overlay 1\n";
 constexpr std::string_view kLastLine = "end ";
 constexpr size_t kFields = 6;
 constexpr size_t kFieldsWithListing = 7;
-constexpr size_t kNodeFields = 4;
 constexpr size_t kBaseFields = 5;
-constexpr int kOctal = 8;
-constexpr int kDecimal = 10;
 
-void add(std::string& out, std::integral auto number, char end, int radix = kDecimal) {
+void add(std::string& out, std::integral auto number, char end) {
   std::array<char, 32> digits{};
-  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number, radix);
+  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   out.append(digits.data(), result.ptr);
   out.push_back(end);
 }
 
 void add_node(std::string& out, const Node& node) {
-  add(out, static_cast<int>(node.kind), ' ');
-  add(out, node.mode, ' ', kOctal);
-  add(out, node.size, ' ');
-  out.append(node.content.hex()).push_back('\t');
+  append_node(out, node);
+  out.push_back('\t');
 }
 
 void add_base(std::string& out, const BaseStamp& base) {
@@ -46,38 +42,14 @@ tl::unexpected<Error> damaged(size_t line) {
                   "; roll the transaction back and stage it again");
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (size_t start = 0; start <= text.size();) {
-    const size_t end = std::min(text.find(separator, start), text.size());
-    parts.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
-}
-
 template <class Number>
-bool read_number(std::string_view text, Number& number, int radix = kDecimal) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, radix);
+bool read_number(std::string_view text, Number& number) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   return code == std::errc() && end == text.data() + text.size();
 }
 
-bool read_node(std::string_view text, Node& node) {
-  const auto parts = split(text, ' ');
-  int kind = 0;
-  if (parts.size() != kNodeFields || !read_number(parts[0], kind) ||
-      !read_number(parts[1], node.mode, kOctal) || !read_number(parts[2], node.size)) {
-    return false;
-  }
-  if (kind < 0 || kind >= static_cast<int>(FileKind::kOther) || node.mode > 0777) return false;
-  node.kind = static_cast<FileKind>(kind);
-  const auto content = ContentId::from_hex(parts[3]);
-  if (content) node.content = *content;
-  return content.has_value();
-}
-
 bool read_base(std::string_view text, BaseStamp& base) {
-  const auto parts = split(text, ' ');
+  const auto parts = split_fields(text, ' ');
   return parts.size() == kBaseFields && read_number(parts[0], base.inode) &&
          read_number(parts[1], base.device) && read_number(parts[2], base.mtime_ns) &&
          read_number(parts[3], base.ctime_ns) && read_number(parts[4], base.seen_ns);
@@ -92,7 +64,7 @@ bool read_source(std::string_view text, std::optional<RelPath>& source) {
 }
 
 bool read_line(std::string_view line, Overlay::Entries& entries) {
-  const auto fields = split(line, '\t');
+  const auto fields = split_fields(line, '\t');
   if (fields.size() != kFields && fields.size() != kFieldsWithListing) return false;
   // The root has an entry only for its listing.
   const bool is_root = fields[0].empty() && fields.size() == kFieldsWithListing;

@@ -69,6 +69,11 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
               path.str());
 }
 
+Error interrupted(const std::string& path) {
+  return Error{ErrorKind::kTimeout, "edit.interrupted",
+               "the edits were stopped at '" + path + "'; nothing was staged", path, 0};
+}
+
 std::string seems_done(bool is_reversed) {
   return std::string(": this patch seems to be ") + (is_reversed ? "reversed" : "applied") +
          " already";

@@ -20,6 +20,9 @@ Result<void> check_kind(const FileEdit& edit, const RelPath& path, const Planned
 /// A deletion without a body must name the content that it means, when it names one.
 Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content);
 
+/// Why an edit was not placed any more: StageOptions::is_over said so.
+[[nodiscard]] Error interrupted(const std::string& path);
+
 /// ": this patch seems to be applied already", or reversed.
 [[nodiscard]] std::string seems_done(bool is_reversed);
 

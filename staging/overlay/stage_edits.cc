@@ -60,6 +60,9 @@ class Stager {
     }
     Result<void> planned;
     for (const FileEdit& edit : edits) {
+      if (planned && options_.is_over && options_.is_over()) {
+        planned = fail(interrupted(edit.path));
+      }
       if (planned) planned = plan_file(edit);
     }
     plan_.overlay().expect({});

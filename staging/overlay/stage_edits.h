@@ -10,6 +10,7 @@
 #include "staging/overlay/earlier_version.h"
 #include "staging/overlay/overlay.h"
 #include "staging/placing/place.h"
+#include "staging/placing/place_until.h"
 #include "staging/placing/white_space.h"
 
 namespace galley {
@@ -29,6 +30,8 @@ struct StageOptions {
   std::function<WhiteSpaceRules(const RelPath&)> white_space_rules;
   /// Which files' contents the outcome may quote; empty: all.
   std::function<bool(const RelPath&)> may_read;
+  /// Asked before each file, hunk and text edit, perhaps on several threads: a yes drops all.
+  EndQuestion is_over;
 };
 
 /// What became of one FileEdit.
@@ -62,8 +65,8 @@ struct EditOutcome {
 /// As in git, a file that appears twice is edited twice in order, and what a rename or copy takes
 /// from is the tree before the document, so chains and swaps work in any order.
 ///
-/// Errors: only what kept us from finding out (I/O, limits). Edits that do not fit, files that are
-///         missing or protected are in the outcome, and the overlay is as it was.
+/// Errors: only what kept us from finding out: I/O, limits, kTimeout `edit.interrupted`. What does
+///         not fit, is missing or protected is in the outcome, and the overlay is as it was.
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options);
 

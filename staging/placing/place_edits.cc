@@ -1,14 +1,16 @@
 #include <algorithm>
 
 #include "staging/placing/place.h"
+#include "staging/placing/place_until.h"
 #include "staging/placing/text_view.h"
 
 namespace galley {
 namespace {
 
-PlacedEdits place_in(std::string_view content, const FileEdit& edit, const MatchOptions& options) {
-  return edit.text_edits.empty() ? place_hunks(content, edit, options)
-                                 : place_text_edits(content, edit, options);
+PlacedEdits place_in(const EndQuestion& is_over, std::string_view content, const FileEdit& edit,
+                     const MatchOptions& options) {
+  return edit.text_edits.empty() ? place_hunks_until(is_over, content, edit, options)
+                                 : place_text_edits_until(is_over, content, edit, options);
 }
 
 /// True when the edit speaks of the raw bytes of a UTF-16 file.
@@ -41,17 +43,22 @@ Leniency leniency_of(const TextView& view, const FileEdit& edit) {
 
 PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
                         const MatchOptions& options) {
+  return place_edits_until({}, content, edit, options);
+}
+
+PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view content,
+                              const FileEdit& edit, const MatchOptions& options) {
   const std::optional<TextView> view = TextView::of(content);
   const bool view_first = view && view->is_utf16() && !holds_nul(edit);
   PlacedEdits raw;
   if (!view_first) {
-    raw = place_in(content, edit, options);
+    raw = place_in(is_over, content, edit, options);
     if (raw.failures.empty() || !view || options.last_step < MatchStep::kLineEnds) return raw;
   }
-  PlacedEdits viewed = place_in(view->text(), edit, options);
+  PlacedEdits viewed = place_in(is_over, view->text(), edit, options);
   if (!view_first && viewed.failures.size() >= raw.failures.size()) return raw;
   auto splices = view->to_raw(viewed.splices);
-  if (!splices) return view_first ? place_in(content, edit, options) : std::move(raw);
+  if (!splices) return view_first ? place_in(is_over, content, edit, options) : std::move(raw);
   viewed.splices = std::move(*splices);
   viewed.leniencies.push_back(leniency_of(*view, edit));
   return viewed;

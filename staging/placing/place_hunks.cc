@@ -7,6 +7,7 @@
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place_ids.h"
+#include "staging/placing/place_until.h"
 
 // Why hunks are placed together, and why a place that fits can be refused:
 //
@@ -57,14 +58,14 @@ struct Search {
 ///       -> several left: ambiguous; none: out of order
 class HunkPlacer {
  public:
-  HunkPlacer(FileIndex& index, const FileEdit& edit, const MatchOptions& options)
-      : edit_(edit), options_(options), index_(index), ids_(edit_ids(edit)) {}
+  HunkPlacer(FileIndex& index, const FileEdit& edit, const MatchOptions& options,
+             const EndQuestion& is_over)
+      : edit_(edit), options_(options), is_over_(is_over), index_(index), ids_(edit_ids(edit)) {}
 
   PlacedEdits run() {
-    if (!place_as_stated()) {
-      search_all();
-      decide();
-    }
+    const bool is_placed = place_as_stated();
+    if (!is_placed && !search_all()) return {};
+    if (!is_placed) decide();
     return finish();
   }
 
@@ -79,6 +80,7 @@ class HunkPlacer {
     int64_t free_from = 0;
     bool all_fit = options_.base_is_proven.value_or(true);
     for (const Hunk& hunk : edit_.hunks) {
+      if (is_over()) return false;
       searches_.push_back({HunkSearch(index_, hunk, options_), {}, {}, -1, false});
       Search& search = searches_.back();
       const int64_t start = search.search.stated();
@@ -96,12 +98,17 @@ class HunkPlacer {
     return true;
   }
 
-  void search_all() {
+  /// False when somebody asked for an end meanwhile.
+  bool search_all() {
     for (Search& search : searches_) {
+      if (is_over()) return false;
       search.places = search.search.find();
       search.feasible = search.places.starts;
     }
+    return !is_over();
   }
+
+  [[nodiscard]] bool is_over() const { return is_over_ && is_over_(); }
 
   static void settle(Search& search, int64_t start) {
     search.start = start;
@@ -403,6 +410,7 @@ class HunkPlacer {
 
   const FileEdit& edit_;
   const MatchOptions& options_;
+  const EndQuestion& is_over_;
   FileIndex& index_;
   std::vector<std::string> ids_;
   std::vector<Search> searches_;
@@ -430,13 +438,18 @@ std::string_view match_step_name(MatchStep step) {
 }
 
 PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit, const MatchOptions& options) {
-  return HunkPlacer(index, edit, options).run();
+  return HunkPlacer(index, edit, options, {}).run();
 }
 
 PlacedEdits place_hunks(std::string_view content, const FileEdit& edit,
                         const MatchOptions& options) {
+  return place_hunks_until({}, content, edit, options);
+}
+
+PlacedEdits place_hunks_until(const EndQuestion& is_over, std::string_view content,
+                              const FileEdit& edit, const MatchOptions& options) {
   FileIndex index(content);
-  return place_hunks(index, edit, options);
+  return HunkPlacer(index, edit, options, is_over).run();
 }
 
 }  // namespace galley

@@ -9,6 +9,7 @@
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place_hunks.h"
+#include "staging/placing/place_until.h"
 
 namespace galley {
 namespace {
@@ -31,15 +32,20 @@ constexpr uint64_t kMaxIndexings = 8;
 /// Places the text edits of one file, each on the result of those before.
 class TextPlacer {
  public:
-  TextPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options)
+  TextPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options,
+             const EndQuestion& is_over)
       : edit_(edit),
         options_(options),
+        is_over_(is_over),
         ids_(edit_ids(edit)),
         base_(content),
         current_(content, edit.text_edits.size()) {}
 
   PlacedEdits run() {
-    for (size_t i = 0; i < edit_.text_edits.size(); ++i) place(i, edit_.text_edits[i]);
+    for (size_t i = 0; i < edit_.text_edits.size(); ++i) {
+      if (is_over_ && is_over_()) break;
+      place(i, edit_.text_edits[i]);
+    }
     out_.splices = composed(0, steps_.size());
     GALLEY_CHECK(out_.splices.apply(base_) == current_.text());
     return std::move(out_);
@@ -386,6 +392,7 @@ class TextPlacer {
 
   const FileEdit& edit_;
   const MatchOptions& options_;
+  const EndQuestion& is_over_;
   std::vector<std::string> ids_;
   std::string_view base_;
   EditedText current_;
@@ -400,7 +407,12 @@ class TextPlacer {
 
 PlacedEdits place_text_edits(std::string_view content, const FileEdit& edit,
                              const MatchOptions& options) {
-  return TextPlacer(content, edit, options).run();
+  return place_text_edits_until({}, content, edit, options);
+}
+
+PlacedEdits place_text_edits_until(const EndQuestion& is_over, std::string_view content,
+                                   const FileEdit& edit, const MatchOptions& options) {
+  return TextPlacer(content, edit, options, is_over).run();
 }
 
 }  // namespace galley

@@ -99,7 +99,7 @@ TEST(Rooms, EachNamesOnlyRoomsListedBeforeIt) {
 
 TEST(Rooms, EverySourceBelongsToOne) {
   Violations strays;
-  for (const char* top : {"base", "staging", "tools", "engine", "server", "cli"}) {
+  for (const char* top : {"base", "staging", "tools", "engine", "testing", "server", "cli"}) {
     if (!fs::exists(kRoot / top)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
       const std::string path = fs::relative(entry.path(), kRoot).string();

@@ -56,7 +56,7 @@ const std::vector<Door>& system_doors() {
       {"net/", {"staging/sandbox/"}},
       {"netinet/", {"staging/fs/"}},
       {"sys/ptrace.h", {"staging/sandbox/"}},
-      {"dlfcn.h", {"staging/git/"}},
+      {"dlfcn.h", {"staging/git/", "base/ed25519_key"}},
   };
   return table;
 }
@@ -167,7 +167,7 @@ const std::vector<Door>& library_doors() {
       {"CLI/", {"cli/"}},
       {"tl/expected.hpp", {"include/galley/error.h"}},
       {"fmt/", {"staging/", "engine/", "cli/"}},
-      {"nlohmann/", {"tools/", "engine/", "server/", "cli/"}},
+      {"nlohmann/", {"tools/", "engine/", "testing/", "server/", "cli/"}},
       {"tree_sitter/", {"staging/sandbox/syntax/grammars/"}},
   };
   return table;
@@ -216,6 +216,8 @@ const std::vector<Room>& rooms() {
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
         "engine/history", "engine/audit", "engine/calls", "engine/stages"}},
+      {"testing",
+       {"base", "staging/fs", "staging/text", "tools", "engine/calls", "engine/pipeline"}},
       {"engine/check",
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
         "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
@@ -267,6 +269,7 @@ const std::map<std::string, std::string>& installed_headers() {
       {"galley/edit.h", "staging/formats"},
       {"galley/proposal.h", "staging/overlay"},
       {"galley/tool.h", "tools"},
+      {"galley/define_tool.h", "tools"},
       {"galley/config.h", "engine/policy"},
       {"galley/verdict.h", "engine/policy"},
       {"galley/outcome.h", "engine/commit"},
@@ -274,6 +277,12 @@ const std::map<std::string, std::string>& installed_headers() {
       {"galley/transaction.h", "engine/pipeline"},
       {"galley/workspace.h", "engine/pipeline"},
       {"galley/galley.h", "engine/pipeline"},
+      {"galley/testing/assertion.h", "testing"},
+      {"galley/testing/fake_clock.h", "testing"},
+      {"galley/testing/mock_tool.h", "testing"},
+      {"galley/testing/temporary_workspace.h", "testing"},
+      {"galley/testing/testing.h", "testing"},
+      {"galley/testing/tool_tester.h", "testing"},
   };
   return table;
 }

@@ -23,7 +23,8 @@ ValueSource source_for(const Words& line) { return complete(OptionTable(), line)
 
 TEST(Completion, OffersCommandsOptionsAndValues) {
   EXPECT_EQ(words_for({"appl"}), Words{"apply"});
-  EXPECT_EQ(words_for({"tools", ""}), (Words{"list", "show", "validate", "add", "remove"}));
+  EXPECT_EQ(words_for({"tools", ""}),
+            (Words{"list", "show", "check", "validate", "add", "remove"}));
   EXPECT_EQ(words_for({"apply", "--onl"}), Words{"--only"});
   EXPECT_EQ(words_for({"log", "--reas"}), Words{"--reason"});
   EXPECT_EQ(words_for({"apply", "--format", "uni"}), Words{"unified"});

@@ -237,6 +237,13 @@ class Exec(SystemCase):
         self.assertEqual(call["error"]["reason"], "command.no_capability")
         self.galley("--agent", "bot", "call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
 
+    def test_programs_of_a_call_have_the_memory_of_their_tool(self):
+        self.galley("begin", expect=0)
+        line = ("for i in 1 2; do python3 -c 'import time; x = bytearray(700 << 20); time.sleep(600)' & done; "
+                "wait")
+        call = json.loads(self.galley("--json", "call", "Bash", json.dumps({"command": line}), expect=1).stdout)
+        self.assertEqual((call["error"]["code"], call["error"]["reason"]), ("EQUOTA", "sandbox.quota_memory"))
+
     def test_a_call_narrows_what_its_commands_may_start_and_do(self):
         self.galley("begin", expect=0)
         line = json.dumps({"command": "cat ../docs/bare; echo $LANGUAGE > made"})

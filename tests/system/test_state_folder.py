@@ -149,7 +149,10 @@ class StateFolder(SystemCase):
     def stage_in_every_way(self):
         tx = self.begin()
         self.put("staged.txt", "unmended\n", "stage")
-        self.galley("call", "Write", json.dumps({"file_path": "b.txt", "content": "b\n"}), expect=0)
+        transcript = self.work.parent / "calls.jsonl"
+        self.galley("call", "Write", json.dumps({"file_path": "b.txt", "content": "b\n"}), "--transcript", transcript,
+                    expect=0)
+        self.galley("replay", transcript, expect=0)
         self.galley("savepoint", "one", expect=0)
         fork = self.begin("fork", "--tx", tx)
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)

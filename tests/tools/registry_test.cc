@@ -76,6 +76,32 @@ TEST(ToolRegistry, ASchemaThatCannotBeJudgedIsRefusedAtRegistration) {
   EXPECT_FALSE(registry.has("X"));
 }
 
+TEST(ToolRegistry, HostileSchemasAreRefusedAtRegistration) {
+  std::string deep;
+  for (int i = 0; i < 200; ++i) deep += R"({"properties":{"a":)";
+  const std::vector<std::string> schemas = {
+      std::string(200'000, '[') + std::string(200'000, ']'),          // depth
+      deep,                                                           // the same, cut
+      R"({"description":")" + std::string(100'000'000, 'x') + "\"}",  // 100 MB
+      R"({"type":"object","type":"string"})",                         // a key twice
+      R"({"description":"\ud800"})",                                  // a lone surrogate
+      std::string("{\"type\":\"object\"}\0{}", 20),                   // NUL
+      std::string("{\"description\":\"\xff\"}"),                      // no UTF-8
+      R"({"nullable":true})",
+      R"({"$ref":"https://example.com/s"})",
+      "",
+      "null",
+      "[]"};
+  for (const std::string& schema : schemas) {
+    ToolRegistry registry;
+    const auto added = registry.add(std::make_unique<NamedTool>("X", false, schema));
+    ASSERT_FALSE(added) << schema.substr(0, 60);
+    EXPECT_EQ(added.error().reason, "tool.schema");
+    EXPECT_LT(added.error().message.size(), 500U);
+    EXPECT_FALSE(registry.has("X"));
+  }
+}
+
 TEST(ToolRegistry, AReadOnlyRegistryTakesOnlyToolsThatRead) {
   ToolRegistry registry(ToolRegistry::Mode::kReadOnly);
   EXPECT_TRUE(registry.add(std::make_unique<NamedTool>("Read", true)));

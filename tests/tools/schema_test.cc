@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tools/json_input.h"
+#include "tools/schema_lowering.h"
 
 namespace galley {
 namespace {
@@ -185,8 +186,56 @@ TEST(Schema, PatternPropertiesMayRecur) {
   EXPECT_FALSE(is_valid(schema, R"({"d1":{"d2":{"f":"x"}}})"));
 }
 
-TEST(Schema, FormatIsAnAnnotation) {
-  EXPECT_TRUE(is_valid(R"({"format":"date-time"})", "\"" + std::string(50'000, '1') + "\""));
+TEST(Schema, FormatsInUseAssertAndOthersAreAnnotations) {
+  EXPECT_FALSE(is_valid(R"({"format":"date-time"})", "\"" + std::string(50'000, '1') + "\""));
+  EXPECT_EQ(verdict(R"({"properties":{"url":{"type":"string","format":"uri"}}})",
+                    R"({"url":"not a uri"})"),
+            "/url: does not have the format uri");
+  EXPECT_TRUE(is_valid(R"({"format":"uri"})", "7")) << "a format speaks of texts only";
+  EXPECT_TRUE(is_valid(R"({"format":"idn-hostname"})", R"("  ")"));
+  EXPECT_EQ(refusal(R"({"format":7})").substr(0, 13), "schema.syntax");
+}
+
+TEST(Schema, RequiredInsideAPropertyIsLiftedToItsParent) {
+  const char* schema = R"({"type":"object","properties":{
+    "input":{"type":"string","required":true},"note":{"type":"string","required":false},
+    "deep":{"type":"object","properties":{"required":{"type":"boolean","required":true}}}}})";
+  EXPECT_TRUE(is_valid(schema, R"({"input":"x"})"));
+  EXPECT_EQ(verdict(schema, R"({"note":"x"})"), "the property 'input' is missing");
+  EXPECT_EQ(verdict(schema, R"({"input":"x","deep":{}})"),
+            "/deep: the property 'required' is missing");
+  const auto lowered = lower_schema(json::parse(schema));
+  ASSERT_TRUE(lowered);
+  EXPECT_EQ((*lowered)["$comment"], "required inside a property, lifted: input");
+  EXPECT_EQ((*lowered)["required"], json::array({"input"}));
+}
+
+TEST(Schema, RequiredAsABooleanElsewhereIsRefused) {
+  for (const char* schema : {R"({"required":true})", R"({"items":{"required":true}})",
+                             R"({"properties":{"a":{"required":true}},"required":"a"})",
+                             R"({"anyOf":[{"required":true}]})"}) {
+    EXPECT_EQ(refusal(schema).substr(0, 13), "schema.syntax") << schema;
+  }
+}
+
+TEST(Schema, ConditionsAreJudged) {
+  const char* schema = R"({"type":"object","properties":{
+    "action":{"type":"string","enum":["read","write","delete"]}},
+    "if":{"properties":{"action":{"const":"write"}},"required":["action"]},
+    "then":{"required":["content"]},"else":{"properties":{"content":false}}})";
+  EXPECT_TRUE(is_valid(schema, R"({"action":"write","content":""})"));
+  EXPECT_FALSE(is_valid(schema, R"({"action":"write"})"));
+  EXPECT_TRUE(is_valid(schema, R"({"action":"read"})"));
+  EXPECT_FALSE(is_valid(schema, R"({"action":"read","content":""})"));
+  EXPECT_FALSE(is_valid(R"({"if":{"type":"string"},"then":{"minLength":2}})", R"("a")"));
+  EXPECT_TRUE(is_valid(R"({"if":{"type":"string"},"else":{"minimum":2}})", "2"));
+  EXPECT_FALSE(is_valid(R"({"if":{"type":"string"},"else":{"minimum":2}})", "1"));
+  EXPECT_TRUE(is_valid(R"({"then":false})", "1")) << "without an if it says nothing";
+}
+
+TEST(Schema, HugeSchemasAreRefusedUnread) {
+  const std::string schema = R"({"description":")" + std::string(kMaxSchemaBytes, 'a') + "\"}";
+  EXPECT_EQ(refusal(schema).substr(0, 19), "limit.schema_bytes:");
 }
 
 TEST(Schema, UniqueItemsOfALongArrayAreJudged) {

@@ -142,8 +142,11 @@ TEST_F(ExecutorTest, AToolThatThrowsIsAnErrorAndLeavesNothing) {
         EXPECT_TRUE(context.overlay.write(*RelPath::parse("half.txt"), "x"));
         throw std::runtime_error("boom");
       })));
-  EXPECT_EQ(said(call("Throw", json::object())), "ERUNTIME tool.threw");
+  const ToolResult result = call("Throw", json::object());
+  EXPECT_EQ(said(result), "ERUNTIME tool.threw");
   EXPECT_TRUE(overlay_.changes().empty());
+  EXPECT_EQ(to_json(result).dump().find("boom"), std::string::npos) << "the caller is not told";
+  EXPECT_EQ(records().back()["error"]["cause"], "boom");
 }
 
 TEST_F(ExecutorTest, AnAnswerOutsideItsSchemaIsAnErrorAndLeavesNothing) {

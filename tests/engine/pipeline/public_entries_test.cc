@@ -153,6 +153,12 @@ std::vector<Entry> entries_of_transactions() {
          expect(w.transaction->savepoint("s").has_value());
          expect(w.transaction->rollback_to("s").has_value());
        }},
+      {"rollback_execution", "rollback", "rollback", "open",
+       [](World& w) {
+         const auto called =
+             w.transaction->call("Write", R"({"file_path":"b.txt","content":"b"})").result();
+         expect(w.transaction->rollback_execution(called.meta.execution_id).has_value());
+       }},
       {"keep_part", "rollback", "rollback", "open",
        [](World& w) { expect(w.transaction->keep_part(w.transaction->proposal()).has_value()); }},
       {"rollback", "rollback", "rollback", "open",
@@ -210,6 +216,15 @@ std::vector<Entry> entries_of_workspaces() {
          expect(w.workspace->undo("", {}, World::bot()).has_value());
          expect(std::holds_alternative<Receipt>(*w.workspace->redo("", {}, World::bot())));
        }},
+      {"rollback_execution", "rollback", "rollback", "1",
+       [](World& w) {
+         auto other = w.workspace->begin(World::bot());
+         const auto called =
+             other->call("Write", R"({"file_path":"b.txt","content":"b"})").result();
+         expect(std::holds_alternative<Receipt>(*other->commit()));
+         expect(std::holds_alternative<Receipt>(
+             *w.workspace->rollback_execution(called.meta.execution_id, false, World::bot())));
+       }},
       {"approve", "approval", "approve", "",
        [](World& w) {
          expect(w.workspace->approve(w.transaction->proposal().id(), "ada").has_value());
@@ -234,6 +249,7 @@ const std::set<std::string>& quiet_entries() {
   static const std::set<std::string> names = {
       // of a transaction
       "set_default_message", "read", "look", "list", "text_to_edit", "preview", "bisect", "save",
+      "transcribe_to",
       // of a workspace; a transaction that was begun holds nothing yet
       "begin", "begin_view", "begin_stored", "resume", "judge",
       // which tools there are
@@ -263,8 +279,9 @@ TEST(PublicEntries, EachOneThatChangesSomethingLeavesItsRecord) {
 }
 
 TEST(PublicEntries, EachOneIsRefusedToWhoseListHasNothingThatDoesTheSame) {
-  const std::set<std::string> allowed = {"savepoint", "rollback_to", "rollback", "fork",
-                                         "stage_all", "commit",      "call_all"};
+  const std::set<std::string> allowed = {
+      "savepoint",          "rollback_to", "rollback", "fork",
+      "rollback_execution", "stage_all",   "commit",   "call_all"};
   for (const Entry& entry : entries_of_transactions()) {
     if (allowed.contains(entry.name)) continue;
     SCOPED_TRACE(entry.name);

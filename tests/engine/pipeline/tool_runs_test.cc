@@ -6,6 +6,7 @@
 #include <any>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -82,23 +83,25 @@ class ToolRuns : public ::testing::Test {
 
 TEST_F(ToolRuns, AFallbackAnswersForAToolThatIsBroken) {
   ToolDefinition broken = tool("Search", [](ToolRun&) -> Result<std::string> {
-    return fail(ErrorKind::kIo, "service.unavailable", "the index is away");
+    return fail(ErrorKind::kIo, "tool.garbage", "the index answered nonsense");
   });
   broken.priority = 5;
   broken.info.annotations.read_only = broken.info.annotations.idempotent = true;
-  broken.make = [run = broken.run](const ToolDefinition::Dependencies&) {
-    return Result<ToolDefinition::Instance>(
-        fail(ErrorKind::kIo, "service.unavailable", "the index is away"));
+  ToolDefinition away = tool("Search", {});
+  away.priority = 9;
+  away.needs = {"index"};
+  away.make = [](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
+    return ToolDefinition::Instance{answering(R"({"by":"index"})")};
   };
-  broken.run = {};
   ToolDefinition plain = tool("Search", answering(R"({"by":"hand"})"));
   plain.info.annotations.read_only = plain.info.annotations.idempotent = true;
-  Workspace& workspace = open({.tools = {plain, broken}});
+  Workspace& workspace = open({.tools = {plain, broken, away}});
   EXPECT_EQ(workspace.tools()->back().name, "Search");
   auto transaction = workspace.begin();
   const CallResult result = transaction->call("Search", "{}");
   EXPECT_EQ(said(result), R"({"by":"hand"})");
-  EXPECT_THAT(result.result().meta.warnings, Contains(HasSubstr("service.unavailable")));
+  EXPECT_THAT(result.result().meta.warnings, Contains(HasSubstr("tool.garbage")));
+  EXPECT_THAT(result.result().meta.warnings, Contains(HasSubstr("tool.dependency")));
 }
 
 TEST_F(ToolRuns, AnAgentSeesItsOwnToolsAndTheGlobalOnes) {
@@ -107,7 +110,8 @@ TEST_F(ToolRuns, AnAgentSeesItsOwnToolsAndTheGlobalOnes) {
   Workspace& workspace = open({.tools = {own, tool("Note", answering("{}"))}});
   const auto names = [&](const std::string& agent) {
     std::vector<std::string> all;
-    for (const ToolInfo& info : *workspace.tools(agent)) all.push_back(info.name);
+    const auto tools = workspace.tools(agent);
+    for (const ToolInfo& info : *tools) all.push_back(info.name);
     return all;
   };
   EXPECT_THAT(names("code"), Contains("Plan"));
@@ -201,7 +205,8 @@ TEST_F(ToolRuns, ASessionThatOnlyReadsStagesAndCommitsNothing) {
 
 TEST_F(ToolRuns, AWorkspaceThatOnlyReadsListsOnlyToolsThatRead) {
   Workspace& workspace = open({.reads_only = true});
-  for (const ToolInfo& info : *workspace.tools()) EXPECT_TRUE(info.annotations.read_only);
+  const auto tools = workspace.tools();
+  for (const ToolInfo& info : *tools) EXPECT_TRUE(info.annotations.read_only) << info.name;
   auto transaction = workspace.begin();
   EXPECT_EQ(said(transaction->call("Delete", R"({"path":"f1"})")), "tool.not_read_only");
 }

@@ -23,11 +23,14 @@ CONTENT = json.dumps([{"path": "a.txt", "content": A_TEXT.replace("two ", "TWO  
                       {"path": "b.txt", "content": B_TEXT.replace("green", "GREEN")}])
 CALLS = json.dumps([{"tool": "Edit", "args": {"file_path": "a.txt", "old_string": "two ", "new_string": "TWO  "}},
                     {"tool": "Edit", "args": {"file_path": "b.txt", "old_string": "green", "new_string": "GREEN"}}])
+TOOL_TEXT = "".join(f"<tool_use><tool_name>Edit</tool_name><parameters><file_path>{path}</file_path>"
+                    f"<old_string>{old}</old_string><new_string>{new}</new_string></parameters></tool_use>\n"
+                    for path, old, new in (("a.txt", "two ", "TWO  "), ("b.txt", "green", "GREEN")))
 DOCUMENTS = {"unified": UNIFIED, "apply_patch": V4A, "search_replace": BLOCKS, "edits": EDITS, "content": CONTENT,
-             "calls": CALLS}
+             "calls": CALLS, "tool_text": TOOL_TEXT}
 FORMAT_OF = {"content": "edits"}
 EMPTY = {"unified": "", "apply_patch": "*** Begin Patch\n*** End Patch\n", "search_replace": "nothing\n",
-         "edits": "[]", "content": "[]", "calls": "[]"}
+         "edits": "[]", "content": "[]", "calls": "[]", "tool_text": "nothing\n"}
 
 # Options that select or move files do the same everywhere but in calls.
 BY_PATH = {
@@ -37,20 +40,22 @@ BY_PATH = {
 }
 # Where the others are refused, with a value for those that take one.
 REFUSED = {
-    ("-R",): {"search_replace", "edits", "content", "calls"},
-    ("--recount",): {"search_replace", "edits", "content", "calls"},
-    ("--unidiff-zero",): {"apply_patch", "search_replace", "edits", "content", "calls"},
-    ("-p", "1"): {"apply_patch", "search_replace", "edits", "content", "calls"},
-    ("-C", "3"): {"search_replace", "edits", "content", "calls"},
-    ("--whitespace", "fix"): {"search_replace", "edits", "content", "calls"},
-    ("--strict",): {"calls"}, ("--ignore-whitespace",): {"calls"}, ("--reject",): {"calls"},
-    ("--choose", "0000"): {"calls"},
+    ("-R",): {"search_replace", "edits", "content", "calls", "tool_text"},
+    ("--recount",): {"search_replace", "edits", "content", "calls", "tool_text"},
+    ("--unidiff-zero",): {"apply_patch", "search_replace", "edits", "content", "calls", "tool_text"},
+    ("-p", "1"): {"apply_patch", "search_replace", "edits", "content", "calls", "tool_text"},
+    ("-C", "3"): {"search_replace", "edits", "content", "calls", "tool_text"},
+    ("--whitespace", "fix"): {"search_replace", "edits", "content", "calls", "tool_text"},
+    ("--strict",): {"calls", "tool_text"}, ("--ignore-whitespace",): {"calls", "tool_text"},
+    ("--reject",): {"calls", "tool_text"},
+    ("--choose", "0000"): {"calls", "tool_text"},
 }
 # Options that are not about reading or placing the edit, so no format has anything to say about them.
 OF_NO_FORMAT = {
     "--format", "--check", "--allow-empty", "--stat", "--numstat", "--name-status", "--word-diff", "--color-moved",
     "-w", "--ignore-all-space", "-b", "-U", "--unified", "--conflict", "-n", "--dry-run", "--ignore-space-change",
     "--reverse", "--fix", "--tx", "--side-by-side", "--hyperlinks", "--report", "--quiet", "-q", "--html",
+    "--transcript",
 }
 
 
@@ -100,7 +105,7 @@ class OptionFormats(EverydayCase):
                         result = self.preview(name, option, value, *words, command=command)
                         if command == "stage":
                             self.run_here("rollback", expect=0)
-                        if name == "calls":
+                        if name in ("calls", "tool_text"):
                             self.assert_refused(result, option, name)
                         else:
                             self.assertEqual(self.paths(result), paths)

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <galley/tool.h>
+#include "base/result.h"
+#include "cli/session.h"
+
+namespace galley {
+
+/// Answers the environment variables of these names, and nothing else; empty where there are none.
+/// Secrets are named, and taken from the environment: on a command line others could read them.
+/// Errors: kUsage `secret.not_set`.
+[[nodiscard]] Result<SecretProvider> secrets_of_environment(const std::vector<std::string>& names);
+
+/// Begins the transcript that --transcript names, if it does.
+Result<void> begin_transcript(Session& session, Transaction& transaction);
+
+}  // namespace galley

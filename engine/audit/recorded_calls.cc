@@ -1,0 +1,150 @@
+#include "engine/audit/recorded_calls.h"
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "engine/audit/audit_chain.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+/// A text member; empty where there is none: the log is text from a file.
+std::string text_of(const json& record, const char* key) {
+  const auto found = record.find(key);
+  return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::vector<std::string> texts_of(const json& record, const char* key) {
+  std::vector<std::string> texts;
+  const auto found = record.find(key);
+  if (found == record.end() || !found->is_array()) return texts;
+  for (const json& text : *found) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+RelPath log_path() { return RelPath::parse("audit.jsonl").value(); }
+
+/// Every whole line in which one of the words stands, as JSON.
+Result<void> for_each_record_with(const Directory& state_root,
+                                  const std::vector<std::string>& words,
+                                  const std::function<void(const json&)>& take) {
+  return for_each_audit_line(state_root, log_path(), [&](std::string_view line, bool is_whole) {
+    const bool is_meant =
+        is_whole && std::any_of(words.begin(), words.end(), [&](const auto& word) {
+          return line.find(word) != std::string_view::npos;
+        });
+    if (!is_meant) return;
+    const json record = json::parse(line, nullptr, false);
+    if (record.is_object()) take(record);
+  });
+}
+
+bool is_above(std::string_view above, std::string_view path) {
+  return above.ends_with('/') && path.starts_with(above);
+}
+
+/// Without the directories above what a call changed: they go along with it.
+std::vector<std::string> without_parents(std::vector<std::string> changed) {
+  std::sort(changed.begin(), changed.end());
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < changed.size(); ++i) {
+    const bool has_more_below = i + 1 < changed.size() && is_above(changed[i], changed[i + 1]);
+    if (!has_more_below) kept.push_back(changed[i]);
+  }
+  return kept;
+}
+
+/// Drops the calls that were taken back while the transaction was open, with what took them back.
+void drop_taken_back(
+    std::vector<RecordedCall>& calls,
+    const std::vector<std::pair<std::string, std::vector<std::string>>>& rollbacks) {
+  std::set<std::string> gone;
+  // A rollback may itself have been taken back: the newest decides.
+  for (auto rollback = rollbacks.rbegin(); rollback != rollbacks.rend(); ++rollback) {
+    if (gone.contains(rollback->first)) continue;
+    gone.insert(rollback->first);
+    gone.insert(rollback->second.begin(), rollback->second.end());
+  }
+  std::erase_if(calls, [&](const RecordedCall& call) { return gone.contains(call.execution_id); });
+}
+
+}  // namespace
+
+bool RecordedCall::shares_path_with(const RecordedCall& other) const {
+  return std::any_of(changed.begin(), changed.end(), [&](const std::string& path) {
+    return std::any_of(other.changed.begin(), other.changed.end(), [&](const std::string& theirs) {
+      return path == theirs || is_above(path, theirs) || is_above(theirs, path);
+    });
+  });
+}
+
+std::optional<TxId> committed_as(std::string_view kind, std::string_view tx,
+                                 std::string_view execution_id) {
+  if (kind != "commit" && kind != "undo" && kind != "redo") return {};
+  // Earlier versions named the record by its proposal, and wrote numbers in hexadecimal.
+  constexpr size_t kDigits = 64;
+  const bool is_old =
+      execution_id.find_first_not_of("0123456789abcdef") == kDigits && execution_id[kDigits] == '-';
+  return is_old ? TxId::from_file_name(tx) : TxId::parse(tx);
+}
+
+Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
+    const Directory& state_root) {
+  std::vector<std::pair<std::string, TxId>> found;
+  GALLEY_TRY(for_each_record_with(state_root, {R"("open_tx":")"}, [&](const json& record) {
+    const auto id = committed_as(text_of(record, "kind"), text_of(record, "tx"),
+                                 text_of(record, "execution_id"));
+    if (id) found.emplace_back(text_of(record, "open_tx"), *id);
+  }));
+  return found;
+}
+
+Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
+                                               std::string_view execution) {
+  RecordedTransaction found;
+  const std::string id(execution);
+  bool is_known = false;
+  GALLEY_TRY(for_each_record_with(state_root, {id}, [&](const json& record) {
+    if (text_of(record, "execution_id") != id || !record.contains("changed")) return;
+    found.open_tx = text_of(record, "tx");
+    is_known = true;
+  }));
+  if (!is_known || id.empty() || found.open_tx.empty()) {
+    return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
+                "no call that changed something is on record as '" + id +
+                    "'; the records of .galley/audit.jsonl have the ids");
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> rollbacks;
+  GALLEY_TRY(for_each_record_with(state_root, {'"' + found.open_tx + '"'}, [&](const json& record) {
+    if (text_of(record, "open_tx") == found.open_tx) {
+      const auto number = committed_as(text_of(record, "kind"), text_of(record, "tx"),
+                                       text_of(record, "execution_id"));
+      if (number) found.committed = number;
+    }
+    if (text_of(record, "tx") != found.open_tx || !record.contains("changed")) return;
+    RecordedCall call{text_of(record, "execution_id"), text_of(record, "tool"),
+                      without_parents(texts_of(record, "changed")), 0};
+    const auto more = record.find("changed_more");
+    if (more != record.end() && more->is_number_unsigned()) call.changed_more = *more;
+    const auto output = record.find("output");
+    if (text_of(record, "kind") == "rollback" && output != record.end() && output->is_object()) {
+      auto executions = texts_of(*output, "executions");
+      if (!executions.empty()) rollbacks.emplace_back(call.execution_id, std::move(executions));
+    }
+    found.calls.push_back(std::move(call));
+  }));
+  drop_taken_back(found.calls, rollbacks);
+  for (size_t i = 0; i < found.calls.size(); ++i) {
+    if (found.calls[i].execution_id == id) found.wanted = i;
+  }
+  return found;
+}
+
+}  // namespace galley

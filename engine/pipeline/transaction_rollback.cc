@@ -1,0 +1,100 @@
+// Taking back one call by its execution id.
+#include <galley/transaction.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/history/step_rollback.h"
+#include "engine/pipeline/transaction_state.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxNamed = 20;  // ids that a message lists
+
+std::string listed(const std::vector<std::string>& ids) {
+  std::string text;
+  for (size_t i = 0; i < std::min(ids.size(), kMaxNamed); ++i) {
+    text += (i == 0 ? "" : ", ") + ids[i];
+  }
+  if (ids.size() > kMaxNamed) text += " and " + std::to_string(ids.size() - kMaxNamed) + " more";
+  return text;
+}
+
+std::vector<std::string> ids_of(const std::vector<StagedStep>& steps,
+                                const std::vector<size_t>& indexes) {
+  std::vector<std::string> ids;
+  for (const size_t index : indexes) ids.push_back(steps[index].execution_id);
+  return ids;
+}
+
+tl::unexpected<Error> conflict_of(const std::string& execution,
+                                  const std::vector<StagedStep>& steps,
+                                  const StepConflict& conflict) {
+  const std::string why = conflict.paths.front().message;
+  const std::string path = conflict.paths.front().path.str();
+  if (conflict.built_upon.empty()) {
+    return fail(ErrorKind::kConflict, "rollback.conflict",
+                "what " + execution + " changed cannot be taken out of what is staged: " + why,
+                path);
+  }
+  return fail(ErrorKind::kConflict, "rollback.built_upon",
+              "later calls built on " + execution + ": " +
+                  listed(ids_of(steps, conflict.built_upon)) + " (" + why +
+                  "); take them back, too, with --with-later, or one by one, the newest first",
+              path);
+}
+
+tl::unexpected<Error> nothing_to_take_back(const std::string& execution, const std::string& why) {
+  return fail(ErrorKind::kUsage, "rollback.nothing", execution + " " + why);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> Transaction::rollback_execution(const std::string& execution,
+                                                                 bool with_later,
+                                                                 const CallOptions& options) {
+  std::vector<std::string> taken;
+  Action action = own_step(AuditKind::kRollback);
+  action.record.input = json_document({{"execution", execution}, {"with_later", with_later}});
+  action.is_trial = options.dry_run;
+  const Effect effect = [&](AuditEvent& event) -> Result<void> {
+    GALLEY_TRY(check_may_change_staged());
+    const std::vector<StagedStep>& steps = state_->steps;
+    const auto step = std::find_if(steps.begin(), steps.end(), [&](const StagedStep& one) {
+      return one.execution_id == execution;
+    });
+    if (step == steps.end()) {
+      if (state_->lost_steps) return fail(*state_->lost_steps);
+      return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
+                  "no call of this transaction that changed something has the id '" + execution +
+                      "'; the records of .galley/audit.jsonl have the ids");
+    }
+    const auto index = static_cast<size_t>(step - steps.begin());
+    GALLEY_ASSIGN(StepRollbackOutcome outcome,
+                  plan_step_rollback(state_->overlay, steps, index, with_later));
+    if (const auto* conflict = std::get_if<StepConflict>(&outcome)) {
+      return conflict_of(execution, steps, *conflict);
+    }
+    auto& plan = std::get<StepRollback>(outcome);
+    if (plan.changes_nothing) {
+      return nothing_to_take_back(execution, "is taken back already: nothing of it is staged");
+    }
+    state_->overlay.restore(std::move(plan.entries));
+    taken = ids_of(steps, plan.taken);
+    ordered_json output = {{"executions", taken}};
+    for (const MergedPath& path : plan.merged) {
+      output["merged"].push_back({{"path", path.path.str()}, {"how", path.how}});
+    }
+    event.output = json_document(std::move(output));
+    return {};
+  };
+  GALLEY_TRY(pass(std::move(action), effect, options));
+  if (!options.dry_run) GALLEY_TRY(save());
+  return taken;
+}
+
+}  // namespace galley

@@ -1,0 +1,25 @@
+// Any bytes as the `calls` of a stage: what can be read is written as it was.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/content_id.h"
+#include "staging/overlay/staged_step.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(galley::decode_steps(input));
+  // The last line proves the others: without it nothing that was made up would be looked at.
+  const std::string sealed =
+      std::string(input) + "end " + galley::ContentId::of(input).hex() + "\n";
+  const auto steps = galley::decode_steps(sealed);
+  if (!steps) return 0;
+  const auto again = galley::decode_steps(galley::encode_steps(*steps));
+  GALLEY_CHECK(again.has_value() && again->size() == steps->size());
+  for (size_t i = 0; i < steps->size(); ++i) {
+    GALLEY_CHECK(again->at(i).execution_id == steps->at(i).execution_id);
+    GALLEY_CHECK(again->at(i).changes == steps->at(i).changes);
+  }
+  return 0;
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <galley/error.h>
+#include <galley/workspace.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace galley {
+
+/// A fresh directory with a workspace in it, below $TMPDIR or /tmp; removed with everything in it
+/// at the end of its life.
+///
+/// Ownership: owns the directory and the workspace. Transactions of the workspace end first.
+/// Threads:   as Workspace; write(), read() and files() from one thread at a time.
+/// Errors:    kIo where the disk says no; kInvalid `path.*` for a path that leaves the directory.
+class TemporaryWorkspace {
+ public:
+  /// Makes the directory with these files (path to content) and opens it.
+  static Result<TemporaryWorkspace> make(const std::map<std::string, std::string>& files = {},
+                                         WorkspaceOptions options = {});
+  TemporaryWorkspace(TemporaryWorkspace&&) noexcept;
+  TemporaryWorkspace& operator=(TemporaryWorkspace&&) noexcept;
+  ~TemporaryWorkspace();
+
+  /// Absolute path of the directory.
+  [[nodiscard]] const std::string& path() const;
+  [[nodiscard]] Workspace& workspace() const;
+  /// Opens the workspace anew, as another process would.
+  Result<void> reopen(WorkspaceOptions options = {});
+
+  /// Puts a file onto the disk, with its parents, as somebody else than Galley would.
+  Result<void> write(std::string_view path, std::string_view content) const;
+  /// What is on the disk, not what is proposed.
+  [[nodiscard]] Result<std::string> read(std::string_view path) const;
+  /// Every file on the disk with its content, without `.galley` and `.git`.
+  [[nodiscard]] Result<std::map<std::string, std::string>> files() const;
+
+ private:
+  struct Place;
+  explicit TemporaryWorkspace(std::unique_ptr<Place> place);
+  std::unique_ptr<Place> place_;
+};
+
+}  // namespace galley

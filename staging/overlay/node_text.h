@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <galley/proposal.h>
+
+// A node as the files of a stored transaction have it: `kind mode size content`, numbers decimal,
+// the mode octal.
+
+namespace galley {
+
+/// Adds the text of a node.
+void append_node(std::string& out, const Node& node);
+
+/// Reads it back; false for any text that append_node did not write.
+[[nodiscard]] bool read_node(std::string_view text, Node& node);
+
+/// The parts of a line between separators; one more than there are separators.
+[[nodiscard]] std::vector<std::string_view> split_fields(std::string_view text, char separator);
+
+}  // namespace galley

@@ -1,0 +1,109 @@
+#include "staging/overlay/staged_step.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+class StagedStepTest : public ::testing::Test {
+ protected:
+  StagedStepTest() {
+    tree_.write("a.txt", "one\n");
+    tree_.write("b.txt", "b\n");
+  }
+  static std::vector<std::string> paths_of(const ChangeSet& changes) {
+    std::vector<std::string> paths;
+    for (const Change& change : changes) paths.push_back(change.path.str());
+    return paths;
+  }
+
+  TempDirectory tree_;
+  SystemClock clock_;
+  Overlay overlay_{tree_.directory(), make_memory_store(), clock_};
+};
+
+using Paths = std::vector<std::string>;
+
+TEST_F(StagedStepTest, HasEachPathThatItChangedFromWhatWasStagedBefore) {
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
+  const Node staged = *overlay_.node(rel("a.txt"));
+  StepScope scope(&overlay_);
+  ASSERT_TRUE(overlay_.read(rel("b.txt")));
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "three\n"));
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "four\n"));
+  ASSERT_TRUE(overlay_.write(rel("d/new.txt"), "new\n"));
+  const ChangeSet changes = scope.finish();
+  EXPECT_EQ(paths_of(changes), (Paths{"a.txt", "d", "d/new.txt"}));
+  EXPECT_EQ(changes[0].before, staged);
+  EXPECT_EQ(changes[0].after.content, ContentId::of("four\n"));
+  EXPECT_EQ(changes[2].before.kind, FileKind::kAbsent);
+  EXPECT_TRUE(scope.finish().empty());
+}
+
+TEST_F(StagedStepTest, IsEmptyWhereAllWasTakenBack) {
+  const Overlay::Entries before = overlay_.entries();
+  StepScope scope(&overlay_);
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
+  ASSERT_TRUE(overlay_.remove(rel("b.txt")));
+  overlay_.restore(before);
+  EXPECT_TRUE(scope.finish().empty());
+}
+
+TEST_F(StagedStepTest, ARestoreInItIsWhatItChanges) {
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
+  ASSERT_TRUE(overlay_.write(rel("c.txt"), "c\n"));
+  StepScope scope(&overlay_);
+  overlay_.restore({});
+  const ChangeSet changes = scope.finish();
+  EXPECT_EQ(paths_of(changes), (Paths{"a.txt", "c.txt"}));
+  EXPECT_EQ(changes[0].after.content, ContentId::of("one\n"));
+  EXPECT_EQ(changes[1].after.kind, FileKind::kAbsent);
+}
+
+TEST_F(StagedStepTest, OneInsideAnotherHasItsOwnChangesAndTheOuterHasBoth) {
+  StepScope outer(&overlay_);
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
+  {
+    StepScope inner(&overlay_);
+    ASSERT_TRUE(overlay_.write(rel("b.txt"), "B\n"));
+    EXPECT_EQ(paths_of(inner.finish()), Paths{"b.txt"});
+  }
+  EXPECT_EQ(paths_of(outer.finish()), (Paths{"a.txt", "b.txt"}));
+}
+
+TEST_F(StagedStepTest, TheTextFormIsReadBackAndADamagedOneRefused) {
+  StepScope scope(&overlay_);
+  ASSERT_TRUE(overlay_.write(rel("call me"), "new\n"));
+  ASSERT_TRUE(overlay_.remove(rel("b.txt")));
+  const std::vector<StagedStep> steps = {{"exec-1", "Write", scope.finish()}, {"exec-2", "x", {}}};
+  const std::string text = encode_steps(steps);
+  const auto read = decode_steps(text);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->size(), 2U);
+  EXPECT_EQ(read->at(0).execution_id, "exec-1");
+  EXPECT_EQ(read->at(0).tool, "Write");
+  EXPECT_EQ(read->at(0).changes, steps[0].changes);
+  EXPECT_TRUE(read->at(1).changes.empty());
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string damaged = text;
+    damaged[at] = damaged[at] == '7' ? '8' : '7';
+    EXPECT_EQ(decode_steps(damaged).error().reason, "stage.damaged") << at;
+    EXPECT_EQ(decode_steps(text.substr(0, at)).error().reason, "stage.damaged") << at;
+  }
+}
+
+TEST_F(StagedStepTest, TheOldestAreDroppedBeyondTheLimit) {
+  Change change;
+  change.path = rel("a.txt");
+  std::vector<StagedStep> steps = {{"first", "x", ChangeSet(kMaxStepPaths, change)},
+                                   {"second", "x", ChangeSet(kMaxStepPaths - 1, change)},
+                                   {"third", "x", {}}};
+  bound_steps(steps);
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].execution_id, "second");
+}
+
+}  // namespace
+}  // namespace galley

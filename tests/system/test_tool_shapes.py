@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Tools in the shapes of other systems, the list that a tool has to meet, and calls in the text of an answer."""
+
+import json
+import unittest
+
+from support import SystemCase
+
+SHAPES = ("anthropic", "openai", "mcp", "sage", "aios", "nachos", "tenex", "faultmaven")
+
+HEADINGS = "# Read\n" + "".join(f"## {name}\nx\n" for name in (
+    "Purpose", "When Used", "Parameters", "Returns", "Configuration", "Limitations", "Performance"))
+
+ANSWER = """I will change two files.
+
+<tool_use>
+<tool_name>Write</tool_name>
+<parameters>
+<file>a.txt</file>
+<content>if (a < b) { "&amp;" }
+</content>
+</parameters>
+</tool_use>
+
+<function_calls>
+<invoke name="Write"><parameter name="file">b.txt</parameter><parameter name="content">b</parameter></invoke>
+</function_calls>
+"""
+
+
+class ToolShapes(SystemCase):
+    def test_a_list_and_a_result_in_every_shape(self):
+        own = json.loads(self.galley("--json", "tools", "list", expect=0).stdout)["tools"]
+        self.galley("begin", expect=0)
+        for shape in SHAPES:
+            with self.subTest(shape=shape):
+                listed = json.loads(self.galley("tools", "list", "--format", shape, expect=0).stdout)
+                self.assertEqual(len(listed["tools"] if isinstance(listed, dict) else listed), len(own))
+                for words in (("--format", shape), ("--format", shape, "--manifest"), ("--manifest",)):
+                    self.assertIsInstance(json.loads(self.galley("tools", "show", "Read", *words, expect=0).stdout),
+                                          dict)
+                good = json.loads(self.galley("call", "Read", '{"file": "README.md"}', "--format", shape,
+                                              expect=0).stdout)
+                bad = json.loads(self.galley("call", "Read", '{"file": "none"}', "--format", shape, expect=1).stdout)
+                for key, value in (("success", True), ("ok", True), ("isError", False), ("is_error", False)):
+                    if key in good:
+                        self.assertEqual((good[key], bad[key]), (value, not value))
+
+    def test_an_unknown_shape_is_an_error_of_usage(self):
+        said = self.galley("tools", "list", "--format", "anthropc", expect=2)
+        self.assertIn(b"anthropic", said.stderr)
+
+    def test_check_says_what_a_tool_lacks(self):
+        said = self.galley("tools", "check", "Read", expect=1)
+        self.assertIn(b"NO   Purpose: the heading is missing", said.stdout)
+        (self.work / "docs" / "tools").mkdir(parents=True)
+        (self.work / "docs" / "tools" / "Read.md").write_text(HEADINGS)
+        document = json.loads(self.galley("--json", "tools", "check", "Read").stdout)
+        self.assertEqual((document["schema"], document["tool"], len(document["points"])),
+                         ("galley.tool-check/1", "Read", 12))
+        self.assertEqual({point["outcome"] for point in document["documentation"]}, {"met"})
+        self.assertEqual([point["name"] for point in document["points"]
+                          if point["outcome"] == "not_met" and "example" not in point["message"]], [])
+        self.assertFalse((self.work / ".galley").exists(), "a check made something")
+        self.galley("tools", "check", "Raed", expect=2)
+
+
+class ToolText(SystemCase):
+    def test_all_calls_are_staged_or_none(self):
+        self.galley("apply", "--format", "tool_text", "-", stdin=ANSWER.encode(), expect=0)
+        self.assertEqual((self.work / "a.txt").read_text(), 'if (a < b) { "&amp;" }\n')
+        self.assertEqual((self.work / "b.txt").read_text(), "b")
+        self.galley("begin", expect=0)
+        for wrong, reason in ((ANSWER.replace("</content>", ""), "call_text.not_closed"),
+                              (ANSWER.replace('name="Write"', 'name="Wriet"'), "tool.unknown"),
+                              (ANSWER.replace("b.txt", ".git/config"), "policy.always")):
+            with self.subTest(reason=reason):
+                said = self.galley("--json", "stage", "--format", "tool_text", "-", stdin=wrong.encode())
+                self.assertNotEqual(said.returncode, 0)
+                self.assertEqual(json.loads(said.stdout)["reason"], reason)
+                changes = json.loads(self.galley("--json", "diff", expect=0).stdout)["changes"]
+                self.assertEqual(changes, [])
+
+    def test_a_text_without_calls_is_told(self):
+        said = self.galley("--json", "preview", "--format", "tool_text", "-", stdin=b"Nothing to do.\n", expect=2)
+        self.assertEqual(json.loads(said.stdout)["reason"], "edit.not_a_patch")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,224 @@
+#include "tools/tool_call_parser.h"
+
+#include <string>
+
+#include "tools/defined_tool.h"
+#include "tools/tool_fixture.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+class ToolCallParser : public ToolFixture {
+ protected:
+  CallsOfText parsed(const std::string& text) {
+    auto found = parse_tool_calls(text, registry_);
+    EXPECT_TRUE(found) << found.error().message;
+    return found ? *std::move(found) : CallsOfText();
+  }
+  /// The calls as `tool {args}`, one a line.
+  std::string calls_of(const std::string& text) {
+    std::string out;
+    for (const FoundCall& call : parsed(text).calls) {
+      out += call.tool + " " + json_text(*call.args) + "\n";
+    }
+    return out;
+  }
+  /// `reason`, with a `+` where it was recovered, one a line.
+  std::string problems_of(const std::string& text) {
+    std::string out;
+    for (const CallProblem& problem : parsed(text).problems) {
+      out += problem.reason + (problem.is_recovered ? "+" : "") + "\n";
+    }
+    return out;
+  }
+  static std::string tool_use(const std::string& tool, const std::string& parameters) {
+    return "<tool_use>\n<tool_name>" + tool + "</tool_name>\n<parameters>\n" + parameters +
+           "\n</parameters>\n</tool_use>";
+  }
+};
+
+TEST_F(ToolCallParser, TheBlockOfTheDocumentIsACall) {
+  const std::string text =
+      "I will read it.\n" + tool_use("Read", "<file>/path/to/file.ts</file>") + "\nThen we see.";
+  EXPECT_EQ(calls_of(text), "Read {\"file\":\"/path/to/file.ts\"}\n");
+  const CallsOfText found = parsed(text);
+  EXPECT_TRUE(found.is_whole());
+  EXPECT_EQ(found.calls[0].place, (TextPlace{16, 2, 1}));
+}
+
+TEST_F(ToolCallParser, SeveralBlocksOfEveryKindComeInTheirOrder) {
+  const std::string text =
+      tool_use("Read", "<file>a</file>") +
+      "\n<function_calls>\n<invoke name=\"Write\">\n<parameter name=\"file\">b</parameter>\n"
+      "<parameter name=\"content\">x</parameter>\n</invoke>\n<invoke name=\"Delete\">"
+      "<parameter name=\"path\">c</parameter></invoke>\n</function_calls>\n"
+      "```json\n[{\"tool\": \"Read\", \"args\": {\"file\": \"d\"}},\n"
+      " {\"name\": \"Read\", \"arguments\": \"{\\\"file\\\": \\\"e\\\"}\"}]\n```\n" +
+      tool_use("Read", "{\"file\": \"f\"}");
+  EXPECT_EQ(calls_of(text),
+            "Read {\"file\":\"a\"}\nWrite {\"content\":\"x\",\"file\":\"b\"}\n"
+            "Delete {\"path\":\"c\"}\nRead {\"file\":\"d\"}\nRead {\"file\":\"e\"}\n"
+            "Read {\"file\":\"f\"}\n");
+  EXPECT_EQ(problems_of(text), "");
+}
+
+TEST_F(ToolCallParser, TypesAreThoseOfTheSchema) {
+  EXPECT_EQ(calls_of(tool_use("Read", "<file>7</file><offset> 3 </offset><limit>10</limit>")),
+            "Read {\"file\":\"7\",\"limit\":10,\"offset\":3}\n");
+  EXPECT_EQ(calls_of(tool_use("Delete", "<path>true</path><recursive>true</recursive>")),
+            "Delete {\"path\":\"true\",\"recursive\":true}\n");
+  EXPECT_EQ(calls_of(tool_use("MultiEdit",
+                              "<file_path>a</file_path><edits>[{\"old_string\":\"x\","
+                              "\"new_string\":\"y\"}]</edits>")),
+            "MultiEdit {\"edits\":[{\"new_string\":\"y\",\"old_string\":\"x\"}],"
+            "\"file_path\":\"a\"}\n");
+  const CallsOfText wrong = parsed(tool_use("Read", "<file>a</file>\n<offset>three</offset>"));
+  EXPECT_FALSE(wrong.is_whole());
+  EXPECT_EQ(wrong.problems[0].reason, "call_text.value");
+  EXPECT_EQ(wrong.problems[0].message.substr(0, 51),
+            "line 5, column 1: the value of 'offset' is no integ");
+}
+
+TEST_F(ToolCallParser, ValuesAreTakenByteForByte) {
+  for (const std::string value :
+       {"<div class=\"a\">&amp;<br/></div>", "if (a < b && c > d) {}", "  two\r\n spaces \n",
+        "<![CDATA[ inside", "]]>", "</div></parameters", "```\ncode\n```", "a\n\n",
+        "<content>nested</content>", "<content><content>twice</content></content>",
+        "<path>of another</path>", "<!-- <tool_name>x</tool_name> -->", ""}) {
+    const std::string text = tool_use("Write", "<file>a</file><content>" + value + "</content>");
+    EXPECT_EQ(calls_of(text), "Write " + json_text(json{{"file", "a"}, {"content", value}}) + "\n")
+        << text;
+    EXPECT_EQ(problems_of(text), "") << text;
+  }
+}
+
+TEST_F(ToolCallParser, OneNewlineBehindATagIsLayout) {
+  EXPECT_EQ(calls_of(tool_use("Write", "<file>a</file><content>\nx\n</content>")),
+            "Write {\"content\":\"x\\n\",\"file\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, ACallThatIsQuotedInAValueIsNoCall) {
+  const std::string quoted = tool_use("Delete", "<path>a</path>") +
+                             "<invoke name=\"Delete\"><parameter name=\"path\">a</parameter>"
+                             "</invoke>\n```json\n{\"tool\":\"Delete\",\"args\":{}}\n```\n";
+  const std::string text = tool_use("Write", "<file>a</file><content>" + quoted + "</content>");
+  const CallsOfText found = parsed(text);
+  ASSERT_EQ(found.calls.size(), 1U);
+  EXPECT_EQ((*found.calls[0].args)["content"], quoted);
+  EXPECT_TRUE(found.is_whole());
+  const std::string invoke =
+      "<invoke name=\"Write\"><parameter name=\"file\">a</parameter>"
+      "<parameter name=\"content\">" +
+      quoted + "</parameter></invoke>";
+  ASSERT_EQ(parsed(invoke).calls.size(), 1U);
+  EXPECT_EQ((*parsed(invoke).calls[0].args)["content"], quoted);
+}
+
+TEST_F(ToolCallParser, MarkedValuesEndWhereTheMarkEnds) {
+  EXPECT_EQ(calls_of(tool_use("Write",
+                              "<file>a</file><content><![CDATA[</content>"
+                              "</parameters></tool_use>]]]]><![CDATA[>]]></content>")),
+            "Write {\"content\":\"</content></parameters></tool_use>]]>\",\"file\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, ClearSlipsAreRecoveredAndTold) {
+  EXPECT_EQ(problems_of("<tool_use>\n<tool_name>Read\n<parameters><file>a</file>"),
+            "call_text.not_closed+\ncall_text.not_closed+\ncall_text.not_closed+\n");
+  EXPECT_EQ(calls_of("<tool_use>\n<tool_name>Read\n<parameters><file>a</file>"),
+            "Read {\"file\":\"a\"}\n");
+  EXPECT_EQ(problems_of("<tool_use><tool_name>Read</tool_name><parameters><file>a</file>"
+                        "</tool_use> more"),
+            "call_text.not_closed+\n");
+  EXPECT_EQ(problems_of("```json\n{\"tool\":\"Read\",\"args\":{\"file\":\"a\"}}"),
+            "call_text.not_closed+\n");
+  EXPECT_EQ(problems_of(tool_use("Write", "<file>a</file><content>a <content> b</content>")),
+            "call_text.unbalanced+\n");
+  EXPECT_EQ(calls_of(tool_use("Write", "<file>a</file><content>a <content> b</content>")),
+            "Write {\"content\":\"a <content> b\",\"file\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, WhatIsNotClearIsAProblemWithItsPlace) {
+  const CallsOfText cut = parsed(
+      "text\n  <tool_use><tool_name>Write</tool_name>\n<parameters>\n"
+      "<file>a</file><content>half of it");
+  EXPECT_FALSE(cut.is_whole());
+  EXPECT_TRUE(cut.calls.empty());
+  ASSERT_EQ(cut.problems.size(), 1U);
+  EXPECT_EQ(cut.problems[0].message, "line 4, column 15: the value of 'content' is not closed");
+  EXPECT_EQ(cut.problems[0].place.offset, 73U);
+  for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"<tool_use><parameters></parameters></tool_use>", "call_text.no_name\n"},
+           {"<invoke><parameter name=\"a\">b</parameter></invoke>", "call_text.no_name\n"},
+           {"<invoke name=\"Read\"><parameter>b</parameter></invoke>", "call_text.no_name\n"},
+           {tool_use("Read", "<file>a</file><file>b</file>"), "call_text.twice\n"},
+           {tool_use("Read", "{\"file\": }"), "call_text.value\n"},
+           {tool_use("Read", "[1]"), "call_text.not_closed\n"},
+           {tool_use("Raed", "<file>a</file>"), "tool.unknown\n"},
+           {"```json\n{\"tool\": \"Read\", \"args\": {\"file\": }}\n```", "call_text.value\n"},
+           {"```json\n{\"tool\": \"Read\", \"args\": []}\n```", "call_text.value\n"}}) {
+    EXPECT_EQ(problems_of(text), reason) << text;
+    EXPECT_FALSE(parsed(text).is_whole());
+  }
+  EXPECT_NE(parsed(tool_use("Raed", "")).problems[0].message.find("did you mean 'Read'?"),
+            std::string::npos);
+}
+
+TEST_F(ToolCallParser, ABlockThatIsNotUnderstoodTakesNoOtherWithIt) {
+  const std::string text = tool_use("Write", "<file>a</file><content>not closed") + "\nand\n" +
+                           tool_use("Write", "<file>b</file><content>x</content>");
+  EXPECT_EQ(calls_of(text), "Write {\"content\":\"x\",\"file\":\"b\"}\n");
+  EXPECT_EQ(problems_of(text), "call_text.not_closed\n");
+}
+
+TEST_F(ToolCallParser, ProseAndOtherCodeAreNoCalls) {
+  for (const std::string text :
+       {"Use <tool_use> blocks.", "a < b", "<tool_user>x</tool_user>", "</tool_use>", "",
+        "```json\n{\"name\": \"package\", \"version\": 1}\n```", "```json\n[1, 2]\n```",
+        "inline ```{\"tool\":\"Read\"}``` code",
+        "```json\n{\"example\": \"<invoke name='Read'></invoke>\"}\n```",
+        "```python\nprint('<invoke name=\"Read\"></invoke>')\n```"}) {
+    EXPECT_EQ(calls_of(text), "") << text;
+    EXPECT_TRUE(parsed(text).is_whole()) << text;
+  }
+}
+
+TEST_F(ToolCallParser, AToolIsFoundByItsNameWithoutDots) {
+  ToolDefinition definition;
+  definition.info.name = "fs.stat";
+  definition.info.description = "Says what a path is.";
+  definition.info.input_schema = definition.info.output_schema = R"({"type":"object"})";
+  definition.run = [](ToolRun&) { return Result<std::string>("{}"); };
+  ASSERT_TRUE(registry_.add(*make_defined_tool(std::move(definition))));
+  EXPECT_EQ(calls_of(tool_use("fs_stat", "<path>a</path>")), "fs.stat {\"path\":\"a\"}\n");
+  EXPECT_EQ(calls_of(tool_use("fs.stat", "<path>a</path>")), "fs.stat {\"path\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, PrefixesOfTagsAreTakenOff) {
+  EXPECT_EQ(calls_of("<x:function_calls><x:invoke name='Read'><x:parameter name='file'>a"
+                     "</x:parameter></x:invoke></x:function_calls>"),
+            "Read {\"file\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, HostileTextsAreReadInBoundedTime) {
+  std::string open;
+  for (int i = 0; i < 20'000; ++i) {
+    open += "<tool_use><tool_name>Write</tool_name><parameters><content></content>x";
+  }
+  const auto many = parse_tool_calls(open, registry_);
+  EXPECT_TRUE(!many || !many->is_whole());
+  EXPECT_TRUE(parse_tool_calls(std::string(1'000'000, '<'), registry_));
+  EXPECT_TRUE(parse_tool_calls(std::string(1'000'000, '`'), registry_));
+  std::string calls;
+  for (int i = 0; i < 2000; ++i) calls += tool_use("Read", "<file>a</file>");
+  EXPECT_EQ(parse_tool_calls(calls, registry_).error().reason, "limit.call_text");
+}
+
+TEST_F(ToolCallParser, ATextThatIsTooLargeIsRefused) {
+  const std::string text(kMaxCallTextBytes + 1, 'a');
+  EXPECT_EQ(parse_tool_calls(text, registry_).error().reason, "limit.call_text");
+}
+
+}  // namespace
+}  // namespace galley

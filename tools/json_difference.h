@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace galley {
+
+/// One place at which two JSON documents differ.
+struct JsonDifference {
+  std::string pointer;   ///< RFC 6901; empty: the whole document
+  std::string expected;  ///< as JSON, shortened; empty: nothing was expected there
+  std::string found;     ///< as JSON, shortened; empty: there is nothing
+};
+
+/// Differences beyond this are counted by nobody.
+inline constexpr size_t kMaxJsonDifferences = 100;
+
+/// How documents are compared.
+struct JsonComparison {
+  bool ignores_times = false;  ///< two RFC 3339 times are equal, whatever they say
+};
+
+/// Where `found` differs from `expected`, in the order of the expected document; none when they are
+/// equal. Numbers are equal by value, members in any order.
+[[nodiscard]] std::vector<JsonDifference> json_differences(const nlohmann::ordered_json& expected,
+                                                           const nlohmann::ordered_json& found,
+                                                           const JsonComparison& how = {});
+
+/// "/a/b: expected 1, found 2", a line each.
+[[nodiscard]] std::string describe(const std::vector<JsonDifference>& differences);
+
+}  // namespace galley

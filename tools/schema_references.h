@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+
+namespace galley {
+
+inline constexpr size_t kMaxSchemaReferences = 1000;  ///< places of one schema that are referred to
+inline constexpr uint64_t kMaxSchemaExpansion = 10'000;  ///< schemas that judge one value together
+
+/// Refuses a schema that refers to more than kMaxSchemaReferences places.
+/// Errors: kInvalid, reason `schema.reference`.
+Result<void> check_reference_count(size_t count);
+
+/// Refuses a lowered schema whose references lead back to themselves without going down into the
+/// instance, since judging one would never end, and one whose references multiply: two in each of
+/// thirty definitions ask for a billion judgements of one value.
+/// Errors: kInvalid, reason `schema.reference`.
+Result<void> check_references_end(const nlohmann::json& lowered);
+
+}  // namespace galley

@@ -1,0 +1,432 @@
+#include "tools/tool_call_parser.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "tools/call_text_scanner.h"
+#include "tools/json_input.h"
+#include "tools/shapes.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using ValueEnd = CallTextScanner::ValueEnd;
+
+constexpr size_t kMaxShownBytes = 80;
+constexpr std::string_view kFence = "```";
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+/// A value without the newline behind its opening tag.
+std::string_view without_layout(std::string_view text) {
+  if (text.starts_with("\r\n")) return text.substr(2);
+  return text.starts_with('\n') ? text.substr(1) : text;
+}
+
+std::string unmarked(std::string_view text) {
+  constexpr std::string_view kSplit = "]]]]><![CDATA[>";  // how `]]>` is written inside
+  std::string out;
+  size_t at = 0;
+  for (size_t next = text.find(kSplit); next != std::string_view::npos;
+       next = text.find(kSplit, at)) {
+    out.append(text.substr(at, next - at)).append("]]>");
+    at = next + kSplit.size();
+  }
+  return out.append(text.substr(at));
+}
+
+/// The types that a schema lets a member have; empty: it does not say.
+std::vector<std::string> types_of(const json& schema) {
+  if (!schema.is_object() || !schema.contains("type")) return {};
+  const json& type = schema["type"];
+  std::vector<std::string> out;
+  if (type.is_string()) out.push_back(type);
+  if (type.is_array()) {
+    for (const json& each : type) {
+      if (each.is_string()) out.push_back(each);
+    }
+  }
+  return out;
+}
+
+bool has_type(const json& value, const std::string& type) {
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  return type == (value.is_object() ? "object" : value.is_array() ? "array" : value.type_name());
+}
+
+/// Finds the calls of one text.
+class CallFinder {
+ public:
+  CallFinder(std::string_view text, const ToolRegistry& registry)
+      : text_(text), registry_(registry), scanner_(text) {}
+
+  Result<CallsOfText> run() {
+    size_t at = 0;
+    while (at < text_.size()) {
+      const size_t next = text_.find_first_of("<`", at);
+      if (next == std::string_view::npos) break;
+      at = text_[next] == '<' ? take_tag(next) : take_fence(next);
+      if (scanner_.has_given_up()) return too_much("takes too long to read");
+      if (out_.calls.size() > kMaxCallsInText) {
+        return too_much("has more than " + std::to_string(kMaxCallsInText) + " calls");
+      }
+    }
+    set_places();
+    return std::move(out_);
+  }
+
+ private:
+  static tl::unexpected<Error> too_much(const std::string& why) {
+    return fail(ErrorKind::kQuota, "limit.call_text", "the text with tool calls " + why);
+  }
+
+  // --- tags -----------------------------------------------------------------------------------
+
+  size_t take_tag(size_t at) {
+    const auto tag = scanner_.tag_at(at);
+    if (!tag || tag->is_closing || tag->is_empty) return at + 1;
+    if (tag->name == "tool_use") return take_tool_use(at, *tag);
+    if (tag->name == "invoke") return take_invoke(at, *tag);
+    return at + 1;
+  }
+
+  /// Where to go on after a block that was not understood.
+  size_t past_block(const CallTag& open) {
+    const std::string end = "</" + std::string(open.full_name) + ">";
+    const size_t found = scanner_.find(end, open.end);
+    return found == std::string_view::npos ? open.end : found + end.size();
+  }
+
+  size_t take_tool_use(size_t at, const CallTag& open) {
+    const auto name_tag = scanner_.next_tag(open.end);
+    if (!name_tag) {
+      report(at, true, "call_text.prose", "<tool_use> has no call behind it: taken as text");
+      return open.end;
+    }
+    if (name_tag->is_closing || name_tag->name != "tool_name") {
+      report(at, false, "call_text.no_name", "<tool_use> begins without <tool_name>");
+      return past_block(open);
+    }
+    const size_t name_end = std::min(text_.find_first_of("<\n", name_tag->end), text_.size());
+    Found found = begin_call(at, trimmed(text_.substr(name_tag->end, name_end - name_tag->end)));
+    size_t next = name_end;
+    const auto closing = scanner_.next_tag(name_end);
+    if (closing && closing->is_closing && closing->name == "tool_name") {
+      next = closing->end;
+    } else {
+      report(name_end, true, "call_text.not_closed", "</tool_name> is missing: taken as ended");
+    }
+    const auto list = scanner_.next_tag(next);
+    if (list && !list->is_closing && list->name == "parameters") {
+      const auto end = list->is_empty ? list->end : take_parameters(found, list->end);
+      if (!end) return past_block(open);
+      next = *end;
+    }
+    return finish(std::move(found), open, next);
+  }
+
+  size_t take_invoke(size_t at, const CallTag& open) {
+    if (open.attribute.empty()) {
+      report(at, false, "call_text.no_name", "<invoke> has no attribute 'name'");
+      return past_block(open);
+    }
+    Found found = begin_call(at, open.attribute);
+    const ValueEnd end{"parameter",   "invoke", "", "</" + std::string(open.full_name) + ">",
+                       {"parameter"}, false};
+    size_t next = open.end;
+    while (true) {
+      const auto tag = scanner_.next_tag(next);
+      if (!tag || tag->is_closing || tag->name != "parameter") break;
+      if (tag->attribute.empty()) {
+        report(next, false, "call_text.no_name", "<parameter> has no attribute 'name'");
+        return past_block(open);
+      }
+      if (!take_value(found, std::string(tag->attribute), *tag, end, next)) return past_block(open);
+    }
+    return finish(std::move(found), open, next);
+  }
+
+  // --- parameters -----------------------------------------------------------------------------
+
+  /// A call that is being read.
+  struct Found {
+    FoundCall call;
+    json args = json::object();
+    json schema;  ///< of its input; null: the tool is not known
+  };
+
+  Found begin_call(size_t at, std::string_view name) {
+    Found found;
+    found.call.tool = known_name(name);
+    found.call.place.offset = at;
+    const auto entry = registry_.get(found.call.tool);
+    if (entry) {
+      found.schema = json::parse((*entry)->tool->info().input_schema, nullptr, false);
+    } else {
+      report(at, false, entry.error().reason, entry.error().message);
+    }
+    return found;
+  }
+
+  /// A tool's own name, where a model was told it without its dots.
+  std::string known_name(std::string_view name) const {
+    if (registry_.has(name)) return std::string(name);
+    for (const ToolInfo& info : registry_.list()) {
+      if (name_without_dots(info.name) == name) return info.name;
+    }
+    return std::string(name);
+  }
+
+  /// What stands in <parameters>; returns where it ends, or nothing when it is not to be read.
+  std::optional<size_t> take_parameters(Found& found, size_t from) {
+    if (text_.substr(scanner_.past_space(from)).starts_with('{')) return take_object(found, from);
+    ValueEnd end{"", "tool_use", "parameters", "</tool_use>", {}, found.schema.is_null()};
+    if (found.schema.contains("properties")) {
+      for (const auto& [name, schema] : found.schema["properties"].items()) end.others.insert(name);
+    }
+    size_t next = from;
+    while (true) {
+      const auto tag = scanner_.next_tag(next);
+      if (tag && tag->is_closing && tag->name == "parameters") return tag->end;
+      if (!tag || tag->is_closing) {
+        const bool is_end = tag && tag->name == "tool_use";
+        report(next, is_end || scanner_.past_space(next) == text_.size(), "call_text.not_closed",
+               "</parameters> is missing" + std::string(is_end ? ": taken as ended" : ""));
+        if (is_end || scanner_.past_space(next) == text_.size()) return next;
+        return {};
+      }
+      end.element = tag->name;
+      if (!take_value(found, std::string(tag->name), *tag, end, next)) return {};
+    }
+  }
+
+  /// Parameters as one JSON object.
+  std::optional<size_t> take_object(Found& found, size_t from) {
+    constexpr std::string_view kEnd = "</parameters>";
+    std::string why = "</parameters> is missing";
+    for (size_t at = scanner_.find(kEnd, from); at != std::string_view::npos;
+         at = scanner_.find(kEnd, at + 1)) {
+      auto object = parse_json(trimmed(text_.substr(from, at - from)));
+      scanner_.charge(at - from);
+      if (object && object->is_object()) {
+        found.args = *std::move(object);
+        return at + kEnd.size();
+      }
+      why = object ? "the parameters are no JSON object" : object.error().message;
+      const auto tag = scanner_.next_tag(at + kEnd.size());
+      if (tag && tag->is_closing && tag->name == "tool_use") break;
+    }
+    report(from, false, "call_text.value", "the parameters cannot be read: " + why);
+    return {};
+  }
+
+  /// One value; `next` goes behind it. False when it cannot be read.
+  bool take_value(Found& found, const std::string& name, const CallTag& tag, const ValueEnd& end,
+                  size_t& next) {
+    const size_t at = next;
+    CallTextScanner::Value value{{}, tag.end, false};
+    if (!tag.is_empty) {
+      const auto read = scanner_.value(tag.end, end);
+      if (!read) {
+        report(scanner_.past_space(at), false, "call_text.not_closed",
+               "the value of '" + name.substr(0, kMaxShownBytes) + "' is not closed");
+        return false;
+      }
+      value = *read;
+    }
+    next = value.end;
+    if (value.is_doubtful) {
+      report(scanner_.past_space(at), true, "call_text.unbalanced",
+             "the value of '" + name.substr(0, kMaxShownBytes) +
+                 "' has markup of its own name that is not balanced: taken as a whole");
+    }
+    if (found.args.contains(name)) {
+      report(scanner_.past_space(at), false, "call_text.twice",
+             "the parameter '" + name.substr(0, kMaxShownBytes) + "' is given twice");
+      return true;
+    }
+    found.args[name] = typed(found, name, value.text, scanner_.past_space(at));
+    return true;
+  }
+
+  /// A value as the type that the schema gives it.
+  json typed(const Found& found, const std::string& name, std::string_view raw, size_t at) {
+    const bool is_marked = raw.data() >= text_.data() + kMark.size() &&
+                           std::string_view(raw.data() - kMark.size(), kMark.size()) == kMark;
+    std::string text = is_marked ? unmarked(raw) : std::string(without_layout(raw));
+    std::vector<std::string> types;
+    if (found.schema.contains("properties") && found.schema["properties"].contains(name)) {
+      types = types_of(found.schema["properties"][name]);
+    }
+    const bool takes_text =
+        types.empty() || std::find(types.begin(), types.end(), "string") != types.end();
+    if (takes_text) return text;
+    const auto value = parse_json(trimmed(text));
+    if (value && std::any_of(types.begin(), types.end(),
+                             [&](const auto& type) { return has_type(*value, type); })) {
+      return *value;
+    }
+    report(at, false, "call_text.value",
+           "the value of '" + name.substr(0, kMaxShownBytes) + "' is no " + types.front() +
+               (value ? "" : ": " + value.error().message));
+    return text;
+  }
+
+  size_t finish(Found found, const CallTag& open, size_t next) {
+    const auto end = scanner_.next_tag(next);
+    const bool is_closed = end && end->is_closing && end->name == open.name;
+    const bool is_last = scanner_.past_space(next) == text_.size();
+    if (!is_closed) {
+      report(next, is_last, "call_text.not_closed",
+             "</" + std::string(open.name) + "> is missing" +
+                 (is_last ? ": the text ends with it" : ""));
+      if (!is_last) return past_block(open);
+    }
+    found.call.args = std::make_shared<const json>(std::move(found.args));
+    out_.calls.push_back(std::move(found.call));
+    return is_closed ? end->end : text_.size();
+  }
+
+  // --- fences ---------------------------------------------------------------------------------
+
+  size_t take_fence(size_t at) {
+    size_t ticks = at;
+    while (ticks < text_.size() && text_[ticks] == '`') ++ticks;
+    const size_t line = at == 0 ? 0 : text_.rfind('\n', at - 1) + 1;  // npos + 1 is 0
+    if (ticks - at < kFence.size() || !trimmed(text_.substr(line, at - line)).empty()) return ticks;
+    const size_t head_end = std::min(text_.find('\n', ticks), text_.size());
+    const std::string_view language = trimmed(text_.substr(ticks, head_end - ticks));
+    static constexpr std::array<std::string_view, 4> kJson = {"json", "", "tool_call",
+                                                              "tool_calls"};
+    const size_t close = fence_end(text_.substr(at, ticks - at), head_end);
+    if (std::find(kJson.begin(), kJson.end(), language) != kJson.end()) {
+      const std::string_view body =
+          trimmed(text_.substr(head_end, std::min(close, text_.size()) - head_end));
+      const bool is_json = body.starts_with('{') || body.starts_with('[');
+      if (!is_json) return head_end;  // calls by tags may stand in a plain fence
+      if (!take_json(at, body) && close == std::string_view::npos) return head_end;
+      if (close == std::string_view::npos) {
+        report(at, true, "call_text.not_closed", "the fence is not closed: the text ends with it");
+        return text_.size();
+      }
+    } else if (language == "xml" || close == std::string_view::npos) {
+      return head_end;
+    }
+    return std::min(text_.find('\n', close), text_.size());
+  }
+
+  size_t fence_end(std::string_view ticks, size_t from) {
+    const std::string mark = "\n" + std::string(ticks);
+    return scanner_.find(mark, from) == std::string_view::npos ? std::string_view::npos
+                                                               : text_.find(mark, from) + 1;
+  }
+
+  /// Whether a fence holds calls, understood or not.
+  bool take_json(size_t at, std::string_view body) {
+    const auto document = parse_json(body);
+    if (!document) {
+      const bool means_calls = (body.find("\"tool\"") != std::string_view::npos ||
+                                body.find("\"name\"") != std::string_view::npos) &&
+                               (body.find("\"args\"") != std::string_view::npos ||
+                                body.find("\"arguments\"") != std::string_view::npos);
+      if (means_calls) {
+        report(at, false, "call_text.value", "the fenced call: " + document.error().message);
+      }
+      return means_calls;
+    }
+    if (!document->is_array()) return take_json_call(at, *document);
+    bool any = false;
+    for (const json& item : *document) any = take_json_call(at, item) || any;
+    return any;
+  }
+
+  bool take_json_call(size_t at, const json& item) {
+    if (!item.is_object()) return false;
+    if (item.contains("function")) return take_json_call(at, item["function"]);
+    const bool has_tool = item.contains("tool");
+    const char* name = has_tool ? "tool" : "name";
+    const char* arguments = has_tool ? "args" : "arguments";
+    if (!item.contains(name) || !item[name].is_string()) return false;
+    if (!has_tool && !item.contains(arguments)) return false;
+    Found found = begin_call(at, item[name].get_ref<const std::string&>());
+    for (const char* key : {"call_id", "id"}) {
+      if (item.contains(key) && item[key].is_string()) found.call.call_id = item[key];
+    }
+    json args = item.value(arguments, json::object());
+    if (args.is_string()) {  // OpenAI gives them as a text
+      auto inner = parse_json(args.get_ref<const std::string&>());
+      args = inner ? *std::move(inner) : json();
+    }
+    if (!args.is_object()) {
+      report(at, false, "call_text.value", std::string("'") + arguments + "' is no JSON object");
+      return true;
+    }
+    found.call.args = std::make_shared<const json>(std::move(args));
+    out_.calls.push_back(std::move(found.call));
+    return true;
+  }
+
+  // --- places ---------------------------------------------------------------------------------
+
+  void report(size_t at, bool is_recovered, std::string reason, std::string message) {
+    if (out_.problems.size() < kMaxCallProblems) {
+      out_.problems.push_back({std::move(reason), std::move(message), {at, 1, 1}, is_recovered});
+    } else if (!is_recovered) {
+      out_.problems.back().is_recovered = false;  // however many there are, the text is not whole
+    }
+  }
+
+  void set_places() {
+    std::vector<size_t> lines = {0};
+    for (size_t at = text_.find('\n'); at != std::string_view::npos;
+         at = text_.find('\n', at + 1)) {
+      lines.push_back(at + 1);
+    }
+    const auto set = [&](TextPlace& place) {
+      const auto line = std::upper_bound(lines.begin(), lines.end(), place.offset) - 1;
+      place.line = static_cast<size_t>(line - lines.begin()) + 1;
+      place.column = place.offset - *line + 1;
+    };
+    for (FoundCall& call : out_.calls) set(call.place);
+    for (CallProblem& problem : out_.problems) {
+      set(problem.place);
+      problem.message = "line " + std::to_string(problem.place.line) + ", column " +
+                        std::to_string(problem.place.column) + ": " + problem.message;
+    }
+  }
+
+  static constexpr std::string_view kMark = "<![CDATA[";
+
+  std::string_view text_;
+  const ToolRegistry& registry_;
+  CallTextScanner scanner_;
+  CallsOfText out_;
+};
+
+}  // namespace
+
+bool CallsOfText::is_whole() const {
+  return std::all_of(problems.begin(), problems.end(),
+                     [](const CallProblem& problem) { return problem.is_recovered; });
+}
+
+Result<CallsOfText> parse_tool_calls(std::string_view text, const ToolRegistry& registry) {
+  if (text.size() > kMaxCallTextBytes) {
+    return fail(ErrorKind::kQuota, "limit.call_text",
+                "the text with tool calls has " + std::to_string(text.size()) +
+                    " bytes, more than the " + std::to_string(kMaxCallTextBytes) +
+                    " that are read");
+  }
+  return CallFinder(text, registry).run();
+}
+
+}  // namespace galley
