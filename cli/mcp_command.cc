@@ -18,6 +18,9 @@ namespace {
 /// A client that reads nothing for so long is gone.
 constexpr std::chrono::seconds kWriteTime{60};
 
+/// Most agents know tools by these names; no profile has two names for one verb.
+constexpr const char* kDefaultProfile = "claude";
+
 Result<int> serve(Session& session) {
   // A client that is gone shows as an error of writing, not as a signal.
   std::signal(SIGPIPE, SIG_IGN);
@@ -28,6 +31,9 @@ Result<int> serve(Session& session) {
   options.version = GALLEY_VERSION;
   options.commits_each_call = session.arguments().autocommit;
   GALLEY_ASSIGN(options.profile, chosen_profile(session, *workspace));
+  if (options.profile == nullptr) {
+    GALLEY_ASSIGN(options.profile, profile_named(kDefaultProfile));
+  }
   const auto& names = session.arguments().words;
   options.tools = std::set<std::string>(names.begin(), names.end());
   WorkspaceFeatures features(*workspace, std::move(options));

@@ -94,15 +94,6 @@ class CustomTool final : public Tool {
   /// Whatever it asks, a program's words are not Galley's.
   [[nodiscard]] TextSanitizer sanitizer() const override { return sanitized_text; }
 
-  /// Cleans each text of an answer: what a service says is not Galley's. Empty for a program that
-  /// asks nobody, whose answers its schema bounds.
-  [[nodiscard]] std::function<std::string(std::string_view)> sanitizer() const {
-    const bool asks_others = manifest_.info.category == ToolInfo::Category::kApi ||
-                             manifest_.info.category == ToolInfo::Category::kMcp;
-    if (!asks_others) return {};
-    return [](std::string_view text) { return printable(text); };
-  }
-
   Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;

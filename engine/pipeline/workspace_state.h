@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "engine/audit/audit.h"
-#include "engine/calls/secrets.h"
 #include "engine/calls/call_supervisor.h"
+#include "engine/calls/secrets.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/late_object.h"

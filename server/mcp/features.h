@@ -69,17 +69,20 @@ class McpFeatures {
 
   /// `Tool` objects in a fixed order.
   virtual std::vector<nlohmann::ordered_json> tools() = 0;
-  /// A `CallToolResult`. Errors: kInvalidParams for a tool that is not there.
+  /// A `CallToolResult`.
+  /// Errors: kInvalidParams for a tool that is not there.
   virtual McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request) = 0;
   /// `Resource` and `ResourceTemplate` objects.
   virtual std::vector<nlohmann::ordered_json> resources() = 0;
   virtual std::vector<nlohmann::ordered_json> resource_templates() = 0;
-  /// A `ReadResourceResult`. Errors: kResourceNotFound.
+  /// A `ReadResourceResult`.
+  /// Errors: kInvalidParams, with the URI in its data, for one that is not there.
   virtual McpAnswer read_resource(const std::string& uri, McpRequest& request) = 0;
   /// `Prompt` objects.
   virtual std::vector<nlohmann::ordered_json> prompts() = 0;
-  /// A `GetPromptResult`. Errors: kInvalidParams.
+  /// A `GetPromptResult`.
+  /// Errors: kInvalidParams.
   virtual McpAnswer get_prompt(const std::string& name, const nlohmann::json& arguments,
                                McpRequest& request) = 0;
   /// Values that begin with `typed` for the argument of a prompt or template (`reference` is the

@@ -28,6 +28,7 @@ namespace galley {
 /// A server of the Model Context Protocol, in both eras of it: the one with a handshake
 /// (`initialize`, up to 2025-11-25), and the stateless one (2026-07-28), in which each request says
 /// its version and what the client can do. Which one a request belongs to shows in its `_meta`.
+/// The format is that of modelcontextprotocol.io/specification, 2025-11-25 and 2026-07-28.
 ///
 ///     take(line) -> dispatch -> queue -> worker -> features -> send(answer)
 ///                      |                   |
@@ -39,7 +40,6 @@ namespace galley {
 /// Ownership: borrows features and clock; owns its threads.
 /// Threads:   take() and finish() are called from one thread; `send` is called from several, one at
 ///            a time.
-/// Source:    modelcontextprotocol.io/specification, 2025-11-25 and 2026-07-28.
 class McpServer {
  public:
   using Send = std::function<void(const std::string& line)>;

@@ -19,8 +19,8 @@ namespace galley {
 ///
 /// One is the connection's own: it is begun by the first call that needs one. The others are named
 /// by their ids, whoever began them. A transaction that nobody called for kIdleTime is closed, with
-/// everything saved, so that `galley diff` and `galley commit` work on it from another terminal; the
-/// next call opens it again.
+/// everything saved, so that `galley diff` and `galley commit` work on it from another terminal;
+/// the next call opens it again.
 ///
 /// Invariant: what a call staged is saved before its caller hears of it: when the process dies, the
 ///            transaction is there with it.
@@ -39,8 +39,8 @@ class OpenTransactions {
   /// What is done with a transaction; returns whether it is over then (committed, rolled back).
   using Work = std::function<Result<bool>(Transaction& transaction)>;
 
-  /// Lends a transaction to `work`, and saves it afterwards. An empty id means the connection's own,
-  /// which is begun where there is none.
+  /// Lends a transaction to `work`, and saves it afterwards. An empty id means the connection's
+  /// own, which is begun where there is none.
   Result<void> with(const std::string& id, const Work& work);
   /// The same on one that is there: nothing is begun. `work` gets null where the connection has
   /// none of its own.

@@ -50,6 +50,21 @@ void drop_client_members(const ToolInfo& info, json& arguments) {
   }
 }
 
+/// Asks the client's user for a yes; false while there is no answer, too.
+bool is_approved_by_client(McpRequest& request, const std::string& key, std::string text) {
+  ordered_json params;
+  params["message"] = std::move(text);
+  params["requestedSchema"] = {
+      {"type", "object"},
+      {"properties", {{"approve", {{"type", "boolean"}, {"title", "Approve"}}}}},
+      {"required", ordered_json::array({"approve"})}};
+  const auto said = request.ask(key, "elicitation/create", std::move(params));
+  if (!said || !said->is_object() || said->value("action", "") != "accept") return false;
+  const auto content = said->find("content");
+  return content != said->end() && content->is_object() &&
+         content->value("approve", json(false)) == true;
+}
+
 }  // namespace
 
 Approver client_approver() {
@@ -58,22 +73,11 @@ Approver client_approver() {
     answer.proposal = question.proposed.id();
     McpRequest* request = current_request;
     if (request == nullptr || !request->client_can("elicitation")) return answer;
-    ordered_json params;
     std::string text = "This change needs a yes:\n";
     for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
-    params["message"] = text + changed_words(question.proposed.changes());
-    params["requestedSchema"] = {
-        {"type", "object"},
-        {"properties",
-         {{"approve",
-           {{"type", "boolean"}, {"title", "Approve"}, {"description", "Commit this change"}}}}},
-        {"required", {"approve"}}};
-    const auto said =
-        request->ask("approve-" + question.proposed.id().hex(), "elicitation/create", params);
-    if (!said || !said->is_object() || said->value("action", "") != "accept") return answer;
-    const auto content = said->find("content");
-    answer.is_yes = content != said->end() && content->is_object() &&
-                    content->value("approve", json(false)) == true;
+    text += changed_words(question.proposed.changes());
+    answer.is_yes =
+        is_approved_by_client(*request, "approve-" + question.proposed.id().hex(), std::move(text));
     answer.by = "the client's user";
     return answer;
   };
@@ -177,6 +181,13 @@ CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
   CallOptions options;
   options.secrets = options_.secrets;
   options.stop = request.stop();
+  if (request.client_can("elicitation")) {
+    options.confirm = [&request](const CallOptions::Question& question) -> Result<bool> {
+      return is_approved_by_client(
+          request, "call-" + question.id,
+          question.why + "\n" + question.tool + " " + question.arguments.substr(0, kMaxResultText));
+    };
+  }
   // Lines of output count as progress: nobody knows how many there will be.
   options.logger = [&request, lines = 0.0](const CallOptions::Log& log) mutable {
     lines += 1;

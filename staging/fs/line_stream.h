@@ -13,7 +13,9 @@ namespace galley {
 /// Lines that a peer writes into a descriptor that was open already, such as standard input.
 ///
 /// A line that is longer than it may be is skipped while it comes: what is held of it is bounded.
-/// Ownership: borrows the descriptor. Threads: confined to one thread. Errors: kIo.
+///
+/// Ownership: borrows the descriptor. Threads: confined to one thread.
+/// Errors:    kIo.
 class LineReader {
  public:
   LineReader(int descriptor, size_t max_bytes) : descriptor_(descriptor), max_bytes_(max_bytes) {}

@@ -277,6 +277,18 @@ class Asking(McpCase):
         self.assertEqual(refused["structuredContent"]["outcome"], "refused")
         self.assertIn("galley approve", self.text(refused))
 
+    def test_a_call_that_a_mode_asks_about_is_asked_about_and_runs_after_a_yes(self):
+        (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
+        client = self.connect(capabilities={"elicitation": {}})
+        client.answers["elicitation/create"] = {"action": "decline"}
+        self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"])
+        client.answers["elicitation/create"] = {"action": "accept", "content": {"approve": True}}
+        self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
+        alone = self.connect()
+        told = alone.call("Write", file="other.txt", content="x\n")
+        self.assertEqual(told["structuredContent"]["error"]["reason"], "call.needs_confirmation")
+        self.assertIn("galley approve", self.text(told))
+
     def test_a_stateless_client_is_asked_by_the_result_and_sends_the_call_again(self):
         client = self.stateless(capabilities={"elicitation": {}})
         tx = client.call("galley_begin")["structuredContent"]["tx"]
