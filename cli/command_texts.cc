@@ -98,6 +98,11 @@ std::vector<CommandText> transaction_texts() {
         "The options bound it; they can only be tighter than galley.toml."},
        {{"galley exec -- make format", "stage what a formatter does"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
+  };
+}
+
+std::vector<CommandText> decision_texts() {
+  return {
       {"mcp",
        {"Serves agents over the Model Context Protocol: one JSON message a line on standard input "
         "and output, until the input ends.\n"
@@ -191,7 +196,8 @@ std::vector<CommandText> care_texts() {
 const std::vector<CommandText>& command_texts() {
   static const std::vector<CommandText> kTexts = [] {
     std::vector<CommandText> all = edit_texts();
-    for (const auto& group : {transaction_texts(), history_texts(), care_texts()}) {
+    for (const auto& group :
+         {transaction_texts(), decision_texts(), history_texts(), care_texts()}) {
       all.insert(all.end(), group.begin(), group.end());
     }
     return all;

@@ -97,6 +97,10 @@ void add_stage_commands(OptionTable& table) {
       ->type_name("PROPOSAL");
   table.add_conflict(commit);
   table.add_dry_run(commit, "Show the diff and the gate's verdict; commit nothing");
+}
+
+void add_rollback_command(OptionTable& table) {
+  Arguments& args = table.arguments();
   CLI::App* rollback =
       table.add("rollback", "Drop a transaction, go back to a savepoint, or take back one call",
                 kTransactionGroup);
@@ -169,6 +173,7 @@ void add_transaction_commands(OptionTable& table) {
   if (table.wants({"begin", "status", "diff", "review", "call", "edit", "validate", "approve",
                    "commit", "rollback"})) {
     add_stage_commands(table);
+    add_rollback_command(table);
   }
   if (table.wants({"replay"})) add_replay_command(table);
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);

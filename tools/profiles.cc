@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/nearest_name.h"
 #include "tools/catalogue.h"
@@ -10,7 +11,8 @@
 namespace galley {
 namespace {
 
-std::vector<ToolProfile> make_profiles() {
+/// Galley's own, and those of agents and servers that exist.
+std::vector<ToolProfile> profiles_of_agents() {
   return {
       {"native",
        "Galley's own names, each verb once",
@@ -67,6 +69,12 @@ std::vector<ToolProfile> make_profiles() {
         {"move_file", "move"},
         {"search_files", "find"},
         {"get_file_info", "stat"}}},
+  };
+}
+
+/// Those of the five documents about tools (docs/specs).
+std::vector<ToolProfile> profiles_of_documents() {
+  return {
       {"sage",
        "the standard tools of SAGE's contract",
        {{"Read", "read"},
@@ -146,7 +154,11 @@ bool is_own_of_galley(std::string_view tool) {
 }  // namespace
 
 const std::vector<ToolProfile>& profiles() {
-  static const std::vector<ToolProfile> table = make_profiles();
+  static const std::vector<ToolProfile> table = [] {
+    std::vector<ToolProfile> all = profiles_of_agents();
+    for (ToolProfile& profile : profiles_of_documents()) all.push_back(std::move(profile));
+    return all;
+  }();
   return table;
 }
 

@@ -24,8 +24,9 @@ struct GraphSources {
 ///
 /// Nothing is written, and no table has the contents of a file: an agent sees no path that it may
 /// not read.
-/// Errors of a call: EVALIDATION `query.*`, `history.bad_id`; ERUNTIME `history.*`, `git.*`;
-///         ETIMEOUT `query.timeout`; EQUOTA `query.memory`, `limit.graph_rows`.
+///
+/// Errors:    of a call EVALIDATION `query.*`, `history.bad_id`; ERUNTIME `history.*`, `git.*`;
+///            ETIMEOUT `query.timeout`; EQUOTA `query.memory`, `limit.graph_rows`.
 [[nodiscard]] std::unique_ptr<const Tool> make_graph_query(GraphSources sources);
 
 }  // namespace galley

@@ -75,8 +75,8 @@ struct ExecutorOptions : CallOptions {
 };
 
 /// The one road of every effect: capability → list of tools → early policy → somebody's yes →
-/// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too, and nothing is done
-/// then.
+/// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too,
+/// and nothing is done then.
 ///
 /// Invariant: an action is all or nothing: when it fails, is a dry run, or its record cannot be
 ///            written, the overlay is what it was before. Its record is written before the caller

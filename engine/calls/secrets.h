@@ -68,7 +68,7 @@ class CallSecrets {
   std::string too_short_;  ///< the name of one
 };
 
-/// Whether `$ENV.NAME` in the arguments of a call stands for a secret: a command gets its secrets in
+/// Whether `$ENV.NAME` in the arguments of a call stands for a secret: a command gets secrets in
 /// its environment, what only reads gets none, and the text of an edit has them only where secrets
 /// may be written into files.
 [[nodiscard]] bool arguments_take_secrets(const Action& action, bool in_files);

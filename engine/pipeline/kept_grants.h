@@ -43,7 +43,8 @@ class KeptGrants {
   const StateDirectory* state_;
 };
 
-/// Grants as the policy reads them. Errors: kInvalid `grant.damaged`.
+/// Grants as the policy reads them.
+/// Errors: kInvalid `grant.damaged`.
 [[nodiscard]] Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants);
 
 /// Why this cannot be granted: galley.toml denies it to the agent, or it is for people only;

@@ -241,7 +241,7 @@ struct CallOptions {
   bool dry_run = false;
   bool deterministic = false;   ///< commands see a fixed time and locale, and no network
   SecretProvider secrets = {};  ///< answers `$ENV.NAME`; empty: there are none
-  /// Says yes or no to a call that needs a yes; empty: nobody is there. A yes is for this call only.
+  /// Says yes or no to a call that needs one; empty: nobody is there. A yes is for this call only.
   std::function<Result<bool>(const Question&)> confirm = {};
   std::function<void(const Log&)> logger = {};  ///< what tools say while they run
   /// How far a long call is: done of total, total 0 where it is not known.
