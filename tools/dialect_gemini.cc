@@ -26,6 +26,7 @@ ToolInfo named(const char* name, const char* native, std::string description,
   info.name = name;
   info.description = std::move(description);
   info.input_schema = object_output(members + kBesides, needs);
+  info.examples = {};  // the native tool has other arguments
   return info;
 }
 
@@ -85,6 +86,9 @@ std::vector<Dialect> gemini_dialect() {
         return std::vector<Operation>{std::move(run)};
       },
       as_it_is};
+  glob.info.examples = {R"({"pattern":"**/*.py"})"};
+  search.info.examples = {R"({"pattern":"def \\w+","include":"*.py"})"};
+  shell.info.examples = {R"({"command":"ls"})"};
   return {std::move(glob), std::move(search), std::move(shell)};
 }
 

@@ -145,6 +145,7 @@ Dialect analyze_dependencies_dialect() {
 
 ToolInfo command_info(const char* name, const char* title, std::string description) {
   ToolInfo info = native("Bash");
+  info.examples = {};  // it has other arguments
   info.name = name;
   info.title = title;
   info.description = std::move(description);

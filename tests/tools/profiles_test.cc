@@ -75,6 +75,7 @@ TEST_F(Profiles, AToolOfTheProgramIsShownAtEveryDoor) {
    public:
     Own() {
       info_.name = "deploy";
+      info_.description = "Deploys.";
       info_.input_schema = info_.output_schema = R"({"type":"object"})";
     }
     [[nodiscard]] const ToolInfo& info() const override { return info_; }

@@ -42,13 +42,17 @@ ToolDefinition write_tool(FakeClock& clock) {
   info.input_schema = R"({"type": "object"})";
   info.output_schema = R"({"type": "object"})";
   info.capabilities = {"fs:write"};
-  return {info, [&clock](ToolRun& call) -> Result<std::string> {
-            if (auto written = call.write(call.text("path"), call.text("content")); !written) {
-              return fail(written.error());
-            }
-            clock.advance(std::chrono::milliseconds(45));
-            return R"({"success": true, "bytes_written": 1234})";
-          }};
+  ToolDefinition own;
+  own.info = info;
+  own.priority = 1;  // before the standard one of this name
+  own.run = [&clock](ToolRun& call) -> Result<std::string> {
+    if (auto written = call.write(call.text("path"), call.text("content")); !written) {
+      return fail(written.error());
+    }
+    clock.advance(std::chrono::milliseconds(45));
+    return R"({"success": true, "bytes_written": 1234})";
+  };
+  return own;
 }
 
 class AiosExport : public ::testing::Test {

@@ -339,7 +339,7 @@ TEST_F(ToolRuns, ASecretIsToldOnlyToAToolThatMayKnowIt) {
   Workspace& workspace = open();
   auto transaction = workspace.begin();
   CallOptions options;
-  options.secrets = [](const std::string&) { return std::optional<std::string>("value"); };
+  options.secrets = [](const std::string&) { return std::optional<std::string>("value-of-it"); };
   EXPECT_EQ(said(transaction->call("Bash", R"({"command":"echo $ENV.TOKEN"})", options)),
             "secret.unknown");
   EXPECT_TRUE(transaction->call("Bash", R"({"command":"echo $ENV.OTHER"})", options));

@@ -183,7 +183,7 @@ TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
   EXPECT_EQ(tool.max_concurrent, 10U);
   EXPECT_EQ(tool.calls_per_minute, 6U);
   EXPECT_THAT(tool.config, IsEmpty());
-  EXPECT_EQ(config.not_trusted.size(), 13U);
+  EXPECT_EQ(config.not_trusted.size(), 16U);
 }
 
 TEST(UserConfig, EveryKeyStandsInTheDocumentWithItsDefault) {
