@@ -71,7 +71,7 @@ class ToolQuotas {
     uint32_t running = 0;
     std::deque<uint64_t> queue;                               ///< tickets, the first is next
     std::deque<std::chrono::steady_clock::time_point> begun;  ///< in the last minute
-    std::chrono::steady_clock::time_point cold_until{};
+    std::chrono::steady_clock::time_point cold_until = std::chrono::steady_clock::time_point::min();
   };
 
   Result<void> check_rate(const std::string& tool, const ToolQuota& quota, Count& count) const;

@@ -172,6 +172,14 @@ class SystemCase(unittest.TestCase):
             )
         return result
 
+    def stage_new(self, name, text):
+        """Stages a new file by a patch, which may name what no call of a tool may."""
+        quoted = "".join(chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\' else f"\\{byte:03o}" for byte in name.encode())
+        lines = text.split("\n")[:-1]
+        patch = (f'diff --git "a/{quoted}" "b/{quoted}"\nnew file mode 100644\n--- /dev/null\n+++ "b/{quoted}"\n'
+                 f"@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines))
+        self.galley("stage", "-", stdin=patch.encode(), expect=0)
+
     def assert_one_clear_message(self, result):
         """Something on stderr that names galley, is short, and shows no bowels."""
         text = result.stderr.decode(errors="replace")

@@ -31,7 +31,10 @@ class ReportCase(SystemCase):
         """An open transaction that proposes these contents."""
         self.galley("begin", expect=0)
         for path, content in files.items():
-            self.galley("call", "Write", json.dumps({"file_path": path, "content": content}), expect=0)
+            if (self.work / path).exists():
+                self.galley("call", "Write", json.dumps({"file_path": path, "content": content}), expect=0)
+            else:
+                self.stage_new(path, content)
 
     def write(self, path, content):
         target = self.work / path

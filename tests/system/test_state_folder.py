@@ -129,6 +129,7 @@ class StateFolder(SystemCase):
         self.stage_in_every_way()
         self.commit_with_an_approval()
         self.grant_and_confirm()
+        self.serve_agents()
         self.leave_a_conflict_with_markers()
         self.galley("query", "SELECT 1", expect=0)
         self.run_all("show 1", "blame README.md", "at 1 -- true", "undo 2", "redo", "audit verify", expect=0)
@@ -172,6 +173,9 @@ class StateFolder(SystemCase):
         self.galley("approve", proposal, expect=0)
         self.galley("review", "--tx", tx, "--tty", expect=(1, 2))  # wants a terminal
         self.galley("commit", "--tx", tx, expect=0)
+
+    def serve_agents(self):
+        self.galley("mcp", expect=0)  # whose input ends at once
 
     def grant_and_confirm(self):
         self.galley("grant", "bot", "custom:deploy", expect=0)

@@ -26,13 +26,6 @@ class Reviewed(EverydayCase):
         for path, text in (("long.txt", "".join(changed)), ("new.txt", "fresh\n")):
             self.galley("call", "Write", json.dumps({"file_path": path, "content": text}), expect=0)
 
-    def stage_new(self, name, line):
-        """Stages a new file by a patch, which may name what no call of a tool may."""
-        quoted = "".join(chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\' else f"\\{byte:03o}" for byte in name.encode())
-        patch = (f'diff --git "a/{quoted}" "b/{quoted}"\nnew file mode 100644\n--- /dev/null\n+++ "b/{quoted}"\n'
-                 f"@@ -0,0 +1 @@\n+{line}\n")
-        self.galley("stage", "-", stdin=patch.encode(), expect=0)
-
     def review(self, *answers, expect=0, env=None):
         """Types one answer at each question."""
         typed = [(ASKS if not isinstance(answer, tuple) else answer[0],
@@ -150,7 +143,7 @@ class Letters(Reviewed):
 
     def test_a_content_does_not_drive_the_terminal(self):
         """less: what a file holds is escaped."""
-        self.stage_new("a\u202e", "\x1b[2J\u202e")
+        self.stage_new("a\u202e", "\x1b[2J\u202e\n")
         result = self.review("q")
         self.assertIn("<U+202E>", result.screen)
         self.assertNotIn("\x1b[2J", result.screen)
@@ -231,7 +224,7 @@ class Shown(Reviewed):
     def test_a_hostile_name_cannot_end_a_link(self):
         """ls --hyperlink: a name is encoded in an address."""
         name = "a;b %\\ \u202e\u0090]8;;"
-        self.stage_new(name, "x")
+        self.stage_new(name, "x\n")
         out = self.run_here("diff", "--hyperlinks=always", expect=0).out
         self.assertIn("/a%3Bb%20%25%5C%20%E2%80%AE%C2%90%5D8%3B%3B\x1b\\", out)
 
