@@ -25,7 +25,7 @@ std::set<std::string> reasons_in_sources() {
   static const std::regex kOther(
       R"(.*\.(toml|xml|json|properties|py|lock|mod|cfg|ini|lockb|git|txt|md)|user\..*|lib.*|.*_)"
       R"(|branch\..*|sandbox\.max_.*|fs\.(read|write|delete|list|stat|mkdir|move|copy|ch...)"
-      R"(|symlink|search|disk_usage))");
+      R"(|symlink|search|disk_usage)|sec\.(grant|revoke))");
   std::set<std::string> found;
   for (const char* room :
        {"tools", "engine/calls", "base", "staging/fs", "staging/overlay", "staging/placing",
