@@ -7,6 +7,7 @@
 
 #include "base/nearest_name.h"
 #include "tools/json_input.h"
+#include "tools/tool_definition.h"
 
 namespace galley {
 namespace {
@@ -98,23 +99,6 @@ bool is_strict(const Json& schema) {
          (!schema.contains("items") || is_strict(schema["items"]));
 }
 
-std::string namespace_of(const ToolInfo& info) {
-  if (!info.namespace_name.empty()) return info.namespace_name;
-  const size_t dot = info.name.find('.');
-  return dot == std::string::npos ? std::string() : info.name.substr(0, dot);
-}
-
-const char* risk_name(ToolInfo::Risk risk) {
-  static constexpr std::array kNames = {"low", "medium", "high", "critical"};
-  return kNames.at(static_cast<size_t>(risk));
-}
-
-int64_t timeout_ms_of(const ToolInfo& info) {
-  if (info.timeout) return info.timeout->count();
-  static constexpr std::array<int64_t, 4> kOfCategory = {5000, 10'000, 10'000, 30'000};
-  return kOfCategory.at(static_cast<size_t>(info.category));
-}
-
 // --- definitions ----------------------------------------------------------------------------
 
 Json anthropic_definition(const ToolInfo& info) {
@@ -164,11 +148,11 @@ Json aios_definition(const ToolInfo& info) {
               {"input_schema", schema_of(info.input_schema)},
               {"output_schema", schema_of(info.output_schema)},
               {"required_capabilities", info.capabilities},
-              {"risk_level", risk_name(info.risk_level)},
+              {"risk_level", to_string(info.risk_level)},
               {"requires_confirmation", info.requires_confirmation},
               {"idempotent", info.annotations.idempotent},
               {"reversible", info.is_reversible},
-              {"timeout_ms", timeout_ms_of(info)},
+              {"timeout_ms", timeout_of(info).count()},
               {"rollback_tool", nullptr}};
   if (!info.rollback_tool.empty()) out["rollback_tool"] = info.rollback_tool;
   return out;

@@ -145,7 +145,6 @@ std::optional<McpAnswer> McpServer::Request::open_questions() const {
     return RpcError{rpc::kMissingCapability, "this needs a client that can do '" + *missing_ + "'",
                     std::move(data)};
   }
-  if (open_.empty() && (keeps_.is_null() || !task_->era.is_stateless)) return {};
   if (open_.empty()) return {};
   ordered_json state;
   state["answers"] = answers_;
