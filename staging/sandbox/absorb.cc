@@ -357,7 +357,8 @@ Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
   }
   if (now.kind != FileKind::kAbsent) {
     GALLEY_TRY(put(path, found, now));
-    return absorb_directory(path, inner).map([](const Tally&) {});
+    GALLEY_TRY(absorb_directory(path, inner));
+    return {};
   }
   GALLEY_ASSIGN(const Tally inside, absorb_directory(path, inner));
   // A directory that holds ignored outputs only is no more proposed than they are.

@@ -29,9 +29,9 @@ struct AbsorbRules {
   int64_t ended_ns = 0;
   Deadline deadline;
   const Clock* clock = nullptr;  ///< null: the deadline is not checked
-  /// A file that was changed on disk is not refused but staged with an empty base, which any commit will find to be
-  /// in conflict with what is on disk. One that the command first wrote after the change is not such
-  /// a file. For runs that last, where the next one would meet the same.
+  /// A file that was changed on disk is not refused but staged with an empty base, so that every
+  /// commit meets a conflict there. One that the command first wrote after the change is not such a
+  /// file. For runs that last: the next one would meet the same.
   bool forgets_bases = false;
   /// The command runs on: the layer is read and nothing of it is moved or changed.
   bool is_live = false;

@@ -31,15 +31,15 @@ Result<LiveFile> read_live_file(const Directory& directory, const RelPath& name,
     GALLEY_ASSIGN(const FileStat after, directory.stat(name));
     if (before != after || bytes->size() != after.size) continue;
     // setuid and setgid are never proposed
-    file.node = Node{FileKind::kRegular, after.mode & kPermissionBits, ContentId::of(*bytes),
-                     after.size};
+    file.node =
+        Node{FileKind::kRegular, after.mode & kPermissionBits, ContentId::of(*bytes), after.size};
     file.bytes = std::make_shared<const std::string>(*std::move(bytes));
     return file;
   }
-  return fail(ErrorKind::kConflict, "run.file_changes",
-              "'" + path.str() +
-                  "' changes faster than it can be read; wait until the run has written it",
-              path.str());
+  return fail(
+      ErrorKind::kConflict, "run.file_changes",
+      "'" + path.str() + "' changes faster than it can be read; wait until the run has written it",
+      path.str());
 }
 
 }  // namespace galley

@@ -12,8 +12,8 @@
 // How a mounted overlay is kept from the changes of its lower layer.
 //
 // overlayfs looks a name up once and remembers what it found; what it has not looked up yet comes
-// from the layer as it is then. So a lower layer that changes shows through in parts. A path that is
-// in the upper layer before the change stays what it was: open files, cached entries and entries
+// from the layer as it is then. So a lower layer that changes shows through in parts. A path that
+// is in the upper layer before the change stays what it was: open files, cached entries and entries
 // that are looked up later agree.
 //
 // Copying up needs any change of attributes. chown(-1, -1) is one that sets nothing, so it cannot
@@ -21,11 +21,11 @@
 // could.
 //
 // A name that comes new has to be looked up as absent. A whiteout says so, and overlayfs takes one
-// that appears behind its back, but for one case: a program asked for the name before, and overlayfs
-// remembers that it was absent without a whiteout. Then creating it fails with ESTALE ever after.
-// Making and removing a directory of that name through the mount makes overlayfs forget the entry.
-// A directory, since nothing can be lost in one: rmdir(2) takes only an empty one, and no file of
-// the program's that took its place meanwhile.
+// that appears behind its back, but for one case: a program asked for the name before, and
+// overlayfs remembers that it was absent without a whiteout. Then creating it fails with ESTALE
+// ever after. Making and removing a directory of that name through the mount makes overlayfs forget
+// the entry. A directory, since nothing can be lost in one: rmdir(2) takes only an empty one, and
+// no file of the program's that took its place meanwhile.
 
 namespace galley {
 namespace {
