@@ -298,7 +298,10 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, found));
   if (is_same) return {};
   if (!adopted_.contains(found.content)) {
-    GALLEY_TRY(overlay_.store()->adopt(found.content, *at.directory, at.name));
+    ContentStore& store = *overlay_.store();
+    GALLEY_TRY(rules_.copies_contents
+                   ? store.ContentStore::adopt(found.content, *at.directory, at.name)
+                   : store.adopt(found.content, *at.directory, at.name));
     adopted_.insert(found.content);
   }
   // Another name of the same file is still to be looked at.

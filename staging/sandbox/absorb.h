@@ -33,6 +33,8 @@ struct AbsorbRules {
   /// commit meets a conflict there. One that the command first wrote after the change is not such a
   /// file. For runs that last: the next one would meet the same.
   bool forgets_bases = false;
+  /// Contents are copied into the store: after a refusal the layer is whole, to be absorbed again.
+  bool copies_contents = false;
   /// The command runs on: the layer is read and nothing of it is moved or changed.
   bool is_live = false;
 };

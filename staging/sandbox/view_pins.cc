@@ -1,7 +1,9 @@
 #include "staging/sandbox/view_pins.h"
 
 #include <linux/magic.h>
+#include <sys/fsuid.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <optional>
@@ -58,13 +60,38 @@ bool is_race(const Error& error) {
          error.os_error == ENOTEMPTY;
 }
 
+/// As Directory::stat; below a link that the program put there is nothing.
+Result<FileStat> look(const Directory& directory, const RelPath& path) {
+  auto stat = directory.stat(path);
+  if (!stat && stat.error().reason == "path.through_symlink") return FileStat();
+  return stat;
+}
+
+/// Acts as the owner of a directory while it lives: an overlay of a namespace in which root's number
+/// means nobody lets root make nothing.
+class ActingAsOwner {
+ public:
+  explicit ActingAsOwner(const FileStat& owned) {
+    if (geteuid() != 0) return;
+    (void)setfsgid(owned.gid);
+    (void)setfsuid(owned.uid);
+  }
+  ~ActingAsOwner() {
+    if (geteuid() != 0) return;
+    (void)setfsuid(geteuid());
+    (void)setfsgid(getegid());
+  }
+  ActingAsOwner(const ActingAsOwner&) = delete;
+  ActingAsOwner& operator=(const ActingAsOwner&) = delete;
+};
+
 class Pinning {
  public:
   explicit Pinning(const LiveView& view) : view_(view) {}
 
   Result<void> pin(const Change& change) {
     if (is_below_hidden(change.path)) return {};
-    GALLEY_ASSIGN(const FileStat shown, view_.mount.stat(change.path));
+    GALLEY_ASSIGN(const FileStat shown, look(view_.mount, change.path));
     if (shown.kind != FileKind::kAbsent) return copy_up(change.path);
     hidden_.insert(change.path);
     // The program deleted it, or what it lies in.
@@ -81,7 +108,7 @@ class Pinning {
   }
 
   [[nodiscard]] Result<bool> is_in_upper(const RelPath& path) const {
-    GALLEY_ASSIGN(const FileStat there, view_.upper.stat(path));
+    GALLEY_ASSIGN(const FileStat there, look(view_.upper, path));
     return there.kind != FileKind::kAbsent;
   }
 
@@ -94,7 +121,7 @@ class Pinning {
     GALLEY_ASSIGN(const bool is_copied, is_in_upper(path));
     if (is_copied) return {};
     // Removed right after it was copied up, or a view of something else.
-    GALLEY_ASSIGN(const FileStat shown, view_.mount.stat(path));
+    GALLEY_ASSIGN(const FileStat shown, look(view_.mount, path));
     if (shown.kind == FileKind::kAbsent) return {};
     return fail(ErrorKind::kRefused, "run.not_its_view",
                 "'" + path.str() + "' was not copied into the upper layer of the view");
@@ -103,16 +130,17 @@ class Pinning {
   /// For a path that the view does not have.
   Result<void> hide(const RelPath& path) const {
     const RelPath parent = path.parent();
-    if (!parent.is_root()) {
-      GALLEY_ASSIGN(const FileStat shown, view_.mount.stat(parent));
-      if (shown.kind != FileKind::kDirectory) return {};
-      GALLEY_TRY(copy_up(parent));
-    }
+    GALLEY_ASSIGN(const FileStat shown, look(view_.mount, parent));
+    if (shown.kind != FileKind::kDirectory) return {};
+    if (!parent.is_root()) GALLEY_TRY(copy_up(parent));
     GALLEY_ASSIGN(const bool is_there, is_in_upper(path));
     if (is_there) return {};  // a whiteout, or made just now
-    auto forgotten = view_.mount.make_directory(path, kPrivateMode);
-    if (forgotten) forgotten = view_.mount.remove_directory(path);
-    if (!forgotten && !is_race(forgotten.error())) return forgotten;
+    {
+      const ActingAsOwner owner(shown);
+      auto forgotten = view_.mount.make_directory(path, kPrivateMode);
+      if (forgotten) forgotten = view_.mount.remove_directory(path);
+      if (!forgotten && !is_race(forgotten.error())) return forgotten;
+    }
     const auto hidden = make_whiteout(view_.upper, path);
     return hidden || is_race(hidden.error()) ? Result<void>() : hidden;
   }
