@@ -258,6 +258,13 @@ AskedLimits bounded(AskedLimits limits, const SandboxConfig& config) {
   return limits;
 }
 
+IgnoreRule git_ignore_rule(const std::string& workspace, const Clock& clock) {
+  return [ignore = std::make_shared<GitIgnore>(workspace, clock)](
+             const RelPath& path, bool is_directory, const Deadline& deadline) {
+    return (*ignore)(path, is_directory, deadline);
+  };
+}
+
 std::unique_ptr<CommandRunner> make_guarded_runner(const Config& config,
                                                    GuardedRunnerOptions options,
                                                    const Clock& clock) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/calls/guarded_runner.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/stages/run_basis.h"
@@ -110,6 +111,17 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
     GALLEY_TRY(keep_pre_images(state, bases, capture.entries, *store));
     return capture;
   }
+}
+
+std::optional<size_t> changes_of_live_run(WorkspaceState& workspace, const std::string& tx) {
+  const auto folder = RunFolder::open(*workspace.state_directory, tx);
+  if (!folder) return std::nullopt;
+  const auto is_live = folder->is_live();
+  if (!is_live || !*is_live) return std::nullopt;
+  const auto capture = capture_run(workspace, *folder, make_memory_store(),
+                                   git_ignore_rule(workspace.root_path, workspace.clock()), true);
+  if (!capture || !capture->report.refused.empty()) return std::nullopt;
+  return capture->entries.size();
 }
 
 }  // namespace galley

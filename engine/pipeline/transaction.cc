@@ -17,6 +17,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "engine/stages/run_basis.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
@@ -76,6 +77,17 @@ std::optional<Error> refusal_of_writing(const Action& action) {
   return reads_only().value();
 }
 
+/// A capture takes the place of all that is staged, so nobody else may stage beside a live run.
+std::optional<Error> refusal_beside_run(const Action& action, const std::string& tx) {
+  const AuditKind kind = action.record.kind;
+  if (action.only_looks || kind == AuditKind::kCommit || kind == AuditKind::kFork) return {};
+  return Error{ErrorKind::kRefused, "run.live",
+               "a program runs in this transaction, and only what it writes is staged here; end it "
+               "first: galley stop " +
+                   tx,
+               "", 0};
+}
+
 tl::unexpected<Error> is_over() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
@@ -100,6 +112,12 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
     auto no = only_reads ? refusal_of_writing(action) : std::nullopt;
     return no ? no : early.refusal(action);
   };
+  if (state_->live_run) {
+    options.early_policy = [usual = options.early_policy, tx = id()](const Action& action) {
+      const auto no = refusal_beside_run(action, tx);
+      return no ? no : usual(action);
+    };
+  }
   if (const auto fresh = state_->workspace->refresh_grants(); !fresh) {
     options.early_policy = [usual = options.early_policy,
                             why = fresh.error()](const Action& action) {
@@ -295,17 +313,28 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
                 "this transaction was begun to look only; begin another to commit");
   }
   if (state_->options.reads_only || state_->workspace->options.reads_only) return reads_only();
+  if (state_->unstaged_run) return fail(*state_->unstaged_run);
   std::optional<CommitOutcome> outcome;
+  CommitNumber on_number;
+  if (state_->live_run) {
+    on_number = [this](TxId number, const Proposal& published) {
+      return note_checkpoint(*state_->live_run, number, published.id(), state_->overlay.entries());
+    };
+  }
   Action action = action_of(AuditKind::kCommit, request.tool, {});
   action.is_atomic = action.records_itself = true;
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_ASSIGN(outcome, decide_and_publish(*state_->workspace, proposal(), state_->options,
-                                              request, state_->recorder));
+                                              request, state_->recorder, on_number));
     return {};
   });
   GALLEY_TRY(passed);
   auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return *std::move(outcome);
+  if (state_->live_run) {
+    GALLEY_TRY(pass_checkpoint());
+    return *std::move(outcome);
+  }
   state_->end_with(*receipt);
   if (state_->stage) {
     // Its contents go with the stage: the history has them now.

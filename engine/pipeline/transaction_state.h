@@ -19,6 +19,7 @@
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/principals.h"
+#include "engine/stages/run_folder.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
 #include "staging/overlay/overlay.h"
@@ -94,6 +95,8 @@ struct Transaction::State {
   bool has_new_steps = false;             ///< that the stage does not have yet
   std::optional<Error> lost_steps;        ///< why those of earlier commands are not known
   std::optional<TranscriptFile> transcript;
+  std::optional<Error> unstaged_run;  ///< why what a run wrote is not what is staged
+  std::optional<RunFolder> live_run;  ///< whose program goes on; nothing else stages here
   bool is_over = false;
   bool is_view = false;  ///< of the tree as it was: never committed
 };

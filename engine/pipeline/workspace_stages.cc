@@ -7,6 +7,7 @@
 #include "engine/audit/recorder.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
@@ -76,7 +77,10 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
   }
   const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
   GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
-  return Transaction::of_stage(*state_, std::move(stage), agent, reason);
+  GALLEY_ASSIGN(Transaction transaction,
+                Transaction::of_stage(*state_, std::move(stage), agent, reason));
+  GALLEY_TRY(transaction.take_up_run());
+  return transaction;
 }
 
 Result<void> Workspace::drop_damaged(const std::string& id) {
@@ -120,6 +124,7 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
       const auto entries = stage->load();
       if (!entries) continue;
       for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
+      if (const auto written = changes_of_live_run(*state_, info.id)) status.changes = *written;
     }
     found.push_back(std::move(status));
   }

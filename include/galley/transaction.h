@@ -278,6 +278,8 @@ class Transaction {
                     const CallOptions& options = {});
   [[nodiscard]] Action own_step(AuditKind kind) const;
   Result<void> drop_stage();
+  Result<void> take_up_run();
+  Result<void> pass_checkpoint();
   Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };
