@@ -386,6 +386,11 @@ Result<void> Transaction::drop_stage() {
   if (!state_->stage) return {};
   StoredStage stage = *std::exchange(state_->stage, std::nullopt);
   GALLEY_TRY(drop_scratch_home(stage.directory()));
+  if (state_->unstaged_run) {
+    GALLEY_ASSIGN(RunFolder folder,
+                  RunFolder::open(*state_->workspace->state_directory, stage.id()));
+    GALLEY_TRY(RunFolder::remove(*state_->workspace->state_directory, std::move(folder)));
+  }
   return StoredStage::remove(*state_->workspace->state_directory, std::move(stage));
 }
 

@@ -32,16 +32,21 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
   return {ErrorKind::kRefused, "run.cannot_stage", message, "", 0};
 }
 
-Action capture_action(const RunNote& note, const RunCapture& capture, bool is_live) {
+RunReport report_of(const RunNote& note, const RunCapture& capture) {
+  return {note.ended, capture.entries.size(), capture.report.ignored,
+          capture.report.protected_paths};
+}
+
+Action capture_action(const RunNote& note, const RunReport& report, bool is_live) {
   Action action;
   action.record.kind = AuditKind::kRun;
   action.record.tool = "run";
   if (!is_live) action.record.execution_id = note.execution;
-  const std::string ended = note.ended.empty() ? "cut off" : note.ended;
+  const std::string ended = report.ended.empty() ? "cut off" : report.ended;
   action.record.output = json_document({{"ended", is_live ? "no" : ended},
-                                        {"staged_paths", capture.entries.size()},
-                                        {"ignored_paths", capture.report.ignored},
-                                        {"protected_paths", capture.report.protected_paths}});
+                                        {"staged_paths", report.staged_paths},
+                                        {"ignored_paths", report.ignored_paths},
+                                        {"protected_paths", report.protected_paths}});
   return action;
 }
 
@@ -71,6 +76,7 @@ Result<void> Transaction::take_up_run() {
     state_->unstaged_run = cannot_stage(id(), capture.report, !is_over);
     return {};
   }
+  const RunReport report = report_of(*note, capture);
   const bool is_news = state_->overlay.entries() != capture.entries;
   if (is_over || is_news) {
     // The run's own agent stages here, whoever looks.
@@ -80,12 +86,13 @@ Result<void> Transaction::take_up_run() {
       state_->overlay.restore(std::move(capture.entries));
       return {};
     };
-    GALLEY_TRY(pass_alone(workspace, who, state_->recorder,
-                          capture_action(*note, capture, !is_over), stage));
+    GALLEY_TRY(pass_alone(workspace, who, state_->recorder, capture_action(*note, report, !is_over),
+                          stage));
     if (state_->options.owner) state_->owners = state_->overlay.entries();
     GALLEY_TRY(save());
   }
   if (!is_over) return {};
+  state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
   return clear_graveyard_of_no_run(place, workspace.clock());
 }

@@ -182,6 +182,7 @@ class ScriptedView {
       const std::string written = write_at(fresh, O_CREAT | O_TRUNC, words[2]);
       return written != "ok" ? written : done(rename(fresh.c_str(), path.c_str()) == 0);
     }
+    if (what == "move") return done(rename(path.c_str(), (place + "/" + words[2]).c_str()) == 0);
     if (what == "remove") return done(unlink(path.c_str()) == 0);
     if (what == "mkdir") return done(mkdir(path.c_str(), 0755) == 0);
     if (what == "rmdir") return done(rmdir(path.c_str()) == 0);

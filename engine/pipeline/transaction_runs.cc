@@ -1,0 +1,115 @@
+// Programs that go on running on the view of a stored transaction.
+#include <galley/transaction.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/calls/tool_names.h"
+#include "engine/commit/run_start.h"
+#include "engine/pipeline/runs.h"
+#include "engine/pipeline/transaction_state.h"
+#include "engine/stages/run_basis.h"
+#include "engine/stages/scratch_home.h"
+#include "staging/sandbox/host_folders.h"
+
+namespace galley {
+namespace {
+
+nlohmann::ordered_json run_input(const RunRequest& request) {
+  nlohmann::ordered_json input = {{"argv", request.command.argv},
+                                  {"terminal", request.is_terminal},
+                                  {"network", request.command.network == NetworkAccess::kHost}};
+  if (!request.name.empty()) input["name"] = request.name;
+  if (!request.writable.empty()) input["allow_write"] = request.writable;
+  return input;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StartedRun>> Transaction::start_run(const RunRequest& request) {
+  if (!state_->stage) {
+    return fail(ErrorKind::kUsage, "run.in_memory", "only a stored transaction can have a run");
+  }
+  if (!request.name.empty()) GALLEY_TRY(check_run_name(request.name));
+  Action action;
+  action.record.kind = AuditKind::kRun;
+  action.record.tool = "run";
+  action.record.input = json_document(run_input(request));
+  action.tools = tools_that(ToolDeed::kRun);
+  action.capabilities = {"exec"};
+  action.runs_program = action.is_atomic = action.records_itself = true;
+  if (!request.command.argv.empty()) action.intent.programs = {request.command.argv.front()};
+  std::unique_ptr<StartedRun> started;
+  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+    auto made = start_on_record(request, event.execution_id);
+    if (made) {
+      started = *std::move(made);
+      return {};
+    }
+    AuditEvent failed = event;
+    failed.error = tool_error_from(made.error());
+    GALLEY_TRY(state_->recorder.record(std::move(failed)));
+    return fail(made.error());
+  });
+  GALLEY_TRY(passed);
+  return started;
+}
+
+Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunRequest& request,
+                                                                 const std::string& execution) {
+  WorkspaceState& workspace = *state_->workspace;
+  GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.state_directory, id()));
+  RunNote note;
+  // One that goes on where it was cut off builds on what it built on then.
+  const auto earlier = folder.note();
+  if (!earlier) GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
+  note.tx = id();
+  note.name = request.name;
+  note.argv = request.command.argv;
+  note.agent = state_->options.agent;
+  note.execution = execution;
+  note.supervisor = ProcessIdentity::own();
+  note.since_ns = workspace.clock().wall_ns();
+  note.is_terminal = request.is_terminal;
+  note.shares_network = request.command.network == NetworkAccess::kHost;
+  note.writable = request.writable;
+  GALLEY_ASSIGN(note.lower_home, need_scratch_home(state_->stage->directory()));
+  LiveOptions options;
+  options.homes = {workspace.root_path + "/.galley/runs/" + id(), note.lower_home};
+  options.is_terminal = request.is_terminal;
+  options.rows = request.rows;
+  options.columns = request.columns;
+  options.home = home_folder();
+  options.writable = request.writable;
+  Command command = request.command;
+  for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {
+    command.environment.try_emplace(name, value);
+  }
+  // Until the note says where the view is mounted nobody publishes.
+  PublisherOptions waiting;
+  waiting.lock_timeout = std::chrono::milliseconds(workspace.config.commit.lock_timeout_ms);
+  waiting.audit = workspace.audit.get();
+  GALLEY_ASSIGN(const RunStart moment,
+                RunStart::begin(*workspace.writable_root, *workspace.state_directory,
+                                workspace.clock(), waiting));
+  auto live = state_->runner()->start(command, options, state_->overlay);
+  if (!live) {
+    if (!earlier) (void)RunFolder::remove(*workspace.state_directory, std::move(folder));
+    return fail(live.error());
+  }
+  note.mount_fd = (*live)->mount();
+  note.began_ns = earlier ? earlier->began_ns : (*live)->began_ns();
+  note.history = moment.position() ? moment.position()->str() : "";
+  if (earlier) note.history = earlier->history;
+  GALLEY_TRY(folder.write_note(note));
+  return std::make_unique<StartedRun>(
+      StartedRun{std::move(folder), std::move(note), *std::move(live)});
+}
+
+const RunReport* Transaction::ended_run() const { return state_->run_report.get(); }
+
+const Error* Transaction::unstaged_run() const {
+  return state_->unstaged_run ? &*state_->unstaged_run : nullptr;
+}
+
+}  // namespace galley
