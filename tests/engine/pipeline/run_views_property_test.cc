@@ -14,7 +14,10 @@
 #include <galley/workspace.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -58,8 +61,9 @@ class RunViewsProperty : public RunViews {
  protected:
   struct Player {
     std::unique_ptr<TestRun> run;
-    Tree seen;  ///< at its last checkpoint, or when it began
-    Tree mine;  ///< what its view holds
+    Tree seen;           ///< at its last checkpoint, or when it began
+    Tree mine;           ///< what its view holds
+    std::string origin;  ///< of `moved`, since `seen`; empty: none
   };
 
   void play(uint32_t seed) {
@@ -148,6 +152,7 @@ class RunViewsProperty : public RunViews {
     } else if (what == 2 && !player.mine.contains("moved")) {
       ASSERT_EQ(player.run->call({"move", path, "moved"}), "ok") << path;
       player.mine["moved"] = player.mine[path];
+      if (player.seen.contains(path) && !player.seen.contains("moved")) player.origin = path;
       player.mine.erase(path);
     } else {
       const std::string text = edited(player.mine[path]);
@@ -204,17 +209,20 @@ class RunViewsProperty : public RunViews {
       ASSERT_TRUE(std::holds_alternative<Receipt>(*outcome));
       ++commits_;
       std::set<std::string> paths;
-      for (const Tree* side : {&before, &after, &player.mine, &player.seen}) {
+      for (const Tree* side :
+           std::initializer_list<const Tree*>{&before, &after, &player.mine, &player.seen}) {
         for (const auto& [path, text] : *side) paths.insert(path);
       }
       for (const std::string& path : paths) check_path(player, before, after, path);
     }
     player.seen = player.mine;
+    player.origin.clear();
   }
 
   static void check_conflict(const Player& player, const Tree& before, const ConflictPath& path) {
     const std::string& name = path.path.str();
-    if (name == "d") return;  // the directory that one removed and the other wrote in
+    if (name == "d" || name == player.origin) return;
+    if (name == "moved" && !player.origin.empty()) return;
     EXPECT_NE(in(player.mine, name), in(player.seen, name))
         << name << ": the run did not change it";
     EXPECT_NE(in(before, name), in(player.seen, name)) << name << ": nobody else changed it";
@@ -226,7 +234,13 @@ class RunViewsProperty : public RunViews {
     const auto mine = in(player.mine, path);
     const auto theirs = in(before, path);
     const auto now = in(after, path);
-    if (mine == seen) {
+    const bool is_moved = path == "moved" && !player.origin.empty();
+    const auto edited = is_moved ? in(before, player.origin) : std::nullopt;
+    if (is_moved && mine && now && edited && edited != in(player.seen, player.origin)) {
+      // What others changed under the old name comes along to the new one.
+      check_lines(lines_of(player.seen.at(player.origin)), lines_of(*mine), lines_of(*edited),
+                  lines_of(*now));
+    } else if (mine == seen) {
       EXPECT_EQ(now, theirs) << path;
     } else if (theirs == seen || theirs == mine) {
       EXPECT_EQ(now, mine) << path;
