@@ -103,7 +103,7 @@ class RunViewsProperty : public RunViews {
   std::string fresh_line() { return "line " + std::to_string(++line_count_); }
 
   Player new_player() {
-    Player player{start(), tree(), {}};
+    Player player{start(), tree(), {}, {}};
     player.mine = player.seen;
     return player;
   }
@@ -240,6 +240,8 @@ class RunViewsProperty : public RunViews {
       // What others changed under the old name comes along to the new one.
       check_lines(lines_of(player.seen.at(player.origin)), lines_of(*mine), lines_of(*edited),
                   lines_of(*now));
+    } else if (path == player.origin && !mine) {
+      EXPECT_EQ(now, mine) << path;
     } else if (mine == seen) {
       EXPECT_EQ(now, theirs) << path;
     } else if (theirs == seen || theirs == mine) {
