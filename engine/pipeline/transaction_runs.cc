@@ -33,7 +33,7 @@ nlohmann::ordered_json run_output(const RunReport& report) {
           {"protected_paths", report.protected_paths}};
 }
 
-/// Nothing of a run is dropped because one of its files is none: its layer stays until it is mended.
+/// Nothing of a run is dropped because one of its files is none: its layer stays as it is.
 Error cannot_stage(const std::string& tx, const AbsorbReport& report) {
   std::string message = "what the run " + tx + " left cannot be staged:";
   for (size_t i = 0; i < report.refused.size() && i < kMaxNamedEffects; ++i) {
