@@ -101,9 +101,11 @@ uint64_t start_time_of(std::string_view stat) {
 
 }  // namespace
 
-ProcessIdentity ProcessIdentity::own() {
+ProcessIdentity ProcessIdentity::own() { return of(getpid()); }
+
+ProcessIdentity ProcessIdentity::of(int64_t pid) {
   constexpr size_t kStatBytes = 4096;
-  ProcessIdentity identity{getpid(), 0};
+  ProcessIdentity identity{pid, 0};
   const auto directory = open_disk_directory("/proc/" + std::to_string(identity.pid));
   if (!directory) return identity;
   const auto file = (*directory)->open_file(known("stat"));
