@@ -140,6 +140,7 @@ Result<void> Transaction::take_up_run() {
     rules.is_ignored = git_ignore_rule(workspace.root_path, workspace.clock());
     rules.propose_ignored = workspace.config.sandbox.propose_ignored;
     rules.began_ns = note->began_ns;
+    rules.copies_contents = true;
     const LiveHomes homes{workspace.root_path + "/.galley/runs/" + id(), note->lower_home};
     GALLEY_ASSIGN(const AbsorbReport absorbed,
                   absorb_live_layer(homes, state_->overlay, std::move(rules)));
