@@ -99,14 +99,18 @@ class Agent:
         found = modules / cls.program if modules else None
         return found if found and found.exists() else None
 
-    def environment(self):
-        return {"HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), "PATH": "/usr/local/bin:/usr/bin:/bin",
-                "LANG": "C.UTF-8", "TERM": "dumb"}
+    def environment(self, home=None):
+        """Where it keeps what it keeps: below `home`, which is `self.home` unless it is seen by another name."""
+        home = home or self.home
+        return {"HOME": str(home), "TMPDIR": f"{home}/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
+                "TERM": "dumb"}
 
-    def run(self, work, prompt, prefix=()):
-        """One run to its end, without a terminal. `prefix` is a command that runs it."""
-        process = subprocess.Popen([*map(str, prefix), *map(str, self.command(work, prompt))], cwd=work,
-                                   env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def run(self, work, prompt):
+        """One run to its end, without a terminal."""
+        return self.run_command([*map(str, self.command(work, prompt))], work, self.environment())
+
+    def run_command(self, command, work, environment):
+        process = subprocess.Popen(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True)
         try:
             output, errors = process.communicate(timeout=RUN_LIMIT_S)
@@ -153,8 +157,8 @@ default_tools_approval_mode = "approve"
             text += "".join(f"{key} = {json.dumps(value)}\n" for key, value in (server_environment or {}).items())
         (self.home / "config.toml").write_text(text)
 
-    def environment(self):
-        return {**super().environment(), "CODEX_HOME": str(self.home), "SCRIPTED_KEY": "none"}
+    def environment(self, home=None):
+        return {**super().environment(home), "CODEX_HOME": str(home or self.home), "SCRIPTED_KEY": "none"}
 
     def command(self, work, prompt):
         return [self.path(), "-c", "features.plugins=false", "-c", "features.apps=false", "exec", "--skip-git-repo-check", "--json",
@@ -182,13 +186,13 @@ class OpenCode(Agent):
             configuration["mcp"] = {"galley": {"type": "local", "command": [str(word) for word in server],
                                                "environment": server_environment or {}, "enabled": True}}
         (self.home / "opencode.json").write_text(json.dumps(configuration, indent=2))
-        # Without it opencode waits a minute for npm to fetch a package for its own folder.
-        (self.home / ".npmrc").write_text("offline=true\n")
 
-    def environment(self):
-        folders = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-        return {**super().environment(), **folders, "OPENCODE_CONFIG": str(self.home / "opencode.json"),
-                "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    def environment(self, home=None):
+        home = home or self.home
+        folders = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+        return {**super().environment(home), **folders, "OPENCODE_CONFIG": f"{home}/opencode.json",
+                # Else it waits a minute for npm to fetch a package for its own folder.
+                "npm_config_offline": "true", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
                 "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 
     def command(self, work, prompt):
