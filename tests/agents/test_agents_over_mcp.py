@@ -82,6 +82,11 @@ class CodexView:
         assert answer["exitCode"] == 0, answer
         return answer["stdout"]
 
+    def refused_call(self, shown):
+        error = self.answer(shown)["error"]
+        assert error["reason"] in ("call.needs_confirmation", "call.not_confirmed"), error
+        return error["message"]
+
     def logged(self, shown):
         return [each["id"] for each in self.answer(shown)["commits"]]
 
@@ -133,6 +138,10 @@ class OpenCodeView:
 
     def printed(self, shown):
         return self.found(r"^exit 0\n([\s\S]*)\n\Z", shown)[1]
+
+    def refused_call(self, shown):
+        assert shown.startswith(("call.needs_confirmation: ", "call.not_confirmed: ")), shown
+        return shown
 
     def logged(self, shown):
         return re.findall(r"^(\d+) \d{4}-", shown, re.M)
@@ -234,6 +243,34 @@ class OverMcp:
                          [(agent.name, "undo"), (agent.name, "commit"), (agent.name, "commit")])
         self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"], [])
         self.galley("audit", "verify", expect=0)
+
+
+    def cautious(self):
+        """In the strict mode each call that changes something needs a person's yes, which holds for that call once."""
+        view = self.view
+        if view.opening():
+            yield view.opening()
+        note = {"file_path": "docs/note.txt", "content": "announced\n"}
+        shown = yield view.tool("Write", **note)
+        call = re.search(r"galley approve (call-[0-9a-f]+)", view.refused_call(shown))[1]
+        self.on_terminal("approve", call, typed=[("run once?", "y\n")], expect=0)
+        shown = yield view.tool("Write", **note)
+        view.staged(shown)
+        shown = yield view.tool("Write", **note)
+        view.refused_call(shown)
+        shown = yield view.tool("galley_commit")
+        _, paths = view.committed(shown)
+        assert paths == ["docs/note.txt"], paths
+        yield Say("done")
+
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+        (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
+        with ModelServer(self.cautious) as model:
+            agent = self.agent(self.view.agent, model.url)
+            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
+            ran = agent.run(self.work, "Write a note.")
+        self.check(model, ran)
+        self.assertEqual((self.work / "docs/note.txt").read_text(), "announced\n")
 
 
 class CodexOverMcp(OverMcp, AgentCase):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -316,7 +317,12 @@ class Asking(McpCase):
         (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
         client = self.connect(capabilities={"elicitation": {}})
         client.answers["elicitation/create"] = {"action": "decline"}
-        self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"])
+        declined = client.call("Write", file="new.txt", content="x\n")
+        self.assertEqual(declined["structuredContent"]["error"]["reason"], "call.not_confirmed")
+        # A client that declines by itself has not asked a person, who can still say yes.
+        self.galley("approve", re.search(r"galley approve (call-[0-9a-f]+);", self.text(declined))[1], expect=0)
+        self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
+        self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"], "a yes is for once")
         client.answers["elicitation/create"] = {"action": "accept", "content": {"approve": True}}
         self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
         alone = self.connect()
