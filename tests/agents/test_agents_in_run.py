@@ -128,7 +128,7 @@ class InExec(InSandbox):
                                         *agent.command(self.work, prompt))], self.work, self.environment_of({}))
         self.check(model, ran)
 
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+    def stages_and_mends(self):
         self.trust_rules(self.agent(self.tools.agent, "http://127.0.0.1:1/v1"))
         original = self.scratch / "original"
         shutil.copytree(self.work, original, symlinks=True)
@@ -154,9 +154,15 @@ class InExec(InSandbox):
 class CodexInExec(InExec, AgentCase):
     tools = CodexTools()
 
+    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+        self.stages_and_mends()
+
 
 class OpenCodeInExec(InExec, AgentCase):
     tools = OpenCodeTools()
+
+    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+        self.stages_and_mends()
 
 
 if __name__ == "__main__":

@@ -163,7 +163,8 @@ class OverMcp:
         """The person says yes, in a terminal of their own."""
         self.on_terminal("approve", proposal, typed=[("nothing else?", "y\n")], expect=0)
 
-    def script(self):
+    def careless(self):
+        """The model forgets a comma and a test, and needs a yes for what it announces."""
         view = self.view
         if view.opening():
             found = yield view.opening()
@@ -222,7 +223,15 @@ class OverMcp:
         assert view.logged(shown) == [third, second, first], shown
         yield Say("The price of DE is 4.10; the list for the counter is as it was.")
 
-    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+    def run_agent(self, script, prompt):
+        with ModelServer(script) as model:
+            agent = self.agent(self.view.agent, model.url)
+            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
+            ran = agent.run(self.work, prompt)
+        self.check(model, ran)
+        return agent
+
+    def mends_and_undoes(self):
         (self.work / "galley.toml").write_text(RULES)
         expected = self.scratch / "expected"
         shutil.copytree(self.work, expected, symlinks=True)
@@ -231,12 +240,7 @@ class OverMcp:
             self.assertEqual(content.count(old), 1)
             (expected / path).write_bytes(content.replace(old, new))
 
-        with ModelServer(self.script) as model:
-            agent = self.agent(self.view.agent, model.url)
-            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
-            ran = agent.run(self.work, "Raise the price of the zone DE to 4.10.")
-        self.check(model, ran)
-
+        agent = self.run_agent(self.careless, "Raise the price of the zone DE to 4.10.")
         self.assert_same_tree(self.work, expected)
         log = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
         self.assertEqual([(each["agent"], each["tool"]) for each in log],
@@ -263,22 +267,30 @@ class OverMcp:
         assert paths == ["docs/note.txt"], paths
         yield Say("done")
 
-    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+    def repeats_what_was_approved(self):
         (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
-        with ModelServer(self.cautious) as model:
-            agent = self.agent(self.view.agent, model.url)
-            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
-            ran = agent.run(self.work, "Write a note.")
-        self.check(model, ran)
+        self.run_agent(self.cautious, "Write a note.")
         self.assertEqual((self.work / "docs/note.txt").read_text(), "announced\n")
 
 
 class CodexOverMcp(OverMcp, AgentCase):
     view = CodexView()
 
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+        self.mends_and_undoes()
+
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+        self.repeats_what_was_approved()
+
 
 class OpenCodeOverMcp(OverMcp, AgentCase):
     view = OpenCodeView()
+
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+        self.mends_and_undoes()
+
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+        self.repeats_what_was_approved()
 
 
 if __name__ == "__main__":
