@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "system"))
 
 # Far more than a run takes; one that hangs is killed with all that it started.
 RUN_LIMIT_S = 120
-FETCH_LIMIT_S = 900
+FETCH_LIMIT_S = 600
 END_LIMIT_S = 10
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
@@ -31,8 +31,11 @@ IFF_UP = 1
 @functools.cache
 def fetched():
     """The folder of npm's packages, or why there is none."""
-    got = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "agents"], capture_output=True, check=False,
-                         timeout=FETCH_LIMIT_S)
+    try:
+        got = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "agents"], capture_output=True, check=False,
+                             timeout=FETCH_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return None, f"npm did not fetch them within {FETCH_LIMIT_S} s"
     if got.returncode != 0:
         return None, got.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
     return Path(got.stdout.decode().strip()).parent, ""
@@ -94,10 +97,9 @@ class Agent:
 
     @classmethod
     def path(cls):
-        """Its program, or nothing; where it is missing this machine is none that npm has it for."""
+        """Its program, or nothing where npm did not fetch it."""
         modules, _ = fetched()
-        found = modules / cls.program if modules else None
-        return found if found and found.exists() else None
+        return modules / cls.program if modules else None
 
     def environment(self, home=None):
         """Where it keeps what it keeps: below `home`, which is `self.home` unless it is seen by another name."""
