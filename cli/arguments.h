@@ -97,6 +97,18 @@ struct ExecArguments {
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
 };
 
+/// run: what the program gets, and what becomes of what it changed.
+struct RunArguments {
+  std::string name;                   ///< --name
+  std::string resume;                 ///< --resume N: the transaction of a run that was cut off
+  std::vector<std::string> writable;  ///< --allow-write
+  bool shares_network = false;
+  bool proposes_ignored = false;
+  bool commits = false;
+  bool keeps = false;
+  bool drops = false;
+};
+
 /// call: what is said of the call besides tool and arguments.
 struct CallArguments {
   std::vector<std::string> secrets;       ///< --secret
@@ -132,10 +144,11 @@ struct Arguments {
   EditArguments edit;
   VerdictArguments verdict;
   ExecArguments exec;
+  RunArguments run;
   CallArguments call;
   CheckArguments check;
   std::string tx;                    ///< --tx
-  std::string id;                    ///< of show, undo, at
+  std::string id;                    ///< of show, undo, at, attach, stop
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
   std::string shape;                 ///< tools, call --format: whose shape; empty: Galley's own

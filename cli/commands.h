@@ -32,6 +32,9 @@ int run_savepoint(Session& session);
 int run_fork(Session& session);
 int run_pick(Session& session);
 int run_exec(Session& session);
+int run_run(Session& session);
+int run_attach(Session& session);
+int run_stop(Session& session);
 int run_at(Session& session);
 
 int run_log(Session& session);
