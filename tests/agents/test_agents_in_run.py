@@ -3,6 +3,7 @@
 gate refuses it and the tree is untouched, and what they mended is committed. The model is a script on loopback."""
 
 import json
+import re
 import shutil
 
 from agent_case import AgentCase, main
@@ -106,26 +107,13 @@ class InSandbox:
         (expected / "bin/tidy").chmod(0o644)
         return expected
 
-    def proposed(self, *options):
-        """What `galley diff` says is done to each path."""
-        shown = json.loads(self.galley("--json", "diff", *options, expect=0).stdout)
-        return {each["path"]: each["operation"] for each in shown["changes"]}
-
-
-class InExec(InSandbox):
-    """`galley exec`: the agent without a terminal, staged when it ends."""
-
-    def run_inside(self, script, prompt):
+    def model(self, script, prompt):
+        """One run of the agent inside, with this script for a model."""
         with ModelServer(script) as model:
             agent = self.agent(self.tools.agent, model.url)
             agent.configure()
             self.trust_rules(agent)
-            inside = "/tmp/agent"
-            values = [f"{name}={value}" for name, value in agent.environment(inside).items()]
-            ran = agent.run_command(
-                [str(word) for word in (*self.program, "exec", "--network", "--", "sh", "-c",
-                                        'cp -r "$0" "$1" && shift && exec env "$@"', agent.home, inside, *values,
-                                        *agent.command(self.work, prompt))], self.work, self.environment_of({}))
+            ran = self.run_inside(agent, prompt)
         self.check(model, ran)
 
     def stages_and_mends(self):
@@ -133,22 +121,62 @@ class InExec(InSandbox):
         original = self.scratch / "original"
         shutil.copytree(self.work, original, symlinks=True)
         expected = self.expected_tree()
-        self.galley("begin", expect=0)
+        self.begin()
 
-        self.run_inside(self.careless, "Lower the rate of DE to 3.80.")
+        self.model(self.careless, "Lower the rate of DE to 3.80.")
         self.assert_same_tree(self.work, original)
         self.assertEqual(self.proposed(), CARELESSLY_CHANGED)
         refused = json.loads(self.galley("--json", "commit", expect=1).stdout)
         self.assertEqual(refused["reason"], "gate.validator_failed")
         self.assert_same_tree(self.work, original)
 
-        self.run_inside(self.mending, f"The commit was refused: {refused['message']}")
+        self.model(self.mending, f"The commit was refused: {refused['message']}")
         self.assert_same_tree(self.work, original)
         self.galley("commit", expect=0)
         self.assert_same_tree(self.work, expected)
         self.galley("undo", expect=0)
         self.assert_same_tree(self.work, original)
         self.galley("audit", "verify", expect=0)
+
+    def proposed(self, *options):
+        """What `galley diff` says is done to each path."""
+        shown = json.loads(self.galley("--json", "diff", *options, expect=0).stdout)
+        return {each["path"]: each["operation"] for each in shown["changes"]}
+
+
+class InExec(InSandbox):
+    """`galley exec`: the agent without a terminal; its home is a copy that goes."""
+
+    def begin(self):
+        self.galley("begin", expect=0)
+
+    def run_inside(self, agent, prompt):
+        inside = "/tmp/agent"
+        values = [f"{name}={value}" for name, value in agent.environment(inside).items()]
+        return agent.run_command(
+            [str(word) for word in (*self.program, "exec", "--network", "--", "sh", "-c",
+                                    'cp -r "$0" "$1" && shift && exec env "$@"', agent.home, inside, *values,
+                                    *agent.command(self.work, prompt))], self.work, self.environment_of({}))
+
+
+class InRun(InSandbox):
+    """`galley run`: the agent writes what it keeps to a folder of its own, which is no part of the change."""
+
+    tx = ""
+
+    def begin(self):
+        pass
+
+    def run_inside(self, agent, prompt):
+        values = [f"{name}={value}" for name, value in agent.environment().items()]
+        resumed = ("--resume", self.tx) if self.tx else ()
+        ran = agent.run_command(
+            [str(word) for word in (*self.program, "run", "--network", "--keep", *resumed, "--allow-write", agent.home, "--",
+                                    "env", *values, *agent.command(self.work, prompt))], self.work, self.environment_of({}))
+        kept = re.search(r"kept in transaction ([0-9a-f]+)", ran.stderr)
+        self.assertTrue(kept, f"{ran.stdout}\n{ran.stderr}")
+        self.tx = kept[1]
+        return ran
 
 
 class CodexInExec(InExec, AgentCase):
@@ -159,6 +187,20 @@ class CodexInExec(InExec, AgentCase):
 
 
 class OpenCodeInExec(InExec, AgentCase):
+    tools = OpenCodeTools()
+
+    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+        self.stages_and_mends()
+
+
+class CodexInRun(InRun, AgentCase):
+    tools = CodexTools()
+
+    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+        self.stages_and_mends()
+
+
+class OpenCodeInRun(InRun, AgentCase):
     tools = OpenCodeTools()
 
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
