@@ -230,6 +230,7 @@ const std::vector<Room>& rooms() {
         "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
       {"server/mcp", {"base", "tools"}},
       {"server/session", {"base", "tools", "engine/pipeline", "server/mcp"}},
+      {"server/agents", {"base", "tools", "engine/policy"}},
       {"cli",
        {"base",
         "staging/fs",
@@ -250,7 +251,8 @@ const std::vector<Room>& rooms() {
         "engine/check",
         "engine/git_hooks",
         "server/mcp",
-        "server/session"}},
+        "server/session",
+        "server/agents"}},
   };
   return table;
 }
