@@ -37,7 +37,14 @@ std::string name_from(const RelPath& here, const std::string& path) {
 /// As the tool has it: what is new, then what changed, then what is gone.
 std::string summary_of(const ChangeSet& changes, const RelPath& here) {
   std::map<char, std::set<std::string>> paths;
+  std::set<std::string> moved;
   for (const Change& change : changes) {
+    if (change.renamed_from) moved.insert(change.renamed_from->str());
+  }
+  for (const Change& change : changes) {
+    const FileKind kind = change.is_delete() ? change.before.kind : change.after.kind;
+    if (kind == FileKind::kDirectory) continue;
+    if (change.is_delete() && moved.contains(change.path.str())) continue;
     const char letter = change.is_create() ? 'A' : change.is_delete() ? 'D' : 'M';
     paths[change.renamed_from ? 'M' : letter].insert(name_from(here, change.path.str()));
   }
@@ -94,7 +101,8 @@ bool is_apply_patch(std::string_view argv0) {
 int run_apply_patch(Session& session) {
   const std::vector<std::string>& words = session.arguments().words;
   if (words.size() > 1) {
-    session.terminal().talk(std::string("apply_patch takes exactly one argument.\n") + kUsage);
+    session.terminal().talk("apply_patch takes exactly one argument.\n");
+    session.terminal().talk(kUsage);
     return kExitMalformed;
   }
   if (!words.empty() && (words.front() == "-h" || words.front() == "--help")) {

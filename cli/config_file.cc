@@ -54,9 +54,9 @@ Result<void> ConfigFile::look() {
   GALLEY_ASSIGN(stat_, (*directory)->stat(name_));
   if (stat_.kind == FileKind::kAbsent) return {};
   if (stat_.kind != FileKind::kRegular || stat_.nlink > 1) {
-    const std::string what = stat_.kind == FileKind::kSymlink ? "a link"
-                             : stat_.kind == FileKind::kRegular  ? "a file of several names"
-                                                              : "no file";
+    const std::string what = stat_.kind == FileKind::kSymlink   ? "a link"
+                             : stat_.kind == FileKind::kRegular ? "a file of several names"
+                                                                : "no file";
     return fail(ErrorKind::kRefused, "agents.not_plain",
                 path() + " is " + what + ", which is not changed" +
                     (is_in_project_ ? " inside of a project" : "") +
