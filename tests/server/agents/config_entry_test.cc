@@ -108,7 +108,7 @@ TEST(OwnFiles, AreOursWhileTheirMarkSaysSo) {
   ASSERT_TRUE(text.has_value());
   EXPECT_TRUE(own.is_in(*text, "FILE").value_or(false));
   EXPECT_TRUE(own.add(*text, "FILE").has_value());
-  EXPECT_EQ(own.take_away(*text, "FILE"), std::optional<std::string>());
+  EXPECT_EQ(own.take_away(*text, "FILE").value(), std::nullopt);
   const std::string changed = *text + "more\n";
   EXPECT_EQ(own.add(changed, "FILE").error().reason, "agents.foreign_entry");
   EXPECT_EQ(own.take_away(changed, "FILE").error().reason, "agents.foreign_entry");
@@ -116,7 +116,7 @@ TEST(OwnFiles, AreOursWhileTheirMarkSaysSo) {
 }
 
 TEST(JsonLayout, CommentsAndLastCommasBecomeSpaces) {
-  EXPECT_EQ(plain_json("{\"a\": 1, // x\n}"), "{\"a\": 1       \n}");
+  EXPECT_EQ(plain_json("{\"a\": 1, // x\n}"), "{\"a\": 1      \n}");
   EXPECT_EQ(plain_json("[1,/*\n*/]"), "[1   \n  ]");
   EXPECT_EQ(plain_json("{\"//\": \"/*\\\"\"}"), "{\"//\": \"/*\\\"\"}");
   EXPECT_EQ(plain_json("{,}"), "{,}");
