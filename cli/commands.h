@@ -56,6 +56,8 @@ int run_doctor(Session& session);
 int run_rescue(Session& session);
 
 int run_mcp(Session& session);
+int run_agent_hook(Session& session);
+int run_agents(Session& session);
 
 int run_complete(Session& session);
 int run_completions(Session& session);
