@@ -113,6 +113,13 @@ struct CallArguments {
   bool is_deterministic = false;          ///< --deterministic
 };
 
+/// tools add --mcp: a server, beside its command in `words`.
+struct McpServerArguments {
+  std::string name;                   ///< --mcp
+  std::vector<std::string> readable;  ///< --readable
+  bool is_read_only = false;          ///< --read-only
+};
+
 /// check: what is to be judged.
 struct CheckArguments {
   bool staged = false;
@@ -134,6 +141,7 @@ struct Arguments {
   ExecArguments exec;
   CallArguments call;
   CheckArguments check;
+  McpServerArguments mcp;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at
   std::string name;                  ///< a tool, savepoint, path or SQL text
