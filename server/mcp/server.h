@@ -20,8 +20,8 @@
 
 #include "base/clock.h"
 #include "server/mcp/features.h"
-#include "tools/rpc_message.h"
 #include "server/mcp/request_state.h"
+#include "tools/rpc_message.h"
 
 namespace galley {
 
