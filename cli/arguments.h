@@ -126,6 +126,13 @@ struct CallArguments {
   bool is_deterministic = false;          ///< --deterministic
 };
 
+/// tools add --mcp: a server, beside its command in `words`.
+struct McpServerArguments {
+  std::string name;                   ///< --mcp
+  std::vector<std::string> readable;  ///< --readable
+  bool is_read_only = false;          ///< --read-only
+};
+
 /// check: what is to be judged.
 struct CheckArguments {
   bool staged = false;
@@ -160,6 +167,7 @@ struct Arguments {
   CallArguments call;
   CheckArguments check;
   AgentArguments agents;
+  McpServerArguments mcp;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at, attach, stop
   std::string name;                  ///< a tool, savepoint, path or SQL text

@@ -205,9 +205,10 @@ std::vector<CommandText> care_texts() {
         "looked at it."},
        {}},
       {"tools",
-       {"Lists the tools that can be called, and lets the programs of a folder be called as tools "
-        "after a person has looked at them."},
-       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"}}},
+       {"Lists the tools that can be called, and lets the programs of a folder or the tools of an "
+        "MCP server be called after a person has looked at them."},
+       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"},
+        {"galley tools add --mcp docs -- python3 docs_server.py", "the tools of an MCP server"}}},
       {"recover",
        {"Finishes or takes back what a crash left.\n"
         "Every command that opens the workspace does this first; this one says what it did."},

@@ -70,6 +70,7 @@ constexpr std::array kCommands = {
     Row{"tools", "check", run_tools_check},
     Row{"tools", "validate", run_tools_validate},
     Row{"tools", "add", run_tools_add},
+    Row{"tools", "trust", run_tools_trust},
     Row{"tools", "remove", run_tools_remove},
     Row{"audit", "verify", run_audit_verify},
     Row{"audit", "export", run_audit_export},

@@ -67,6 +67,7 @@ int run_tools_show(Session& session);
 int run_tools_check(Session& session);
 int run_tools_validate(Session& session);
 int run_tools_add(Session& session);
+int run_tools_trust(Session& session);
 int run_tools_remove(Session& session);
 int run_audit_verify(Session& session);
 int run_audit_export(Session& session);
