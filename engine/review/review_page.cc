@@ -12,8 +12,9 @@ namespace galley {
 namespace {
 
 std::string source_hash(std::string_view text) {
-  const auto& hash = ContentId::of(text).bytes();
-  return "'sha256-" + base64({reinterpret_cast<const char*>(hash.data()), hash.size()}) + "'";
+  const ContentId id = ContentId::of(text);
+  const auto* bytes = reinterpret_cast<const char*>(id.bytes().data());
+  return "'sha256-" + base64({bytes, ContentId::kBytes}) + "'";
 }
 
 /// The text of the data, in which nothing can end the element that holds it.
