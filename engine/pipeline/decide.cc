@@ -296,7 +296,8 @@ Result<void> record_refused_look(WorkspaceState& workspace, const Preview& previ
   CommitRequest request;
   request.tool = tool;
   Recorder recorder(workspace.audit, workspace.clock(), RecordTime::kAtOnce, random_hex(kDigits));
-  const Attempt attempt{workspace, who, request, recorder};
+  const CommitNumber nobody;
+  const Attempt attempt{workspace, who, request, recorder, nobody};
   return recorder.record_now(refusal_event(preview, attempt));
 }
 

@@ -51,7 +51,7 @@ class LiveRun {
  public:
   /// Starts the program and returns when the overlay is mounted. `request` is as build_request()
   /// made it.
-  static Result<std::unique_ptr<LiveRun>> start(const std::string& helper, SandboxRequest request,
+  static Result<std::unique_ptr<LiveRun>> start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace);
 
