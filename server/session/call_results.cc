@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxListed = 200;  // changes and findings of one answer
+constexpr size_t kMaxListed = 200;         // changes and findings of one answer
+constexpr size_t kMaxCommandChanges = 20;  // paths in front of a command's output
 
 std::string string_member(const ordered_json& object, const char* key) {
   const auto found = object.find(key);
@@ -52,21 +53,49 @@ ordered_json finding_json(const Finding& finding) {
 std::string finding_text(const Finding& finding) {
   std::string text = finding.path;
   if (finding.line > 0) text += ":" + std::to_string(finding.line);
+  if (finding.line > 0 && finding.column > 0) text += ":" + std::to_string(finding.column);
   if (!text.empty()) text += ": ";
   text +=
       std::string(severity_name(finding.severity)) + " [" + finding.rule + "] " + finding.message;
-  if (!finding.remedy.empty()) text += " " + finding.remedy;
+  if (!finding.remedy.empty()) text += "\n  to go on: " + finding.remedy;
   if (!finding.output.empty()) text += "\n" + finding.output;
   return text;
 }
 
-/// What a command did.
+/// What a command did, and which paths it changed: a file that it left behind is staged with them.
 std::string command_text(const ordered_json& data) {
   std::string text = "exit " + std::to_string(data.value("exitCode", 0)) + "\n";
+  if (data.contains("changes")) {
+    size_t shown = 0;
+    for (const ordered_json& change : data["changes"]) {
+      if (++shown > kMaxCommandChanges) break;
+      text += string_member(change, "change") + " " + string_member(change, "path") + "\n";
+    }
+    if (shown > kMaxCommandChanges) {
+      text += "and " + std::to_string(data["changes"].size() - kMaxCommandChanges) +
+              " more paths: galley_status\n";
+    }
+    if (shown > 0) text += "[stdout]\n";
+  }
   text += string_member(data, "stdout");
   const std::string errors = string_member(data, "stderr");
   if (!errors.empty()) text += "\n[stderr]\n" + errors;
   return text;
+}
+
+/// The content of a file or a search; of a long file the first lines, and how the next are had.
+std::string content_text(const ordered_json& data) {
+  std::string text = string_member(data, "content");
+  if (text.size() <= kMaxPageText || !data.contains("startLine") || data.contains("encoding")) {
+    return text;
+  }
+  size_t next = 0;
+  text = page_of(text, 0, next);
+  const int64_t first = data.value("startLine", int64_t{1});
+  const int64_t after = first + std::count(text.begin(), text.end(), '\n');
+  return "[lines " + std::to_string(first) + " to " + std::to_string(after - 1) + " of " +
+         std::to_string(data.value("totalLines", int64_t{0})) + "; the rest: offset " +
+         std::to_string(after) + "]\n" + text;
 }
 
 std::string text_of_data(const ordered_json& data, const std::string& tx) {
@@ -74,7 +103,7 @@ std::string text_of_data(const ordered_json& data, const std::string& tx) {
   if (data.contains("exitCode")) {
     text = command_text(data);
   } else if (data.contains("content") && data["content"].is_string()) {
-    text = string_member(data, "content");
+    text = content_text(data);
     if (data.contains("encoding")) text = "[" + string_member(data, "encoding") + "]\n" + text;
   } else if (data.contains("changes")) {
     for (const ordered_json& change : data["changes"]) {
@@ -105,19 +134,22 @@ std::string page_of(std::string_view text, size_t offset, size_t& next) {
   next = 0;
   if (offset >= text.size()) return {};
   const std::string_view rest = text.substr(offset);
-  if (rest.size() <= kMaxResultText) return std::string(rest);
-  size_t end = rest.rfind('\n', kMaxResultText);
-  end = end == std::string_view::npos || end == 0 ? kMaxResultText : end + 1;
+  if (rest.size() <= kMaxPageText) return std::string(rest);
+  size_t end = rest.rfind('\n', kMaxPageText);
+  end = end == std::string_view::npos || end == 0 ? kMaxPageText : end + 1;
   while (end > 1 && (static_cast<uint8_t>(rest[end]) & 0xC0U) == 0x80U) --end;
   next = offset + end;
   return std::string(rest.substr(0, end));
 }
 
 ordered_json call_result(std::string text, ordered_json structured) {
-  size_t next = 0;
-  std::string page = page_of(text, 0, next);
-  if (next > 0) {
-    page += "\n[" + std::to_string(text.size() - next) + " more bytes; ask for a part of it]";
+  std::string page = std::move(text);
+  if (page.size() > kMaxResultText) {
+    size_t next = 0;
+    const size_t whole = page.size();
+    page = page_of(page, 0, next);
+    page += "\n[" + std::to_string(whole - next) +
+            " more bytes are left out: ask for less, by a range, a narrower pattern or a limit]";
   }
   ordered_json out;
   out["content"] = ordered_json::array({text_block(std::move(page))});
@@ -144,6 +176,21 @@ ordered_json failed_result(const ToolError& error) {
 }
 
 ordered_json failed_result(const Error& error) { return failed_result(tool_error_from(error)); }
+
+ordered_json answer_schema(ordered_json of_success) {
+  ordered_json error;
+  error["type"] = "object";
+  error["properties"]["error"]["type"] = "object";
+  error["required"] = ordered_json::array({"error"});
+  ordered_json refusal;
+  refusal["type"] = "object";
+  refusal["properties"]["outcome"]["enum"] = ordered_json::array({"refused", "conflict"});
+  refusal["required"] = ordered_json::array({"outcome"});
+  ordered_json out;
+  out["type"] = "object";
+  out["anyOf"] = ordered_json::array({std::move(of_success), std::move(error), std::move(refusal)});
+  return out;
+}
 
 ordered_json tool_call_result(const ToolResult& result, const std::string& tx) {
   if (!result.ok) return failed_result(*result.error);
@@ -222,16 +269,24 @@ std::string changed_words(const ChangeSet& changes) {
 
 namespace {
 
+constexpr size_t kShownProposalDigits = 12;
+
 ordered_json refused_result(const Refused& refused, const std::string& tx) {
   ordered_json structured;
   structured["outcome"] = "refused";
   structured["tx"] = tx;
   structured["verdict"] = verdict_answer(refused.preview.verdict);
-  std::string text = "refused, nothing is on disk; the transaction stays open\n" +
-                     verdict_words(refused.preview.verdict);
+  std::string text = "refused, nothing is on disk";
+  if (!tx.empty()) text += "; the transaction stays open";
+  text += "\n" + verdict_words(refused.preview.verdict);
   if (refused.refusal().reason == "gate.approval_missing") {
-    text += "a person has to say yes in a terminal of their own: galley approve " +
-            refused.preview.proposal.id().hex().substr(0, 12) + "; then commit again\n";
+    // What no transaction keeps is found by its whole id only.
+    const std::string whole = refused.preview.proposal.id().hex();
+    const std::string id = tx.empty() ? whole : whole.substr(0, kShownProposalDigits);
+    const std::string how = "a person has to say yes in a terminal of their own: galley approve " +
+                            id + "; then send the same call again";
+    structured["approval"] = {{"id", id}, {"how", how}};
+    text += how + "\n";
   }
   ordered_json out = call_result(std::move(text), std::move(structured));
   out["isError"] = true;

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -71,6 +72,14 @@ class Handshake(McpCase):
             self.assertEqual(set(tool["annotations"]),
                              {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
             self.assertTrue(tool["description"])
+
+    def test_the_schema_of_answers_holds_for_errors_too(self):
+        client = self.connect()
+        wrong = client.call("Edit", file_path="a.txt", old_string="none", new_string="x")["structuredContent"]
+        tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+        forms = tools["Edit"]["outputSchema"]["anyOf"]
+        self.assertIn({"type": "object", "properties": {"error": {"type": "object"}}, "required": ["error"]}, forms)
+        self.assertEqual(list(wrong), ["error"])
 
     def test_an_unknown_tool_is_an_error_of_the_protocol_and_a_wrong_argument_one_of_the_call(self):
         client = self.connect()
@@ -182,6 +191,14 @@ class Editing(McpCase):
             self.assertIn("b.txt", said)
             self.assertIn("line number 8 of many", said)
 
+    def test_what_a_command_changed_is_said_in_front_of_its_output(self):
+        self.need_walls()
+        client = self.connect()
+        said = self.text(client.call("Bash", command="echo out; echo new > new.txt"))
+        self.assertIn("exit 0\ncreate new.txt\n[stdout]\nout\n", said)
+        quiet = self.text(client.call("Bash", command="echo out"))
+        self.assertIn("exit 0\nout\n", quiet)
+
     def test_reading_begins_no_transaction(self):
         client = self.connect()
         self.assertIn("one", self.text(client.call("Read", file="a.txt")))
@@ -215,14 +232,31 @@ class Editing(McpCase):
         client.call("Write", file="long.txt", content="".join(f"line {i}\n" for i in range(9000)))
         whole, offset = "", 0
         while True:
-            page = client.call("galley_diff", offset=offset)["structuredContent"]
+            shown = client.call("galley_diff", offset=offset)
+            page = shown["structuredContent"]
             self.assertLessEqual(len(page["diff"]), 30_000)
+            self.assertTrue(self.text(shown).endswith(page["diff"]), "the text leaves nothing of the page out")
             whole += page["diff"]
             if "nextOffset" not in page:
                 break
             offset = page["nextOffset"]
         self.assertEqual(len(whole.encode()), page["bytes"])
         self.assertEqual(whole.count("\n+line "), 9000)
+
+    def test_a_long_file_is_read_in_pages_that_say_their_lines(self):
+        lines = [f"line {i}\n" for i in range(1, 9001)]
+        (self.work / "long.txt").write_text("".join(lines))
+        client = self.connect()
+        read, offset = [], 1
+        while offset <= len(lines):
+            text = self.text(client.call("Read", file_path="long.txt", offset=offset))
+            first, last, rest = re.match(r"\[lines (\d+) to (\d+) of 9000; the rest: offset (\d+)\]\n", text).groups() \
+                if text.startswith("[lines") else (str(offset), "9000", "9001")
+            self.assertLessEqual(len(text), 30_000)
+            self.assertEqual((int(first), int(rest)), (offset, int(last) + 1))
+            read += text.splitlines(keepends=True)[1 if text.startswith("[lines") else 0:]
+            offset = int(rest)
+        self.assertEqual(read, lines)
 
     def test_the_rules_for_an_agent_hold(self):
         (self.work / "galley.toml").write_text('[agents.looker]\ntools = ["Read"]\n')
@@ -275,13 +309,37 @@ class Asking(McpCase):
         client.call("Write", file="notes.txt", content="x\n")
         refused = client.call("galley_commit")
         self.assertEqual(refused["structuredContent"]["outcome"], "refused")
-        self.assertIn("galley approve", self.text(refused))
+        self.assertIn("nobody was asked", self.text(refused))
+        approval = refused["structuredContent"]["approval"]
+        for said in (self.text(refused), approval["how"]):
+            self.assertIn(f"galley approve {approval['id']}; then send the same call again", said)
+        self.galley("approve", approval["id"], expect=0)
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+
+    def test_a_proposal_is_approved_in_whose_transaction_it_is(self):
+        client = self.connect("--agent", "bot")
+        client.call("Write", file="notes.txt", content="x\n")
+        approval = client.call("galley_commit")["structuredContent"]["approval"]["id"]
+        self.galley("approve", "0" * 12, expect=(1, 2))
+        self.galley("approve", approval, expect=0)
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        undone = client.call("galley_undo")
+        self.assertEqual(undone["structuredContent"]["outcome"], "refused")
+        self.assertNotIn("the transaction stays open", self.text(undone))
+        self.galley("approve", undone["structuredContent"]["approval"]["id"], expect=0)
+        self.assertEqual(client.call("galley_undo")["structuredContent"]["outcome"], "committed")
+        self.assertFalse((self.work / "notes.txt").exists())
 
     def test_a_call_that_a_mode_asks_about_is_asked_about_and_runs_after_a_yes(self):
         (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
         client = self.connect(capabilities={"elicitation": {}})
         client.answers["elicitation/create"] = {"action": "decline"}
-        self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"])
+        declined = client.call("Write", file="new.txt", content="x\n")
+        self.assertEqual(declined["structuredContent"]["error"]["reason"], "call.not_confirmed")
+        # A client that declines by itself has not asked a person, who can still say yes.
+        self.galley("approve", re.search(r"galley approve (call-[0-9a-f]+);", self.text(declined))[1], expect=0)
+        self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
+        self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"], "a yes is for once")
         client.answers["elicitation/create"] = {"action": "accept", "content": {"approve": True}}
         self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
         alone = self.connect()
