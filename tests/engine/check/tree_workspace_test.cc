@@ -56,7 +56,9 @@ TEST_F(TreeWorkspaceTest, WhatIsReadIsTheTreeAndNotWhatLiesInTheWorkTree) {
   ASSERT_TRUE(called) << called.error().message;
   EXPECT_NE(called.json().find("two"), std::string::npos) << called.json();
   std::string names;
-  for (const DirectoryEntry& entry : *transaction->list("")) names += entry.name + " ";
+  const auto entries = transaction->list("");
+  ASSERT_TRUE(entries.has_value());
+  for (const DirectoryEntry& entry : *entries) names += entry.name + " ";
   EXPECT_EQ(names, "a.txt galley.toml sub ");
 }
 
@@ -144,7 +146,8 @@ TEST_F(TreeWorkspaceTest, ABareRepositoryAndAnyRevisionWillDo) {
   const auto opened = open_tree_workspace(scratch_.path() + "/bare.git", "main", {});
   ASSERT_TRUE(opened.has_value()) << opened.error().message;
   EXPECT_EQ(*(*opened)->begin()->read("a.txt"), "one\ntwo\n");
-  EXPECT_EQ(*open("first:sub")->begin()->read("b.json"), "{}\n");
+  const auto below = open("first:sub");
+  EXPECT_EQ(*below->begin()->read("b.json"), "{}\n");
   EXPECT_EQ(open_tree_workspace(scratch_.path(), "nowhere", {}).error().reason,
             "git.no_such_revision");
 }
