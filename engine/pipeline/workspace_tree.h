@@ -14,8 +14,8 @@ namespace galley {
 
 /// What a workspace shows in place of the files at its path: a tree that nobody writes.
 ///
-/// Ownership: of the workspace that is opened on it. Threads: `files` and `make_runner` are used
-/// from all threads of the workspace.
+/// Ownership: the workspace that is opened on it holds it.
+/// Threads:   `files` and `make_runner` are used from all threads of the workspace.
 struct WorkspaceTree {
   std::unique_ptr<const Directory> files;
   std::string name;  ///< as ProposedTree's base_name: the same name, the same files
