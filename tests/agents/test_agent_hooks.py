@@ -2,7 +2,6 @@
 """Real agents with the hook that `galley agents install` writes: their own edits are judged before they are made, and their
 commands run staged. The model is a script on loopback, everything else is the agent as npm has it."""
 
-import os
 import unittest
 from pathlib import Path
 
