@@ -215,6 +215,9 @@ class Workspace {
   Result<void> enable_tool(const std::string& name, bool is_enabled);
   /// The tools that `agent` can call here, in the order in which they were added.
   Result<std::vector<ToolInfo>> tools(const std::string& agent = {}) const;
+  /// The one of tools() that a call of that name reaches.
+  /// Errors: as a call's, for a tool that `agent` cannot call: `tool.unknown` and so on.
+  Result<ToolInfo> tool(std::string_view name, const std::string& agent = {}) const;
   /// What is wrong with the arguments of a call, a line each; empty when they are valid. Nothing
   /// is run, and nothing is on record.
   /// Errors: as a call's, for a tool that `agent` cannot call: `tool.unknown` and so on.
