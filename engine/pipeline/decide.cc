@@ -185,9 +185,13 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
 
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options) {
-  const JudgementBasis basis{workspace.config,       workspace.root(),
-                             workspace.root_path,    workspace.need_runner(who.principals()),
-                             workspace.need_cache(), workspace.clock()};
+  const JudgementBasis basis{workspace.config,
+                             workspace.root(),
+                             workspace.root_path,
+                             workspace.need_runner(who.principals()),
+                             workspace.need_cache(),
+                             workspace.clock(),
+                             workspace.options.tree ? workspace.options.tree->name : ""};
   return verdict_on(basis, proposal, who, std::move(options));
 }
 

@@ -97,8 +97,9 @@ class WaitingFirst {
   }
   void start() {
     const std::lock_guard lock(mutex_);
-    program_ = companion_program("galley-sandbox");
-    if (program_.empty()) return;
+    auto program = companion_program("galley-sandbox");
+    if (!program) return;
+    program_ = *std::move(program);
     auto started = WaitingProcess::start_spare(program_);
     if (started) process_ = std::move(*started);
   }
@@ -126,11 +127,12 @@ std::optional<WaitingProcess> first_helper(const std::string& program) {
 void start_first_helper() { WaitingFirst::instance().start(); }
 
 Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
-  if (options.helper.empty()) options.helper = companion_program("galley-sandbox");
   if (options.helper.empty()) {
-    return fail(ErrorKind::kRefused, "sandbox.unavailable",
-                "the program galley-sandbox is not beside galley nor in ../libexec/galley; "
-                "install it there");
+    auto helper = companion_program("galley-sandbox");
+    if (!helper) {
+      return fail(ErrorKind::kRefused, "sandbox.unavailable", helper.error().message);
+    }
+    options.helper = *std::move(helper);
   }
   char canonical[PATH_MAX];
   if (realpath(options.workspace.c_str(), canonical) == nullptr) {

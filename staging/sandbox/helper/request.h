@@ -30,6 +30,8 @@ namespace galley {
 inline constexpr uint64_t kWireVersion = 0x67616c6c65790006;  // "galley", 6
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
+/// Where the helper's own file is when it has no name (nameless_program.h); the helper closes it.
+inline constexpr int kProgramFd = 4;
 inline constexpr char kCancelByte = 'c';
 inline constexpr char kStopByte = 's';
 inline constexpr const char* kSpareArgument = "spare";
