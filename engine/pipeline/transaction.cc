@@ -334,7 +334,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return *std::move(outcome);
   if (state_->live_run) {
-    GALLEY_TRY(pass_checkpoint());
+    GALLEY_TRY(take_up_run());  // a checkpoint: its run goes on above it
     return *std::move(outcome);
   }
   state_->end_with(*receipt);

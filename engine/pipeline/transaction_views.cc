@@ -10,7 +10,6 @@
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/live_views.h"
-#include "engine/stages/run_basis.h"
 
 namespace galley {
 namespace {
@@ -95,14 +94,6 @@ Result<void> Transaction::take_up_run() {
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
   return clear_graveyard_of_no_run(place, workspace.clock());
-}
-
-/// What was staged is committed, and its run goes on above it.
-Result<void> Transaction::pass_checkpoint() {
-  GALLEY_TRY(settled_basis(*state_->live_run, *state_->workspace->state_directory));
-  state_->overlay.restore({});
-  if (state_->options.owner) state_->owners.clear();
-  return save();
 }
 
 }  // namespace galley

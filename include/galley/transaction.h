@@ -292,7 +292,6 @@ class Transaction {
   Result<std::unique_ptr<StartedRun>> start_on_record(const RunRequest& request,
                                                       const std::string& execution);
   Result<void> take_up_run();
-  Result<void> pass_checkpoint();
   Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };
