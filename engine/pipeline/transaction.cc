@@ -79,17 +79,6 @@ std::optional<Error> refusal_of_writing(const Action& action) {
   return reads_only().value();
 }
 
-/// A capture takes the place of all that is staged, so nobody else may stage beside a live run.
-std::optional<Error> refusal_beside_run(const Action& action, const std::string& tx) {
-  const AuditKind kind = action.record.kind;
-  if (action.only_looks || kind == AuditKind::kCommit || kind == AuditKind::kFork) return {};
-  return Error{ErrorKind::kRefused, "run.live",
-               "a program runs in this transaction, and only what it writes is staged here; end it "
-               "first: galley stop " +
-                   tx,
-               "", 0};
-}
-
 tl::unexpected<Error> is_over() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
