@@ -29,8 +29,9 @@ struct RunCapture {
 /// captures do not build on each other: one takes the place of the one before.
 ///
 /// With `is_live` the program runs on and nothing of its layer is touched; without, it is dead, and
-/// what git ignores is moved to where the next command of the transaction finds it. Takes the writer lock meanwhile: a
-/// publisher changes what is on disk. `ignore` is the rule for what git ignores.
+/// what git ignores is moved to where the next command of the transaction finds it. Takes the
+/// writer lock meanwhile: a publisher changes what is on disk. `ignore` is the rule for what git
+/// ignores.
 ///
 /// Errors: kInvalid `run.damaged`; kConflict `run.file_changes`; kTimeout `commit.locked`.
 [[nodiscard]] Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxNamedEffects = 5;
 
-/// Nothing of a run is dropped because one of its files is none: its layer stays until it is mended.
+/// Nothing of a run is dropped because one of its files is none: its layer stays as it is.
 Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_live) {
   std::string message = "what the run " + tx + " wrote cannot be staged:";
   for (size_t i = 0; i < report.refused.size() && i < kMaxNamedEffects; ++i) {

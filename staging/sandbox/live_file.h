@@ -23,7 +23,7 @@ struct LiveFile {
 /// Reads a file that others may write at the same time: again, until its stat is the same before
 /// and after. A store through a mapping may go unnoticed until the kernel writes it back; then the
 /// next look finds it. `path` is what messages call it.
-/// Errors: kConflict `run.file_changes` when it changes each time; kNotFound when it went away; kIo.
+/// Errors: kConflict `run.file_changes` when it changes each time; kNotFound when it went; kIo.
 [[nodiscard]] Result<LiveFile> read_live_file(const Directory& directory, const RelPath& name,
                                               const RelPath& path);
 

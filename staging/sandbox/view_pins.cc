@@ -1,7 +1,7 @@
 #include "staging/sandbox/view_pins.h"
 
 #include <linux/magic.h>
-#include <sys/fsuid.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -67,19 +67,19 @@ Result<FileStat> look(const Directory& directory, const RelPath& path) {
   return stat;
 }
 
-/// Acts as the owner of a directory while it lives: an overlay of a namespace in which root's number
-/// means nobody lets root make nothing.
+/// Acts as the owner of a directory while it lives: an overlay of a namespace that does not know
+/// root's number lets root make nothing.
 class ActingAsOwner {
  public:
   explicit ActingAsOwner(const FileStat& owned) {
     if (geteuid() != 0) return;
-    (void)setfsgid(owned.gid);
-    (void)setfsuid(owned.uid);
+    (void)syscall(SYS_setfsgid, owned.gid);
+    (void)syscall(SYS_setfsuid, owned.uid);
   }
   ~ActingAsOwner() {
     if (geteuid() != 0) return;
-    (void)setfsuid(geteuid());
-    (void)setfsgid(getegid());
+    (void)syscall(SYS_setfsuid, geteuid());
+    (void)syscall(SYS_setfsgid, getegid());
   }
   ActingAsOwner(const ActingAsOwner&) = delete;
   ActingAsOwner& operator=(const ActingAsOwner&) = delete;

@@ -22,8 +22,8 @@ struct LiveView {
 ///     is the view's own, or    nothing                               the upper layer
 ///     hidden by it already
 ///
-/// Nobody is stopped meanwhile. A program in the view that looks at a path that comes new may see an
-/// empty directory there for some microseconds (view_pins.cc says why).
+/// Nobody is stopped meanwhile. A program in the view that looks at a path that comes new may see
+/// an empty directory there for some microseconds (view_pins.cc says why).
 ///
 /// Nothing has to be taken back: a copy without a change and a whiteout of nothing are no effects
 /// of the command. So a caller may die afterwards, or go on without changing the layer below.
