@@ -14,6 +14,8 @@ namespace galley {
 /// Clients cut long results in the middle or at the end; a text of ours ends here, and says how to
 /// get the rest.
 inline constexpr size_t kMaxResultText = 30'000;
+/// A page in a structured answer, as JSON text.
+inline constexpr size_t kMaxPageText = 32'000;
 
 /// A `CallToolResult` whose text alone is enough, and whose structured form alone is enough: some
 /// clients show a model the one, some the other.
@@ -39,9 +41,13 @@ inline constexpr size_t kMaxResultText = 30'000;
 /// What changed, a line each: `M src/a.txt`.
 [[nodiscard]] nlohmann::ordered_json changed_paths(const ChangeSet& changes);
 [[nodiscard]] std::string changed_words(const ChangeSet& changes);
-/// A part of a text that is as long as kMaxResultText at most, cut between lines; `next` is where
-/// the rest begins, 0 when there is none.
-[[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next);
+/// A part of a text that is as long as `max_bytes` at most, cut between lines; `next` is where the
+/// rest begins, 0 when there is none.
+[[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next,
+                                  size_t max_bytes = kMaxResultText);
+/// The same for a structured answer: the part is as long as kMaxPageText at most as JSON text, so
+/// that the answer needs no further cut.
+[[nodiscard]] std::string structured_page_of(std::string_view text, size_t offset, size_t& next);
 
 /// What became of a commit.
 [[nodiscard]] nlohmann::ordered_json commit_result(const CommitOutcome& outcome,

@@ -90,7 +90,8 @@ WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions option
     : workspace_(&workspace),
       options_(std::move(options)),
       open_(workspace, options_.agent),
-      transaction_tools_(workspace, open_, options_.agent) {}
+      transaction_tools_(workspace, open_, options_.agent),
+      kept_tools_(workspace.inside()) {}
 
 McpFeatures::Identity WorkspaceFeatures::identity() const {
   Identity identity;
@@ -111,6 +112,17 @@ void WorkspaceFeatures::tell_of_change(const std::string& tx) {
   if (!changed_) return;
   changed_("galley://tx/" + tx + "/diff");
   changed_("galley://tx/" + tx + "/status");
+}
+
+void WorkspaceFeatures::tell_of_list(std::string_view which) {
+  const std::lock_guard lock(mutex_);
+  if (changed_) changed_(which);
+}
+
+void WorkspaceFeatures::refresh_tools() {
+  // What cannot be read now is said when it is called.
+  const auto is_new = kept_tools_.refresh();
+  if (is_new && *is_new) tell_of_list(kListOfTools);
 }
 
 // --- tools ----------------------------------------------------------------------------------
@@ -150,6 +162,7 @@ Result<std::vector<WorkspaceFeatures::Shown>> WorkspaceFeatures::shown_tools() c
 }
 
 std::vector<ordered_json> WorkspaceFeatures::tools() {
+  refresh_tools();
   std::vector<ordered_json> out;
   auto shown = shown_tools();
   if (!shown) return out;
@@ -161,6 +174,17 @@ std::vector<ordered_json> WorkspaceFeatures::tools() {
 McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& arguments,
                                        McpRequest& request) {
   const CurrentRequest current(request);
+  refresh_tools();
+  const std::string own = open_.own();
+  McpAnswer answered = call_of_either(name, arguments, request);
+  // A transaction that came or went is a resource, and so is a commit.
+  const bool may_publish = options_.commits_each_call || name == "galley_undo";
+  if (may_publish || open_.own() != own) tell_of_list({});
+  return answered;
+}
+
+McpAnswer WorkspaceFeatures::call_of_either(const std::string& name, const json& arguments,
+                                            McpRequest& request) {
   if (TransactionTools::has(name)) {
     ordered_json result = transaction_tools_.call(name, arguments, request);
     const auto tx = result["structuredContent"].find("tx");
