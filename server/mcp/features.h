@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "tools/rpc_message.h"
+#include "tools/mcp/rpc_message.h"
 
 namespace galley {
 

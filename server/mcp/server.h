@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "server/mcp/features.h"
 #include "server/mcp/request_state.h"
-#include "tools/rpc_message.h"
+#include "tools/mcp/rpc_message.h"
 
 namespace galley {
 

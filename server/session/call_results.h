@@ -25,9 +25,9 @@ inline constexpr size_t kMaxPageText = 32'000;
 [[nodiscard]] nlohmann::ordered_json failed_result(const ToolError& error);
 [[nodiscard]] nlohmann::ordered_json failed_result(const Error& error);
 
-/// The output schema of a tool whose own answers fit `of_success`: that, an error, or the refusal of
-/// a commit. Clients hold answers that are errors to it, too, and show their model none that does
-/// not fit.
+/// The output schema of a tool whose own answers fit `of_success`: that, an error, the refusal of a
+/// commit, or an answer that was cut (bounded_structure.h). Clients hold answers that are errors to
+/// it, too, and show their model none that does not fit.
 [[nodiscard]] nlohmann::ordered_json answer_schema(nlohmann::ordered_json of_success);
 
 /// What a tool answered, as a model reads it. `tx` names where it is staged; empty: it is on disk,

@@ -40,8 +40,11 @@ class EachEra(McpCase):
             seen.append(message)
 
     def assert_lives(self, client):
+        """The server answers, and ends in good order; all that it said besides."""
         seen = self.until(client, client.request("tools/list", identity="alive"))
         self.assertEqual(client.close(), 0)
+        while (message := client.next()) is not None:  # others were worked on side by side
+            seen.append(message)
         return seen
 
     def test_ids_of_other_types_are_errors_without_an_id(self):
@@ -232,7 +235,7 @@ class LongAnswers(McpCase):
         for i in range(3000):
             (self.work / f"file-with-a-rather-long-name-{i:05}.txt").write_text("x\n")
         (self.work / "long.txt").write_text("".join(f"line {i} of a long file\n" for i in range(20_000)))
-        client = self.connect()
+        client = self.connect("--tools", "Read", "--tools", "Glob", "--tools", "List")
         for result in (client.call("Read", file="long.txt"), client.call("Glob", pattern="*.txt"), client.call("List", path=".")):
             self.assertLessEqual(len(self.text(result)), 31_000)
             self.assertLessEqual(len(json.dumps(result["structuredContent"], ensure_ascii=False)), 40_000)
@@ -256,12 +259,11 @@ class Secrets(McpCase):
     def test_a_secret_that_was_named_reaches_a_command_and_nothing_else(self):
         self.need_walls()
         self.environment["API_KEY"] = "s3cr3t-of-this-test"
-        line = {"command": "test \"$KEY\" = s3cr3t-of-this-test && echo same; echo $KEY", "env": {"KEY": "$ENV.API_KEY"}}
         plain = self.connect().call("Bash", command="echo $ENV.API_KEY")
         self.assertTrue(plain["isError"])
         given = self.connect("--secret", "API_KEY")
         result = given.call("Bash", command="test $ENV.API_KEY = s3cr3t-of-this-test && echo same; echo $ENV.API_KEY")
-        self.assertIn("same", self.text(result), line)
+        self.assertIn("same", self.text(result))
         self.assertNotIn("s3cr3t-of-this-test", json.dumps(result))
 
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,11 +19,11 @@ class OpenTransactionsTest : public ::testing::Test {
   OpenTransactionsTest() : workspace_(*Workspace::open(tree_.path())) {}
 
   TempDirectory tree_;
-  Workspace workspace_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 TEST_F(OpenTransactionsTest, CallsOfOneTransactionTakeTurns) {
-  OpenTransactions open(workspace_, "");
+  OpenTransactions open(*workspace_, "");
   const std::string id = *open.begin("");
   std::atomic<int> inside = 0;
   std::atomic<int> most = 0;
@@ -46,7 +47,7 @@ TEST_F(OpenTransactionsTest, CallsOfOneTransactionTakeTurns) {
 }
 
 TEST_F(OpenTransactionsTest, CallsOfDifferentOnesRunSideBySide) {
-  OpenTransactions open(workspace_, "");
+  OpenTransactions open(*workspace_, "");
   const std::vector<std::string> ids = {*open.begin("one"), *open.begin("two")};
   std::barrier both(2);  // passed only when both are inside at once
   std::vector<std::thread> callers;
@@ -63,14 +64,14 @@ TEST_F(OpenTransactionsTest, CallsOfDifferentOnesRunSideBySide) {
 }
 
 TEST_F(OpenTransactionsTest, OneOwnTransactionIsBegunHoweverManyCallAtOnce) {
-  OpenTransactions open(workspace_, "");
+  OpenTransactions open(*workspace_, "");
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back(
         [&] { EXPECT_TRUE(open.with("", [](Transaction&) -> Result<bool> { return false; })); });
   }
   for (std::thread& caller : callers) caller.join();
-  EXPECT_EQ(workspace_.stages()->size(), 1U);
+  EXPECT_EQ(workspace_->stages()->size(), 1U);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tools/rpc_message.h"
+#include "tools/mcp/rpc_message.h"
 
 namespace galley {
 
