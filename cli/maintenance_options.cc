@@ -1,5 +1,6 @@
 #include "cli/option_table.h"
 #include "engine/git_hooks/hook_script.h"
+#include "server/agents/agent_programs.h"
 #include "tools/shapes.h"
 
 namespace galley {
@@ -140,6 +141,27 @@ void add_hook_commands(OptionTable& table) {
   run->add_option("words", args.words, "What git gives the hook")->type_name("ARGUMENT");
 }
 
+void add_agents_commands(OptionTable& table) {
+  AgentArguments& which = table.arguments().agents;
+  std::vector<std::string> names;
+  for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
+  CLI::App* agents = table.add_group("agents", "Agents that work through Galley");
+  table.add_member(agents, "list", "Which agents are configured to, and where");
+  CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
+  CLI::App* uninstall = table.add_member(agents, "uninstall", "Take just that out again");
+  for (CLI::App* command : {install, uninstall}) {
+    table.add_choice(command, "name", table.arguments().name, names, "An agent")->required();
+    command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these three");
+    command->add_flag("--hook", which.hook, "The hook that judges its own; so without any, too");
+    command->add_flag("--wrapper", which.wrapper, "A script galley-NAME that runs it staged");
+    CLI::Option* project =
+        command->add_flag("--project", which.project, "In the files of this project");
+    command->add_flag("--user", which.user, "In your own, for all projects")->excludes(project);
+    command->add_flag("--yes", which.yes, "Do not ask");
+    table.add_dry_run(command, "Only show what it would change");
+  }
+}
+
 void add_help_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* completions = table.add("completions", "A completion script for a shell", kCareGroup);
@@ -159,6 +181,7 @@ void add_care_commands(OptionTable& table) {
   }
   if (table.wants({"tools", "audit", "policy", "rescue"})) add_command_groups(table);
   if (table.wants({"hook"})) add_hook_commands(table);
+  if (table.wants({"agents"})) add_agents_commands(table);
   if (table.wants({"completions", "help"})) add_help_commands(table);
 }
 

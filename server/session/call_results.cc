@@ -95,12 +95,27 @@ std::string block_texts(const ordered_json& content) {
   return text;
 }
 
+/// The content of a file or a search; of a long file the first lines, and how the next are had.
+std::string content_text(const ordered_json& data) {
+  std::string text = string_member(data, "content");
+  if (text.size() <= kMaxPageText || !data.contains("startLine") || data.contains("encoding")) {
+    return text;
+  }
+  size_t next = 0;
+  text = page_of(text, 0, next);
+  const int64_t first = data.value("startLine", int64_t{1});
+  const int64_t after = first + std::count(text.begin(), text.end(), '\n');
+  return "[lines " + std::to_string(first) + " to " + std::to_string(after - 1) + " of " +
+         std::to_string(data.value("totalLines", int64_t{0})) + "; the rest: offset " +
+         std::to_string(after) + "]\n" + text;
+}
+
 std::string text_of_data(const ordered_json& data, const std::string& tx) {
   std::string text;
   if (data.contains("exitCode")) {
     text = command_text(data);
   } else if (data.contains("content") && data["content"].is_string()) {
-    text = string_member(data, "content");
+    text = content_text(data);
     if (data.contains("encoding")) text = "[" + string_member(data, "encoding") + "]\n" + text;
   } else if (data.contains("content") && data["content"].is_array()) {
     text = block_texts(data["content"]);
@@ -142,17 +157,20 @@ std::string page_of(std::string_view text, size_t offset, size_t& next, size_t m
 }
 
 std::string structured_page_of(std::string_view text, size_t offset, size_t& next) {
-  for (size_t most = kMaxResultText;; most /= 2) {
+  for (size_t most = kMaxPageText;; most /= 2) {
     std::string page = page_of(text, offset, next, most);
-    if (most < 2 || json_text(ordered_json(page)).size() <= kMaxPageText) return page;
+    if (most < 2 || json_text(ordered_json(page)).size() <= kMaxStructuredPage) return page;
   }
 }
 
 ordered_json call_result(std::string text, ordered_json structured) {
-  size_t next = 0;
-  std::string page = page_of(text, 0, next);
-  if (next > 0) {
-    page += "\n[" + std::to_string(text.size() - next) + " more bytes; ask for a part of it]";
+  std::string page = std::move(text);
+  if (page.size() > kMaxResultText) {
+    size_t next = 0;
+    const size_t whole = page.size();
+    page = page_of(page, 0, next);
+    page += "\n[" + std::to_string(whole - next) +
+            " more bytes are left out: ask for less, by a range, a narrower pattern or a limit]";
   }
   ordered_json out;
   out["content"] = ordered_json::array({text_block(std::move(page))});

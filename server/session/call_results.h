@@ -14,8 +14,10 @@ namespace galley {
 /// Clients cut long results in the middle or at the end; a text of ours ends here, and says how to
 /// get the rest.
 inline constexpr size_t kMaxResultText = 30'000;
+/// A page of a longer one leaves room for the line in front that says which page it is.
+inline constexpr size_t kMaxPageText = kMaxResultText - 500;
 /// A page in a structured answer, as JSON text.
-inline constexpr size_t kMaxPageText = 32'000;
+inline constexpr size_t kMaxStructuredPage = 32'000;
 
 /// A `CallToolResult` whose text alone is enough, and whose structured form alone is enough: some
 /// clients show a model the one, some the other.
@@ -44,8 +46,8 @@ inline constexpr size_t kMaxPageText = 32'000;
 /// A part of a text that is as long as `max_bytes` at most, cut between lines; `next` is where the
 /// rest begins, 0 when there is none.
 [[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next,
-                                  size_t max_bytes = kMaxResultText);
-/// The same for a structured answer: the part is as long as kMaxPageText at most as JSON text, so
+                                  size_t max_bytes = kMaxPageText);
+/// The same for a structured answer: the part is as long as kMaxStructuredPage at most as JSON text, so
 /// that the answer needs no further cut.
 [[nodiscard]] std::string structured_page_of(std::string_view text, size_t offset, size_t& next);
 

@@ -18,6 +18,8 @@
 namespace galley {
 
 class InputRelay;
+class LiveRun;
+struct LiveOptions;
 
 /// Bounds of one command; 0 means no limit where that is said.
 struct CommandLimits {
@@ -198,6 +200,10 @@ class CommandRunner {
   /// Runs `command` on the tree that `overlay` proposes and stages its effects there by
   /// `command.effects`. After an Error the overlay is as before.
   virtual Result<CommandResult> run(const Command& command, Overlay& overlay) = 0;
+  /// Starts `command` on the tree that `overlay` proposes, and returns while it runs. Nothing is
+  /// staged: what it writes lies in the layers that the options name.
+  virtual Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
+                                                 const Overlay& overlay);
 };
 
 class Proposal;

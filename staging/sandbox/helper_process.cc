@@ -134,6 +134,14 @@ Result<void> send_all(int socket, std::string_view bytes) {
   return {};
 }
 
+/// The request as it is sent, after its length.
+std::string framed(const SandboxRequest& request) {
+  const std::string body = encode(request);
+  std::string text;
+  RequestWriter{&text}(uint64_t{body.size()});
+  return text + body;
+}
+
 /// Reads the three streams of a running helper until all have ended, and hands its input on.
 class Conversation {
  public:
@@ -284,13 +292,18 @@ bool WaitingProcess::is_waiting() const {
 
 bool WaitingProcess::has_expired(const Error& error) { return error.reason == kExpired; }
 
+Result<StartedProcess> WaitingProcess::begin(const SandboxRequest& request,
+                                             const std::vector<int>& descriptors) && {
+  if (!send_descriptors(control_.get(), descriptors)) {
+    return os_error(errno, "cannot hand over the input", "");
+  }
+  GALLEY_TRY(send_all(control_.get(), framed(request)));
+  return StartedProcess{std::move(process_), std::move(control_), std::move(out_), std::move(err_)};
+}
+
 Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command) && {
-  const std::string body = encode(request);
-  std::string framed;
-  RequestWriter{&framed}(uint64_t{body.size()});
-  framed += body;
   auto sent = send_input(control_.get(), command);
-  if (sent) sent = send_all(control_.get(), framed);
+  if (sent) sent = send_all(control_.get(), framed(request));
   Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));
   EndingProcess ending = std::move(process_);
   auto run = conversation.run();
