@@ -317,8 +317,8 @@ TEST_F(McpServerFacts, AChangeIsToldToWhoSubscribedOnly) {
 TEST_F(McpServerFacts, ThatTheListOfToolsChangedIsToldToWhoWantsToHear) {
   take(stateless(request("no", "subscriptions/listen",
                          {{"notifications", {{"resourcesListChanged", true}}}})));
-  take(stateless(request("yes", "subscriptions/listen",
-                         {{"notifications", {{"toolsListChanged", true}}}})));
+  take(stateless(
+      request("yes", "subscriptions/listen", {{"notifications", {{"toolsListChanged", true}}}})));
   features.change(McpFeatures::kListOfTools);
   ASSERT_EQ(said.size(), 3U) << "two acknowledgements and one notification";
   EXPECT_EQ(said[2]["method"], "notifications/tools/list_changed");

@@ -278,7 +278,9 @@ TEST_P(SandboxLimits, AllOutputIsPassedOnWhereThatWasAskedFor) {
     size_t passed = 0;
     world.defaults().passes_all_output = true;
     world.defaults().limits.max_stdout_bytes = 1000;
-    world.defaults().on_output = [&](OutputStream, std::string_view text) { passed += text.size(); };
+    world.defaults().on_output = [&](OutputStream, std::string_view text) {
+      passed += text.size();
+    };
     const CommandResult result = world.python("print('x' * 99999)");
     EXPECT_EQ(passed, 100'000U);
     EXPECT_EQ(result.standard_output.omitted_bytes, 99'000U);
