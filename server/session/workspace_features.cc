@@ -39,10 +39,6 @@ constexpr const char* kAutocommitInstructions =
     "one "
     "that is refused leaves no trace. galley_undo takes a commit back.";
 
-bool takes_no_more(const ordered_json& schema) {
-  return schema.contains("additionalProperties") && schema["additionalProperties"] == false;
-}
-
 /// Some clients add a member of their own to the arguments of every call.
 void drop_client_members(const ToolInfo& info, json& arguments) {
   if (info.input_schema.find("wait_for_previous") == std::string::npos) {
