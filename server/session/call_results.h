@@ -47,8 +47,8 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 /// rest begins, 0 when there is none.
 [[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next,
                                   size_t max_bytes = kMaxPageText);
-/// The same for a structured answer: the part is as long as kMaxStructuredPage at most as JSON text, so
-/// that the answer needs no further cut.
+/// The same for a structured answer: the part is as long as kMaxStructuredPage at most as JSON
+/// text, so that the answer needs no further cut.
 [[nodiscard]] std::string structured_page_of(std::string_view text, size_t offset, size_t& next);
 
 /// What became of a commit.
