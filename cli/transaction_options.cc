@@ -153,11 +153,22 @@ void add_mcp_command(OptionTable& table) {
                 "Commit each call that changes something, if the gate says yes");
 }
 
+void add_agent_hook_command(OptionTable& table) {
+  CLI::App* hook =
+      table.add("agent-hook", "Judge the tool call that an agent's hook was told of, on stdin",
+                kTransactionGroup);
+  OptionTable::add_list(hook, "--allow-tool", table.arguments().agents.allow,
+                        "Let calls of this tool pass unjudged; NAME* is all that begin so")
+      ->type_name("NAME");
+}
+
 void add_exec_command(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* exec = table.add("exec", "Run a command on the proposed tree; stage what it changes",
                              kTransactionGroup);
   table.add_tx(exec);
+  exec->add_flag("--begin", args.exec.begins,
+                 "Begin a transaction where there is none of your own");
   exec->add_flag("--keep-on-failure", args.exec.keep_on_failure,
                  "Stage the changes of a command that failed too");
   exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
@@ -215,6 +226,7 @@ void add_transaction_commands(OptionTable& table) {
   if (table.wants({"exec"})) add_exec_command(table);
   if (table.wants({"run", "attach", "stop"})) add_run_commands(table);
   if (table.wants({"mcp"})) add_mcp_command(table);
+  if (table.wants({"agent-hook"})) add_agent_hook_command(table);
 }
 
 }  // namespace galley

@@ -48,7 +48,9 @@ Result<RelPath> Transaction::parse(std::string_view path) const {
 }
 
 void Transaction::set_default_message(std::string message) {
-  if (state_->options.message.empty()) state_->options.message = std::move(message);
+  if (!state_->options.message.empty()) return;
+  state_->reason = message;  // a stored one keeps it when it is saved
+  state_->options.message = std::move(message);
 }
 
 // --- the road -------------------------------------------------------------------------------

@@ -100,9 +100,14 @@ struct Command {
   /// Called on the thread of run() with the output that is kept: the head as it comes, the tail
   /// when the command has ended.
   std::function<void(OutputStream, std::string_view)> on_output;
+  /// on_output gets every byte as it comes, also those that are not kept.
+  bool passes_all_output = false;
   /// Called before the tail with the number of bytes left out before it, unless that is 0.
   std::function<void(OutputStream, uint64_t)> on_left_out;
   std::stop_token stop;  ///< a request kills the whole tree
+  /// So does a request here, but not as a failure: what it changed until then is staged, if
+  /// `effects` stages what ends by a signal.
+  std::stop_token end = {};
 };
 
 /// The kept part of one output stream.

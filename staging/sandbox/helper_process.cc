@@ -155,14 +155,20 @@ class Conversation {
         err_capture_(command.limits.or_usual().max_stderr_bytes) {}
 
   Result<HelperRun> run() {
-    const std::stop_callback on_stop(command_.stop, [this] {
+    const auto wake = [this] {
       const uint64_t one = 1;
       (void)!write(stop_.get(), &one, sizeof one);
-    });
+    };
+    const std::stop_callback on_stop(command_.stop, wake);
+    const std::stop_callback on_end(command_.end, wake);
     while (out_.is_open() || err_.is_open() || control_.is_open()) turn();
     if (received_ != sizeof report_ || report_.version != kWireVersion) {
       return fail(ErrorKind::kInternal, "sandbox.helper_died",
                   "galley-sandbox ended without a report; nothing was staged");
+    }
+    const bool is_ended = command_.end.stop_requested() && !command_.stop.stop_requested();
+    if (is_ended && report_.breach == HelperBreach::kCancelled) {
+      report_.breach = HelperBreach::kNone;
     }
     return HelperRun{report_,
                      finish(OutputStream::kStdout, out_capture_),
@@ -198,7 +204,8 @@ class Conversation {
     }
     const std::string_view text(piece_.data(), static_cast<size_t>(got));
     const std::string_view head = text.substr(0, capture.append(text));
-    if (command_.on_output && !head.empty()) command_.on_output(stream, head);
+    const std::string_view passed = command_.passes_all_output ? text : head;
+    if (command_.on_output && !passed.empty()) command_.on_output(stream, passed);
   }
 
   CapturedOutput finish(OutputStream stream, OutputCapture& capture) const {
@@ -209,7 +216,8 @@ class Conversation {
     }
     const std::string_view rest =
         kept.omitted_bytes != 0 ? kept.tail : std::string_view(kept.head).substr(passed_on);
-    if (command_.on_output && !rest.empty()) command_.on_output(stream, rest);
+    const bool is_new = !command_.passes_all_output && !rest.empty();
+    if (command_.on_output && is_new) command_.on_output(stream, rest);
     return kept;
   }
 

@@ -231,6 +231,7 @@ const std::vector<Room>& rooms() {
         "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
       {"server/mcp", {"base", "tools"}},
       {"server/session", {"base", "tools", "engine/pipeline", "server/mcp"}},
+      {"server/agents", {"base", "tools", "engine/policy"}},
       {"cli",
        {"base",
         "staging/fs",
@@ -252,7 +253,8 @@ const std::vector<Room>& rooms() {
         "engine/check",
         "engine/git_hooks",
         "server/mcp",
-        "server/session"}},
+        "server/session",
+        "server/agents"}},
   };
   return table;
 }
