@@ -127,11 +127,6 @@ std::string writable_places(std::string_view agent) {
          R"("${XDG_CACHE_HOME:-$HOME/.cache}/opencode")";
 }
 
-/// The sandbox of codex cannot be made inside of Galley's, whose walls stand around it anyway.
-std::string started_as(const std::string& agent) {
-  return agent == "codex" ? "codex -c sandbox_mode=danger-full-access" : agent;
-}
-
 AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string name(agent);
   const std::string body =
@@ -149,7 +144,7 @@ AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
       "  set -- \"$@\" --allow-write \"$place\"\n"
       "done\n"
       "set -- \"$@\" -- " +
-      started_as(name) +
+      name +
       "\n"
       "while [ \"$arguments\" -gt 0 ]; do\n"
       "  set -- \"$@\" \"$1\"\n"

@@ -297,9 +297,7 @@ class Wrappers(InstallCase):
             ran = self.run_script(script, environment)
             words = ran.splitlines()
             self.assertEqual(words[:2], ["run", "--network"])
-            # codex cannot make its own sandbox inside of Galley's.
-            own = ["-c", "sandbox_mode=danger-full-access"] if agent == "codex" else []
-            self.assertEqual(words[words.index("--"):], ["--", agent, *own, "exec", "two words", "--", "-x"])
+            self.assertEqual(words[words.index("--"):], ["--", agent, "exec", "two words", "--", "-x"])
             for place in words[2:words.index("--")][1::2]:
                 self.assertTrue(Path(place).is_dir(), place)
             self.agents("uninstall", agent, "--wrapper", "--yes")
