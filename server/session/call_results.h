@@ -15,7 +15,7 @@ namespace galley {
 /// get the rest.
 inline constexpr size_t kMaxResultText = 30'000;
 /// A page of a longer one leaves room for the line in front that says which page it is.
-inline constexpr size_t kMaxPageText = kMaxResultText - 500;
+inline constexpr size_t kMaxPageText = 29'500;
 /// A page in a structured answer, as JSON text.
 inline constexpr size_t kMaxStructuredPage = 32'000;
 
