@@ -46,6 +46,10 @@ struct Transaction::State {
   /// What commands of this transaction run in; its layers live as long as the transaction is open.
   CommandRunner* runner() {
     if (workspace->options.runner != nullptr) return workspace->options.runner;
+    if (own_runner == nullptr && workspace->options.tree != nullptr) {
+      own_runner = workspace->options.tree->make_runner(workspace->config, options.principals(),
+                                                        workspace->clock());
+    }
     if (own_runner == nullptr) {
       GuardedRunnerOptions runner_options;
       runner_options.workspace = workspace->root_path;

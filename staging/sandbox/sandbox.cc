@@ -47,7 +47,11 @@ class Sandbox final : public CommandRunner {
                                          const Overlay& overlay) override {
     if (is_copying_) return CommandRunner::start(command, options, overlay);
     GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
-    return LiveRun::start(options_.helper, std::move(request), options, overlay, *workspace_);
+    std::optional<WaitingProcess> helper = namespaces_.take_helper();
+    if (!helper) {
+      GALLEY_ASSIGN(helper, WaitingProcess::start(options_.helper));
+    }
+    return LiveRun::start(*std::move(helper), std::move(request), options, overlay, *workspace_);
   }
 
  private:

@@ -11,7 +11,7 @@
 // this file and check kWireVersion, so the layout is private to one build.
 //
 //   engine -> helper   one byte, the number of descriptors that come with it (descriptors.h): the
-//                      command's standard input, and the channel of a live run, each if there is one
+//                      command's standard input and the channel of a live run, where there are such
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
 //   engine -> helper   one byte, any time later: kCancelByte kills the command, as the end of the
 //                      stream does; kStopByte asks it to end first
