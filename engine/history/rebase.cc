@@ -276,9 +276,9 @@ class RebaseRun {
     if (!merge.reason.empty()) {
       Change about = change;
       about.before = sides.base;
+      about.path = path;  // where `found` is: of a rename, the old name
       GALLEY_TRY(
           conflict(about, sides.found, merge.reason, "'" + path.str() + "' " + merge.message));
-      conflicts_.back().path = path;
       conflicts_.back().hunks = std::move(merge.hunks);
       return std::optional<Node>();
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/calls/guarded_runner.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/stages/run_basis.h"
@@ -47,23 +48,38 @@ bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
 }
 
-/// Takes pre-images of what the run changed out of the history: for the diff, and for merging.
-Result<void> keep_pre_images(const StateDirectory& state, const Bases& bases,
-                             const Overlay::Entries& changed, ContentStore& store) {
-  std::map<TxId, CommittedTransaction> loaded;
-  for (const auto& [path, entry] : changed) {
-    const auto source = bases.pre_images.find(path);
-    if (source == bases.pre_images.end() || !has_content(entry.before)) continue;
-    auto known = loaded.find(source->second);
-    if (known == loaded.end()) {
-      GALLEY_ASSIGN(CommittedTransaction committed, load_committed(state, source->second));
-      known = loaded.emplace(source->second, std::move(committed)).first;
+/// The contents of a stage, and behind them the pre-images of the history, each of which is kept in
+/// the stage once it was asked for: for the diff, for renames, and for merging.
+class WithPreImages final : public ContentStore {
+ public:
+  WithPreImages(std::shared_ptr<ContentStore> stage, const StateDirectory& state,
+                const Bases& bases)
+      : stage_(std::move(stage)), state_(state) {
+    for (const auto& [path, id] : bases.pre_images) {
+      const Node& node = bases.entries.at(path).before;
+      if (has_content(node)) sources_.emplace(node.content, id);
     }
-    GALLEY_ASSIGN(const Content content, known->second.store->get(entry.before.content));
-    GALLEY_TRY(store.keep(entry.before.content, content));
   }
-  return {};
-}
+
+  Result<void> keep(const ContentId& id, const Content& content) override {
+    return stage_->keep(id, content);
+  }
+
+  Result<Content> get(const ContentId& id) const override {
+    auto staged = stage_->get(id);
+    const auto source = sources_.find(id);
+    if (staged || source == sources_.end()) return staged;
+    GALLEY_ASSIGN(const CommittedTransaction committed, load_committed(state_, source->second));
+    GALLEY_ASSIGN(Content content, committed.store->get(id));
+    GALLEY_TRY(stage_->keep(id, content));
+    return content;
+  }
+
+ private:
+  std::shared_ptr<ContentStore> stage_;
+  const StateDirectory& state_;
+  std::map<ContentId, TxId> sources_;
+};
 
 /// What the program did to a file between two looks at it.
 bool is_in_motion(const Error& error) {
@@ -94,8 +110,9 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   const std::chrono::milliseconds timeout(workspace.config.commit.lock_timeout_ms);
   GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(state, workspace.clock(), timeout));
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));
+  const auto contents = std::make_shared<WithPreImages>(store, state, bases);
   for (int attempt = 1;; ++attempt) {
-    Overlay overlay(workspace.root(), store, workspace.clock());
+    Overlay overlay(workspace.root(), contents, workspace.clock());
     overlay.restore(bases.entries);
     rules.ended_ns = workspace.clock().wall_ns();
     auto report = absorb_layer(*upper, *scratch, overlay, rules);
@@ -105,11 +122,25 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
     capture.report = *std::move(report);
     if (!capture.report.refused.empty()) return capture;
     for (const auto& [path, entry] : overlay.entries()) {
-      if (entry.before != entry.now) capture.entries.emplace(path, entry);
+      if (entry.before == entry.now) continue;
+      if (bases.pre_images.contains(path) && has_content(entry.before)) {
+        GALLEY_TRY(contents->get(entry.before.content));
+      }
+      capture.entries.emplace(path, entry);
     }
-    GALLEY_TRY(keep_pre_images(state, bases, capture.entries, *store));
     return capture;
   }
+}
+
+std::optional<size_t> changes_of_live_run(WorkspaceState& workspace, const std::string& tx) {
+  const auto folder = RunFolder::open(*workspace.state_directory, tx);
+  if (!folder) return std::nullopt;
+  const auto is_live = folder->is_live();
+  if (!is_live || !*is_live) return std::nullopt;
+  const auto capture = capture_run(workspace, *folder, make_memory_store(),
+                                   git_ignore_rule(workspace.root_path, workspace.clock()), true);
+  if (!capture || !capture->report.refused.empty()) return std::nullopt;
+  return capture->entries.size();
 }
 
 }  // namespace galley

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "engine/pipeline/workspace_state.h"
@@ -34,5 +36,10 @@ struct RunCapture {
 [[nodiscard]] Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,
                                              const std::shared_ptr<ContentStore>& store,
                                              const IgnoreRule& ignore, bool is_live);
+
+/// How many paths a live run has changed so far, for a list; nothing when none runs in this
+/// transaction, or that cannot be told now.
+[[nodiscard]] std::optional<size_t> changes_of_live_run(WorkspaceState& workspace,
+                                                        const std::string& tx);
 
 }  // namespace galley

@@ -17,6 +17,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
+#include "engine/stages/run_basis.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
@@ -102,6 +103,12 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
     auto no = only_reads ? refusal_of_writing(action) : std::nullopt;
     return no ? no : early.refusal(action);
   };
+  if (state_->live_run) {
+    options.early_policy = [usual = options.early_policy, tx = id()](const Action& action) {
+      const auto no = refusal_beside_run(action, tx);
+      return no ? no : usual(action);
+    };
+  }
   if (const auto fresh = state_->workspace->refresh_grants(); !fresh) {
     options.early_policy = [usual = options.early_policy,
                             why = fresh.error()](const Action& action) {
@@ -299,16 +306,26 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   if (state_->options.reads_only || state_->workspace->options.reads_only) return reads_only();
   if (state_->unstaged_run) return fail(*state_->unstaged_run);
   std::optional<CommitOutcome> outcome;
+  CommitNumber on_number;
+  if (state_->live_run) {
+    on_number = [this](TxId number, const Proposal& published) {
+      return note_checkpoint(*state_->live_run, number, published.id(), state_->overlay.entries());
+    };
+  }
   Action action = action_of(AuditKind::kCommit, request.tool, {});
   action.is_atomic = action.records_itself = true;
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_ASSIGN(outcome, decide_and_publish(*state_->workspace, proposal(), state_->options,
-                                              request, state_->recorder));
+                                              request, state_->recorder, on_number));
     return {};
   });
   GALLEY_TRY(passed);
   auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return *std::move(outcome);
+  if (state_->live_run) {
+    GALLEY_TRY(take_up_run());  // a checkpoint: its run goes on above it
+    return *std::move(outcome);
+  }
   state_->end_with(*receipt);
   if (state_->stage) {
     // Its contents go with the stage: the history has them now.

@@ -1,21 +1,19 @@
 // Programs that go on running on the view of a stored transaction.
 #include <galley/transaction.h>
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/calls/tool_names.h"
+#include "engine/commit/run_start.h"
 #include "engine/pipeline/runs.h"
 #include "engine/pipeline/transaction_state.h"
+#include "engine/stages/run_basis.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/sandbox/host_folders.h"
 
 namespace galley {
 namespace {
-
-constexpr size_t kMaxNamedEffects = 5;
 
 nlohmann::ordered_json run_input(const RunRequest& request) {
   nlohmann::ordered_json input = {{"argv", request.command.argv},
@@ -24,27 +22,6 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
   if (!request.name.empty()) input["name"] = request.name;
   if (!request.writable.empty()) input["allow_write"] = request.writable;
   return input;
-}
-
-nlohmann::ordered_json run_output(const RunReport& report) {
-  return {{"ended", report.ended.empty() ? "cut off" : report.ended},
-          {"staged_paths", report.staged_paths},
-          {"ignored_paths", report.ignored_paths},
-          {"protected_paths", report.protected_paths}};
-}
-
-/// Nothing of a run is dropped because one of its files is none: its layer stays as it is.
-Error cannot_stage(const std::string& tx, const AbsorbReport& report) {
-  std::string message = "what the run " + tx + " left cannot be staged:";
-  for (size_t i = 0; i < report.refused.size() && i < kMaxNamedEffects; ++i) {
-    message += fmt::format("\n  {} {}", report.refused[i].path, report.refused[i].why);
-  }
-  if (report.refused.size() > kMaxNamedEffects) {
-    message += fmt::format("\n  and {} more", report.refused.size() - kMaxNamedEffects);
-  }
-  message += "\nit is kept; mend it with: galley run --resume " + tx +
-             " -- sh, or drop all of it with: galley rollback --tx " + tx;
-  return {ErrorKind::kRefused, "run.cannot_stage", message, "", 0};
 }
 
 }  // namespace
@@ -83,6 +60,9 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   WorkspaceState& workspace = *state_->workspace;
   GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.state_directory, id()));
   RunNote note;
+  // One that goes on where it was cut off builds on what it built on then.
+  const auto earlier = folder.note();
+  if (!earlier) GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
   note.tx = id();
   note.name = request.name;
   note.argv = request.command.argv;
@@ -105,60 +85,25 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {
     command.environment.try_emplace(name, value);
   }
+  // Until the note says where the view is mounted nobody publishes.
+  PublisherOptions waiting;
+  waiting.lock_timeout = std::chrono::milliseconds(workspace.config.commit.lock_timeout_ms);
+  waiting.audit = workspace.audit.get();
+  GALLEY_ASSIGN(const RunStart moment,
+                RunStart::begin(*workspace.writable_root, *workspace.state_directory,
+                                workspace.clock(), waiting));
   auto live = state_->runner()->start(command, options, state_->overlay);
   if (!live) {
-    (void)RunFolder::remove(*workspace.state_directory, std::move(folder));
+    if (!earlier) (void)RunFolder::remove(*workspace.state_directory, std::move(folder));
     return fail(live.error());
   }
   note.mount_fd = (*live)->mount();
-  note.began_ns = (*live)->began_ns();
+  note.began_ns = earlier ? earlier->began_ns : (*live)->began_ns();
+  note.history = moment.position() ? moment.position()->str() : "";
+  if (earlier) note.history = earlier->history;
   GALLEY_TRY(folder.write_note(note));
   return std::make_unique<StartedRun>(
       StartedRun{std::move(folder), std::move(note), *std::move(live)});
-}
-
-/// Stages what a run left that nobody supervises any more; a live one is left alone.
-Result<void> Transaction::take_up_run() {
-  const StateDirectory& place = *state_->workspace->state_directory;
-  auto folder = RunFolder::open(place, id());
-  if (!folder && folder.error().kind == ErrorKind::kNotFound) return {};
-  if (!folder) return fail(folder.error());
-  GALLEY_ASSIGN(const bool is_ours, folder->take_lock());
-  if (!is_ours) return {};
-  const auto note = folder->note();
-  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it never began
-  if (!note) return fail(note.error());
-  WorkspaceState& workspace = *state_->workspace;
-  RunReport report;
-  report.ended = note->ended;
-  Action action;
-  action.record.kind = AuditKind::kRun;
-  action.record.tool = "run";
-  action.record.execution_id = note->execution;
-  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    AbsorbRules rules;
-    rules.is_ignored = git_ignore_rule(workspace.root_path, workspace.clock());
-    rules.propose_ignored = workspace.config.sandbox.propose_ignored;
-    rules.began_ns = note->began_ns;
-    rules.copies_contents = true;
-    const LiveHomes homes{workspace.root_path + "/.galley/runs/" + id(), note->lower_home};
-    GALLEY_ASSIGN(const AbsorbReport absorbed,
-                  absorb_live_layer(homes, state_->overlay, std::move(rules)));
-    if (!absorbed.refused.empty()) return fail(cannot_stage(id(), absorbed));
-    report.staged_paths = absorbed.staged;
-    report.ignored_paths = absorbed.ignored;
-    report.protected_paths = absorbed.protected_paths;
-    event.output = json_document(run_output(report));
-    return {};
-  });
-  if (!passed && passed.error().reason == "run.cannot_stage") {
-    state_->unstaged_run = passed.error();
-    return {};
-  }
-  GALLEY_TRY(passed);
-  GALLEY_TRY(save());
-  state_->run_report = std::make_shared<const RunReport>(std::move(report));
-  return RunFolder::remove(place, *std::move(folder));
 }
 
 const RunReport* Transaction::ended_run() const { return state_->run_report.get(); }

@@ -20,6 +20,7 @@
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/principals.h"
+#include "engine/stages/run_folder.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
 #include "staging/overlay/overlay.h"
@@ -109,10 +110,15 @@ struct Transaction::State {
   std::vector<StagedStep> steps;
   std::optional<TranscriptFile> transcript;
   std::shared_ptr<const RunReport> run_report;  ///< of a run that resuming took up
-  std::optional<Error> unstaged_run;            ///< why it could not
+  std::optional<Error> unstaged_run;            ///< why what a run wrote is not what is staged
+  std::optional<RunFolder> live_run;            ///< it goes on; nobody else stages here
   bool is_over = false;
   bool is_view = false;  ///< of the tree as it was: never committed
 };
+
+/// What is refused beside a live run: whatever stages, since a capture takes the place of all that
+/// is staged. Nothing for the rest.
+[[nodiscard]] std::optional<Error> refusal_beside_run(const Action& action, const std::string& tx);
 
 /// Input or output of a record.
 [[nodiscard]] JsonDocument json_document(nlohmann::ordered_json json);

@@ -7,6 +7,7 @@
 #include "engine/audit/recorder.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
@@ -125,6 +126,7 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
       const auto entries = stage->load();
       if (!entries) continue;
       for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
+      if (const auto written = changes_of_live_run(*state_, info.id)) status.changes = *written;
     }
     found.push_back(std::move(status));
   }

@@ -1,8 +1,12 @@
 #include "engine/stages/live_views.h"
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
+#include "engine/commit/graveyard.h"
+#include "engine/commit/writer_lock.h"
 #include "engine/stages/run_folder.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/owner.h"
@@ -10,6 +14,9 @@
 
 namespace galley {
 namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{10};
+constexpr std::chrono::milliseconds kLongestEnd{500};
 
 Error not_pinned(const RunFolder& folder, const std::string& why) {
   const auto note = folder.note();
@@ -48,22 +55,42 @@ Result<void> pin(const RunFolder& folder, const ChangeSet& changes) {
   return pinned ? pinned : not_pinned(folder, pinned.error().message);
 }
 
+/// A run that ends while it is pinned has no view to keep. Whoever takes up what it left holds its
+/// lock for some moments too, so a failure counts when it lasts.
+Result<void> pin_while_live(const StateDirectory& state, const std::string& id,
+                            const ChangeSet& changes) {
+  for (std::chrono::milliseconds waited{0};; waited += kLookAgain) {
+    const auto folder = RunFolder::open(state, id);
+    if (!folder && folder.error().kind == ErrorKind::kNotFound) return {};
+    if (!folder) return fail(folder.error());
+    GALLEY_ASSIGN(const bool is_live, folder->is_live());
+    if (!is_live) return {};
+    const auto pinned = pin(*folder, changes);
+    if (pinned || waited >= kLongestEnd) return pinned;
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
 }  // namespace
 
 Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes) {
   GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
+  for (const std::string& id : ids) GALLEY_TRY(pin_while_live(state, id, changes));
+  return {};
+}
+
+Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock& clock) {
+  // A run that begins does so under this lock.
+  const auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
+  if (!lock && lock.error().kind == ErrorKind::kTimeout) return {};
+  if (!lock) return fail(lock.error());
+  GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
   for (const std::string& id : ids) {
     const auto folder = RunFolder::open(state, id);
-    if (!folder && folder.error().kind == ErrorKind::kNotFound) continue;
-    if (!folder) return fail(folder.error());
-    GALLEY_ASSIGN(const bool is_live, folder->is_live());
-    if (!is_live) continue;
-    const auto pinned = pin(*folder, changes);
-    if (pinned) continue;
-    GALLEY_ASSIGN(const bool is_still_live, folder->is_live());
-    if (is_still_live) return pinned;
+    const auto is_live = folder ? folder->is_live() : Result<bool>(false);
+    if (!is_live || *is_live) return {};
   }
-  return {};
+  return Graveyard::clear(state, *lock);
 }
 
 }  // namespace galley

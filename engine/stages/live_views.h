@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "engine/commit/state_directory.h"
 #include "staging/overlay/change_set.h"
@@ -15,5 +16,9 @@ namespace galley {
 ///
 /// Errors: kRefused `run.not_pinned` names the run and the way out; nothing has to be taken back.
 [[nodiscard]] Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes);
+
+/// Takes the graveyard away (engine/commit/graveyard.h) when no run is live any more. Where somebody
+/// else publishes just now it stays for the next one.
+Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock& clock);
 
 }  // namespace galley

@@ -1,7 +1,5 @@
 #include "staging/sandbox/absorb.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <map>
@@ -214,8 +212,7 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
   if (!ignored) return remove(path, now);
   ++report_.ignored;
-  if (rules_.is_live) return {};
-  if (now.kind == FileKind::kAbsent) return {};
+  if (rules_.is_live || now.kind == FileKind::kAbsent) return {};
   GALLEY_TRY(make_scratch_parents(path));
   auto hidden = make_whiteout(scratch_, path);
   // Where no whiteout can be made (the copy level on overlayfs) an ignored file that a command
@@ -286,9 +283,8 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
     refuse(path.str(), "is larger than " + std::to_string(limits::kMaxFileBytes) + " bytes");
     return {};
   }
-  Node found;
-  found.kind = FileKind::kRegular;
-  found.mode = stat.mode & kPermissionBits;  // setuid and setgid are never proposed
+  // setuid and setgid are never proposed
+  Node found{FileKind::kRegular, stat.mode & kPermissionBits, {}, 0};
   const bool is_unreadable = (stat.mode & kOwnerRead) == 0;
   if (is_unreadable) GALLEY_TRY(at.directory->set_mode(at.name, found.mode | kOwnerRead));
   GALLEY_ASSIGN(const Hashed hashed, hash_inode(at, stat));
@@ -353,13 +349,9 @@ Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
     const bool hides = now.kind == FileKind::kDirectory && inner == Below::kOpaque;
     if (hides) GALLEY_TRY(replace_directory(**opened, path));
   }
-  if (now.kind == FileKind::kDirectory) {
-    if (now.mode != found.mode) GALLEY_TRY(put(path, found, now));
-    GALLEY_TRY(absorb_directory(path, inner));
-    return {};
-  }
   if (now.kind != FileKind::kAbsent) {
-    GALLEY_TRY(put(path, found, now));
+    const bool is_same = now.kind == FileKind::kDirectory && now.mode == found.mode;
+    if (!is_same) GALLEY_TRY(put(path, found, now));
     GALLEY_TRY(absorb_directory(path, inner));
     return {};
   }

@@ -35,7 +35,8 @@ Result<void> doubt_changed_meanwhile(const Overlay::Entries& before, const Writa
       continue;
     }
     GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path));
-    if (written < changed) forgotten.emplace(path, entry);
+    // Both stamps are of a clock that stands still for some milliseconds.
+    if (written <= changed) forgotten.emplace(path, entry);
   }
   if (forgotten.empty()) return {};
   GALLEY_ASSIGN(const ContentId nothing, overlay.store()->put(std::string()));

@@ -114,19 +114,6 @@ Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& worksp
   return imitate_root(*opened, workspace);
 }
 
-Result<AbsorbReport> absorb_live_layer(const LiveHomes& homes, Overlay& overlay,
-                                       AbsorbRules rules) {
-  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(homes.upper));
-  GALLEY_ASSIGN(const auto upper, home->open_writable_directory(known("upper")));
-  GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
-  GALLEY_ASSIGN(const auto scratch, lower->open_writable_directory(known("scratch")));
-  // Setting the mode of a directory stamps it with the time of the file system.
-  GALLEY_TRY(home->set_mode(RelPath::root(), kPrivateMode));
-  GALLEY_ASSIGN(const FileStat stamped, home->stat(RelPath::root()));
-  rules.ended_ns = stamped.ctime_ns;
-  return absorb_layer(*upper, *scratch, overlay, rules);
-}
-
 Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace) {

@@ -94,10 +94,6 @@ class LiveRun {
 /// Makes the layers that a live run needs, unless they are there; the folder `work` is new.
 [[nodiscard]] Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace);
 
-/// Reads what a run left in its upper layer into the overlay, as absorb_layer() does.
-[[nodiscard]] Result<AbsorbReport> absorb_live_layer(const LiveHomes& homes, Overlay& overlay,
-                                                     AbsorbRules rules);
-
 /// Returns where a folder is that a run may write to: absolute, links resolved. `workspace` is the
 /// absolute path of its root.
 /// Errors: kUsage `run.allow_write` for what is no folder, for `/`, a folder of the system, and

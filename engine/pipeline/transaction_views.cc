@@ -1,0 +1,109 @@
+// What a run has written, as what its transaction has staged: captures and checkpoints.
+#include <galley/transaction.h>
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/pipeline/decide.h"
+#include "engine/pipeline/run_capture.h"
+#include "engine/pipeline/transaction_state.h"
+#include "engine/stages/live_views.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxNamedEffects = 5;
+
+/// Nothing of a run is dropped because one of its files is none: its layer stays until it is mended.
+Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_live) {
+  std::string message = "what the run " + tx + " wrote cannot be staged:";
+  for (size_t i = 0; i < report.refused.size() && i < kMaxNamedEffects; ++i) {
+    message += fmt::format("\n  {} {}", report.refused[i].path, report.refused[i].why);
+  }
+  if (report.refused.size() > kMaxNamedEffects) {
+    message += fmt::format("\n  and {} more", report.refused.size() - kMaxNamedEffects);
+  }
+  message += is_live ? "\nmend it in the run"
+                     : "\nit is kept; mend it with: galley run --resume " + tx +
+                           " -- sh, or drop all of it with: galley rollback --tx " + tx;
+  return {ErrorKind::kRefused, "run.cannot_stage", message, "", 0};
+}
+
+RunReport report_of(const RunNote& note, const RunCapture& capture) {
+  return {note.ended, capture.entries.size(), capture.report.ignored,
+          capture.report.protected_paths};
+}
+
+Action capture_action(const RunNote& note, const RunReport& report, bool is_live) {
+  Action action;
+  action.record.kind = AuditKind::kRun;
+  action.record.tool = "run";
+  if (!is_live) action.record.execution_id = note.execution;
+  const std::string ended = report.ended.empty() ? "cut off" : report.ended;
+  action.record.output = json_document({{"ended", is_live ? "no" : ended},
+                                        {"staged_paths", report.staged_paths},
+                                        {"ignored_paths", report.ignored_paths},
+                                        {"protected_paths", report.protected_paths}});
+  return action;
+}
+
+}  // namespace
+
+std::optional<Error> refusal_beside_run(const Action& action, const std::string& tx) {
+  const AuditKind kind = action.record.kind;
+  if (action.only_looks || kind == AuditKind::kCommit || kind == AuditKind::kFork) return {};
+  return Error{ErrorKind::kRefused, "run.live",
+               "a program runs in this transaction, and only what it writes is staged here; end it "
+               "first: galley stop " +
+                   tx,
+               "", 0};
+}
+
+/// Makes what a run has written what is staged: of one whose program goes on, again each time; of
+/// one that is over, once and for all.
+Result<void> Transaction::take_up_run() {
+  WorkspaceState& workspace = *state_->workspace;
+  const StateDirectory& place = *workspace.state_directory;
+  auto folder = RunFolder::open(place, id());
+  if (!folder && folder.error().kind == ErrorKind::kNotFound) return {};
+  if (!folder) return fail(folder.error());
+  GALLEY_ASSIGN(const bool is_over, folder->take_lock());
+  auto note = folder->note();
+  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it never began
+  if (!note) return fail(note.error());
+  if (is_over && note->mount_fd >= 0) {
+    note->mount_fd = -1;  // nobody looks for the view of one that we hold
+    GALLEY_TRY(folder->write_note(*note));
+  }
+  GALLEY_ASSIGN(RunCapture capture,
+                capture_run(workspace, *folder, state_->overlay.store(),
+                            git_ignore_rule(workspace.root_path, workspace.clock()), !is_over));
+  if (!is_over) state_->live_run = *std::move(folder);
+  if (!capture.report.refused.empty()) {
+    state_->unstaged_run = cannot_stage(id(), capture.report, !is_over);
+    return {};
+  }
+  const RunReport report = report_of(*note, capture);
+  const bool is_news = state_->overlay.entries() != capture.entries;
+  if (is_over || is_news) {
+    // The run's own agent stages here, whoever looks.
+    TransactionOptions who;
+    who.agent = note->agent;
+    const auto stage = [&](AuditEvent&) -> Result<void> {
+      state_->overlay.restore(std::move(capture.entries));
+      return {};
+    };
+    GALLEY_TRY(pass_alone(workspace, who, state_->recorder, capture_action(*note, report, !is_over),
+                          stage));
+    if (state_->options.owner) state_->owners = state_->overlay.entries();
+    GALLEY_TRY(save());
+  }
+  if (!is_over) return {};
+  state_->run_report = std::make_shared<const RunReport>(report);
+  GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
+  return clear_graveyard_of_no_run(place, workspace.clock());
+}
+
+}  // namespace galley

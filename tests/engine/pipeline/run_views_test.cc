@@ -1,0 +1,303 @@
+// Runs that are live while others commit: what each sees, and what becomes of what it wrote.
+#include <galley/workspace.h>
+#include <gtest/gtest.h>
+
+#include "engine/commit/history_reader.h"
+#include "engine/stages/live_views.h"
+#include "tests/engine/pipeline/view_fixture.h"
+
+namespace galley {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+bool is_receipt(const Result<CommitOutcome>& outcome) {
+  EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+  return outcome && std::holds_alternative<Receipt>(*outcome);
+}
+
+TEST_F(RunViews, WhatALiveRunWroteIsSeenAndCommittedAndTheRunGoesOn) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
+  ASSERT_EQ(run->call({"write", "new", "n\n"}), "ok");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f", "A new"}));
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "two\n");
+  EXPECT_EQ(tree_.read("new"), "n\n");
+  EXPECT_EQ(run->view().read("f"), "oktwo\n");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  ASSERT_EQ(run->call({"append", "f", "three\n"}), "ok");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "two\nthree\n");
+}
+
+TEST_F(RunViews, CommitOfAnotherDoesNotShowInALiveRun) {
+  tree_.write("f", "one\n");
+  tree_.write("gone", "gone\n");
+  tree_.write("d/x", "x\n");
+  const auto run = start();
+  commit_beside({{"f", "two\n"}, {"gone", std::nullopt}, {"d/x", std::nullopt}, {"new", "n\n"}});
+  EXPECT_EQ(tree_.read("f"), "two\n");
+  EXPECT_FALSE(tree_.exists("d"));
+  EXPECT_EQ(run->view().read("f"), "okone\n");
+  EXPECT_EQ(run->view().read("gone"), "okgone\n");
+  EXPECT_EQ(run->view().list("d"), "ok x");
+  EXPECT_EQ(run->view().list(""), "ok d f gone");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
+TEST_F(RunViews, RenameOfAnotherLeavesTheOldNameInALiveRun) {
+  tree_.write("old", "content\n");
+  const auto run = start();
+  EXPECT_EQ(run->view().read("old"), "okcontent\n");
+  auto transaction = workspace_->begin();
+  ASSERT_TRUE(transaction->move("old", "fresh").has_value());
+  ASSERT_TRUE(is_receipt(transaction->commit()));
+  EXPECT_EQ(run->call({"write", "fresh", "mine\n"}), "ok");
+  EXPECT_EQ(run->view().read("old"), "okcontent\n");
+  EXPECT_EQ(tree_.read("fresh"), "content\n");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"A fresh"}));
+}
+
+TEST_F(RunViews, UndoIsPinnedAsAnyCommitIs) {
+  tree_.write("f", "one\n");
+  commit_beside({{"f", "two\n"}, {"n", "n\n"}});
+  const auto run = start();
+  ASSERT_TRUE(is_receipt(workspace_->undo()));
+  EXPECT_EQ(tree_.read("f"), "one\n");
+  EXPECT_EQ(run->view().read("f"), "oktwo\n");
+  EXPECT_EQ(run->view().read("n"), "okn\n");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
+TEST_F(RunViews, LinesOfBothAreMerged) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
+  EXPECT_EQ(run->view().read("f"), "okA\nb\nc\nd\ne\n");
+}
+
+TEST_F(RunViews, BaseIsWhatTheRunSawWhenItFirstWrote) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
+}
+
+TEST_F(RunViews, EditsAfterAMergedCheckpointMergeOnceMore) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nC\nd\ne\n"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "A\nb\nC\nd\nE\n");
+}
+
+TEST_F(RunViews, SameLinesAreANamedConflictAndNothingIsLost) {
+  tree_.write("f", "a\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"write", "f", "mine\n"}), "ok");
+  commit_beside({{"f", "theirs\n"}});
+  const auto outcome = commit(run->id());
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  const auto* conflict = std::get_if<Conflict>(&*outcome);
+  ASSERT_NE(conflict, nullptr);
+  ASSERT_EQ(conflict->paths.size(), 1U);
+  EXPECT_EQ(conflict->paths[0].path.str(), "f");
+  EXPECT_EQ(tree_.read("f"), "theirs\n");
+  EXPECT_EQ(run->view().read("f"), "okmine\n");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+}
+
+TEST_F(RunViews, NameThatBothMadeIsANamedConflict) {
+  const auto run = start();
+  commit_beside({{"n", "theirs\n"}});
+  ASSERT_EQ(run->call({"write", "n", "mine\n"}), "ok");
+  const auto outcome = commit(run->id());
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(tree_.read("n"), "theirs\n");
+}
+
+TEST_F(RunViews, TwoRunsMergeInTheOrderOfTheirCommits) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto first = start();
+  const auto second = start();
+  ASSERT_EQ(first->call({"save", "f", "1\nb\nc\nd\ne\n"}), "ok");
+  ASSERT_EQ(second->call({"save", "f", "a\nb\nc\nd\n2\n"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(second->id())));
+  ASSERT_TRUE(is_receipt(commit(first->id())));
+  EXPECT_EQ(tree_.read("f"), "1\nb\nc\nd\n2\n");
+  EXPECT_EQ(first->view().read("f"), "ok1\nb\nc\nd\ne\n");
+  EXPECT_EQ(second->view().read("f"), "oka\nb\nc\nd\n2\n");
+}
+
+TEST_F(RunViews, PinsWithoutACommitAreNoChange) {
+  tree_.write("f", "one\n");
+  tree_.write("d/x", "x\n");
+  const auto run = start();
+  auto transaction = workspace_->begin();
+  ASSERT_TRUE(transaction->write("f", "two\n").has_value());
+  ASSERT_TRUE(transaction->remove("d/x").has_value());
+  ASSERT_TRUE(transaction->write("new/file", "n\n").has_value());
+  // The committer dies here.
+  ASSERT_TRUE(
+      pin_live_views(*workspace_->inside().state_directory, transaction->proposal().changes())
+          .has_value());
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  EXPECT_EQ(run->view().read("f"), "okone\n");
+  ASSERT_EQ(run->call({"mkdir", "new"}), "ok");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"A new"}));
+}
+
+TEST_F(RunViews, RunThatWasCutOffIsTakenUpOnce) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
+  run->end();
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+  EXPECT_FALSE(tree_.exists(".galley/runs/" + run->id()));
+  EXPECT_FALSE(tree_.exists(".galley/runs/graveyard"));
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
+}
+
+TEST_F(RunViews, CommitPassesARunThatEndedMeanwhile) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  run->end();
+  commit_beside({{"f", "two\n"}});
+  EXPECT_EQ(tree_.read("f"), "two\n");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
+TEST_F(RunViews, NothingIsCommittedWhenAViewCannotBeKept) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  run->note().mount_fd = 0;  // something else that the process has open
+  run->write_note();
+  auto transaction = workspace_->begin();
+  ASSERT_TRUE(transaction->write("f", "two\n").has_value());
+  const auto outcome = transaction->commit();
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().reason, "run.not_pinned");
+  EXPECT_NE(outcome.error().message.find("galley stop " + run->id()), std::string::npos);
+  EXPECT_EQ(tree_.read("f"), "one\n");
+}
+
+TEST_F(RunViews, NumberOfAnotherProcessIsNotBelieved) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  run->note().supervisor.start += 1;
+  run->write_note();
+  auto transaction = workspace_->begin();
+  ASSERT_TRUE(transaction->write("f", "two\n").has_value());
+  const auto outcome = transaction->commit();
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().reason, "run.not_pinned");
+}
+
+TEST_F(RunViews, NobodyElseStagesBesideALiveRun) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
+  auto transaction = workspace_->resume(run->id());
+  ASSERT_TRUE(transaction.has_value());
+  const auto written = transaction->write("g", "x");
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().reason, "run.live");
+  const auto dropped = transaction->rollback();
+  ASSERT_FALSE(dropped.has_value());
+  EXPECT_EQ(dropped.error().reason, "run.live");
+  EXPECT_TRUE(transaction->read("f").has_value());
+}
+
+TEST_F(RunViews, SavePastGalleyIsANamedConflict) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "mine\n"}), "ok");
+  tree_.write("f", "saved by an editor\n");
+  const auto outcome = commit(run->id());
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(tree_.read("f"), "saved by an editor\n");
+}
+
+TEST_F(RunViews, SavePastGalleyBeforeTheRunWroteIsItsBase) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  tree_.write("f", "saved by an editor\n");
+  // Until the clock of the file system has gone on.
+  const int64_t saved = tree_.directory().stat(rel("f"))->ctime_ns;
+  const TempDirectory other;
+  for (int i = 0; other.directory().stat(RelPath::root())->ctime_ns <= saved; ++i) {
+    other.write("tick" + std::to_string(i % 2), "");
+    ASSERT_TRUE(other.directory().remove_file(rel("tick" + std::to_string(i % 2))).has_value());
+  }
+  ASSERT_EQ(run->call({"append", "f", "mine\n"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "saved by an editor\nmine\n");
+}
+
+TEST_F(RunViews, StatusCountsWhatALiveRunHasWritten) {
+  const auto run = start();
+  ASSERT_EQ(run->call({"write", "n", "1"}), "ok");
+  ASSERT_EQ(run->call({"write", "m", "2"}), "ok");
+  const auto stages = workspace_->stages();
+  ASSERT_TRUE(stages.has_value());
+  for (const auto& stage : *stages) {
+    if (stage.id != run->id()) continue;
+    EXPECT_EQ(stage.changes, 2U);
+  }
+}
+
+TEST_F(RunViews, CommitterThatDiesAfterTheCommitLeavesACheckpoint) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
+  {
+    auto transaction = workspace_->resume(run->id());
+    const Overlay::Entries captured = transaction->overlay().entries();
+    auto folder = RunFolder::open(*workspace_->inside().state_directory, run->id());
+    ASSERT_TRUE(is_receipt(transaction->commit()));
+    // As if the basis had not been written any more.
+    const auto latest = History(*workspace_->inside().state_directory).latest();
+    const auto record = History(*workspace_->inside().state_directory).journal(**latest);
+    ASSERT_TRUE(folder->directory().remove_file(rel("basis")).has_value());
+    ASSERT_TRUE(
+        note_checkpoint(*folder, **latest, (*record)->journal.proposal, captured).has_value());
+  }
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
+}
+
+TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
+  {
+    auto transaction = workspace_->resume(run->id());
+    auto folder = RunFolder::open(*workspace_->inside().state_directory, run->id());
+    ASSERT_TRUE(note_checkpoint(*folder, TxId{7}, transaction->proposal().id(),
+                                transaction->overlay().entries())
+                    .has_value());
+  }
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+  EXPECT_FALSE(tree_.exists(".galley/runs/" + run->id() + "/checkpoint"));
+}
+
+}  // namespace
+}  // namespace galley

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <galley/workspace.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/commit/run_start.h"
+#include "engine/pipeline/workspace_state.h"
+#include "engine/stages/run_basis.h"
+#include "engine/stages/run_folder.h"
+#include "staging/sandbox/layer_objects.h"
+#include "tests/support/scripted_view.h"
+#include "tests/support/skip_without_walls.h"
+#include "tests/support/temp_directory.h"
+
+namespace galley {
+
+/// A run whose program is a script of the test.
+class TestRun {
+ public:
+  TestRun(Workspace& workspace, const std::string& hidden) {
+    WorkspaceState& inside = workspace.inside();
+    auto transaction = workspace.begin_stored();
+    GALLEY_CHECK(transaction.has_value());
+    id_ = transaction->id();
+    auto folder = RunFolder::hold(*inside.state_directory, id_);
+    GALLEY_CHECK(folder.has_value());
+    folder_.emplace(*std::move(folder));
+    GALLEY_CHECK(write_basis(*folder_, transaction->overlay().entries()).has_value());
+    for (const char* name : {"upper", "work"}) {
+      GALLEY_CHECK(folder_->directory().make_directory(rel(name), 0755).has_value());
+    }
+    auto moment = RunStart::begin(*inside.writable_root, *inside.state_directory, inside.clock(),
+                                  PublisherOptions());
+    GALLEY_CHECK(moment.has_value());
+    const std::string path = workspace.root_path() + "/.galley/runs/" + id_;
+    view_ = std::make_unique<ScriptedView>(hidden + ":" + workspace.root_path(), path);
+    note_.tx = id_;
+    note_.supervisor = ProcessIdentity::of(view_->process());
+    note_.mount_fd = view_->mount_fd();
+    note_.began_ns = folder_->directory().stat(rel("upper"))->ctime_ns;
+    if (moment->position()) note_.history = moment->position()->str();
+    write_note();
+  }
+
+  [[nodiscard]] const std::string& id() const { return id_; }
+  [[nodiscard]] const ScriptedView& view() const { return *view_; }
+  [[nodiscard]] RunNote& note() { return note_; }
+  void write_note() const { GALLEY_CHECK(folder_->write_note(note_).has_value()); }
+  std::string call(const std::vector<std::string>& words) const { return view_->call(words); }
+
+  /// The program ends, and the supervisor too, however that came about.
+  void end() {
+    view_->end();
+    folder_.reset();
+  }
+
+ private:
+  std::string id_;
+  std::optional<RunFolder> folder_;
+  std::unique_ptr<ScriptedView> view_;
+  RunNote note_;
+};
+
+/// A workspace on disk with runs whose views are mounted.
+class RunViews : public testing::Test {
+ protected:
+  void SetUp() override {
+    GALLEY_CHECK(make_whiteout(hidden_.directory(), rel(".galley")).has_value());
+    open();
+    const TestRun probe(*workspace_, hidden_.path());
+    skip_without_walls(probe.view().missing());
+  }
+
+  void open() {
+    auto opened = Workspace::open(tree_.path());
+    GALLEY_CHECK(opened.has_value());
+    workspace_ = *std::move(opened);
+    GALLEY_CHECK(workspace_->inside().need_state().has_value());
+  }
+
+  std::unique_ptr<TestRun> start() {
+    return std::make_unique<TestRun>(*workspace_, hidden_.path());
+  }
+
+  /// Somebody else's commit of some files; an empty optional deletes.
+  using Files = std::vector<std::pair<std::string, std::optional<std::string>>>;
+  CommitOutcome commit_beside(const Files& files) {
+    auto transaction = workspace_->begin();
+    GALLEY_CHECK(transaction.has_value());
+    for (const auto& [path, content] : files) {
+      const auto done = content ? transaction->write(path, *content) : transaction->remove(path);
+      EXPECT_TRUE(done.has_value()) << done.error().message;
+    }
+    auto outcome = transaction->commit();
+    EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+    return *std::move(outcome);
+  }
+
+  /// From another process's point of view: what the run has written so far is committed.
+  Result<CommitOutcome> commit(const std::string& tx) {
+    GALLEY_ASSIGN(Transaction transaction, workspace_->resume(tx));
+    return transaction.commit();
+  }
+
+  std::vector<std::string> changes_of(const std::string& tx) {
+    auto transaction = workspace_->resume(tx);
+    EXPECT_TRUE(transaction.has_value()) << transaction.error().message;
+    std::vector<std::string> lines;
+    const Proposal proposal = transaction->proposal();
+    for (const Change& change : proposal.changes()) {
+      lines.push_back((change.is_create()   ? "A "
+                       : change.is_delete() ? "D "
+                                            : "M ") +
+                      change.path.str());
+    }
+    return lines;
+  }
+
+  TempDirectory tree_;
+  TempDirectory hidden_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace galley
