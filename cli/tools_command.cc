@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/tool_admission.h"
 
 namespace galley {
 namespace {
@@ -90,8 +91,8 @@ Result<int> add(Session& session) {
                              "Let this workspace call these tools, as long as they stay as they "
                              "are?"));
     }
-    GALLEY_TRY(trust_tools(session.user(), workspace->root_path(), folder,
-                           workspace->inside().clock().wall_ns()));
+    GALLEY_TRY(
+        admit_tools(workspace->inside(), session.transaction_options(), session.user(), folder));
   }
   if (session.is_json()) {
     session.print(folder_json(*workspace, folder, !is_shown_only));
@@ -119,7 +120,8 @@ Result<int> remove(Session& session) {
                     "' here; galley tools add DIR adds those of a folder");
   }
   if (!is_trial) {
-    GALLEY_TRY(forget_tool(session.user(), workspace->root_path(), name));
+    GALLEY_TRY(
+        dismiss_tool(workspace->inside(), session.transaction_options(), session.user(), name));
   }
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.tools-remove/1"},

@@ -2,9 +2,10 @@
 """Tools in the shapes of other systems, the list that a tool has to meet, and calls in the text of an answer."""
 
 import json
+import shutil
 import unittest
 
-from support import SystemCase
+from support import ROOT, SystemCase
 
 SHAPES = ("anthropic", "openai", "mcp", "sage", "aios", "nachos", "tenex", "faultmaven")
 
@@ -63,6 +64,27 @@ class ToolShapes(SystemCase):
                           if point["outcome"] == "not_met" and "example" not in point["message"]], [])
         self.assertFalse((self.work / ".galley").exists(), "a check made something")
         self.galley("tools", "check", "Raed", expect=2)
+
+
+    def test_every_built_in_tool_meets_the_list(self):
+        shutil.copytree(ROOT / "docs" / "tools", self.work / "docs" / "tools")
+        names = {tool.stem for tool in (self.work / "docs" / "tools").iterdir()}
+        listed = {tool["name"] for tool in json.loads(self.galley("--json", "tools", "list", expect=0).stdout)["tools"]}
+        self.assertLessEqual(listed, names)
+        for name in sorted(names):
+            with self.subTest(tool=name):
+                document = json.loads(self.galley("--json", "tools", "check", name).stdout)
+                missed = [point for part in ("points", "documentation") for point in document[part]
+                          if point["outcome"] == "not_met"]
+                self.assertEqual((document["ok"], missed), (True, []))
+
+    def test_the_list_says_which_tools_cannot_be_called_and_why(self):
+        (self.work / "galley.toml").write_text("[tools.Bash]\nenabled = false\n")
+        listed = json.loads(self.galley("--json", "tools", "list", expect=0).stdout)["tools"]
+        states = {tool["name"]: tool["state"] for tool in listed}
+        self.assertEqual(states["Read"], {"callable": True, "enabled": True, "health": "healthy"})
+        self.assertEqual((states["Bash"]["callable"], states["Bash"]["enabled"], states["Bash"]["reason"]),
+                         (False, False, "tool.disabled"))
 
 
 class ToolText(SystemCase):
