@@ -13,7 +13,7 @@ configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).config
 compile = cmake --build $(1) -j $(JOBS)
 
 .PHONY: help setup build demo test check coverage asan tsan tidy format bench compare fuzz differential crash stress \
-        cross install packages syntax consumer examples mcp-conformance clean
+        cross install packages syntax consumer examples mcp-conformance agents clean
 
 help:  ## this list
 	@echo "make VERB, where VERB is one of"
@@ -97,6 +97,11 @@ mcp-conformance:  ## the conformance tests of the Model Context Protocol (npm)
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test trees)
 	@$(call compile,build) --target galley_program mcp_fixture_server
 	@scripts/mcp-conformance build
+
+agents:  ## real coding agents (npm), driven by a scripted model, over MCP and in the sandbox
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test trees)
+	@$(call compile,build) --target galley_program galley_sandbox
+	@scripts/run-tests build -C Agents -L agents --output-on-failure
 
 cross:  ## build for aarch64 into build-aarch64; run the program and some tests under qemu-user
 	@JOBS=$(JOBS) scripts/cross

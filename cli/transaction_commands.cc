@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/printable.h"
 #include "cli/commands.h"
@@ -205,10 +206,32 @@ struct Approved {
   std::string diff;
 };
 
-/// The id in full, also of a proposal that no transaction here holds; else the open one's.
-Result<Approved> approved_proposal(Session& session) {
+/// What an open transaction of anybody's proposes under this id; those that nobody uses at the
+/// moment are looked at first.
+Result<std::optional<Approved>> proposed_here(Session& session, Workspace& workspace) {
+  GALLEY_ASSIGN(auto stages, workspace.stages());
+  std::stable_partition(stages.begin(), stages.end(),
+                        [](const Workspace::Stage& stage) { return !stage.is_held; });
+  for (const Workspace::Stage& stage : stages) {
+    const auto transaction = session.resume(stage.id);
+    if (!transaction) continue;
+    const Proposal proposal = transaction->proposal();
+    if (!check_expected(proposal, session.arguments().proposal)) continue;
+    GALLEY_ASSIGN(std::string diff, diff_on_screen(session, proposal));
+    return Approved{proposal.id(), std::move(diff)};
+  }
+  return std::nullopt;
+}
+
+/// A refusal names a proposal, not whose transaction it is in. In full the id may also be that of a
+/// proposal that no transaction here holds, such as an undo's.
+Result<Approved> approved_proposal(Session& session, Workspace& workspace) {
   const std::string& wanted = session.arguments().proposal;
   const auto whole = ContentId::from_hex(wanted);
+  if (session.arguments().tx.empty()) {
+    GALLEY_ASSIGN(auto found, proposed_here(session, workspace));
+    if (found) return *std::move(found);
+  }
   auto transaction = session.resume();
   if (!transaction && whole) return Approved{*whole, {}};
   if (!transaction) return fail(transaction.error());
@@ -248,7 +271,7 @@ Result<int> approve(Session& session) {
     return approve_call(session, *workspace,
                         arguments.name.empty() ? "the command line" : arguments.name);
   }
-  GALLEY_ASSIGN(const Approved approved, approved_proposal(session));
+  GALLEY_ASSIGN(const Approved approved, approved_proposal(session, *workspace));
   const ContentId& proposal = approved.proposal;
   const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
   const TransactionOptions who = session.transaction_options();

@@ -14,6 +14,8 @@ namespace {
 
 /// Who said yes, until it is known whose the approval was.
 constexpr std::string_view kGivenBeforehand = "given beforehand";
+/// What an approver answers that found nobody to ask.
+constexpr std::string_view kNobody = "nobody";
 
 Finding finding_of(const Judgement& judgement) {
   Finding finding;
@@ -179,12 +181,13 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
   }
   const std::string asked =
       report.judgements.front().message + and_more(report.judgements.size() - 1, "question");
+  const Refusal nobody_asked = refuse(
+      "gate.approval_missing",
+      fmt::format("{}; nobody was asked, which means no. To go on: have somebody look at it and "
+                  "say: galley approve {}",
+                  asked, id.hex()));
   if (!approver_) {
-    verdict.decision = refuse(
-        "gate.approval_missing",
-        fmt::format("{}; nobody was asked, which means no. To go on: have somebody look at it and "
-                    "say: galley approve {}",
-                    asked, id.hex()));
+    verdict.decision = nobody_asked;
     return verdict;
   }
   ApprovalQuestion question{tree.proposal(), request.who.names(), {}, verdict.findings};
@@ -200,9 +203,11 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
     return verdict;
   }
   if (!answer.is_yes) {
-    verdict.decision = refuse(
-        "gate.approval_missing",
-        fmt::format("{}; {} said no", asked, answer.by.empty() ? "the approver" : answer.by));
+    verdict.decision = nobody_asked;
+    if (answer.by != kNobody) {
+      const std::string by = answer.by.empty() ? "the approver" : answer.by;
+      verdict.decision = refuse("gate.approval_missing", fmt::format("{}; {} said no", asked, by));
+    }
     return verdict;
   }
   verdict.approved_by = answer.by;

@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxListed = 200;  // changes and findings of one answer
+constexpr size_t kMaxListed = 200;         // changes and findings of one answer
+constexpr size_t kMaxCommandChanges = 20;  // paths in front of a command's output
 
 std::string string_member(const ordered_json& object, const char* key) {
   const auto found = object.find(key);
@@ -52,17 +53,30 @@ ordered_json finding_json(const Finding& finding) {
 std::string finding_text(const Finding& finding) {
   std::string text = finding.path;
   if (finding.line > 0) text += ":" + std::to_string(finding.line);
+  if (finding.line > 0 && finding.column > 0) text += ":" + std::to_string(finding.column);
   if (!text.empty()) text += ": ";
   text +=
       std::string(severity_name(finding.severity)) + " [" + finding.rule + "] " + finding.message;
-  if (!finding.remedy.empty()) text += " " + finding.remedy;
+  if (!finding.remedy.empty()) text += "\n  to go on: " + finding.remedy;
   if (!finding.output.empty()) text += "\n" + finding.output;
   return text;
 }
 
-/// What a command did.
+/// What a command did, and which paths it changed: a file that it left behind is staged with them.
 std::string command_text(const ordered_json& data) {
   std::string text = "exit " + std::to_string(data.value("exitCode", 0)) + "\n";
+  if (data.contains("changes")) {
+    size_t shown = 0;
+    for (const ordered_json& change : data["changes"]) {
+      if (++shown > kMaxCommandChanges) break;
+      text += string_member(change, "change") + " " + string_member(change, "path") + "\n";
+    }
+    if (shown > kMaxCommandChanges) {
+      text += "and " + std::to_string(data["changes"].size() - kMaxCommandChanges) +
+              " more paths: galley_status\n";
+    }
+    if (shown > 0) text += "[stdout]\n";
+  }
   text += string_member(data, "stdout");
   const std::string errors = string_member(data, "stderr");
   if (!errors.empty()) text += "\n[stderr]\n" + errors;
@@ -145,6 +159,21 @@ ordered_json failed_result(const ToolError& error) {
 
 ordered_json failed_result(const Error& error) { return failed_result(tool_error_from(error)); }
 
+ordered_json answer_schema(ordered_json of_success) {
+  ordered_json error;
+  error["type"] = "object";
+  error["properties"]["error"]["type"] = "object";
+  error["required"] = ordered_json::array({"error"});
+  ordered_json refusal;
+  refusal["type"] = "object";
+  refusal["properties"]["outcome"]["enum"] = ordered_json::array({"refused", "conflict"});
+  refusal["required"] = ordered_json::array({"outcome"});
+  ordered_json out;
+  out["type"] = "object";
+  out["anyOf"] = ordered_json::array({std::move(of_success), std::move(error), std::move(refusal)});
+  return out;
+}
+
 ordered_json tool_call_result(const ToolResult& result, const std::string& tx) {
   if (!result.ok) return failed_result(*result.error);
   return call_result(text_of_data(*result.data, tx), *result.data);
@@ -222,16 +251,24 @@ std::string changed_words(const ChangeSet& changes) {
 
 namespace {
 
+constexpr size_t kShownProposalDigits = 12;
+
 ordered_json refused_result(const Refused& refused, const std::string& tx) {
   ordered_json structured;
   structured["outcome"] = "refused";
   structured["tx"] = tx;
   structured["verdict"] = verdict_answer(refused.preview.verdict);
-  std::string text = "refused, nothing is on disk; the transaction stays open\n" +
-                     verdict_words(refused.preview.verdict);
+  std::string text = "refused, nothing is on disk";
+  if (!tx.empty()) text += "; the transaction stays open";
+  text += "\n" + verdict_words(refused.preview.verdict);
   if (refused.refusal().reason == "gate.approval_missing") {
-    text += "a person has to say yes in a terminal of their own: galley approve " +
-            refused.preview.proposal.id().hex().substr(0, 12) + "; then commit again\n";
+    // What no transaction keeps is found by its whole id only.
+    const std::string whole = refused.preview.proposal.id().hex();
+    const std::string id = tx.empty() ? whole : whole.substr(0, kShownProposalDigits);
+    const std::string how = "a person has to say yes in a terminal of their own: galley approve " +
+                            id + "; then send the same call again";
+    structured["approval"] = {{"id", id}, {"how", how}};
+    text += how + "\n";
   }
   ordered_json out = call_result(std::move(text), std::move(structured));
   out["isError"] = true;

@@ -23,6 +23,11 @@ inline constexpr size_t kMaxResultText = 30'000;
 [[nodiscard]] nlohmann::ordered_json failed_result(const ToolError& error);
 [[nodiscard]] nlohmann::ordered_json failed_result(const Error& error);
 
+/// The output schema of a tool whose own answers fit `of_success`: that, an error, or the refusal of
+/// a commit. Clients hold answers that are errors to it, too, and show their model none that does
+/// not fit.
+[[nodiscard]] nlohmann::ordered_json answer_schema(nlohmann::ordered_json of_success);
+
 /// What a tool answered, as a model reads it. `tx` names where it is staged; empty: it is on disk,
 /// or nothing was changed.
 [[nodiscard]] nlohmann::ordered_json tool_call_result(const ToolResult& result,

@@ -17,6 +17,7 @@ using nlohmann::ordered_json;
 constexpr const char* kTx =
     R"("tx":{"type":"string","description":"id of a transaction; without it the one of this connection"})";
 constexpr int64_t kLoggedByDefault = 10;
+constexpr size_t kMaxLoggedPaths = 10;  // of one commit in the text
 
 struct Verb {
   const char* name;
@@ -90,6 +91,19 @@ std::function<void(const Verdict::Progress&)> progress_to(McpRequest& request) {
     request.progress(static_cast<double>(progress.done), static_cast<double>(progress.total),
                      progress.validator);
   };
+}
+
+std::string logged_paths(const TxSummary& tx) {
+  std::string text;
+  size_t shown = 0;
+  for (const TxSummary::Path& path : tx.paths) {
+    if (++shown > kMaxLoggedPaths) break;
+    text += "  " + std::string(1, path.status) + " " + path.path.str() + "\n";
+  }
+  if (shown > kMaxLoggedPaths) {
+    text += "  and " + std::to_string(tx.paths.size() - kMaxLoggedPaths) + " more\n";
+  }
+  return text;
 }
 
 ordered_json summary_json(const TxSummary& tx) {
@@ -309,7 +323,8 @@ Result<ordered_json> TransactionTools::log(const json& arguments) const {
   for (size_t i = 0; found && i < found->size(); ++i) {
     ordered_json one = summary_json((*found)[i]);
     text += one["id"].get<std::string>() + " " + one["time"].get<std::string>() + " " +
-            one["tool"].get<std::string>() + " " + one["message"].get<std::string>() + "\n";
+            one["tool"].get<std::string>() + " " + one["message"].get<std::string>() + "\n" +
+            logged_paths((*found)[i]);
     structured["commits"].push_back(std::move(one));
   }
   if (text.empty()) text = "nothing was committed here yet\n";

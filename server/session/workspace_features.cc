@@ -72,7 +72,10 @@ Approver client_approver() {
     ApprovalQuestion::Answer answer;
     answer.proposal = question.proposed.id();
     McpRequest* request = current_request;
-    if (request == nullptr || !request->client_can("elicitation")) return answer;
+    if (request == nullptr || !request->client_can("elicitation")) {
+      answer.by = "nobody";
+      return answer;
+    }
     std::string text = "This change needs a yes:\n";
     for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
     text += changed_words(question.proposed.changes());
@@ -134,7 +137,7 @@ Result<std::vector<WorkspaceFeatures::Shown>> WorkspaceFeatures::shown_tools() c
     tool["title"] = info.title;
     tool["description"] = info.description;
     tool["inputSchema"] = std::move(input);
-    tool["outputSchema"] = ordered_json::parse(info.output_schema);
+    tool["outputSchema"] = answer_schema(ordered_json::parse(info.output_schema));
     const bool is_held = !options_.commits_each_call && !info.annotations.open_world;
     tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
     // What is staged destroys nothing: it can be looked at and dropped.

@@ -72,6 +72,14 @@ class Handshake(McpCase):
                              {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
             self.assertTrue(tool["description"])
 
+    def test_the_schema_of_answers_holds_for_errors_too(self):
+        client = self.connect()
+        wrong = client.call("Edit", file_path="a.txt", old_string="none", new_string="x")["structuredContent"]
+        tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+        forms = tools["Edit"]["outputSchema"]["anyOf"]
+        self.assertIn({"type": "object", "properties": {"error": {"type": "object"}}, "required": ["error"]}, forms)
+        self.assertEqual(list(wrong), ["error"])
+
     def test_an_unknown_tool_is_an_error_of_the_protocol_and_a_wrong_argument_one_of_the_call(self):
         client = self.connect()
         unknown = client.ask("tools/call", {"name": "Raed", "arguments": {}})
@@ -182,6 +190,14 @@ class Editing(McpCase):
             self.assertIn("b.txt", said)
             self.assertIn("line number 8 of many", said)
 
+    def test_what_a_command_changed_is_said_in_front_of_its_output(self):
+        self.need_walls()
+        client = self.connect()
+        said = self.text(client.call("Bash", command="echo out; echo new > new.txt"))
+        self.assertIn("exit 0\ncreate new.txt\n[stdout]\nout\n", said)
+        quiet = self.text(client.call("Bash", command="echo out"))
+        self.assertIn("exit 0\nout\n", quiet)
+
     def test_reading_begins_no_transaction(self):
         client = self.connect()
         self.assertIn("one", self.text(client.call("Read", file="a.txt")))
@@ -275,7 +291,26 @@ class Asking(McpCase):
         client.call("Write", file="notes.txt", content="x\n")
         refused = client.call("galley_commit")
         self.assertEqual(refused["structuredContent"]["outcome"], "refused")
-        self.assertIn("galley approve", self.text(refused))
+        self.assertIn("nobody was asked", self.text(refused))
+        approval = refused["structuredContent"]["approval"]
+        for said in (self.text(refused), approval["how"]):
+            self.assertIn(f"galley approve {approval['id']}; then send the same call again", said)
+        self.galley("approve", approval["id"], expect=0)
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+
+    def test_a_proposal_is_approved_in_whose_transaction_it_is(self):
+        client = self.connect("--agent", "bot")
+        client.call("Write", file="notes.txt", content="x\n")
+        approval = client.call("galley_commit")["structuredContent"]["approval"]["id"]
+        self.galley("approve", "0" * 12, expect=(1, 2))
+        self.galley("approve", approval, expect=0)
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        undone = client.call("galley_undo")
+        self.assertEqual(undone["structuredContent"]["outcome"], "refused")
+        self.assertNotIn("the transaction stays open", self.text(undone))
+        self.galley("approve", undone["structuredContent"]["approval"]["id"], expect=0)
+        self.assertEqual(client.call("galley_undo")["structuredContent"]["outcome"], "committed")
+        self.assertFalse((self.work / "notes.txt").exists())
 
     def test_a_call_that_a_mode_asks_about_is_asked_about_and_runs_after_a_yes(self):
         (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')

@@ -1,0 +1,65 @@
+"""What the tests with agents share: a workspace, agents that are there or a reason why not, and nothing left running."""
+
+import os
+import sys
+import unittest
+
+import agents
+from agents import ROOT
+
+sys.path[:0] = [str(ROOT / "tests" / "system"), str(ROOT / "tests" / "system" / "everyday")]
+
+from everyday import EverydayCase  # noqa: E402
+from support import skip_for_walls, snapshot  # noqa: E402
+
+# Set in CI, where npm answers: a test that would be skipped for want of an agent fails.
+REQUIRES_AGENTS = os.environ.get("GALLEY_REQUIRE_AGENTS") == "1"
+lacking_network = "the test did not begin by main()"
+
+
+class AgentCase(EverydayCase):
+    """`self.work` is the demo project, trusted; a person has to be at a terminal to say yes."""
+
+    def setUp(self):
+        super().setUp()
+        own = self.scratch / "config" / "galley" / "config.toml"
+        own.write_text(f'trusted_folders = ["{self.scratch}"]\n')
+        if lacking_network:
+            skip_for_walls(lacking_network)
+        self.addCleanup(self.assert_nothing_runs_on)
+
+    def agent(self, kind, url):
+        """An agent with a home of its own; where npm does not answer, the test did not run."""
+        if kind.path() is None:
+            reason = agents.fetched()[1] or "npm has no program for this machine"
+            if REQUIRES_AGENTS:
+                self.fail(f"GALLEY_REQUIRE_AGENTS=1, but there is no {kind.name}: {reason}")
+            raise unittest.SkipTest(f"{kind.name} did not run: {reason}")
+        return kind(self.scratch / kind.name, url)
+
+    def check(self, model, ran):
+        """The script ran to its end, and so did the agent."""
+        said = f"{ran.stdout[-4000:]}\n{ran.stderr[-4000:]}"
+        try:
+            model.check()
+        except AssertionError as error:
+            self.fail(f"{error}\nthe agent ended with {ran.returncode}:\n{said}")
+        self.assertEqual(ran.returncode, 0, said)
+
+    def assert_same_tree(self, one, other):
+        """Bit for bit, modes and links too; what Galley keeps for itself is none of it."""
+        found, expected = snapshot(one), snapshot(other)
+        self.assertEqual({path: found.get(path) for path in set(found) | set(expected)},
+                         {path: expected.get(path) for path in set(found) | set(expected)})
+
+    def assert_nothing_runs_on(self):
+        left = agents.end_neighbours()
+        self.assertFalse(left, f"still running: {left}")
+
+
+def main():
+    """Fetches the agents, then leaves the network for good."""
+    global lacking_network
+    agents.fetched()
+    lacking_network = agents.keep_to_loopback()
+    unittest.main(verbosity=1)

@@ -1,0 +1,198 @@
+"""The agents themselves: where their programs are, how they are told of the scripted model and of Galley, and one run of each.
+
+What the configurations hold was measured with codex 0.169.0 and opencode 1.18.33 (tests/agents/package.json)."""
+
+import ctypes
+import fcntl
+import functools
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "system"))
+
+# Far more than a run takes; one that hangs is killed with all that it started.
+RUN_LIMIT_S = 120
+FETCH_LIMIT_S = 900
+END_LIMIT_S = 10
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+SIOCSIFFLAGS = 0x8914
+IFF_UP = 1
+
+
+@functools.cache
+def fetched():
+    """The folder of npm's packages, or why there is none."""
+    got = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "agents"], capture_output=True, check=False,
+                         timeout=FETCH_LIMIT_S)
+    if got.returncode != 0:
+        return None, got.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+    return Path(got.stdout.decode().strip()).parent, ""
+
+
+def keep_to_loopback():
+    """Moves this process into a network of its own that has loopback only: no agent reaches anything else. To be called
+    before there are threads; what is fetched is fetched before."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group = os.geteuid(), os.getegid()
+    flags = CLONE_NEWNET | (CLONE_NEWUSER if user else 0)
+    if libc.unshare(flags) != 0:
+        return f"no network namespace can be made here: {os.strerror(ctypes.get_errno())}"
+    if user:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+    return ""
+
+
+def neighbours():
+    """Other processes of this network: each was started by a test."""
+    own = os.readlink("/proc/self/ns/net")
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if os.readlink(entry / "ns" / "net") == own:
+                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue  # it ended, or is somebody else's
+    return found
+
+
+def end_neighbours():
+    """Ends what is left and returns it; what ends by itself within a moment is not left."""
+    deadline = time.monotonic() + END_LIMIT_S
+    while (left := neighbours()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in left:
+        os.kill(process, signal.SIGKILL)
+    return left
+
+
+class Agent:
+    """An agent with a home of its own below `home`, told to use the model at `url`."""
+
+    name = ""
+    program = ""  # below node_modules
+
+    def __init__(self, home, url):
+        self.home = Path(home)
+        self.url = url
+        self.home.mkdir(parents=True, exist_ok=True)
+        (self.home / "tmp").mkdir(exist_ok=True)
+
+    @classmethod
+    def path(cls):
+        """Its program, or nothing; where it is missing this machine is none that npm has it for."""
+        modules, _ = fetched()
+        found = modules / cls.program if modules else None
+        return found if found and found.exists() else None
+
+    def environment(self):
+        return {"HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), "PATH": "/usr/local/bin:/usr/bin:/bin",
+                "LANG": "C.UTF-8", "TERM": "dumb"}
+
+    def run(self, work, prompt, prefix=()):
+        """One run to its end, without a terminal. `prefix` is a command that runs it."""
+        process = subprocess.Popen([*map(str, prefix), *map(str, self.command(work, prompt))], cwd=work,
+                                   env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            output, errors = process.communicate(timeout=RUN_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, errors = process.communicate()
+            raise AssertionError(f"{self.name} ran on after {RUN_LIMIT_S} s\n{output.decode(errors='replace')}\n"
+                                 f"{errors.decode(errors='replace')}") from None
+        return subprocess.CompletedProcess(process.args, process.returncode, output.decode(errors="replace"),
+                                           errors.decode(errors="replace"))
+
+
+class Codex(Agent):
+    name = "codex"
+    program = "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
+
+    def configure(self, server=None, server_environment=None):
+        """Writes config.toml; `server` is the command of the MCP server. codex gives servers seven variables only."""
+        text = f"""
+model = "gpt-5.5"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{self.url}"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+supports_websockets = false
+request_max_retries = 0
+stream_max_retries = 0
+"""
+        if server:
+            text += f"""
+[mcp_servers.galley]
+command = {json.dumps(str(server[0]))}
+args = {json.dumps([str(word) for word in server[1:]])}
+required = true
+default_tools_approval_mode = "approve"
+
+[mcp_servers.galley.env]
+"""
+            text += "".join(f"{key} = {json.dumps(value)}\n" for key, value in (server_environment or {}).items())
+        (self.home / "config.toml").write_text(text)
+
+    def environment(self):
+        return {**super().environment(), "CODEX_HOME": str(self.home), "SCRIPTED_KEY": "none"}
+
+    def command(self, work, prompt):
+        return [self.path(), "-c", "features.plugins=false", "-c", "features.apps=false", "exec", "--skip-git-repo-check", "--json",
+                "-C", work, prompt]
+
+
+class OpenCode(Agent):
+    name = "opencode"
+    program = "opencode-linux-x64/bin/opencode"
+
+    def configure(self, server=None, server_environment=None):
+        configuration = {
+            "$schema": "https://opencode.ai/config.json",
+            "model": "scripted/scripted",
+            "small_model": "scripted/scripted",
+            "autoupdate": False,
+            "share": "disabled",
+            "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
+                                      "options": {"baseURL": self.url, "apiKey": "none"},
+                                      "models": {"scripted": {"name": "scripted", "tool_call": True,
+                                                              "limit": {"context": 200000, "output": 8000}}}}},
+            "permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
+        }
+        if server:
+            configuration["mcp"] = {"galley": {"type": "local", "command": [str(word) for word in server],
+                                               "environment": server_environment or {}, "enabled": True}}
+        (self.home / "opencode.json").write_text(json.dumps(configuration, indent=2))
+        # Without it opencode waits a minute for npm to fetch a package for its own folder.
+        (self.home / ".npmrc").write_text("offline=true\n")
+
+    def environment(self):
+        folders = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+        return {**super().environment(), **folders, "OPENCODE_CONFIG": str(self.home / "opencode.json"),
+                "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+                "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
+
+    def command(self, work, prompt):
+        return [self.path(), "run", "--format", "json", prompt]
+
+
+AGENTS = (Codex, OpenCode)

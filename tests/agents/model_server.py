@@ -1,0 +1,241 @@
+"""A scripted model on loopback, for agents that believe it to be a real one.
+
+It speaks what agents speak with their models: the Responses API of OpenAI with server-sent events, and chat completions,
+streamed. What it answers is a generator, the script:
+
+    def script():
+        seen = yield Call("Edit", {"file_path": "a.txt", ...})  # what the agent shows the model of the call's result
+        assert "not on disk" in seen
+        yield Say("done")
+
+Whatever goes wrong (an assertion of the script, a request that nobody expects, a turn after the end) is kept as
+`failure`, and the agent is told to stop; `check()` raises it in the test.
+"""
+
+import http.server
+import itertools
+import json
+import threading
+import traceback
+from dataclasses import dataclass
+
+MAX_REQUEST_BYTES = 64 << 20
+MAX_TURNS = 60  # an agent that runs in circles ends
+
+
+@dataclass
+class Call:
+    """The model calls a tool. `kind`: `function`, or what codex has beside it, `custom` (the input is a text and no JSON)
+    and `tool_search`; `namespace`: where codex keeps the tools of a server."""
+
+    name: str
+    arguments: object
+    kind: str = "function"
+    namespace: str = ""
+
+
+@dataclass
+class Say:
+    """The model's last words: the agent's turn is over."""
+
+    text: str
+
+
+class Unexpected(Exception):
+    """A request that no agent of these tests makes."""
+
+
+class ModelServer:
+    """Serves one script on a port of its own; used as a context."""
+
+    def __init__(self, script):
+        self.script = script()
+        self.failure = None
+        self.is_over = False
+        self.requests = []  # bodies of the turns, as they came
+        self.transcript = []  # (what the model did, what it was shown of the result)
+        self.lock = threading.Lock()
+        self.ids = itertools.count(1)
+        self.called = None  # id of the call that waits for its result
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                outer.serve(self)
+
+            def do_GET(self):
+                outer.refuse(self, Unexpected(f"GET {self.path}"))
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+        self.script.close()
+
+    def check(self):
+        """Raises what went wrong; the script has to have ended."""
+        if self.failure:
+            raise AssertionError(f"{self.failure}\nthe model's transcript:\n{self.told()}")
+        if not self.is_over:
+            raise AssertionError(f"the agent ended before its script\n{self.told()}")
+
+    def told(self):
+        return "\n".join(f"> {turn}\n< {shown}" for turn, shown in self.transcript)
+
+    # --- requests ---------------------------------------------------------------------------
+
+    def serve(self, handler):
+        try:
+            length = int(handler.headers.get("Content-Length", ""))
+            if length > MAX_REQUEST_BYTES:
+                raise Unexpected(f"{length} bytes")
+            body = json.loads(handler.rfile.read(length))
+            dialect = {"/v1/responses": Responses, "/v1/chat/completions": ChatCompletions}.get(handler.path)
+            if dialect is None:
+                raise Unexpected(f"POST {handler.path}")
+            if not body.get("stream"):
+                raise Unexpected(f"a request of {handler.path} that is not streamed")
+            with self.lock:
+                turn = self.turn_of(dialect, body)
+            self.stream(handler, dialect.events(turn, self.called))
+        except BrokenPipeError:
+            pass  # the agent is gone: its own test sees that
+        except Exception as error:  # whatever it is, the test must hear of it
+            self.refuse(handler, error)
+
+    def refuse(self, handler, error):
+        self.failure = self.failure or "".join(traceback.format_exception(error))
+        handler.close_connection = True
+        try:
+            handler.send_response(404)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+        except OSError:
+            pass
+
+    @staticmethod
+    def stream(handler, events):
+        body = "".join(events).encode()
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    # --- turns ------------------------------------------------------------------------------
+
+    def turn_of(self, dialect, body):
+        if dialect.is_aside(body):
+            return Say("A title")
+        if self.failure:
+            return Say("stop")
+        self.requests.append(body)
+        try:
+            if len(self.requests) > MAX_TURNS:
+                raise Unexpected(f"more than {MAX_TURNS} turns")
+            shown = None
+            if self.called:
+                shown = dialect.result_of(body, self.called)
+                self.transcript[-1][1] = shown
+            turn = self.script.send(shown)
+        except StopIteration:
+            self.failure = "a turn after the script's end"
+            return Say("stop")
+        except Exception as error:  # assertions of the script
+            self.failure = "".join(traceback.format_exception(error))
+            return Say("stop")
+        self.transcript.append([turn, None])
+        self.called = f"call_{next(self.ids)}" if isinstance(turn, Call) else None
+        self.is_over = isinstance(turn, Say)
+        return turn
+
+
+def texts_of(content):
+    """The text of a content that is one, or a list of parts of which some are."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part.get("type") in ("text", "input_text", "output_text"))
+
+
+class Responses:
+    """OpenAI's Responses API (https://platform.openai.com/docs/api-reference/responses-streaming), as codex reads it."""
+
+    @staticmethod
+    def is_aside(_body):
+        return False
+
+    @staticmethod
+    def result_of(body, call):
+        for item in reversed(body["input"]):
+            if item.get("call_id") == call and item["type"].endswith("_output"):
+                return texts_of(item["output"]) if "output" in item else json.dumps(item)
+        raise Unexpected(f"a turn without the result of {call}")
+
+    @staticmethod
+    def item(turn, call):
+        if isinstance(turn, Say):
+            return {"type": "message", "role": "assistant", "id": "msg_1",
+                    "content": [{"type": "output_text", "text": turn.text}]}
+        if turn.kind == "custom":
+            return {"type": "custom_tool_call", "call_id": call, "name": turn.name, "input": turn.arguments}
+        if turn.kind == "tool_search":
+            return {"type": "tool_search_call", "call_id": call, "execution": "client", "arguments": turn.arguments}
+        item = {"type": "function_call", "call_id": call, "name": turn.name, "arguments": json.dumps(turn.arguments)}
+        if turn.namespace:
+            item["namespace"] = turn.namespace
+        return item
+
+    @classmethod
+    def events(cls, turn, call):
+        usage = {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None,
+                 "total_tokens": 2}
+        for event in ({"type": "response.created", "response": {"id": "resp_1"}},
+                      {"type": "response.output_item.done", "item": cls.item(turn, call)},
+                      {"type": "response.completed", "response": {"id": "resp_1", "usage": usage}}):
+            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+class ChatCompletions:
+    """OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat-streaming), as opencode reads them."""
+
+    @staticmethod
+    def is_aside(body):
+        """opencode asks for a title of the session beside the turns; it gives no tools there."""
+        return not body.get("tools")
+
+    @staticmethod
+    def result_of(body, call):
+        for message in reversed(body["messages"]):
+            if message["role"] == "tool" and message["tool_call_id"] == call:
+                return texts_of(message["content"])
+        raise Unexpected(f"a turn without the result of {call}")
+
+    @staticmethod
+    def events(turn, call):
+        if isinstance(turn, Say):
+            delta, reason = {"role": "assistant", "content": turn.text}, "stop"
+        else:
+            function = {"name": turn.name, "arguments": json.dumps(turn.arguments)}
+            delta = {"role": "assistant", "tool_calls": [{"index": 0, "id": call, "type": "function", "function": function}]}
+            reason = "tool_calls"
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        for choices, extra in (([{"index": 0, "delta": delta, "finish_reason": None}], {}),
+                               ([{"index": 0, "delta": {}, "finish_reason": reason}], {"usage": usage})):
+            chunk = {"id": "chatcmpl_1", "object": "chat.completion.chunk", "created": 0, "model": "scripted",
+                     "choices": choices, **extra}
+            yield f"data: {json.dumps(chunk)}\n\n"
+        yield "data: [DONE]\n\n"

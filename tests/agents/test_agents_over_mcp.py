@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Real agents over `galley mcp`: each edits the demo project, is refused by validators and mends it from what it is shown,
+needs a person's yes, commits and undoes. The model is a script on loopback, everything else is the agent as npm has it."""
+
+import json
+import re
+import shutil
+import unittest
+
+from agent_case import AgentCase, main
+from agents import Codex, OpenCode
+from model_server import Call, ModelServer, Say
+
+RULES = """
+[[policy.rule]]
+name = "announced prices"
+paths = ["docs/price-list.txt"]
+decision = "ask"
+reason = "prices are announced by a person"
+
+[[validator]]
+builtin = "json"
+
+[[validator]]
+name = "tests"
+command = ["python3", "-B", "-m", "unittest"]
+paths = ["*.py", "data/"]
+"""
+
+
+class CodexView:
+    """What codex shows its model: the structured form and nothing else."""
+
+    agent = Codex
+
+    @staticmethod
+    def opening():
+        """Tools of servers have to be searched for."""
+        return Call("tool_search", {"query": "edit read write files, commit, undo, log", "limit": 20}, "tool_search")
+
+    @staticmethod
+    def tool(name, **arguments):
+        return Call(name, arguments, namespace="mcp__galley")
+
+    @staticmethod
+    def answer(shown):
+        head, body = shown.split("\nOutput:\n", 1)
+        assert head.startswith("Wall time: "), shown
+        return json.loads(body)
+
+    def content(self, shown):
+        return self.answer(shown)["content"]
+
+    def nearest(self, shown):
+        error = self.answer(shown)["error"]
+        assert error["reason"] == "patch.context_not_found", error
+        return error["details"]["files"][0]["failed"][0]["nearest"]["found"][0]
+
+    def findings(self, shown):
+        """Place and output of each finding by its rule."""
+        answer = self.answer(shown)
+        assert answer["outcome"] == "refused", answer
+        return {each["rule"]: (each.get("path"), each.get("line"), each.get("output", ""))
+                for each in answer["verdict"]["findings"]}
+
+    def needed_approval(self, shown):
+        approval = self.answer(shown)["approval"]
+        assert f"galley approve {approval['id']}" in approval["how"], approval
+        return approval["id"]
+
+    def committed(self, shown):
+        answer = self.answer(shown)
+        assert answer["outcome"] == "committed", answer
+        return answer["id"], [each["path"] for each in answer["changes"]]
+
+    def staged(self, shown):
+        answer = self.answer(shown)
+        assert answer["staged"] is True, answer
+
+    def printed(self, shown):
+        answer = self.answer(shown)
+        assert answer["exitCode"] == 0, answer
+        return answer["stdout"]
+
+    def logged(self, shown):
+        return [each["id"] for each in self.answer(shown)["commits"]]
+
+
+class OpenCodeView:
+    """What opencode shows its model: the text and nothing else."""
+
+    agent = OpenCode
+
+    @staticmethod
+    def opening():
+        return None
+
+    @staticmethod
+    def tool(name, **arguments):
+        return Call(f"galley_{name}", arguments)
+
+    @staticmethod
+    def found(pattern, shown):
+        match = re.search(pattern, shown, re.M)
+        assert match, f"no {pattern!r} in:\n{shown}"
+        return match
+
+    @staticmethod
+    def content(shown):
+        return shown
+
+    def nearest(self, shown):
+        assert shown.startswith("patch.context_not_found: "), shown
+        return self.found(r"found at line \d+:\n +\| (.*\n)", shown)[1]
+
+    def findings(self, shown):
+        assert shown.startswith("refused, nothing is on disk"), shown
+        found = {}
+        for part in re.split(r"^(?=(?:[\w./-]+:\d+:(?:\d+:)? |)error \[)", shown, flags=re.M)[1:]:
+            place = self.found(r"^(?:([\w./-]+):(\d+):(?:\d+:)? )?error \[([\w.]+)\] .*\n([\s\S]*)", part)
+            found[place[3]] = (place[1], int(place[2] or 0), place[4])
+        return found
+
+    def needed_approval(self, shown):
+        return self.found(r"a person has to say yes in a terminal of their own: galley approve ([0-9a-f]+);", shown)[1]
+
+    def committed(self, shown):
+        first = self.found(r"\Acommitted as (\S+); galley_undo takes it back\n", shown)
+        return first[1], re.findall(r"^[AMDRT] (.+)$", shown, re.M)
+
+    def staged(self, shown):
+        self.found(r"\Astaged in transaction [0-9a-f]+; not on disk before galley_commit\n", shown)
+
+    def printed(self, shown):
+        return self.found(r"^exit 0\n([\s\S]*)\n\Z", shown)[1]
+
+    def logged(self, shown):
+        return re.findall(r"^(\d+) \d{4}-", shown, re.M)
+
+
+class OverMcp:
+    """The story; a class for each agent says who tells it."""
+
+    view = None
+
+    def edit(self, path, old, new):
+        """The model edits, and what it did is staged and not on disk."""
+        before = (self.work / path).read_bytes()
+        shown = yield self.view.tool("Edit", file_path=path, old_string=old, new_string=new)
+        self.view.staged(shown)
+        assert (self.work / path).read_bytes() == before, "an edit is on disk before a commit"
+
+    def approve(self, proposal):
+        """The person says yes, in a terminal of their own."""
+        self.on_terminal("approve", proposal, typed=[("nothing else?", "y\n")], expect=0)
+
+    def script(self):
+        view = self.view
+        if view.opening():
+            found = yield view.opening()
+            assert '"name": "Edit"' in found and '"name": "galley_commit"' in found, found
+
+        # The price of the zone DE goes up. What the model remembers of the file is not what is there.
+        rates = "data/rates.json"
+        shown = yield view.tool("Read", file_path=rates)
+        assert '"DE": { "base": 3.90, "per_kg": 0.80 },' in view.content(shown), shown
+        shown = yield view.tool("Edit", file_path=rates, old_string='"DE": { "base": 3.9, "per_kg": 0.8',
+                                new_string='"DE": { "base": 4.10, "per_kg": 0.8')
+        line = view.nearest(shown).strip()
+        yield from self.edit(rates, line, line.replace("3.90", "4.10").rstrip(","))
+
+        # Two validators refuse: a comma is gone. The place is all that the model goes by.
+        shown = yield view.tool("galley_commit")
+        path, number, _ = view.findings(shown)["json.syntax"]
+        shown = yield view.tool("Read", file_path=path, offset=number - 1, limit=1)
+        broken = view.content(shown).strip()
+        yield from self.edit(path, broken, broken + ",")
+
+        # One still does: a test knows the old price. Its output says where, and what it is now.
+        shown = yield view.tool("galley_commit")
+        findings = view.findings(shown)
+        assert list(findings) == ["tests"], findings
+        output = findings["tests"][2]
+        place = re.search(r'File ".*?/(tests/\w+\.py)", line (\d+)', output)
+        now, before = re.search(r"AssertionError: (\S+) != (\S+)", output).groups()
+        shown = yield view.tool("Read", file_path=place[1], offset=int(place[2]), limit=1)
+        line = view.content(shown).strip()
+        yield from self.edit(place[1], line, line.replace(before, now))
+        shown = yield view.tool("Bash", command="python3 -B bin/quote 1.2 DE")
+        assert "5.70" in view.printed(shown), shown
+        shown = yield view.tool("galley_commit")
+        first, paths = view.committed(shown)
+        assert sorted(paths) == [rates, "tests/test_quote.py"], paths
+        assert '"base": 4.10' in (self.work / rates).read_text()
+
+        # What a rule asks about needs a person; the model says so, and repeats the call after it.
+        yield from self.edit("docs/price-list.txt", "from 4.70 EUR", "from 4.90 EUR")
+        shown = yield view.tool("galley_commit")
+        assert b"4.70" in (self.work / "docs/price-list.txt").read_bytes()
+        self.approve(view.needed_approval(shown))
+        shown = yield view.tool("galley_commit")
+        second, paths = view.committed(shown)
+        assert paths == ["docs/price-list.txt"], paths
+        assert b"4.90" in (self.work / "docs/price-list.txt").read_bytes()
+
+        # So does taking it back.
+        shown = yield view.tool("galley_undo")
+        self.approve(view.needed_approval(shown))
+        shown = yield view.tool("galley_undo")
+        third, paths = view.committed(shown)
+        assert paths == ["docs/price-list.txt"], paths
+        shown = yield view.tool("galley_log")
+        assert view.logged(shown) == [third, second, first], shown
+        yield Say("The price of DE is 4.10; the list for the counter is as it was.")
+
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+        (self.work / "galley.toml").write_text(RULES)
+        expected = self.scratch / "expected"
+        shutil.copytree(self.work, expected, symlinks=True)
+        for path, old, new in (("data/rates.json", b"3.90", b"4.10"), ("tests/test_quote.py", b"1.2), 5.5)", b"1.2), 5.7)")):
+            content = (expected / path).read_bytes()
+            self.assertEqual(content.count(old), 1)
+            (expected / path).write_bytes(content.replace(old, new))
+
+        with ModelServer(self.script) as model:
+            agent = self.agent(self.view.agent, model.url)
+            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
+            ran = agent.run(self.work, "Raise the price of the zone DE to 4.10.")
+        self.check(model, ran)
+
+        self.assert_same_tree(self.work, expected)
+        log = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
+        self.assertEqual([(each["agent"], each["tool"]) for each in log],
+                         [(agent.name, "undo"), (agent.name, "commit"), (agent.name, "commit")])
+        self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"], [])
+        self.galley("audit", "verify", expect=0)
+
+
+class CodexOverMcp(OverMcp, AgentCase):
+    view = CodexView()
+
+
+class OpenCodeOverMcp(OverMcp, AgentCase):
+    view = OpenCodeView()
+
+
+if __name__ == "__main__":
+    main()
