@@ -31,14 +31,15 @@ std::string valid_utf8(const std::string& text) {
   return json::parse(quoted).get<std::string>();
 }
 
-/// The bytes of a list of texts, the lines of a patch for example; nothing for other lists.
-std::optional<size_t> bytes_of_lines(const ordered_json& list) {
-  size_t bytes = 0;
+/// A list of texts, the lines of a patch for example, as one text; nothing for other lists.
+std::optional<std::string> joined_lines(const ordered_json& list) {
+  std::string text;
   for (const auto& item : list) {
     if (!item.is_string()) return {};
-    bytes += item.get_ref<const std::string&>().size();
+    text += item.get_ref<const std::string&>();
+    text += '\n';
   }
-  return bytes;
+  return text;
 }
 
 /// An upper bound of what `value` takes as text.
@@ -78,8 +79,9 @@ json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& 
     return redact_patterns(valid_utf8(text));
   }
   if (value.is_array()) {
-    if (bounds.names_lines && !is_secret && bytes_of_lines(value).value_or(0) > kMaxTextBytes) {
-      return named_by_hash(json_text(value));
+    if (bounds.names_lines && !is_secret) {
+      const auto text = joined_lines(value);
+      if (text && text->size() > kMaxTextBytes) return named_by_hash(*text);
     }
     json out = json::array();
     for (const auto& item : value) out.push_back(shortened(item, is_secret, bounds));

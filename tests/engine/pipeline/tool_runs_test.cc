@@ -164,7 +164,8 @@ TEST_F(ToolRuns, WhatAnExceptionSaysIsOnRecordAndNotInTheMessage) {
     EXPECT_THAT(called.error().message, Not(HasSubstr("inside")));
   }
   EXPECT_EQ(transaction->call("Unmade", "{}").result().error->cause, "the inside of the maker");
-  EXPECT_EQ(transaction->call("Odd", "{}").result().error->cause, "an exception of an unknown type");
+  EXPECT_EQ(transaction->call("Odd", "{}").result().error->cause,
+            "an exception of an unknown type");
 }
 
 TEST_F(ToolRuns, AToolIsDisabledAndEnabledWhileTheWorkspaceIsOpen) {
