@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/tool_pages.h"
 #include "cli/tool_profile.h"
 #include "engine/audit/audit.h"
 #include "engine/audit/audit_export.h"
@@ -169,8 +170,8 @@ Result<int> tools_check(Session& session) {
   }
   GALLEY_ASSIGN(Transaction reader, workspace->begin(session.transaction_options()));
   const auto page = reader.read("docs/tools/" + name + ".md");
-  std::string documentation = page ? *page : info.description;
-  if (!page && !has_tool_heading(documentation)) documentation.clear();
+  std::string documentation = page ? *page : std::string(tool_page(name));
+  if (documentation.empty() && has_tool_heading(info.description)) documentation = info.description;
   const auto points = check_tool(*entry, trials, documentation);
   const auto headings = check_tool_documentation(documentation);
   const Json document = checklist_json(name, points, headings);

@@ -2,7 +2,6 @@
 """Tools in the shapes of other systems, the list that a tool has to meet, and calls in the text of an answer."""
 
 import json
-import shutil
 import unittest
 
 from support import ROOT, SystemCase
@@ -52,9 +51,10 @@ class ToolShapes(SystemCase):
         self.assertIn(b"anthropic", said.stderr)
 
     def test_check_says_what_a_tool_lacks(self):
+        (self.work / "docs" / "tools").mkdir(parents=True)
+        (self.work / "docs" / "tools" / "Read.md").write_text("# Read\n")
         said = self.galley("tools", "check", "Read", expect=1)
         self.assertIn(b"NO   Purpose: the heading is missing", said.stdout)
-        (self.work / "docs" / "tools").mkdir(parents=True)
         (self.work / "docs" / "tools" / "Read.md").write_text(HEADINGS)
         document = json.loads(self.galley("--json", "tools", "check", "Read").stdout)
         self.assertEqual((document["schema"], document["tool"], len(document["points"])),
@@ -67,8 +67,7 @@ class ToolShapes(SystemCase):
 
 
     def test_every_built_in_tool_meets_the_list(self):
-        shutil.copytree(ROOT / "docs" / "tools", self.work / "docs" / "tools")
-        names = {tool.stem for tool in (self.work / "docs" / "tools").iterdir()}
+        names = {page.stem for page in (ROOT / "docs" / "tools").iterdir()}
         listed = {tool["name"] for tool in json.loads(self.galley("--json", "tools", "list", expect=0).stdout)["tools"]}
         self.assertLessEqual(listed, names)
         for name in sorted(names):
