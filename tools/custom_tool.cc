@@ -32,8 +32,8 @@ ToolResult failure(ToolErrorCode code, std::string reason, std::string message,
   return ToolResult::failure({code, std::move(reason), std::move(message), std::move(details)});
 }
 
-JsonDocument details_of(ordered_json details) {
-  return std::make_shared<const ordered_json>(std::move(details));
+JsonDocument details_of(ordered_json json) {
+  return std::make_shared<const ordered_json>(std::move(json));
 }
 
 /// The end of what a program wrote, as far as a message takes it.
