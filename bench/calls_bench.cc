@@ -3,7 +3,7 @@
 // Reads one after the other beside the same as one list of calls. Prints JSON; times are medians of
 // wall time.
 //
-//   calls_bench [--only Read|Write|Edit] [--rounds N]     for a profiler: that one alone, N times
+//   calls_bench [--only CALL] [--rounds N]     for a profiler: that one alone, N times
 #include <galley/workspace.h>
 #include <unistd.h>
 
@@ -82,10 +82,19 @@ double median_us(int rounds, Step step) {
   return times[rounds / 2];
 }
 
-std::string arguments_of(std::string_view tool, int file) {
+/// What is measured of one call: a new file, and one of which every line is another one, are
+/// different work.
+constexpr std::string_view kWriteOver = "Write over";
+
+std::string tool_of(std::string_view what) {
+  return what == kWriteOver ? "Write" : std::string(what);
+}
+
+std::string arguments_of(std::string_view what, int file) {
   json arguments = {{"file_path", name_of(file)}};
-  if (tool == "Write") arguments["content"] = text_of(file + 1, kLines);
-  if (tool == "Edit") {
+  if (what == "Write") arguments["file_path"] = "new" + std::to_string(file);
+  if (tool_of(what) == "Write") arguments["content"] = text_of(file + 1, kLines);
+  if (what == "Edit") {
     arguments["old_string"] = line_of(file, kLines / 2);
     arguments["new_string"] = "another line\n";
   }
@@ -93,9 +102,10 @@ std::string arguments_of(std::string_view tool, int file) {
 }
 
 /// One call in a transaction of its own each time; only the call is timed.
-double call_us(Workspace& workspace, const std::string& tool, int rounds) {
+double call_us(Workspace& workspace, const std::string& what, int rounds) {
+  const std::string tool = tool_of(what);
   std::vector<std::string> arguments;
-  for (int file = 0; file < kFiles; ++file) arguments.push_back(arguments_of(tool, file));
+  for (int file = 0; file < kFiles; ++file) arguments.push_back(arguments_of(what, file));
   return median_us(rounds, [&](int round) {
     Transaction transaction = must(workspace.begin({.agent = "bench"}));
     const auto begun = std::chrono::steady_clock::now();
@@ -135,13 +145,13 @@ json reads_row(int lines) {
           {"together_us", together}};
 }
 
-int measure(const std::vector<std::string>& tools, int rounds, bool with_reads) {
+int measure(const std::vector<std::string>& calls, int rounds, bool with_reads) {
   json rows = json::array();
   {
     const ReadTree tree(kLines);
     const auto workspace = must(Workspace::open(tree.path()));
-    for (const std::string& tool : tools) {
-      rows.push_back({{"name", tool}, {"median_us", call_us(*workspace, tool, rounds)}});
+    for (const std::string& what : calls) {
+      rows.push_back({{"name", what}, {"median_us", call_us(*workspace, what, rounds)}});
     }
   }
   for (const int lines : {100, 1'000, 10'000}) {
@@ -155,12 +165,12 @@ int measure(const std::vector<std::string>& tools, int rounds, bool with_reads) 
 }  // namespace galley
 
 int main(int argc, char** argv) {
-  std::vector<std::string> tools = {"Read", "Write", "Edit"};
+  std::vector<std::string> calls = {"Read", "Write", std::string(galley::kWriteOver), "Edit"};
   int rounds = galley::kCallRounds;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view option = argv[i];
-    if (option == "--only") tools = {argv[i + 1]};
+    if (option == "--only") calls = {argv[i + 1]};
     if (option == "--rounds") rounds = std::max(1, std::atoi(argv[i + 1]));
   }
-  return galley::measure(tools, rounds, argc == 1);
+  return galley::measure(calls, rounds, argc == 1);
 }

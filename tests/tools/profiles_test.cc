@@ -138,6 +138,10 @@ TEST_F(Profiles, EveryToolIsDocumentedUnderTheSevenHeadings) {
   }
 }
 
+TEST_F(Profiles, EveryToolHasAnExampleOfACall) {
+  for (const ToolInfo& info : registry_.list()) EXPECT_FALSE(info.examples.empty()) << info.name;
+}
+
 TEST_F(Profiles, ThePageListsExactlyThem) {
   std::string table = "| profile | for | tools |\n|---|---|---|\n";
   for (const ToolProfile& profile : profiles()) {
