@@ -95,6 +95,19 @@ struct ExecArguments {
   bool is_deterministic = false;
   bool proposes_ignored = false;
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
+  bool begins = false;          ///< --begin: a transaction where the agent has none
+};
+
+/// run: what the program gets, and what becomes of what it changed.
+struct RunArguments {
+  std::string name;                   ///< --name
+  std::string resume;                 ///< --resume N: the transaction of a run that was cut off
+  std::vector<std::string> writable;  ///< --allow-write
+  bool shares_network = false;
+  bool proposes_ignored = false;
+  bool commits = false;
+  bool keeps = false;
+  bool drops = false;
 };
 
 /// call: what is said of the call besides tool and arguments.
@@ -113,6 +126,13 @@ struct CallArguments {
   bool is_deterministic = false;          ///< --deterministic
 };
 
+/// tools add --mcp: a server, beside its command in `words`.
+struct McpServerArguments {
+  std::string name;                   ///< --mcp
+  std::vector<std::string> readable;  ///< --readable
+  bool is_read_only = false;          ///< --read-only
+};
+
 /// check: what is to be judged.
 struct CheckArguments {
   bool staged = false;
@@ -123,19 +143,33 @@ struct CheckArguments {
   bool only_new = false;
 };
 
+/// agents, agent-hook: which of an agent's files, and what a hook lets pass.
+struct AgentArguments {
+  bool mcp = false;
+  bool hook = false;
+  bool wrapper = false;
+  bool project = false;
+  bool user = false;
+  bool yes = false;                ///< --yes: without asking
+  std::vector<std::string> allow;  ///< --allow-tool
+};
+
 /// Everything the command line can say. One field group a command; `command` says which counts.
 struct Arguments {
   GlobalArguments global;
   std::string command;
-  std::string subcommand;  ///< of tools, audit, policy, hook, rescue
+  std::string subcommand;  ///< of tools, audit, policy, hook, rescue, agents
   DiffArguments diff;
   EditArguments edit;
   VerdictArguments verdict;
   ExecArguments exec;
+  RunArguments run;
   CallArguments call;
   CheckArguments check;
+  AgentArguments agents;
+  McpServerArguments mcp;
   std::string tx;                    ///< --tx
-  std::string id;                    ///< of show, undo, at
+  std::string id;                    ///< of show, undo, at, attach, stop
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
   std::string shape;                 ///< tools, call --format: whose shape; empty: Galley's own

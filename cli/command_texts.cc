@@ -98,6 +98,24 @@ std::vector<CommandText> transaction_texts() {
         "The options bound it; they can only be tighter than galley.toml."},
        {{"galley exec -- make format", "stage what a formatter does"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
+      {"run",
+       {"Runs a program, a shell or an agent, in a sandbox on the tree as it would be after the "
+        "commit, on a terminal of its own. What it changes is staged when it ends, and then it is "
+        "asked what becomes of it; elsewhere --commit or --drop say so, and else it is kept.\n"
+        "It goes on when the terminal goes away: galley status lists it, galley attach takes it "
+        "up, galley stop ends it.\n"
+        "Without a terminal it gets standard input, output and error as they are."},
+       {{"galley run -- bash", "a shell whose changes are looked at first"},
+        {"galley run --network --allow-write ~/.codex -- codex", "an agent with its own state"},
+        {"galley run --commit -- make format", "commits if the gate says yes"}}},
+      {"attach",
+       {"Gives this terminal to a program that galley run started and that goes on without one. "
+        "Whoever had it before loses it."},
+       {{"galley attach codex", "the run that was started with --name codex"}}},
+      {"stop",
+       {"Ends a program that galley run started, and all that it started. It has five seconds to "
+        "end by itself; what it wrote is kept in its transaction."},
+       {}},
   };
 }
 
@@ -111,6 +129,27 @@ std::vector<CommandText> decision_texts() {
         "galley_commit only.\n"
         "With --agent NAME the rules for that agent hold."},
        {{"galley mcp -C ~/project --agent codex", "as an agent's configuration names it"}}},
+      {"agent-hook",
+       {"Judges one call of a tool before an agent makes it: reads the JSON that the agent's hook is "
+        "given on standard input, and answers as that agent expects.\n"
+        "An edit is made in memory and judged; one that is refused is denied with the reason. A "
+        "command is replaced by galley exec, which stages what it does. Whatever cannot be told is "
+        "denied, and so is what takes longer than 20 seconds.\n"
+        "galley agents install writes it into an agent's configuration.",
+        "Hooks let calls through when they fail: galley run is the wall, a hook is advice.\n"
+        "The status is 0 when the answer is on standard output, and 2 for a no whose reason is on "
+        "standard error."},
+       {{"galley agent-hook --agent codex < request.json", "what codex would be answered"}}},
+      {"agents",
+       {"Writes Galley into the configuration of an agent, and takes just that out again.\n"
+        "What would be written is shown, and asked about at the terminal, first. Entries of others "
+        "are never changed.",
+        "Without --mcp, --hook and --wrapper both of the first are meant.\n"
+        "Without --project and --user: the project, but codex's configuration is yours."},
+       {{"galley agents list", "which agents are configured, and where"},
+        {"galley agents install claude -n", "only show what it would write"},
+        {"galley agents install codex --mcp --yes", "tools over MCP, without asking"},
+        {"galley agents uninstall codex", "take both out again"}}},
       {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
       {"approve",
        {"Says yes beforehand to what a rule asks a person about.\n"
@@ -166,9 +205,10 @@ std::vector<CommandText> care_texts() {
         "looked at it."},
        {}},
       {"tools",
-       {"Lists the tools that can be called, and lets the programs of a folder be called as tools "
-        "after a person has looked at them."},
-       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"}}},
+       {"Lists the tools that can be called, and lets the programs of a folder or the tools of an "
+        "MCP server be called after a person has looked at them."},
+       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"},
+        {"galley tools add --mcp docs -- python3 docs_server.py", "the tools of an MCP server"}}},
       {"recover",
        {"Finishes or takes back what a crash left.\n"
         "Every command that opens the workspace does this first; this one says what it did."},
@@ -231,6 +271,7 @@ const std::vector<VariableText>& variable_texts() {
       {"GALLEY_EDITOR_LINK",
        "where links of --hyperlinks lead: file, vscode, or an address with {path} and {line}"},
       {"GALLEY_APPROVED", "ids of proposals that galley check takes as approved by a person"},
+      {"GALLEY_HOOK_TIMEOUT", "seconds that galley agent-hook may take; 20 at most"},
       {"GALLEY_GIT_TIMEOUT", "seconds that one command of git may take; 300 by default"},
       {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
       {"NO_COLOR", "with any value: no colours"}};

@@ -32,6 +32,9 @@ int run_savepoint(Session& session);
 int run_fork(Session& session);
 int run_pick(Session& session);
 int run_exec(Session& session);
+int run_run(Session& session);
+int run_attach(Session& session);
+int run_stop(Session& session);
 int run_at(Session& session);
 
 int run_log(Session& session);
@@ -53,6 +56,8 @@ int run_doctor(Session& session);
 int run_rescue(Session& session);
 
 int run_mcp(Session& session);
+int run_agent_hook(Session& session);
+int run_agents(Session& session);
 
 int run_complete(Session& session);
 int run_completions(Session& session);
@@ -62,6 +67,7 @@ int run_tools_show(Session& session);
 int run_tools_check(Session& session);
 int run_tools_validate(Session& session);
 int run_tools_add(Session& session);
+int run_tools_trust(Session& session);
 int run_tools_remove(Session& session);
 int run_audit_verify(Session& session);
 int run_audit_export(Session& session);

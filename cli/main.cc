@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "cli/apply_patch_program.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/documents.h"
@@ -58,9 +59,38 @@ int run_guarded(galley::CommandFunction command, galley::Session& session) {
   }
 }
 
+/// Of `galley agent-hook`: an agent lets a call through whose hook ends with any other status.
+int status_of_hook(int status) {
+  constexpr int kDenied = 2;
+  return status == galley::kExitDone ? status : kDenied;
+}
+
+int run(galley::CommandFunction command, const galley::Arguments& arguments,
+        galley::Terminal& terminal) {
+  galley::Session session(arguments, terminal);
+  const int status = run_guarded(command, session);
+  if (terminal.finish()) return status;
+  const std::string& outcome = session.outcome();
+  terminal.complain("the result could not be written to standard output" +
+                    (outcome.empty() ? "" : "; what happened: " + outcome));
+  // That the next command decides outweighs it.
+  const int undecided = galley::exit_status(galley::ErrorKind::kUndecided);
+  return status == undecided ? status : galley::kExitFailure;
+}
+
+/// Called by the name of that tool, the program has its arguments and no others.
+int run_as_apply_patch(int argc, char** argv) {
+  galley::Arguments arguments;
+  arguments.command = "apply";
+  arguments.words.assign(argv + 1, argv + argc);
+  galley::Terminal terminal({galley::ColorWhen::kNever, false, false, true, false});
+  return run(galley::run_apply_patch, arguments, terminal);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 0 && galley::is_apply_patch(argv[0])) return run_as_apply_patch(argc, argv);
   if (has_word(argc, argv, "exec")) galley::start_first_helper();
   const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);
   if (!parsed.arguments) return end_early(parsed, has_word(argc, argv, "--json"));
@@ -71,13 +101,6 @@ int main(int argc, char** argv) {
   const galley::CommandFunction command =
       galley::find_command(arguments.command, arguments.subcommand);
   GALLEY_CHECK(command != nullptr);
-  galley::Session session(arguments, terminal);
-  const int status = run_guarded(command, session);
-  if (terminal.finish()) return status;
-  const std::string& outcome = session.outcome();
-  terminal.complain("the result could not be written to standard output" +
-                    (outcome.empty() ? "" : "; what happened: " + outcome));
-  // That the next command decides outweighs it.
-  const int undecided = galley::exit_status(galley::ErrorKind::kUndecided);
-  return status == undecided ? status : galley::kExitFailure;
+  const int status = run(command, arguments, terminal);
+  return arguments.command == "agent-hook" ? status_of_hook(status) : status;
 }

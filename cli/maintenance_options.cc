@@ -1,5 +1,6 @@
 #include "cli/option_table.h"
 #include "engine/git_hooks/hook_script.h"
+#include "server/agents/agent_programs.h"
 #include "tools/shapes.h"
 
 namespace galley {
@@ -38,6 +39,41 @@ void add_setup_commands(OptionTable& table) {
   doctor->add_flag("--repair", args.repair, "Mend what can be mended");
 }
 
+void add_tools_add(OptionTable& table, CLI::App* tools) {
+  Arguments& args = table.arguments();
+  CLI::App* add = table.add_member(
+      tools, "add", "Let the programs of a folder, or the tools of an MCP server, be called");
+  add->add_option("folder", args.words,
+                  "A folder with manifest.json; with --mcp the server's command, after --")
+      ->required();
+  CLI::Option* server =
+      add->add_option("--mcp", args.mcp.name, "Add the tools of an MCP server as NAME.tool")
+          ->type_name("NAME");
+  OptionTable::add_list(add, "--env", args.call.environment, "Put this into its environment")
+      ->type_name("NAME=VALUE")
+      ->needs(server);
+  OptionTable::add_list(add, "--secret", args.call.secrets,
+                        "Its environment gets this secret of the call")
+      ->type_name("NAME")
+      ->needs(server);
+  OptionTable::add_list(add, "--readable", args.mcp.readable,
+                        "It sees this folder of the machine, read-only")
+      ->type_name("DIR")
+      ->needs(server);
+  add->add_flag("--read-only", args.mcp.is_read_only, "What it writes is dropped")->needs(server);
+  add->add_flag("--network", args.exec.shares_network, "Give it the host's network")->needs(server);
+  add->add_option("--timeout", args.exec.timeout_s, "Seconds that one call may take (10)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->needs(server);
+  add->add_option("--memory", args.exec.memory_bytes,
+                  "Memory of all its processes, such as 512mb (200mb)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE")
+      ->needs(server);
+  table.add_dry_run(add, "Only show what they are and may do");
+}
+
 void add_command_groups(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* tools = table.add_group("tools", "The tools that can be called");
@@ -57,11 +93,13 @@ void add_command_groups(OptionTable& table) {
   CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
   validate->add_option("name", args.name, "Name of the tool")->required();
   validate->add_option("args", args.input, "JSON object; - is standard input")->required();
-  CLI::App* add = table.add_member(tools, "add", "Let the programs of a folder be called as tools");
-  add->add_option("folder", args.input, "A folder with manifest.json")->required();
-  table.add_dry_run(add, "Only show what they are and may do");
+  add_tools_add(table, tools);
+  CLI::App* trust = table.add_member(
+      tools, "trust", "Look at the tools of an MCP server again, and say yes to them as they are");
+  trust->add_option("name", args.name, "Name of the server")->required();
+  table.add_dry_run(trust, "Only show what they are and what has changed");
   CLI::App* remove = table.add_member(tools, "remove", "Let one of them no longer be called");
-  remove->add_option("name", args.name, "Name of the tool")->required();
+  remove->add_option("name", args.name, "Name of the tool, or of an MCP server")->required();
   table.add_dry_run(remove, "Only say whether there is one");
   CLI::App* audit = table.add_group("audit", "The record of every call and outcome");
   table.add_member(audit, "verify", "Check the chain of records");
@@ -103,6 +141,27 @@ void add_hook_commands(OptionTable& table) {
   run->add_option("words", args.words, "What git gives the hook")->type_name("ARGUMENT");
 }
 
+void add_agents_commands(OptionTable& table) {
+  AgentArguments& which = table.arguments().agents;
+  std::vector<std::string> names;
+  for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
+  CLI::App* agents = table.add_group("agents", "Agents that work through Galley");
+  table.add_member(agents, "list", "Which agents are configured to, and where");
+  CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
+  CLI::App* uninstall = table.add_member(agents, "uninstall", "Take just that out again");
+  for (CLI::App* command : {install, uninstall}) {
+    table.add_choice(command, "name", table.arguments().name, names, "An agent")->required();
+    command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these three");
+    command->add_flag("--hook", which.hook, "The hook that judges its own; so without any, too");
+    command->add_flag("--wrapper", which.wrapper, "A script galley-NAME that runs it staged");
+    CLI::Option* project =
+        command->add_flag("--project", which.project, "In the files of this project");
+    command->add_flag("--user", which.user, "In your own, for all projects")->excludes(project);
+    command->add_flag("--yes", which.yes, "Do not ask");
+    table.add_dry_run(command, "Only show what it would change");
+  }
+}
+
 void add_help_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* completions = table.add("completions", "A completion script for a shell", kCareGroup);
@@ -122,6 +181,7 @@ void add_care_commands(OptionTable& table) {
   }
   if (table.wants({"tools", "audit", "policy", "rescue"})) add_command_groups(table);
   if (table.wants({"hook"})) add_hook_commands(table);
+  if (table.wants({"agents"})) add_agents_commands(table);
   if (table.wants({"completions", "help"})) add_help_commands(table);
 }
 

@@ -44,15 +44,16 @@ enum class AuditKind : uint8_t {
   kToolsRemoved,
   kAdoption,
   kLink,
+  kRun,
   kGap,
 };
 /// The names that records have for them, in this order.
-inline constexpr std::array<std::string_view, 26> kAuditKindNames = {
+inline constexpr std::array<std::string_view, 27> kAuditKindNames = {
     "call",          "call.dry_run", "calls.dropped", "begun",       "exec",          "edit",
     "edits.dropped", "fix",          "index",         "savepoint",   "rollback",      "fork",
     "commit",        "undo",         "redo",          "refusal",     "conflict",      "approval",
     "confirmation",  "grant",        "revocation",    "tools.added", "tools.removed", "adoption",
-    "link",          "audit.gap"};
+    "link",          "run",          "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));

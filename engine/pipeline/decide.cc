@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/hex.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/commit/publisher.h"
@@ -45,12 +46,16 @@ AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& att
   return event;
 }
 
-Result<void> record_refusal(const Preview& preview, const Attempt& attempt) {
+AuditEvent refusal_event(const Preview& preview, const Attempt& attempt) {
   const Refusal& refusal = std::get<Refusal>(preview.verdict.decision);
   AuditEvent event = event_of(AuditKind::kRefusal, preview.proposal, attempt);
   event.error = ToolError{ToolErrorCode::kPermission, refusal.reason, refusal.message, {}};
+  return event;
+}
+
+Result<void> record_refusal(const Preview& preview, const Attempt& attempt) {
   GALLEY_TRY(attempt.workspace.need_state());
-  return attempt.recorder.record_now(std::move(event));
+  return attempt.recorder.record_now(refusal_event(preview, attempt));
 }
 
 Result<void> record_conflict(const Proposal& proposal, const Conflict& conflict,
@@ -274,6 +279,17 @@ Result<void> pass_alone(WorkspaceState& workspace, const TransactionOptions& who
   options.early_policy = [&early](const Action& asked) { return early.refusal(asked); };
   Executor executor(nullptr, recorder, workspace.clock(), std::move(options));
   return executor.perform(nullptr, std::move(action), effect);
+}
+
+Result<void> record_refused_look(WorkspaceState& workspace, const Preview& preview,
+                                 const TransactionOptions& who, const std::string& tool) {
+  if (preview.verdict.is_approved()) return {};
+  constexpr size_t kDigits = 12;
+  CommitRequest request;
+  request.tool = tool;
+  Recorder recorder(workspace.audit, workspace.clock(), RecordTime::kAtOnce, random_hex(kDigits));
+  const Attempt attempt{workspace, who, request, recorder};
+  return recorder.record_now(refusal_event(preview, attempt));
 }
 
 AuditKind kind_of(const CommitRequest& request) {

@@ -190,6 +190,7 @@ const std::vector<Room>& rooms() {
       {"staging/sandbox",
        {"base", "staging/fs", "staging/overlay", "staging/sandbox/helper",
         "staging/sandbox/syntax"}},
+      {"staging/sandbox/terminal", {"base", "staging/sandbox", "staging/sandbox/helper"}},
       {"staging/git", {"base", "staging/fs", "staging/sandbox"}},
       {"tools",
        {"base", "staging/fs", "staging/text", "staging/formats", "staging/placing",
@@ -230,6 +231,7 @@ const std::vector<Room>& rooms() {
         "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
       {"server/mcp", {"base", "tools"}},
       {"server/session", {"base", "tools", "engine/pipeline", "server/mcp"}},
+      {"server/agents", {"base", "tools", "engine/policy"}},
       {"cli",
        {"base",
         "staging/fs",
@@ -237,6 +239,7 @@ const std::vector<Room>& rooms() {
         "staging/printing",
         "staging/overlay",
         "staging/sandbox",
+        "staging/sandbox/terminal",
         "tools",
         "engine/policy",
         "engine/validators",
@@ -250,7 +253,8 @@ const std::vector<Room>& rooms() {
         "engine/check",
         "engine/git_hooks",
         "server/mcp",
-        "server/session"}},
+        "server/session",
+        "server/agents"}},
   };
   return table;
 }

@@ -176,6 +176,8 @@ class StateFolder(SystemCase):
 
     def serve_agents(self):
         self.galley("mcp", expect=0)  # whose input ends at once
+        self.galley("agent-hook", expect=2)  # which was told of no call
+        self.galley("agents", "list", expect=0)
 
     def grant_and_confirm(self):
         self.galley("grant", "bot", "custom:deploy", expect=0)

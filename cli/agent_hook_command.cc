@@ -1,0 +1,202 @@
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <thread>
+
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "engine/pipeline/decide.h"
+#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/transaction_state.h"
+#include "server/agents/agent_programs.h"
+#include "server/agents/hooked_call.h"
+#include "server/session/call_results.h"
+#include "staging/fs/host_file.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+/// What every agent takes for a no, with the reason on standard error. Any other status but 0 is a
+/// broken hook to them, and the call is let through.
+constexpr int kDenied = 2;
+
+/// `GALLEY_HOOK_TIMEOUT` in seconds stands in for kMaxHookTime, if it is less.
+std::chrono::seconds hook_time() {
+  const char* said = std::getenv("GALLEY_HOOK_TIMEOUT");
+  const int seconds = said == nullptr ? 0 : std::atoi(said);
+  return seconds > 0 ? std::min(std::chrono::seconds(seconds), kMaxHookTime) : kMaxHookTime;
+}
+
+/// Ends the judgement when its time is over, and a while later the process, with a no: whatever
+/// hangs, the agent has an answer before it stops waiting.
+class HookTimer {
+ public:
+  HookTimer() : thread_([this](const std::stop_token& over) { watch(over); }) {}
+  /// Requested when the time is over.
+  [[nodiscard]] std::stop_token late() const { return late_.get_token(); }
+
+ private:
+  void watch(const std::stop_token& over) {
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, over, hook_time(), [] { return false; });
+    if (over.stop_requested()) return;
+    late_.request_stop();
+    wake_.wait_for(lock, over, kHookGraceTime, [] { return false; });
+    if (over.stop_requested()) return;
+    std::fputs("galley agent-hook reached no judgement in its time, so the call is denied\n",
+               stderr);
+    std::_Exit(kDenied);
+  }
+
+  std::stop_source late_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+extern "C" void deny_on_fault(int /*signal*/) { std::_Exit(kDenied); }
+
+/// A fault of ours is no yes either.
+void deny_on_faults() {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    std::signal(signal, deny_on_fault);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+/// An agent that cannot write all of its request may take the hook for broken.
+Result<std::string> read_request() {
+  auto text = read_host_file("-", kMaxHookBytes);
+  std::array<char, size_t{1} << 16U> rest{};
+  if (!text) {
+    while (std::fread(rest.data(), 1, rest.size(), stdin) > 0) {
+    }
+  }
+  return text;
+}
+
+/// Where a call starts: the agent's directory, and what the call says of its own.
+Result<std::string> start_of(const HookRequest& request, const std::string& directory) {
+  std::string path = request.cwd.empty() ? "." : request.cwd;
+  if (directory.starts_with('/')) {
+    path = directory;
+  } else if (!directory.empty()) {
+    path += "/" + directory;
+  }
+  return absolute_path(path);
+}
+
+/// A command is staged in the workspace that it starts in, which has to be the one that judges.
+Result<void> check_start(const Session& session, const Workspace& workspace,
+                         const std::string& start) {
+  GALLEY_ASSIGN(const FoundRoot root, find_root(start, session.user().config));
+  if (root.path == workspace.root_path()) return {};
+  return fail(ErrorKind::kRefused, "hook.outside",
+              "it starts in '" + start + "', which does not belong to the workspace '" +
+                  workspace.root_path() + "' that this hook judges; start it from there");
+}
+
+std::string text_of(const nlohmann::ordered_json& result) {
+  return result["content"][0]["text"].get<std::string>();
+}
+
+/// What the gate says of what the edit would make; empty: nothing against it.
+Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
+                                    Transaction& transaction, const std::stop_token& late) {
+  const auto preview = transaction.preview();
+  if (!preview && late.stop_requested()) {
+    return std::string(
+        "no judgement was reached in the time of a hook, so it is denied; stage the change with "
+        "galley call and commit it with galley commit, whose validators have their own time");
+  }
+  if (!preview) return fail(preview.error());
+  if (preview->verdict.is_approved()) return std::string();
+  GALLEY_TRY(record_refused_look(workspace.inside(), *preview, transaction.options(),
+                                 session.arguments().command));
+  return verdict_words(preview->verdict);
+}
+
+/// Makes the edit in memory and asks about it; empty: nothing against it.
+Result<std::string> objection_to(Session& session, const HookRequest& request,
+                                 const HookedCall::Edit& edit, const std::stop_token& late) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const std::string start, start_of(request, edit.directory));
+  GALLEY_TRY(check_start(session, *workspace, start));
+  TransactionOptions who = session.transaction_options();
+  who.stop = late;
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(who));
+  CallOptions call;
+  call.cwd = start;
+  call.session_id = request.session;
+  call.call_id = request.call_id;
+  call.stop = late;
+  const CallResult result = transaction.call(edit.tool, json_text(edit.arguments), call);
+  if (!result) return text_of(failed_result(*result.result().error));
+  return verdict_on_edit(session, *workspace, transaction, late);
+}
+
+Result<std::string> answer_to(Session& session, const HookRequest& request,
+                              const std::stop_token& late) {
+  const StagedProgram staged{"galley", session.arguments().global.agent};
+  GALLEY_ASSIGN(const HookedCall::Deed deed,
+                deed_of(request, staged, session.arguments().agents.allow));
+  if (std::holds_alternative<HookedCall::Pass>(deed)) return hook_allows(request.protocol);
+  if (const auto* command = std::get_if<HookedCall::Command>(&deed)) {
+    GALLEY_ASSIGN(const Workspace* workspace, session.open());
+    GALLEY_ASSIGN(const std::string start, start_of(request, command->directory));
+    GALLEY_TRY(check_start(session, *workspace, start));
+    return hook_replaces(request.protocol, command->input);
+  }
+  GALLEY_ASSIGN(const std::string objection,
+                objection_to(session, request, std::get<HookedCall::Edit>(deed), late));
+  if (objection.empty()) return hook_allows(request.protocol);
+  return hook_denies(request.protocol, "nothing was written: " + objection);
+}
+
+/// Whether the name of an agent that Galley knows and the protocol of the request go together.
+bool is_of(const std::string& agent, HookProtocol protocol) {
+  if (agent == "codex" || agent == "claude") return protocol == HookProtocol::kPreToolUse;
+  if (agent == "gemini") return protocol == HookProtocol::kBeforeTool;
+  return agent != "opencode" || protocol == HookProtocol::kToolExecuteBefore;
+}
+
+int deny(Session& session, const std::string& why) {
+  session.terminal().complain(printable(session.with_hints(why)));
+  return kDenied;
+}
+
+int judge_request(Session& session, const HookTimer& timer) {
+  const auto text = read_request();
+  const auto request = text ? read_hook_request(*text) : fail(text.error());
+  if (!request) return deny(session, "the call is denied: " + request.error().message);
+  const std::string& agent = session.arguments().global.agent;
+  if (!is_of(agent, request->protocol)) {
+    return deny(session, "the call is denied: this is no request of '" + agent + "'");
+  }
+  // Inside of `galley run` and `galley exec` everything is staged already.
+  if (std::getenv("GALLEY_SANDBOX") != nullptr) {
+    session.print(hook_allows(request->protocol));
+    return kExitDone;
+  }
+  const auto answer = answer_to(session, *request, timer.late());
+  session.print(
+      answer ? *answer
+             : hook_denies(request->protocol,
+                           session.with_hints("nothing was done: " + answer.error().message)));
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_agent_hook(Session& session) {
+  deny_on_faults();
+  const HookTimer timer;
+  return judge_request(session, timer);
+}
+
+}  // namespace galley

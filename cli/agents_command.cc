@@ -1,0 +1,300 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/config_file.h"
+#include "cli/person.h"
+#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/trust.h"
+#include "server/agents/agent_programs.h"
+#include "staging/fs/host_file.h"
+#include "staging/printing/git_diff.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kOwnMode = 0600;
+constexpr uint32_t kProjectMode = 0644;
+constexpr uint32_t kProgramMode = 0755;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Result<AgentPlaces> agent_places() {
+  GALLEY_ASSIGN(const std::string here, absolute_path("."));
+  GALLEY_ASSIGN(const UserSettings user, load_user_settings());
+  GALLEY_ASSIGN(const FoundRoot root, find_root(here, user.config));
+  AgentPlaces places;
+  places.project = root.path;
+  places.home = environment("HOME");
+  if (!places.home.starts_with('/')) {
+    return fail(ErrorKind::kUsage, "agents.no_home",
+                "HOME names no directory, so it is not known where agents keep their files");
+  }
+  const std::string config = environment("XDG_CONFIG_HOME");
+  places.config_home = config.starts_with('/') ? config : places.home + "/.config";
+  const std::string codex = environment("CODEX_HOME");
+  places.codex_home = codex.starts_with('/') ? codex : places.home + "/.codex";
+  return places;
+}
+
+/// One entry in one file: what it is to become.
+struct PlannedEntry {
+  std::string agent;
+  AgentScope scope = AgentScope::kProject;
+  AgentEntry entry;
+  std::string file;   ///< as the agent names it
+  std::string state;  ///< what was found, or is done
+};
+
+/// A file with all that is done to it.
+struct PlannedFile {
+  ConfigFile file;
+  std::optional<std::string> text;  ///< that it is to have
+  uint32_t mode = kOwnMode;
+  std::vector<std::string> folders;
+};
+
+using PlannedFiles = std::map<std::string, PlannedFile>;
+
+/// The first of its files that is there, else the first.
+Result<std::string> file_of(const AgentEntry& entry, const std::string& project) {
+  for (const std::string& path : entry.files) {
+    GALLEY_ASSIGN(const ConfigFile file, ConfigFile::read(path, project));
+    if (file.text()) return path;
+  }
+  return entry.files.front();
+}
+
+std::string project_of(AgentScope scope, const AgentPlaces& places) {
+  return scope == AgentScope::kProject ? places.project : std::string();
+}
+
+Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& places,
+                  PlannedFiles& files) {
+  const std::string project = project_of(planned.scope, places);
+  GALLEY_ASSIGN(planned.file, file_of(planned.entry, project));
+  auto known = files.find(planned.file);
+  if (known == files.end()) {
+    GALLEY_ASSIGN(ConfigFile file, ConfigFile::read(planned.file, project));
+    const uint32_t mode = planned.entry.is_program ? kProgramMode
+                          : project.empty()        ? kOwnMode
+                                                   : kProjectMode;
+    auto text = file.text();
+    known =
+        files.emplace(planned.file, PlannedFile{std::move(file), std::move(text), mode, {}}).first;
+  }
+  PlannedFile& file = known->second;
+  file.folders = planned.entry.folders;
+  const std::optional<std::string> before = file.text;
+  const auto change = [&](const auto& entry) -> Result<void> {
+    if (is_install) {
+      GALLEY_ASSIGN(file.text, entry.add(before, planned.file));
+    } else if (before) {
+      GALLEY_ASSIGN(file.text, entry.take_away(*before, planned.file));
+    }
+    return {};
+  };
+  GALLEY_TRY(std::visit(change, planned.entry.entry));
+  const bool is_changed = file.text != before;
+  planned.state =
+      is_install ? (is_changed ? "added" : "present") : (is_changed ? "removed" : "absent");
+  return {};
+}
+
+std::vector<AgentPart> wanted_parts(const AgentArguments& which) {
+  std::vector<AgentPart> parts;
+  const bool is_any = which.mcp || which.hook || which.wrapper;
+  if (which.mcp || !is_any) parts.push_back(AgentPart::kMcp);
+  if (which.hook || !is_any) parts.push_back(AgentPart::kHook);
+  if (which.wrapper) parts.push_back(AgentPart::kWrapper);
+  return parts;
+}
+
+AgentScope wanted_scope(const AgentArguments& which, const std::string& agent, AgentPart part) {
+  if (which.project) return AgentScope::kProject;
+  if (which.user || part == AgentPart::kWrapper) return AgentScope::kUser;
+  for (const AgentProgram& program : agent_programs()) {
+    if (program.name == agent) return program.usual;
+  }
+  return AgentScope::kProject;
+}
+
+/// What is done to a file, as git shows it.
+std::string diff_of(const PlannedFile& planned, const DiffOptions& options) {
+  FilePair pair;
+  pair.old_path = pair.new_path = planned.file.path();
+  const auto& before = planned.file.text();
+  const uint32_t made = planned.mode == kProgramMode ? git_mode::kExecutable : git_mode::kRegular;
+  if (before) pair.old_mode = git_mode::kRegular;
+  if (planned.text) pair.new_mode = before ? git_mode::kRegular : made;
+  if (before) pair.old_content = *before;
+  if (planned.text) pair.new_content = *planned.text;
+  return git_diff(pair, options);
+}
+
+std::string diffs_of(const PlannedFiles& files, bool has_color, bool is_printable) {
+  DiffOptions options;
+  options.color = has_color;
+  options.is_printable = is_printable;
+  options.old_prefix = options.new_prefix = "";
+  std::string text;
+  for (const auto& [name, file] : files) text += diff_of(file, options);
+  return text;
+}
+
+/// On a terminal the person is asked; elsewhere --yes has to be said.
+Result<void> ask(Session& session, const PlannedFiles& files) {
+  if (session.arguments().agents.yes) return {};
+  const Terminal& terminal = session.terminal();
+  const auto asked =
+      need_person(session, "", "Write this?", diffs_of(files, terminal.has_error_color(), true));
+  if (asked || asked.error().reason != "person.no_terminal") return asked;
+  return fail(ErrorKind::kUsage, "agents.not_asked",
+              "there is no terminal to ask at: look with --dry-run, then say --yes");
+}
+
+Result<void> write(const PlannedFiles& files) {
+  for (const auto& [name, planned] : files) {
+    if (planned.text == planned.file.text()) continue;
+    GALLEY_TRY(planned.file.replace(planned.text, planned.mode));
+    if (planned.text) continue;
+    for (const std::string& folder : planned.folders) remove_if_empty(folder);
+  }
+  return {};
+}
+
+Json entries_json(const std::vector<PlannedEntry>& entries) {
+  Json list = Json::array();
+  for (const PlannedEntry& planned : entries) {
+    list.push_back({{"agent", planned.agent},
+                    {"part", agent_part_name(planned.entry.part)},
+                    {"scope", agent_scope_name(planned.scope)},
+                    {"file", planned.file},
+                    {"state", planned.state}});
+  }
+  return list;
+}
+
+void print(Session& session, const std::vector<PlannedEntry>& entries, const PlannedFiles& files,
+           bool is_diff_shown) {
+  const Arguments& arguments = session.arguments();
+  if (session.is_json()) {
+    Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", arguments.dry_run}};
+    document["entries"] = entries_json(entries);
+    document["diff"] = diffs_of(files, false, false);
+    session.print(document);
+    return;
+  }
+  if (!is_diff_shown) {
+    const Terminal& terminal = session.terminal();
+    session.print(diffs_of(files, terminal.has_color(), terminal.escapes()));
+  }
+  for (const PlannedEntry& planned : entries) {
+    const std::string would = arguments.dry_run ? "would be " : "";
+    const bool is_change = planned.state == "added" || planned.state == "removed";
+    session.say(fmt::format("{} {}: {}{} in {}", planned.agent, agent_part_name(planned.entry.part),
+                            is_change ? would : "", planned.state, planned.file));
+    const std::string& next = planned.entry.next_step;
+    if (planned.state == "added" && !next.empty()) session.say(next);
+  }
+}
+
+/// Files of agents are run by them outside every sandbox.
+Result<void> refuse_to_agents(const Arguments& arguments) {
+  GALLEY_TRY(refuse_inside_exec("agents " + arguments.subcommand));
+  if (arguments.dry_run || arguments.global.agent.empty()) return {};
+  return fail(ErrorKind::kRefused, "person.agent",
+              "how agents are configured is a person's to say: say it without --agent");
+}
+
+Result<int> change(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_TRY(refuse_to_agents(arguments));
+  GALLEY_ASSIGN(const AgentPlaces places, agent_places());
+  const bool is_install = arguments.subcommand == "install";
+  std::vector<PlannedEntry> entries;
+  for (const AgentPart part : wanted_parts(arguments.agents)) {
+    const AgentScope scope = wanted_scope(arguments.agents, arguments.name, part);
+    GALLEY_ASSIGN(AgentEntry entry, agent_entry(arguments.name, part, scope, places));
+    entries.push_back({arguments.name, scope, std::move(entry), "", ""});
+  }
+  // What was added last stands where it is taken away first.
+  if (!is_install) std::reverse(entries.begin(), entries.end());
+  PlannedFiles files;
+  for (PlannedEntry& planned : entries) GALLEY_TRY(plan(planned, is_install, places, files));
+  const bool is_change = std::any_of(files.begin(), files.end(), [](const auto& one) {
+    return one.second.text != one.second.file.text();
+  });
+  bool is_diff_shown = false;
+  if (!arguments.dry_run && is_change) {
+    GALLEY_TRY(ask(session, files));
+    is_diff_shown = !arguments.agents.yes && !session.is_unattended();
+    GALLEY_TRY(write(files));
+  }
+  print(session, entries, files, is_diff_shown);
+  return kExitDone;
+}
+
+/// Whether one entry is there; what cannot be read is told, and is no reason to stop.
+std::string state_of(PlannedEntry& planned, const AgentPlaces& places) {
+  const std::string project = project_of(planned.scope, places);
+  const auto path = file_of(planned.entry, project);
+  planned.file = path ? *path : planned.entry.files.front();
+  const auto file = path ? ConfigFile::read(*path, project) : Result<ConfigFile>(path.error());
+  if (!file) return "unreadable";
+  if (!file->text()) return "absent";
+  const auto is_in =
+      std::visit([&](const auto& entry) { return entry.is_in(*file->text(), planned.file); },
+                 planned.entry.entry);
+  if (!is_in) return is_in.error().reason == "agents.foreign_entry" ? "foreign" : "unreadable";
+  return *is_in ? "present" : "absent";
+}
+
+Result<int> list(Session& session) {
+  GALLEY_ASSIGN(const AgentPlaces places, agent_places());
+  constexpr std::array kParts = {AgentPart::kMcp, AgentPart::kHook, AgentPart::kWrapper};
+  std::vector<PlannedEntry> entries;
+  for (const AgentProgram& program : agent_programs()) {
+    for (const AgentPart part : kParts) {
+      for (const AgentScope scope : {AgentScope::kProject, AgentScope::kUser}) {
+        auto entry = agent_entry(program.name, part, scope, places);
+        if (!entry) continue;
+        PlannedEntry planned{std::string(program.name), scope, *std::move(entry), "", ""};
+        planned.state = state_of(planned, places);
+        entries.push_back(std::move(planned));
+      }
+    }
+  }
+  if (session.is_json()) {
+    Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", false}};
+    document["entries"] = entries_json(entries);
+    session.print(document);
+    return kExitDone;
+  }
+  std::string text;
+  for (const PlannedEntry& planned : entries) {
+    text += fmt::format("{:<9} {:<8} {:<8} {:<10} {}\n", planned.agent,
+                        agent_part_name(planned.entry.part), agent_scope_name(planned.scope),
+                        planned.state, printable_line(planned.file));
+  }
+  session.print(text);
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_agents(Session& session) {
+  const bool is_list = session.arguments().subcommand == "list";
+  return session.finish(is_list ? list(session) : change(session));
+}
+
+}  // namespace galley

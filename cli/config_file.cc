@@ -1,0 +1,111 @@
+#include "cli/config_file.h"
+
+#include <utility>
+
+#include "base/limits.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
+#include "staging/fs/owner.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateFolder = 0700;
+constexpr uint32_t kProjectFolder = 0755;
+
+std::pair<std::string, std::string> folder_and_name(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+Result<void> write_new(const WritableDirectory& directory, const RelPath& fresh,
+                       const std::string& text, const FileStat& like) {
+  GALLEY_TRY(remove_tree(directory, fresh));
+  GALLEY_ASSIGN(const auto file,
+                directory.open_writable_file(fresh, OpenMode::kCreateNew, like.mode));
+  GALLEY_TRY(file->write_at(0, text));
+  GALLEY_ASSIGN(const FileStat made, file->stat());
+  const bool is_other_owner =
+      like.kind == FileKind::kRegular && (made.uid != like.uid || made.gid != like.gid);
+  if (is_other_owner) GALLEY_TRY(file->set_owner(like.uid, like.gid));
+  GALLEY_TRY(file->set_mode(like.mode));
+  return file->sync();
+}
+
+}  // namespace
+
+Result<ConfigFile> ConfigFile::read(const std::string& path, const std::string& project) {
+  std::string folder = project;
+  std::string name = project.empty() ? "" : path.substr(project.size() + 1);
+  if (project.empty()) {
+    const auto real = absolute_path(path);
+    std::tie(folder, name) = folder_and_name(real ? *real : path);
+  }
+  GALLEY_ASSIGN(RelPath rel, RelPath::parse(name));
+  ConfigFile file(std::move(folder), std::move(rel), !project.empty());
+  GALLEY_TRY(file.look());
+  return file;
+}
+
+Result<void> ConfigFile::look() {
+  const auto directory = open_disk_directory(folder_);
+  if (!directory && directory.error().kind == ErrorKind::kNotFound) return {};
+  if (!directory) return fail(directory.error());
+  GALLEY_ASSIGN(stat_, (*directory)->stat(name_));
+  if (stat_.kind == FileKind::kAbsent) return {};
+  if (stat_.kind != FileKind::kRegular || stat_.nlink > 1) {
+    const std::string what = stat_.kind == FileKind::kSymlink   ? "a link"
+                             : stat_.kind == FileKind::kRegular ? "a file of several names"
+                                                                : "no file";
+    return fail(ErrorKind::kRefused, "agents.not_plain",
+                path() + " is " + what + ", which is not changed" +
+                    (is_in_project_ ? " inside of a project" : "") +
+                    "; put a file of its own there",
+                path());
+  }
+  if (!is_own_user(stat_.uid)) {
+    return fail(ErrorKind::kRefused, "agents.foreign_owner",
+                path() + " belongs to another user (" + std::to_string(stat_.uid) +
+                    "), so it is not changed",
+                path());
+  }
+  GALLEY_ASSIGN(text_, read_file(**directory, name_, limits::kMaxConfigBytes));
+  return {};
+}
+
+Result<void> ConfigFile::replace(const std::optional<std::string>& text, uint32_t mode) const {
+  ConfigFile now(folder_, name_, is_in_project_);
+  GALLEY_TRY(now.look());
+  if (now.text_ != text_) {
+    return fail(ErrorKind::kConflict, "agents.changed",
+                path() + " was changed meanwhile, so it was left as it is; say it again", path());
+  }
+  auto directory = open_writable_disk_directory(folder_);
+  const bool is_missing = !directory && directory.error().kind == ErrorKind::kNotFound;
+  if (is_missing) directory = make_disk_directory(folder_, kPrivateFolder);
+  if (!directory) return fail(directory.error());
+  const WritableDirectory& within = **directory;
+  if (!text) {
+    GALLEY_TRY(within.remove_file(name_));
+    return within.sync();
+  }
+  if (!name_.parent().is_root()) {
+    GALLEY_TRY(make_directories(within, name_.parent(), kProjectFolder));
+  }
+  GALLEY_ASSIGN(const RelPath last, RelPath::parse(".galley-new-" + std::string(name_.name())));
+  GALLEY_ASSIGN(const RelPath fresh, name_.parent().join(last));
+  FileStat like = now.stat_;
+  if (like.kind == FileKind::kAbsent) like.mode = mode;
+  GALLEY_TRY(write_new(within, fresh, *text, like));
+  GALLEY_TRY(within.rename(fresh, within, name_, RenameMode::kReplace));
+  return within.sync();
+}
+
+void remove_if_empty(const std::string& folder) {
+  const auto [parent, name] = folder_and_name(folder);
+  const auto directory = open_writable_disk_directory(parent);
+  const auto path = RelPath::parse(name);
+  if (directory && path) (void)(*directory)->remove_directory(*path);
+}
+
+}  // namespace galley

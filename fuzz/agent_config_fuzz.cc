@@ -1,0 +1,42 @@
+// Any bytes as a configuration of an agent: an entry is added or there is an error, and what was
+// added is taken away again to the byte.
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/check.h"
+#include "server/agents/agent_programs.h"
+
+namespace {
+
+const galley::AgentPlaces& places() {
+  static const galley::AgentPlaces kPlaces = {"/p", "/h", "/h/.config", "/h/.codex"};
+  return kPlaces;
+}
+
+void add_and_take_away(const galley::AgentEntry& agent, const std::string& text) {
+  std::visit(
+      [&](const auto& entry) {
+        const auto there = entry.is_in(text, "FILE");
+        const auto added = entry.add(text, "FILE");
+        if (!added || (there && *there)) return;
+        const auto back = entry.take_away(*added, "FILE");
+        GALLEY_CHECK(back.has_value() && *back == std::optional<std::string>(text));
+      },
+      agent.entry);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const galley::AgentProgram& program : galley::agent_programs()) {
+    for (const auto part : {galley::AgentPart::kMcp, galley::AgentPart::kHook}) {
+      const auto entry =
+          galley::agent_entry(program.name, part, galley::AgentScope::kProject, places());
+      GALLEY_CHECK(entry.has_value());
+      add_and_take_away(*entry, text);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,28 @@
+// Any bytes as the request of an agent's hook: read in bounded time, and what is made of a command
+// means the command.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "server/agents/hook_request.h"
+#include "server/agents/hooked_call.h"
+#include "server/agents/shell_patch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const galley::StagedProgram staged{"galley", "bot"};
+  if (const auto request = galley::read_hook_request(text)) {
+    const auto deed = galley::deed_of(*request, staged, {"pass*"});
+    GALLEY_CHECK(deed || !deed.error().message.empty());
+    GALLEY_CHECK(!galley::hook_denies(request->protocol, text).empty());
+  }
+  const auto patch = galley::patch_in_shell_command(text);
+  GALLEY_CHECK(!patch || text.find(patch->patch) != std::string_view::npos);
+  galley::HookRequest command;
+  command.tool = "Bash";
+  command.input = {{"command", std::string(text)}};
+  const auto deed = galley::deed_of(command, staged, {});
+  GALLEY_CHECK(deed.has_value() && !std::holds_alternative<galley::HookedCall::Pass>(*deed));
+  return 0;
+}

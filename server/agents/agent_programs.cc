@@ -1,0 +1,244 @@
+#include "server/agents/agent_programs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/content_id.h"
+#include "base/nearest_name.h"
+#include "server/agents/opencode_plugin.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kMark = " galley-agents 1 ";
+
+/// Whatever ends the hook otherwise, a status that an agent takes for a no: it is let through by a
+/// program that is not found or was killed.
+std::string hook_command(const std::string& before, std::string_view agent) {
+  return "galley " + before + "agent-hook --agent " + std::string(agent) + " || exit 2";
+}
+
+Error no_such_part(const std::string& message) {
+  return {ErrorKind::kUsage, "agents.no_such_part", message, "", 0};
+}
+
+AgentEntry codex_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
+  const bool is_user = scope == AgentScope::kUser;
+  const std::string folder = is_user ? places.codex_home : places.project + "/.codex";
+  const std::string mcp =
+      "[mcp_servers.galley]\ncommand = \"galley\"\n"
+      "args = [\"mcp\", \"--agent\", \"codex\", \"--profile\", \"openai\"]\n"
+      "default_tools_approval_mode = \"approve\"\n";
+  const std::string hook =
+      "[[hooks.PreToolUse]]\n\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"" +
+      hook_command("", "codex") + "\"\ntimeout = 60\n";
+  const bool is_mcp = part == AgentPart::kMcp;
+  TomlConfigEntry entry = is_mcp ? TomlConfigEntry({"mcp_servers", "galley"}, mcp, false)
+                                 : TomlConfigEntry({"hooks", "PreToolUse"}, hook, true);
+  AgentEntry out{part, {folder + "/config.toml"}, std::move(entry), false, {folder}, ""};
+  if (!is_mcp) out.next_step = "codex runs a hook after you trusted it only: say /hooks in codex";
+  return out;
+}
+
+JsonConfigEntry claude_hook() {
+  ordered_json command = {{"type", "command"},
+                          {"command", hook_command("-C \"${CLAUDE_PROJECT_DIR:-.}\" ", "claude")},
+                          {"timeout", 60},
+                          {"onFailure", "block"}};
+  ordered_json value;
+  value["matcher"] = "*";
+  value["hooks"] = ordered_json::array();
+  value["hooks"].push_back(std::move(command));
+  return {{"hooks", "PreToolUse"}, std::move(value), true};
+}
+
+Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
+  const bool is_user = scope == AgentScope::kUser;
+  if (part == AgentPart::kHook) {
+    const std::string folder = (is_user ? places.home : places.project) + "/.claude";
+    return AgentEntry{part, {folder + "/settings.json"}, claude_hook(), false, {folder}, ""};
+  }
+  if (is_user) {
+    return no_such_part(
+        "Claude Code keeps a user's MCP servers in a file that it rewrites itself; say: claude mcp "
+        "add --scope user galley -- galley mcp --agent claude");
+  }
+  ordered_json value = {{"command", "galley"}};
+  value["args"] = {"mcp", "--agent", "claude"};
+  return AgentEntry{part,
+                    {places.project + "/.mcp.json"},
+                    JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false),
+                    false,
+                    {},
+                    "Claude Code asks once whether to use the server of this project"};
+}
+
+AgentEntry gemini_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
+  const bool is_user = scope == AgentScope::kUser;
+  const std::string folder = (is_user ? places.home : places.project) + "/.gemini";
+  ordered_json value = ordered_json::object();
+  if (part == AgentPart::kHook) {
+    ordered_json command = {{"name", "galley"},
+                            {"type", "command"},
+                            {"command", hook_command("-C \"${GEMINI_PROJECT_DIR:-.}\" ", "gemini")},
+                            {"timeout", 60000}};
+    value["hooks"] = ordered_json::array();
+    value["hooks"].push_back(std::move(command));
+  } else {
+    value["command"] = "galley";
+    value["args"] = {"mcp", "--agent", "gemini", "--profile", "gemini"};
+  }
+  JsonConfigEntry entry = part == AgentPart::kHook
+                              ? JsonConfigEntry({"hooks", "BeforeTool"}, std::move(value), true)
+                              : JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false);
+  return {part, {folder + "/settings.json"}, std::move(entry), false, {folder}, ""};
+}
+
+AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
+  const bool is_user = scope == AgentScope::kUser;
+  const std::string own = is_user ? places.config_home + "/opencode" : places.project;
+  if (part == AgentPart::kHook) {
+    const std::string folder = is_user ? own : own + "/.opencode";
+    return {part,  {folder + "/plugin/galley.js"}, OwnFile("", "//", std::string(kOpencodePlugin)),
+            false, {folder + "/plugin", folder},   ""};
+  }
+  ordered_json value = {{"type", "local"}};
+  value["command"] = {"galley", "mcp", "--agent", "opencode"};
+  AgentEntry out{part,
+                 {own + "/opencode.json", own + "/opencode.jsonc"},
+                 JsonConfigEntry({"mcp", "galley"}, std::move(value), false),
+                 false,
+                 {},
+                 ""};
+  if (is_user) out.folders.push_back(own);
+  return out;
+}
+
+/// What each writes of its own outside the workspace (docs/agents.md).
+std::string writable_places(std::string_view agent) {
+  if (agent == "codex") return R"("${CODEX_HOME:-$HOME/.codex}")";
+  if (agent == "claude") return R"("${CLAUDE_CONFIG_DIR:-$HOME/.claude}")";
+  if (agent == "gemini") return R"("$HOME/.gemini")";
+  return R"("${XDG_CONFIG_HOME:-$HOME/.config}/opencode" )"
+         R"("${XDG_DATA_HOME:-$HOME/.local/share}/opencode" )"
+         R"("${XDG_STATE_HOME:-$HOME/.local/state}/opencode" )"
+         R"("${XDG_CACHE_HOME:-$HOME/.cache}/opencode")";
+}
+
+AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
+  const std::string name(agent);
+  const std::string body =
+      "# Runs " + name +
+      " inside of a transaction: what it writes is staged, and judged before\n"
+      "# it is committed. 'galley agents uninstall " +
+      name +
+      " --wrapper' removes this file.\n"
+      "galley=$(command -v galley) || { echo 'galley is not on PATH' >&2; exit 127; }\n"
+      "arguments=$#\n"
+      "for place in " +
+      writable_places(agent) +
+      "; do\n"
+      "  mkdir -p \"$place\" || exit\n"
+      "  set -- \"$@\" --allow-write \"$place\"\n"
+      "done\n"
+      "set -- \"$@\" -- " +
+      name +
+      "\n"
+      "while [ \"$arguments\" -gt 0 ]; do\n"
+      "  set -- \"$@\" \"$1\"\n"
+      "  shift\n"
+      "  arguments=$((arguments - 1))\n"
+      "done\n"
+      "exec \"$galley\" run --network \"$@\"\n";
+  const std::string folder = places.home + "/.local/bin";
+  return {AgentPart::kWrapper,
+          {folder + "/galley-" + name},
+          OwnFile("#!/bin/sh\n", "#", body),
+          true,
+          {folder},
+          "start it with: galley-" + name};
+}
+
+}  // namespace
+
+OwnFile::OwnFile(std::string head, std::string comment, std::string body)
+    : head_(std::move(head)), comment_(std::move(comment)), body_(std::move(body)) {}
+
+bool OwnFile::is_ours(const std::string& text) const {
+  const std::string before = head_ + comment_ + std::string(kMark);
+  if (!text.starts_with(before)) return false;
+  const size_t end = text.find('\n', before.size());
+  if (end == std::string::npos) return false;
+  return text.substr(before.size(), end - before.size()) ==
+         ContentId::of(text.substr(end + 1)).hex();
+}
+
+Result<std::string> OwnFile::add(const std::optional<std::string>& text,
+                                 const std::string& file) const {
+  if (text && !is_ours(*text)) {
+    return fail(ErrorKind::kRefused, "agents.foreign_entry",
+                file +
+                    " is there, and this command did not write it, or it was changed since; "
+                    "nothing was changed. Move it away first",
+                file);
+  }
+  return head_ + comment_ + std::string(kMark) + ContentId::of(body_).hex() + "\n" + body_;
+}
+
+Result<std::optional<std::string>> OwnFile::take_away(const std::string& text,
+                                                      const std::string& file) const {
+  if (is_ours(text)) return std::optional<std::string>();
+  return fail(ErrorKind::kRefused, "agents.foreign_entry",
+              file + " was not written by this command, or was changed since; nothing was changed",
+              file);
+}
+
+Result<bool> OwnFile::is_in(const std::string& text, const std::string& /*file*/) const {
+  return is_ours(text);
+}
+
+std::string_view agent_part_name(AgentPart part) {
+  switch (part) {
+    case AgentPart::kMcp:
+      return "mcp";
+    case AgentPart::kHook:
+      return "hook";
+    case AgentPart::kWrapper:
+      break;
+  }
+  return "wrapper";
+}
+
+std::string_view agent_scope_name(AgentScope scope) {
+  return scope == AgentScope::kUser ? "user" : "project";
+}
+
+const std::vector<AgentProgram>& agent_programs() {
+  static const std::vector<AgentProgram> kPrograms = {{"codex", AgentScope::kUser},
+                                                      {"claude", AgentScope::kProject},
+                                                      {"gemini", AgentScope::kProject},
+                                                      {"opencode", AgentScope::kProject}};
+  return kPrograms;
+}
+
+Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part, AgentScope scope,
+                               const AgentPlaces& places) {
+  std::vector<std::string> names;
+  for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
+  if (std::find(names.begin(), names.end(), agent) == names.end()) {
+    return fail(ErrorKind::kUsage, "agents.unknown",
+                "Galley knows no agent '" + std::string(agent) + "'" + did_you_mean(agent, names));
+  }
+  if (part == AgentPart::kWrapper) {
+    if (scope == AgentScope::kUser) return wrapper_entry(agent, places);
+    return no_such_part("a wrapper is a program of yours and of no project: say --user");
+  }
+  if (agent == "codex") return codex_entry(part, scope, places);
+  if (agent == "claude") return claude_entry(part, scope, places);
+  if (agent == "gemini") return gemini_entry(part, scope, places);
+  return opencode_entry(part, scope, places);
+}
+
+}  // namespace galley

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "server/agents/hook_request.h"
+
+namespace galley {
+
+/// What a tool call of an agent is to Galley: what the hook has to do about it.
+struct HookedCall {
+  /// It changes nothing of the workspace, or passes Galley's gate itself.
+  struct Pass {};
+  /// It edits files: the same as a call of this tool of Galley's, with these arguments.
+  struct Edit {
+    std::string tool;
+    nlohmann::json arguments;
+    std::string directory;  ///< that relative paths are meant from, seen from the agent's; may be
+                            ///< empty
+  };
+  /// It runs a command, which is to run staged. `input` is the whole of the call's new arguments.
+  struct Command {
+    nlohmann::json input;
+    std::string directory;  ///< where it starts, seen from the agent's; may be empty
+  };
+  using Deed = std::variant<Pass, Edit, Command>;
+};
+
+/// How the staged form of a command is begun: `galley --agent codex`.
+struct StagedProgram {
+  std::string program = "galley";
+  std::string agent;  ///< may be empty
+};
+
+/// Tells what a call does. `passed` are names of tools that a person lets pass unjudged; one that
+/// ends in `*` means all that begin so.
+/// Errors: kRefused `hook.unknown_tool` for a tool of which it cannot be told what it changes,
+///         `hook.background`; kInvalid `hook.input` when its arguments are not as that tool has
+///         them.
+[[nodiscard]] Result<HookedCall::Deed> deed_of(const HookRequest& request,
+                                               const StagedProgram& staged,
+                                               const std::vector<std::string>& passed);
+
+}  // namespace galley

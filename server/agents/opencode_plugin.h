@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string_view>
+
+namespace galley {
+
+/// The plugin of opencode that asks `galley agent-hook` before each call. It is ours, so it lets
+/// nothing through that the hook did not answer.
+inline constexpr std::string_view kOpencodePlugin =
+    R"(// Asks galley before each call of a tool. 'galley agents uninstall opencode' removes this file.
+import { spawn } from "node:child_process"
+
+const TIME_MS = 60_000
+
+function ask(request, cwd) {
+  return new Promise((resolve, reject) => {
+    const hook = spawn("galley", ["agent-hook", "--agent", "opencode"], { cwd, stdio: "pipe" })
+    let answer = ""
+    let complaint = ""
+    const timer = setTimeout(() => {
+      hook.kill("SIGKILL")
+      reject(new Error("galley agent-hook took too long, so the call is denied"))
+    }, TIME_MS)
+    hook.stdout.setEncoding("utf8").on("data", (text) => { answer += text })
+    hook.stderr.setEncoding("utf8").on("data", (text) => { complaint += text })
+    hook.stdin.on("error", () => {})
+    hook.on("error", (error) => {
+      clearTimeout(timer)
+      reject(new Error(`galley could not be asked, so the call is denied: ${error.message}`))
+    })
+    hook.on("close", (status) => {
+      clearTimeout(timer)
+      if (status !== 0) {
+        return reject(new Error(complaint || `galley agent-hook ended with ${status}`))
+      }
+      try {
+        resolve(JSON.parse(answer))
+      } catch (error) {
+        reject(new Error(`galley answered what cannot be read: ${error.message}`))
+      }
+    })
+    hook.stdin.end(JSON.stringify(request))
+  })
+}
+
+export const Galley = async ({ directory }) => ({
+  "tool.execute.before": async (input, output) => {
+    const answer = await ask({
+      hook_event_name: "tool.execute.before",
+      tool_name: input.tool,
+      tool_input: output.args ?? {},
+      tool_use_id: input.callID,
+      session_id: input.sessionID,
+      cwd: directory,
+    }, directory)
+    if (answer.decision === "deny") throw new Error(answer.reason)
+    if (answer.tool_input) Object.assign(output.args, answer.tool_input)
+  },
+})
+)";
+
+}  // namespace galley

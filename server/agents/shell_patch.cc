@@ -1,0 +1,124 @@
+#include "server/agents/shell_patch.h"
+
+#include <algorithm>
+#include <array>
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kSpaces = " \t\r\n";
+constexpr std::string_view kPlain =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
+
+/// Reads a command from its front; what cannot be told leaves it where it was.
+class ShellReader {
+ public:
+  explicit ShellReader(std::string_view text) : rest_(text) {}
+
+  void skip(std::string_view characters) {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(characters), rest_.size()));
+  }
+  bool take(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  /// A word of plain characters, or one in single quotes, as a shell means it.
+  std::optional<std::string> word() {
+    if (take("'")) {
+      const size_t end = rest_.find('\'');
+      if (end == std::string_view::npos) return {};
+      std::string text(rest_.substr(0, end));
+      rest_.remove_prefix(end + 1);
+      return is_over_or(kSpaces) ? std::optional(text) : std::nullopt;
+    }
+    const size_t end = std::min(rest_.find_first_not_of(kPlain), rest_.size());
+    if (end == 0) return {};
+    std::string text(rest_.substr(0, end));
+    rest_.remove_prefix(end);
+    return is_over_or(kSpaces) ? std::optional(text) : std::nullopt;
+  }
+  [[nodiscard]] bool is_over_or(std::string_view characters) const {
+    return rest_.empty() || characters.find(rest_.front()) != std::string_view::npos;
+  }
+  [[nodiscard]] std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+/// The word behind `<<`; only a quoted one leaves the text as it stands.
+std::optional<std::string> delimiter(ShellReader& reader) {
+  const bool is_double = reader.take("\"");
+  const bool is_single = !is_double && reader.take("'");
+  if (!is_double && !is_single) return {};
+  const size_t end = reader.rest().find(is_double ? '"' : '\'');
+  if (end == std::string_view::npos || end == 0) return {};
+  std::string name(reader.rest().substr(0, end));
+  if (name.find_first_not_of(kPlain) != std::string::npos) return {};
+  reader.take(name);
+  reader.take(is_double ? "\"" : "'");
+  return name;
+}
+
+/// What stands up to the line that is the delimiter, if nothing follows that line.
+std::optional<std::string> here_document(std::string_view text, const std::string& name) {
+  size_t line = 0;
+  while (line < text.size()) {
+    const size_t end = std::min(text.find('\n', line), text.size());
+    if (text.substr(line, end - line) == name) {
+      const bool is_last = text.find_first_not_of(kSpaces, end) == std::string_view::npos;
+      return is_last ? std::optional(std::string(text.substr(0, line))) : std::nullopt;
+    }
+    line = end + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
+  ShellReader reader(command);
+  ShellPatch found;
+  reader.skip(kSpaces);
+  if (reader.take("cd ")) {
+    reader.skip(kBlanks);
+    const auto directory = reader.word();
+    if (!directory || directory->empty() || directory->front() == '-') return {};
+    found.directory = *directory;
+    reader.skip(kBlanks);
+    if (!reader.take("&&")) return {};
+    reader.skip(kSpaces);
+  }
+  if (!reader.take("apply_patch") && !reader.take("applypatch")) return {};
+  if (!reader.is_over_or(" \t<")) return {};
+  reader.skip(kBlanks);
+  if (reader.take("<<")) {
+    reader.skip(kBlanks);
+    const auto name = delimiter(reader);
+    if (!name) return {};
+    reader.skip(kBlanks);
+    if (!reader.take("\n")) return {};
+    const auto patch = here_document(reader.rest(), *name);
+    if (!patch) return {};
+    found.patch = *patch;
+    return found;
+  }
+  if (!reader.rest().starts_with('\'')) return {};
+  const auto patch = reader.word();
+  if (!patch || reader.rest().find_first_not_of(kSpaces) != std::string_view::npos) return {};
+  found.patch = *patch;
+  return found;
+}
+
+std::string shell_word(std::string_view text) {
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+}  // namespace galley

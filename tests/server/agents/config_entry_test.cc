@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/agents/agent_programs.h"
+#include "server/agents/json_config_entry.h"
+#include "server/agents/json_layout.h"
+#include "server/agents/toml_config_entry.h"
+
+namespace galley {
+namespace {
+
+const AgentPlaces kPlaces = {"/p", "/h", "/h/.config", "/h/.codex"};
+
+AgentEntry entry_of(const char* agent, AgentPart part) {
+  auto entry = agent_entry(agent, part, AgentScope::kProject, kPlaces);
+  EXPECT_TRUE(entry.has_value());
+  return *std::move(entry);
+}
+
+/// Adds and takes away; the text in between.
+std::string expect_comes_back(const AgentEntry& agent, const std::optional<std::string>& text) {
+  std::string with;
+  std::visit(
+      [&](const auto& entry) {
+        const auto added = entry.add(text, "FILE");
+        ASSERT_TRUE(added.has_value()) << added.error().message;
+        EXPECT_NE(text, *added);
+        const auto again = entry.add(*added, "FILE");
+        ASSERT_TRUE(again.has_value());
+        EXPECT_EQ(*again, *added);
+        EXPECT_TRUE(entry.is_in(*added, "FILE").value_or(false));
+        const auto back = entry.take_away(*added, "FILE");
+        ASSERT_TRUE(back.has_value()) << back.error().message;
+        EXPECT_EQ(*back, text);
+        with = *added;
+      },
+      agent.entry);
+  return with;
+}
+
+TEST(ConfigEntries, ComeAndGoWithoutATrace) {
+  for (const AgentProgram& program : agent_programs()) {
+    for (const AgentPart part : {AgentPart::kMcp, AgentPart::kHook}) {
+      expect_comes_back(entry_of(program.name.data(), part), std::nullopt);
+    }
+  }
+}
+
+TEST(ConfigEntries, OfJsonAreAddedInThePlaceThatIsThere) {
+  const AgentEntry mcp = entry_of("gemini", AgentPart::kMcp);
+  const std::string with =
+      expect_comes_back(mcp, "{\n  \"mcpServers\": {\n    \"o\": {}\n  }\n}\n");
+  EXPECT_LT(with.find("\"galley\""), with.find("\"o\""));
+  EXPECT_LT(with.find("mcpServers"), with.find("galley"));
+  EXPECT_EQ(with.find("mcpServers"), with.rfind("mcpServers"));
+}
+
+TEST(ConfigEntries, OfJsonTellAnEmptyObjectFromOneThatWasMade) {
+  for (const char* text : {"{\"hooks\": {}}", "{}", "{\"hooks\": {\"BeforeTool\": []}}",
+                           "{\"hooks\": {\"BeforeTool\": [ ]}}", "{ }", "{\n}"}) {
+    expect_comes_back(entry_of("gemini", AgentPart::kHook), text);
+  }
+}
+
+TEST(ConfigEntries, OfTomlTellEveryEndOfAFileApart) {
+  for (const char* text : {"", "\n", "\n\n", "a = 1", "a = 1\n", "a = 1\r\n", "# x"}) {
+    expect_comes_back(entry_of("codex", AgentPart::kMcp), text);
+    expect_comes_back(entry_of("codex", AgentPart::kHook), text);
+  }
+}
+
+TEST(ConfigEntries, OfSomebodyElseAreRefusedWithTheirLine) {
+  const AgentEntry json = entry_of("claude", AgentPart::kMcp);
+  const auto in_json =
+      std::get<JsonConfigEntry>(json.entry).add("{\n\"mcpServers\": {\n\"galley\": {}}}", "FILE");
+  ASSERT_FALSE(in_json.has_value());
+  EXPECT_EQ(in_json.error().reason, "agents.foreign_entry");
+  EXPECT_EQ(in_json.error().message.substr(0, 7), "FILE:3:");
+  const AgentEntry toml = entry_of("codex", AgentPart::kMcp);
+  const auto in_toml = std::get<TomlConfigEntry>(toml.entry)
+                           .add("\n[mcp_servers.galley]\ncommand = \"x\"\n", "FILE");
+  ASSERT_FALSE(in_toml.has_value());
+  EXPECT_EQ(in_toml.error().reason, "agents.foreign_entry");
+  EXPECT_EQ(in_toml.error().message.substr(0, 7), "FILE:2:");
+}
+
+TEST(ConfigEntries, ThatCannotBeAddedLeaveOneError) {
+  const AgentEntry toml = entry_of("codex", AgentPart::kMcp);
+  for (const char* text : {"mcp_servers = {}\n", "mcp_servers = 1", "[[mcp_servers]]\n", "a = "}) {
+    const auto added = std::get<TomlConfigEntry>(toml.entry).add(text, "FILE");
+    ASSERT_FALSE(added.has_value()) << text;
+    EXPECT_EQ(added.error().reason, "agents.configuration");
+  }
+  const AgentEntry json = entry_of("claude", AgentPart::kHook);
+  for (const char* text : {"", "[]", "{", "{\"hooks\": []}", "{\"hooks\": {\"PreToolUse\": {}}}"}) {
+    EXPECT_FALSE(std::get<JsonConfigEntry>(json.entry).add(text, "FILE").has_value()) << text;
+  }
+}
+
+TEST(OwnFiles, AreOursWhileTheirMarkSaysSo) {
+  const OwnFile own("#!/bin/sh\n", "#", "echo new\n");
+  const OwnFile older("#!/bin/sh\n", "#", "echo old\n");
+  const auto text = older.add(std::nullopt, "FILE");
+  ASSERT_TRUE(text.has_value());
+  EXPECT_TRUE(own.is_in(*text, "FILE").value_or(false));
+  EXPECT_TRUE(own.add(*text, "FILE").has_value());
+  EXPECT_EQ(own.take_away(*text, "FILE").value(), std::nullopt);
+  const std::string changed = *text + "more\n";
+  EXPECT_EQ(own.add(changed, "FILE").error().reason, "agents.foreign_entry");
+  EXPECT_EQ(own.take_away(changed, "FILE").error().reason, "agents.foreign_entry");
+  EXPECT_FALSE(own.is_in("", "FILE").value_or(true));
+}
+
+TEST(JsonLayout, CommentsAndLastCommasBecomeSpaces) {
+  EXPECT_EQ(plain_json("{\"a\": 1, // x\n}"), "{\"a\": 1      \n}");
+  EXPECT_EQ(plain_json("[1,/*\n*/]"), "[1   \n  ]");
+  EXPECT_EQ(plain_json("{\"//\": \"/*\\\"\"}"), "{\"//\": \"/*\\\"\"}");
+  EXPECT_EQ(plain_json("{,}"), "{,}");
+  EXPECT_EQ(plain_json("[1,,]"), "[1,,]");
+  EXPECT_EQ(plain_json("/* x"), "/* x");
+}
+
+TEST(JsonLayout, ItemsAreFoundWhereTheyStand) {
+  const std::string text = R"({ "a" : [1, {"b": "},"}], "c\"" :{} })";
+  const auto items = items_of(text, 0);
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0].key, "a");
+  EXPECT_EQ(text.substr(items[0].value.begin, items[0].value.end - items[0].value.begin),
+            R"([1, {"b": "},"}])");
+  EXPECT_EQ(items[1].key, R"(c\")");
+  EXPECT_EQ(items_of(text, items[0].value.begin).size(), 2U);
+  EXPECT_TRUE(items_of(text, items[1].value.begin).empty());
+}
+
+}  // namespace
+}  // namespace galley

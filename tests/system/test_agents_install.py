@@ -1,0 +1,313 @@
+"""How agents are configured: what is written into their files, and that just that is taken out again."""
+
+import json
+import os
+import stat
+import unittest
+from pathlib import Path
+
+from support import SystemCase, snapshot
+
+CODEX = '''# my own
+model = "gpt-5.4"   # the usual one
+
+[model_providers.fake]
+base_url = "http://localhost:1"
+
+[mcp_servers.other]
+command = "other"
+args = [
+  "a", # first
+]
+
+[[hooks.PreToolUse]]
+matcher = "Bash"
+[[hooks.PreToolUse.hooks]]
+type = "command"
+command = "mine"
+'''
+JSON = '''{
+    // comments, as Gemini CLI and opencode take them
+    "theme": "dark",
+    "mcpServers": {
+        "other": {"command": "x", "args": []}   /* mine */
+    },
+    "hooks": {
+        "PreToolUse": [
+            {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}
+        ]
+    },
+    "mcp": {},
+}
+'''
+# Texts that a configuration of JSON may be, with all that is not about Galley.
+TEXTS = [JSON, "{}", "{}\n", "{ }", "{\n}\n", '{"a":1}', '{"a": [1, 2, {"b": "}"}]}\n', '{\n\t"a": "\\"{",\n\t"b": {}\n}\n',
+         '{"hooks": {}}', '{"hooks": { "PreToolUse": [ ] } }', '{"hooks": {"PreToolUse": []}, "mcpServers": {}}',
+         '{\n  "hooks": {\n    "PreToolUse": [\n    ]\n  }\n}\n', '{"hooks":{"BeforeTool":[{}]},"mcpServers":{"o":{}}}',
+         JSON.replace("\n", "\r\n"), "\ufeff{}\n", '{ // x\n}\n', '{"mcp": {"o": 1,},}', '/* { */ {"a": "// no"} // end',
+         '{"mcpServers": {\n}}', '{\n\n  "a": 1\n\n}', '{"hooks": {"PreToolUse": [1]}}', '{"mcp":{}}\n\n']
+TOMLS = [CODEX, "", "\n", "a = 1", "a = 1\n", "a = 1\n\n\n", CODEX.replace("\n", "\r\n"), "# only words", '[a]\nb = """\n[x]\n"""\n',
+         "hooks = {}\n" * 0 + "[hooks]\n", "[mcp_servers]\n", CODEX.rstrip("\n")]
+# Agent and part to file and scope.
+PLACES = {
+    ("codex", "mcp", "user"): "home/.codex/config.toml", ("codex", "hook", "user"): "home/.codex/config.toml",
+    ("codex", "mcp", "project"): "work/.codex/config.toml", ("codex", "hook", "project"): "work/.codex/config.toml",
+    ("claude", "mcp", "project"): "work/.mcp.json", ("claude", "hook", "project"): "work/.claude/settings.json",
+    ("claude", "hook", "user"): "home/.claude/settings.json",
+    ("gemini", "mcp", "project"): "work/.gemini/settings.json", ("gemini", "hook", "project"): "work/.gemini/settings.json",
+    ("gemini", "mcp", "user"): "home/.gemini/settings.json", ("gemini", "hook", "user"): "home/.gemini/settings.json",
+    ("opencode", "mcp", "project"): "work/opencode.json", ("opencode", "mcp", "user"): "config/opencode/opencode.json",
+    ("opencode", "hook", "project"): "work/.opencode/plugin/galley.js",
+    ("opencode", "hook", "user"): "config/opencode/plugin/galley.js",
+}
+
+
+class InstallCase(SystemCase):
+    def setUp(self):
+        super().setUp()
+        self.home = self.scratch / "home"
+        self.home.mkdir()
+        self.environment["HOME"] = str(self.home)
+        for name in ("CODEX_HOME", "GALLEY_SANDBOX"):
+            self.environment.pop(name, None)
+            os.environ.pop(name, None)
+
+    def agents(self, verb, agent, *options, expect=0, **more):
+        return self.galley("--json", "agents", verb, agent, *options, expect=expect, **more)
+
+    def states(self, *arguments, **more):
+        return [entry["state"] for entry in json.loads(self.agents(*arguments, **more).stdout)["entries"]]
+
+
+class RoundTrip(InstallCase):
+    def test_what_was_not_there_is_made_and_gone_again(self):
+        before = snapshot(self.scratch, skip=())
+        for (agent, part, scope), place in PLACES.items():
+            with self.subTest(f"{agent} {part} {scope}"):
+                options = (f"--{part}", f"--{scope}", "--yes")
+                self.assertEqual(self.states("install", agent, *options), ["added"])
+                self.assertTrue((self.scratch / place).is_file())
+                self.assertEqual(self.states("install", agent, *options), ["present"])
+                self.assertEqual(self.states("uninstall", agent, *options), ["removed"])
+                self.assertFalse((self.scratch / place).exists())
+                self.assertEqual(self.states("uninstall", agent, *options), ["absent"])
+        for folder in ("home/.codex", "home/.claude", "home/.gemini", "config/opencode"):
+            self.assertFalse((self.scratch / folder).exists(), folder)
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+
+    def test_a_file_that_is_there_comes_back_bit_by_bit(self):
+        for (agent, part, scope), place in PLACES.items():
+            if place.endswith(".js") or scope == "user":
+                continue
+            file = self.scratch / place
+            for text in TOMLS if place.endswith(".toml") else TEXTS:
+                with self.subTest(f"{agent} {part}: {text[:60]!r}"):
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(text.encode())
+                    options = (f"--{part}", f"--{scope}", "--yes")
+                    self.assertEqual(self.states("install", agent, *options), ["added"])
+                    with_entry = file.read_bytes()
+                    self.assertNotEqual(with_entry, text.encode())
+                    self.assertTrue(any(with_entry.startswith(text.encode()[:at]) and with_entry.endswith(text.encode()[at:])
+                                        for at in range(len(text.encode()) + 1)), "more than one place was touched")
+                    self.assertEqual(self.states("install", agent, *options), ["present"])
+                    self.assertEqual(file.read_bytes(), with_entry)
+                    self.assertEqual(self.states("uninstall", agent, *options), ["removed"])
+                    self.assertEqual(file.read_bytes(), text.encode())
+
+    def test_all_of_an_agent_comes_and_goes_at_once(self):
+        for agent in ("codex", "claude", "gemini", "opencode"):
+            for text in (None, CODEX if agent == "codex" else JSON):
+                file = self.scratch / PLACES[agent, "mcp", "user" if agent == "codex" else "project"]
+                if text is not None:
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(text)
+                before = snapshot(self.scratch, skip=())
+                self.assertEqual(self.states("install", agent, "--yes"), ["added", "added"])
+                self.assertEqual(self.states("uninstall", agent, "--yes"), ["removed", "removed"])
+                self.assertEqual(snapshot(self.scratch, skip=()), before)
+
+    def test_what_is_written_is_what_the_agents_read(self):
+        self.agents("install", "claude", "--yes")
+        server = json.loads((self.work / ".mcp.json").read_text())["mcpServers"]["galley"]
+        self.assertEqual(server, {"command": "galley", "args": ["mcp", "--agent", "claude"]})
+        hook = json.loads((self.work / ".claude/settings.json").read_text())["hooks"]["PreToolUse"][0]
+        self.assertEqual((hook["matcher"], hook["hooks"][0]["onFailure"]), ("*", "block"))
+        self.assertTrue(hook["hooks"][0]["command"].endswith("agent-hook --agent claude || exit 2"))
+        self.agents("install", "gemini", "--yes")
+        settings = json.loads((self.work / ".gemini/settings.json").read_text())
+        self.assertEqual(settings["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 60000)
+        self.assertIn("gemini", settings["mcpServers"]["galley"]["args"])
+        self.agents("install", "opencode", "--yes")
+        server = json.loads((self.work / "opencode.json").read_text())["mcp"]["galley"]
+        self.assertEqual(server["type"], "local")
+        self.agents("install", "codex", "--yes", env={"CODEX_HOME": str(self.scratch / "own")})
+        text = (self.scratch / "own" / "config.toml").read_text()
+        self.assertIn("[mcp_servers.galley]\n", text)
+        self.assertIn("[[hooks.PreToolUse.hooks]]\n", text)
+
+    def test_what_a_person_added_meanwhile_stays(self):
+        file = self.work / ".mcp.json"
+        self.agents("install", "claude", "--mcp", "--yes")
+        document = json.loads(file.read_text())
+        document["mcpServers"]["mine"] = {"command": "mine"}
+        file.write_text(json.dumps(document, indent=4))
+        self.assertEqual(self.states("uninstall", "claude", "--mcp", "--yes"), ["removed"])
+        self.assertEqual(json.loads(file.read_text()), {"mcpServers": {"mine": {"command": "mine"}}})
+        config = self.home / ".codex" / "config.toml"
+        self.agents("install", "codex", "--yes")
+        with config.open("a") as more:
+            more.write("\n[mcp_servers.mine]\ncommand = 'mine' # still\n")
+        self.assertEqual(self.states("uninstall", "codex", "--yes"), ["removed", "removed"])
+        self.assertEqual(config.read_text().strip(), "[mcp_servers.mine]\ncommand = 'mine' # still")
+
+
+class Refusals(InstallCase):
+    def refused(self, agent, *options, verb="install", status=1):
+        before = snapshot(self.scratch, skip=())
+        said = self.galley("agents", verb, agent, *options, "--yes", expect=status)
+        self.assert_one_clear_message(said)
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+        return said.stderr.decode()
+
+    def test_an_entry_of_somebody_else_stays(self):
+        (self.work / ".mcp.json").write_text('{\n  "mcpServers": {\n    "galley": {"command": "mine"}}}\n')
+        self.assertIn(".mcp.json:3:", self.refused("claude", "--mcp"))
+        self.assertIn(".mcp.json:3:", self.refused("claude", "--mcp", verb="uninstall"))
+        config = self.home / ".codex" / "config.toml"
+        config.parent.mkdir()
+        config.write_text("a = 1\n[mcp_servers]\ngalley.command = 'mine'\n")
+        self.assertIn("config.toml:3:", self.refused("codex", "--mcp"))
+        plugin = self.work / ".opencode" / "plugin" / "galley.js"
+        plugin.parent.mkdir(parents=True)
+        plugin.write_text("// mine\n")
+        self.refused("opencode", "--hook")
+        self.refused("opencode", "--hook", verb="uninstall")
+
+    def test_one_of_ours_that_was_changed_stays(self):
+        for agent, scope, part in (("claude", "project", "mcp"), ("codex", "user", "mcp"), ("opencode", "project", "hook")):
+            self.agents("install", agent, f"--{part}", "--yes")
+            file = self.scratch / PLACES[agent, part, scope]
+            file.write_text(file.read_text().replace("mcp\"", "mcp2\"").replace("60_000", "1"))
+            self.assertIn("nothing was changed", self.refused(agent, f"--{part}", verb="uninstall"))
+
+    def test_a_broken_file_is_one_error_with_its_line(self):
+        for text, line in (("{\n\n  x\n", 3), ("{", 1), ("[]", 1), ("", 1), ("{} {}", 1), ('{"a": 1,, "b": 2}', 1), ("{,}", 1),
+                           ('{"mcpServers": []}', 1), ("{ /* no end", 1), ('{"a": "\xff"}', 1)):
+            with self.subTest(text[:30]):
+                (self.work / ".mcp.json").write_bytes(text.encode("latin-1"))
+                said = self.refused("claude", "--mcp", status=(1, 2))
+                self.assertIn(".mcp.json", said)
+                self.assertRegex(said, rf":{line}\b|line {line}\b")
+        for text in ('{"a": 1, "a": 2}', "[" * 100000, '{"a":' * 100000):
+            (self.work / ".mcp.json").write_text(text)
+            self.assertIn(".mcp.json", self.refused("claude", "--mcp", status=2))
+        config = self.home / ".codex" / "config.toml"
+        config.parent.mkdir()
+        for text, line in (("a = \n", 1), ("\n[x\n", 2), ("mcp_servers = {}\n", 1), ("[[mcp_servers]]\n", 1), ("mcp_servers = 1\n", 1),
+                           ("a." * 1000 + "b = 1\n", 1)):
+            with self.subTest(text[:30]):
+                config.write_text(text)
+                self.assertRegex(self.refused("codex", "--mcp", status=2), r"config\.toml:")
+
+    def test_a_link_is_followed_at_home_and_never_in_a_project(self):
+        real = self.scratch / "dotfiles" / "settings.json"
+        real.parent.mkdir()
+        real.write_text("{}\n")
+        (self.home / ".gemini").mkdir()
+        (self.home / ".gemini" / "settings.json").symlink_to("../../dotfiles/settings.json")
+        self.agents("install", "gemini", "--user", "--yes")
+        self.assertTrue((self.home / ".gemini" / "settings.json").is_symlink())
+        self.assertIn("galley", real.read_text())
+        self.agents("uninstall", "gemini", "--user", "--yes")
+        self.assertEqual(real.read_text(), "{}\n")
+        (self.work / ".mcp.json").symlink_to(real)
+        self.assertIn("link", self.refused("claude", "--mcp"))
+        (self.work / ".gemini").symlink_to(self.home / ".gemini")
+        self.refused("gemini", "--project")
+
+    def test_modes_stay_and_nothing_else_is_left(self):
+        (self.home / ".gemini").mkdir(mode=0o700)
+        file = self.home / ".gemini" / "settings.json"
+        for mode in (0o600, 0o640, 0o644):
+            file.write_text('{"key": "secret"}\n')
+            file.chmod(mode)
+            self.agents("install", "gemini", "--user", "--yes")
+            self.assertEqual(stat.S_IMODE(file.stat().st_mode), mode)
+            self.assertEqual(os.listdir(file.parent), ["settings.json"])
+            self.agents("uninstall", "gemini", "--user", "--yes")
+        self.agents("install", "codex", "--yes")
+        self.assertEqual(stat.S_IMODE((self.home / ".codex" / "config.toml").stat().st_mode), 0o600)
+
+    def test_nothing_is_written_unasked(self):
+        before = snapshot(self.scratch, skip=())
+        for agent in ("codex", "claude", "gemini", "opencode"):
+            shown = self.galley("agents", "install", agent, "--dry-run", expect=0).stdout.decode()
+            self.assertIn("+", shown)
+            self.assertIn("galley", shown)
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+        own = Path(self.environment["XDG_CONFIG_HOME"]) / "galley" / "config.toml"
+        own.write_text(own.read_text().replace("unattended = true", ""))
+        said = self.galley("agents", "install", "claude", expect=2, start_new_session=True)
+        self.assertIn(b"--yes", said.stderr)
+        self.assertFalse((self.work / ".mcp.json").exists())
+
+    def test_agents_do_not_configure_themselves(self):
+        self.galley("--agent", "claude", "agents", "install", "claude", "--yes", expect=1)
+        self.galley("agents", "install", "claude", "--yes", env={"GALLEY_SANDBOX": "1"}, expect=1)
+        self.assertFalse((self.work / ".mcp.json").exists())
+
+    def test_what_an_agent_does_not_have_is_said(self):
+        self.assertIn(b"claude mcp add", self.galley("agents", "install", "claude", "--mcp", "--user", expect=2).stderr)
+        self.assertIn(b"--user", self.galley("agents", "install", "claude", "--wrapper", "--project", expect=2).stderr)
+        self.assertIn(b"codex", self.galley("agents", "install", "codx", expect=2).stderr)
+
+
+class Lists(InstallCase):
+    def states_of_all(self):
+        listed = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
+        return {(entry["agent"], entry["part"], entry["scope"]): entry["state"] for entry in listed}
+
+    def test_each_place_is_listed_with_what_is_there(self):
+        self.assertEqual(set(self.states_of_all()), set(PLACES) | {
+            (agent, "wrapper", "user") for agent in ("codex", "claude", "gemini", "opencode")})
+        self.assertEqual(set(self.states_of_all().values()), {"absent"})
+        self.agents("install", "gemini", "--hook", "--yes")
+        (self.work / ".mcp.json").write_text('{"mcpServers": {"galley": 1}}')
+        (self.work / "opencode.jsonc").write_text("{")
+        states = self.states_of_all()
+        self.assertEqual(states["gemini", "hook", "project"], "present")
+        self.assertEqual(states["gemini", "mcp", "project"], "absent")
+        self.assertEqual(states["claude", "mcp", "project"], "foreign")
+        self.assertEqual(states["opencode", "mcp", "project"], "unreadable")
+        self.assertIn(b"gemini", self.galley("agents", "list", expect=0).stdout)
+
+
+class Wrappers(InstallCase):
+    def test_it_starts_the_agent_inside_of_a_run_with_its_words(self):
+        programs = self.scratch / "bin"
+        programs.mkdir()
+        fake = programs / "galley"
+        fake.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+        fake.chmod(0o755)
+        for agent in ("codex", "claude", "gemini", "opencode"):
+            self.agents("install", agent, "--wrapper", "--yes")
+            script = self.home / ".local" / "bin" / f"galley-{agent}"
+            environment = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(self.home)}
+            ran = self.run_script(script, environment)
+            words = ran.splitlines()
+            self.assertEqual(words[:2], ["run", "--network"])
+            self.assertEqual(words[words.index("--"):], ["--", agent, "exec", "two words", "--", "-x"])
+            for place in words[2:words.index("--")][1::2]:
+                self.assertTrue(Path(place).is_dir(), place)
+            self.agents("uninstall", agent, "--wrapper", "--yes")
+            self.assertFalse(script.exists())
+
+    def run_script(self, script, environment):
+        import subprocess
+        return subprocess.run([str(script), "exec", "two words", "--", "-x"], env=environment, capture_output=True,
+                              check=True).stdout.decode()
+
+
+if __name__ == "__main__":
+    unittest.main()
