@@ -13,7 +13,7 @@ configure = scripts/setup $(3) && cmake -S . -B $(1) -G Ninja $(2) > $(1).config
 compile = cmake --build $(1) -j $(JOBS)
 
 .PHONY: help setup build demo test check coverage asan tsan tidy format bench compare fuzz differential crash stress \
-        cross install packages syntax consumer examples mcp-conformance agents clean
+        cross install packages npm-package syntax consumer examples mcp-conformance agents clean
 
 help:  ## this list
 	@echo "make VERB, where VERB is one of"
@@ -115,6 +115,11 @@ packages:  ## Debian packages into packages/, installed on clean roots (root onl
 	@$(call configure,build-packages,-DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DGALLEY_SYNTAX=ON,build syntax)
 	@$(call compile,build-packages)
 	@scripts/packages
+
+npm-package:  ## the npm packages into build/npm/, tried from their tarballs where there is no network
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test trees)
+	@$(call compile,build) --target galley_single
+	@scripts/npm-package build
 
 syntax:  ## build galley-syntax, fetching its grammars (npm), and run the tests that need it
 	@mkdir -p build && scripts/setup build test syntax && scripts/fetch-grammars

@@ -1,6 +1,8 @@
 #include "base/hex.h"
 
-#include <random>
+#include <vector>
+
+#include "base/random.h"
 
 namespace galley {
 
@@ -17,9 +19,10 @@ std::string to_hex(std::span<const uint8_t> bytes) {
 }
 
 std::string random_hex(size_t digits) {
-  std::random_device random;
-  std::string out;
-  for (size_t i = 0; i < digits; ++i) out.push_back(kHexDigits[random() & 0xfU]);
+  std::vector<uint8_t> bytes((digits + 1) / 2);
+  fill_random(bytes);
+  std::string out = to_hex(bytes);
+  out.resize(digits);
   return out;
 }
 

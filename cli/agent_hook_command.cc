@@ -140,9 +140,15 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   return verdict_on_edit(session, *workspace, transaction, late);
 }
 
+/// This program by its whole name: the login shells of agents have a PATH of their own.
+StagedProgram staged_program(const std::string& agent) {
+  const auto self = absolute_path("/proc/self/exe");
+  return {self ? *self : "galley", agent};
+}
+
 Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
-  const StagedProgram staged{"galley", session.arguments().global.agent};
+  const StagedProgram staged = staged_program(session.arguments().global.agent);
   GALLEY_ASSIGN(const HookedCall::Deed deed,
                 deed_of(request, staged, session.arguments().agents.allow));
   if (std::holds_alternative<HookedCall::Pass>(deed)) return hook_allows(request.protocol);

@@ -130,7 +130,8 @@ std::vector<CommandText> decision_texts() {
         "With --agent NAME the rules for that agent hold."},
        {{"galley mcp -C ~/project --agent codex", "as an agent's configuration names it"}}},
       {"agent-hook",
-       {"Judges one call of a tool before an agent makes it: reads the JSON that the agent's hook is "
+       {"Judges one call of a tool before an agent makes it: reads the JSON that the agent's hook "
+        "is "
         "given on standard input, and answers as that agent expects.\n"
         "An edit is made in memory and judged; one that is refused is denied with the reason. A "
         "command is replaced by galley exec, which stages what it does. Whatever cannot be told is "

@@ -17,7 +17,10 @@ struct SourceRow {
 
 constexpr std::array kSources = {
     SourceRow{"", "--tx", ValueSource::kOpenTransactions},
+    SourceRow{"", "--resume", ValueSource::kOpenTransactions},
     SourceRow{"galley pick", "id", ValueSource::kOpenTransactions},
+    SourceRow{"galley attach", "id", ValueSource::kOpenTransactions},
+    SourceRow{"galley stop", "id", ValueSource::kOpenTransactions},
     SourceRow{"", "id", ValueSource::kHistory},
     SourceRow{"galley call", "tool", ValueSource::kTools},
     SourceRow{"galley tools show", "name", ValueSource::kTools},

@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -24,6 +25,8 @@ constexpr const char* kDefaultProfile = "claude";
 Result<int> serve(Session& session) {
   // A client that is gone shows as an error of writing, not as a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  // Each thread would have a heap of its own, and none gives back what it once had.
+  mallopt(M_ARENA_MAX, 2);
   session.set_approver(client_approver());
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   SessionOptions options;

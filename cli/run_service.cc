@@ -7,7 +7,7 @@
 
 #include "base/printable.h"
 #include "engine/pipeline/runs.h"
-#include "staging/fs/host_file.h"
+#include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
 
 namespace galley {
@@ -150,6 +150,7 @@ std::optional<RunEnding> RunEnding::decode(const std::string& text) {
 }
 
 void supervise_run(Session& session, Fd client, bool is_terminal, const RunScreen& screen) {
+  start_first_helper();  // it makes its namespaces while the workspace is opened
   RunPeer first(std::move(client));
   auto started = start(session, is_terminal, screen);
   session.terminal().hand_over();

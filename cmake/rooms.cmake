@@ -8,7 +8,7 @@ function(galley_precompiled name)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/${name}.cc CONTENT "")
   add_library(galley_precompiled_${name} OBJECT ${PROJECT_BINARY_DIR}/precompiled/${name}.cc)
   target_link_libraries(galley_precompiled_${name} PRIVATE galley_flags ${PCH_LINK})
-  target_compile_options(galley_precompiled_${name} PRIVATE ${PCH_OPTIONS})
+  target_compile_options(galley_precompiled_${name} PRIVATE "${PCH_OPTIONS}")
   target_precompile_headers(galley_precompiled_${name} PRIVATE ${PCH_HEADERS})
   galley_for_ccache(galley_precompiled_${name})
 endfunction()
@@ -26,9 +26,22 @@ endfunction()
 set(GALLEY_COMMON_HEADERS <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional>
   <set> <string> <string_view> <tl/expected.hpp> <unordered_map> <variant> <vector>)
 set(GALLEY_TEST_HEADERS ${GALLEY_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+# With GALLEY_SMALL a release is compiled for size, but for the rooms that say FAST; and what nothing
+# calls is in a section of its own, which the single-file program leaves out (docs/adr/0086).
+set(GALLEY_SECTION_OPTIONS "")
+set(GALLEY_SIZE_OPTIONS "")
+if(GALLEY_SMALL)
+  set(GALLEY_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
+  set(GALLEY_SIZE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+endif()
 if(GALLEY_PCH)
-  galley_precompiled(plain HEADERS ${GALLEY_COMMON_HEADERS})
-  galley_precompiled(json HEADERS ${GALLEY_COMMON_HEADERS} <nlohmann/json.hpp>)
+  if(GALLEY_SMALL)
+    galley_precompiled(fast OPTIONS ${GALLEY_SECTION_OPTIONS} HEADERS ${GALLEY_COMMON_HEADERS})
+  endif()
+  galley_precompiled(plain OPTIONS ${GALLEY_SECTION_OPTIONS} ${GALLEY_SIZE_OPTIONS} HEADERS
+    ${GALLEY_COMMON_HEADERS})
+  galley_precompiled(json OPTIONS ${GALLEY_SECTION_OPTIONS} ${GALLEY_SIZE_OPTIONS} HEADERS
+    ${GALLEY_COMMON_HEADERS} <nlohmann/json.hpp>)
   if(GALLEY_TESTS)
     galley_precompiled(test_plain OPTIONS -O0 LINK GTest::gmock HEADERS ${GALLEY_TEST_HEADERS})
     galley_precompiled(test_json OPTIONS -O0 LINK GTest::gmock HEADERS ${GALLEY_TEST_HEADERS} <nlohmann/json.hpp>)
@@ -39,10 +52,11 @@ endif()
 # fuzz targets, in no library that is installed.
 add_library(galley_doubles STATIC)
 
-# galley_room(<folder> [ONLY_WITH <option>] [DOUBLES <sources>...] [DEPENDS <folder>...]
+# galley_room(<folder> [FAST] [ONLY_WITH <option>] [DOUBLES <sources>...] [DEPENDS <folder>...]
 #             [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
 #   ONLY_WITH names an option of CMake without which nothing of the room is compiled.
+#   FAST rooms are compiled for speed: what they do for each line of a text costs.
 #   DOUBLES names sources that go to galley_doubles instead.
 #   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
 #   Header-only libraries and our own flags end with the build: who links to us needs neither. Where
@@ -50,7 +64,7 @@ add_library(galley_doubles STATIC)
 set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson galley_toml
   nlohmann_json::nlohmann_json)
 function(galley_room folder)
-  cmake_parse_arguments(ROOM "" "ONLY_WITH" "DOUBLES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "FAST" "ONLY_WITH" "DOUBLES;DEPENDS;LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
@@ -67,6 +81,10 @@ function(galley_room folder)
   if(sources)
     add_library(galley_${name} STATIC ${sources})
     set(scope PUBLIC)
+    target_compile_options(galley_${name} PRIVATE "${GALLEY_SECTION_OPTIONS}")
+    if(NOT ROOM_FAST)
+      target_compile_options(galley_${name} PRIVATE "${GALLEY_SIZE_OPTIONS}")
+    endif()
     foreach(library galley_flags ${ROOM_LINK})
       if(library IN_LIST GALLEY_HEADER_ONLY)
         set(library $<BUILD_INTERFACE:${library}>)
@@ -81,6 +99,8 @@ function(galley_room folder)
     if(count GREATER 7 AND NOT (GALLEY_SANITIZE AND folder STREQUAL "staging/sandbox/helper"))
       if(nlohmann_json::nlohmann_json IN_LIST ROOM_LINK)
         galley_precompile(galley_${name} json)
+      elseif(ROOM_FAST AND GALLEY_SMALL)
+        galley_precompile(galley_${name} fast)
       else()
         galley_precompile(galley_${name} plain)
       endif()

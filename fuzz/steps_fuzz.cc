@@ -9,11 +9,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  static_cast<void>(galley::decode_steps(input));
-  // The last line proves the others: without it nothing that was made up would be looked at.
-  const std::string sealed =
-      std::string(input) + "end " + galley::ContentId::of(input).hex() + "\n";
-  const auto steps = galley::decode_steps(sealed);
+  static_cast<void>(galley::tail_of_steps(input));
+  const auto steps = galley::decode_steps(input);
   if (!steps) return 0;
   const auto again = galley::decode_steps(galley::encode_steps(*steps));
   GALLEY_CHECK(again.has_value() && again->size() == steps->size());

@@ -107,10 +107,10 @@ std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
   return message;
 }
 
-std::string result_line(const RpcId& id, const ordered_json& result) {
+std::string result_line(const RpcId& id, ordered_json result) {
   ordered_json out = envelope();
   out["id"] = to_json(id);
-  out["result"] = result;
+  out["result"] = std::move(result);
   return json_text(out);
 }
 

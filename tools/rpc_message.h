@@ -68,7 +68,7 @@ struct BrokenMessage {
 [[nodiscard]] std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line);
 
 // Each of these is one line without its end.
-[[nodiscard]] std::string result_line(const RpcId& id, const nlohmann::ordered_json& result);
+[[nodiscard]] std::string result_line(const RpcId& id, nlohmann::ordered_json result);
 /// `id` is left out where it could not be read.
 [[nodiscard]] std::string error_line(const std::optional<RpcId>& id, const RpcError& error);
 [[nodiscard]] std::string request_line(const RpcId& id, std::string_view method,

@@ -4,7 +4,8 @@
 #include <array>
 #include <condition_variable>
 #include <mutex>
-#include <random>
+
+#include "base/random.h"
 
 namespace galley {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 using std::chrono::milliseconds;
 
 double random_fraction() {
-  static thread_local std::minstd_rand engine{std::random_device{}()};
-  return std::generate_canonical<double, 16>(engine);
+  std::array<uint8_t, 2> bytes{};
+  fill_random(bytes);
+  return static_cast<double>(bytes[0] * 256 + bytes[1]) / 65536.0;
 }
 
 }  // namespace

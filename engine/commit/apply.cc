@@ -140,7 +140,7 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
       mark(Way::kPlain);
       break;
     case StepKind::kRemoveDirectory:
-      GALLEY_TRY(at.directory->remove_directory(at.name));
+      GALLEY_TRY(graveyard_.remove(*at.directory, at.name));
       mark(Way::kPlain);
       view_->forget();
       break;
@@ -248,7 +248,7 @@ Result<void> Applier::exchange(const Step& step, const Location& at) {
   GALLEY_ASSIGN(const Location again, view_->locate(here.path));
   if (here.before.node.kind == FileKind::kDirectory) {
     // Its children are gone already; overlayfs lets nobody rename a directory of a lower layer.
-    GALLEY_TRY(again.directory->remove_directory(again.name));
+    GALLEY_TRY(graveyard_.remove(*again.directory, again.name));
     mark(Way::kRemoved);
     return place(slot, again);
   }

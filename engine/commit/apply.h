@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/commit/base_check.h"
+#include "engine/commit/graveyard.h"
 #include "engine/commit/plan.h"
 #include "engine/commit/slots.h"
 #include "engine/commit/workspace_view.h"
@@ -29,6 +30,8 @@ class Applier {
           const Contents& contents)
       : plan_(&plan), bases_(&bases), view_(&view), slots_(&slots), contents_(&contents) {}
 
+  /// Directories that go are removed by this one.
+  void bury_in(const Graveyard& graveyard) { graveyard_ = graveyard; }
   /// Does every step, or stops at the first conflict (a value) or failure (an Error); then undo()
   /// is to be called.
   Result<std::optional<ConflictPath>> run();
@@ -84,6 +87,7 @@ class Applier {
   WorkspaceView* view_;
   const Slots* slots_;
   const Contents* contents_;
+  Graveyard graveyard_;
   [[nodiscard]] JournalSide as_opened(size_t index) const;
   size_t current_ = 0;
   std::set<size_t> opened_;  ///< operations whose directory is open until the end

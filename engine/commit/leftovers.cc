@@ -1,5 +1,6 @@
 #include "engine/commit/leftovers.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/check.h"
@@ -24,8 +25,8 @@ class Clearing {
   Clearing(const StateDirectory& state, const Clock& clock, bool dry_run)
       : state_(state), clock_(clock), dry_run_(dry_run) {}
 
-  Result<LeftoverReport> run(std::chrono::hours max_stage_age) {
-    GALLEY_TRY(drop_stages(max_stage_age));
+  Result<LeftoverReport> run(const ClearOptions& options) {
+    GALLEY_TRY(drop_stages(options));
     GALLEY_TRY(drop_contents());
     GALLEY_TRY(drop_temporaries());
     GALLEY_TRY(drop_tickets());
@@ -33,7 +34,7 @@ class Clearing {
   }
 
  private:
-  Result<void> drop_stages(std::chrono::hours max_age);
+  Result<void> drop_stages(const ClearOptions& options);
   Result<void> drop_contents();
   Result<void> drop_temporaries();
   Result<void> drop_tickets();
@@ -50,11 +51,13 @@ class Clearing {
   LeftoverReport report_;
 };
 
-Result<void> Clearing::drop_stages(std::chrono::hours max_age) {
+Result<void> Clearing::drop_stages(const ClearOptions& options) {
   GALLEY_ASSIGN(const auto stages, list_stages(state_));
-  const int64_t oldest = clock_.wall_ns() - std::chrono::nanoseconds(max_age).count();
+  const int64_t oldest = clock_.wall_ns() - std::chrono::nanoseconds(options.max_stage_age).count();
   for (const auto& info : stages) {
     if (info.is_held || info.mtime_ns >= oldest) continue;
+    const auto& busy = options.busy_stages;
+    if (std::find(busy.begin(), busy.end(), info.id) != busy.end()) continue;
     if (!dry_run_) {
       auto stage = StageDirectory::adopt(state_, info.id);
       if (!stage) continue;  // somebody came back to it
@@ -129,7 +132,7 @@ Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
     const RetireOptions retiring{state.session(current_boot_id()), options.audit};
     GALLEY_TRY(retire_due(workspace, state, lock, clock, retiring));
   }
-  return Clearing(state, clock, options.dry_run).run(options.max_stage_age);
+  return Clearing(state, clock, options.dry_run).run(options);
 }
 
 Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,

@@ -23,7 +23,8 @@ struct LeftoverReport {
 struct ClearOptions {
   std::chrono::hours max_stage_age{};
   bool dry_run = false;
-  AuditSink* audit = nullptr;  ///< as RetireOptions has it
+  std::vector<std::string> busy_stages = {};  ///< not to be dropped, though nobody holds them
+  AuditSink* audit = nullptr;                 ///< as RetireOptions has it
 };
 
 /// Clears what killed processes left: stages that nobody holds and that did not change for

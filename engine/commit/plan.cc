@@ -53,7 +53,7 @@ Result<void> check(const ChangeSet& changes) {
 /// Sorts the operations into the phases of the apply step.
 class Planner {
  public:
-  explicit Planner(const ChangeSet& changes) : changes_(changes) {
+  Planner(const ChangeSet& changes, InodeUse renamed) : changes_(changes), renamed_(renamed) {
     for (size_t i = 0; i < changes.size(); ++i) {
       index_.emplace(changes[i].path, i);
       parents_.insert(changes[i].path.parent());
@@ -61,7 +61,7 @@ class Planner {
   }
 
   std::vector<Step> run() {
-    for (size_t i = 0; i < changes_.size(); ++i) find_move(i);
+    for (size_t i = 0; renamed_ == InodeUse::kMove && i < changes_.size(); ++i) find_move(i);
     for (size_t i = 0; i < changes_.size(); ++i) sort(i);
     std::vector<Step> steps;
     const auto append = [&](const std::vector<Step>& phase) {
@@ -167,6 +167,7 @@ class Planner {
   }
 
   const ChangeSet& changes_;
+  InodeUse renamed_;
   std::map<RelPath, size_t> index_;
   std::set<size_t> sources_;
   std::set<RelPath> parents_;  ///< where something changes
@@ -188,7 +189,7 @@ std::vector<size_t> Plan::slots() const {
   return result;
 }
 
-Result<Plan> make_plan(const ChangeSet& changes) {
+Result<Plan> make_plan(const ChangeSet& changes, InodeUse renamed) {
   GALLEY_TRY(check(changes));
   Plan plan;
   plan.ops.reserve(changes.size());
@@ -201,7 +202,7 @@ Result<Plan> make_plan(const ChangeSet& changes) {
     op.copied_from = change.copied_from;
     plan.ops.push_back(std::move(op));
   }
-  plan.steps = Planner(changes).run();
+  plan.steps = Planner(changes, renamed).run();
   return plan;
 }
 

@@ -39,8 +39,15 @@ struct Plan {
   [[nodiscard]] std::vector<size_t> slots() const;
 };
 
+/// What becomes of the inode of a file that is renamed.
+enum class InodeUse : uint8_t {
+  kMove,  ///< it moves to the new name, with its links, attributes and open descriptors
+  kNew,  ///< the new name gets a new one: while a view is mounted on the workspace, since overlayfs
+         ///< takes an inode for the file that it was first seen as, whatever its name is now
+};
+
 /// Errors: kRefused `path.protected`; kUsage `commit.empty`; kInternal `commit.malformed` for a
 ///         change set that contradicts itself (unsorted, no difference, special files).
-Result<Plan> make_plan(const ChangeSet& changes);
+Result<Plan> make_plan(const ChangeSet& changes, InodeUse renamed = InodeUse::kMove);
 
 }  // namespace galley

@@ -9,6 +9,7 @@
 #include "engine/commit/apply.h"
 #include "engine/commit/base_check.h"
 #include "engine/commit/blob_store.h"
+#include "engine/commit/graveyard.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/inheritance.h"
 #include "engine/commit/journal_writer.h"
@@ -77,6 +78,7 @@ class Publisher::Attempt {
 
  private:
   Result<void> lock_and_recover();
+  Result<void> look_for_runs();
   Result<void> check_links();
   Result<void> write_slots(const CommitMeta& meta);
   Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
@@ -105,6 +107,7 @@ class Publisher::Attempt {
   std::string boot_;
   std::string session_;
   std::optional<WriterLock> lock_;
+  Graveyard graveyard_;
   Plan plan_;
   CheckedBases bases_;
   std::optional<Slots> slots_;
@@ -133,6 +136,7 @@ Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approv
 
 Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   GALLEY_TRY(lock_and_recover());
+  GALLEY_TRY(look_for_runs());
   GALLEY_ASSIGN(bases_, check_bases(proposal_.changes(), plan_, view_));
   GALLEY_ASSIGN(auto reads, check_reads(proposal_.reads(), view_));
   if (!bases_.conflicts.empty() || !reads.empty()) {
@@ -146,6 +150,7 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   GALLEY_TRY(check_links());
   GALLEY_TRY(describe(meta));
   GALLEY_TRY(check_journal_limits(journal_));
+  if (graveyard_.is_there()) GALLEY_TRY(options().pin_views(proposal_.changes()));
   if (auto written = write_slots(meta); !written) {
     clear_slots();
     return written.error();
@@ -177,6 +182,15 @@ Result<void> Publisher::Attempt::lock_and_recover() {
   for (const auto& note : rescued) warn_of(note.path, note.text);
   GALLEY_ASSIGN(journal_.parent, last_transaction(state_, *lock_, session_));
   journal_.id.value = journal_.parent.value + 1;
+  return {};
+}
+
+/// A live view must neither lose a directory that it reads nor find an inode under another name.
+Result<void> Publisher::Attempt::look_for_runs() {
+  if (!options().pin_views) return {};
+  GALLEY_ASSIGN(graveyard_, Graveyard::find(state_));
+  if (!graveyard_.is_there()) return {};
+  GALLEY_ASSIGN(plan_, make_plan(proposal_.changes(), InodeUse::kNew));
   return {};
 }
 
@@ -381,6 +395,7 @@ void Publisher::Attempt::clear_slots() {
 
 Result<std::optional<ConflictPath>> Publisher::Attempt::apply() {
   applier_.emplace(plan_, bases_, view_, *slots_, base_contents_);
+  applier_->bury_in(graveyard_);
   return applier_->run();
 }
 

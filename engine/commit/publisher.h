@@ -33,6 +33,9 @@ struct PublisherOptions {
   /// Makes more of CommitMeta::audit once the number of the transaction is known and nothing is in
   /// the way, before anything is written. An Error ends the commit.
   std::function<Result<std::vector<std::string>>(TxId)> records;
+  /// Makes the views of live runs keep what they show of these paths, under the writer lock and
+  /// before anything is written (Graveyard says when runs may be live). An Error ends the commit.
+  std::function<Result<void>(const ChangeSet&)> pin_views;
   /// Stands in for current_boot_id() in tests.
   std::optional<std::string> boot_id;
 };

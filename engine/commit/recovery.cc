@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/blob_store.h"
+#include "engine/commit/graveyard.h"
 #include "engine/commit/journal_rules.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
@@ -234,7 +235,8 @@ Result<void> Recoverer::clear_directory(const JournaledPath& fold, const Seen& s
     return {};
   }
   GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
-  auto removed = at.directory->remove_directory(at.name);
+  GALLEY_ASSIGN(const Graveyard graveyard, Graveyard::find(state_));
+  auto removed = graveyard.remove(*at.directory, at.name);
   view_.forget();
   if (removed) {
     report(Kind::kRemoveDirectory, fold, "removed");

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "engine/commit/graveyard.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
 
@@ -68,6 +69,10 @@ class SlotSweep {
     if (!is_ours && !is_mutant(Mutant::kSweepWithoutLook)) {
       const RelPath path = op != nullptr ? op->path : known("slot-" + entry.name);
       return rescue(state_, journal_.id, directory, name, path, notes_);
+    }
+    if (entry.kind == FileKind::kDirectory) {
+      GALLEY_ASSIGN(const Graveyard graveyard, Graveyard::find(state_));
+      if (graveyard.is_there() && graveyard.remove(directory, name)) return {};
     }
     return remove_tree(directory, name);
   }

@@ -1,10 +1,10 @@
 #include "engine/commit/state_format.h"
 
 #include <charconv>
-#include <random>
 
 #include "base/check.h"
 #include "base/hex.h"
+#include "base/random.h"
 #include "staging/fs/user_state.h"
 
 namespace galley {
@@ -71,8 +71,7 @@ Result<void> write_record(const WorkspaceId& id, const FileStat& folder) {
 
 WorkspaceId random_workspace_id() {
   WorkspaceId id{};
-  std::random_device random;
-  for (auto& byte : id) byte = static_cast<uint8_t>(random());
+  fill_random(id);
   constexpr uint8_t kLow = 0x0f;
   constexpr uint8_t kVersion = 0x40;
   constexpr uint8_t kVariantLow = 0x3f;

@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <random>
 #include <thread>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace galley {
 namespace {
 
 constexpr uint32_t kPrivateFile = 0600;
 constexpr size_t kLockTextBytes = 512;
+constexpr size_t kTicketDigits = 8;
 constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLongestPause{8};
 constexpr int kPausesBeforeLonger = 32;
@@ -56,9 +57,8 @@ class Ticket {
       queue = state.root().open_writable_directory(known("wait"));
     }
     if (!queue) return queue.error();
-    std::random_device random;
     const auto now = static_cast<uint64_t>(clock.wall_ns());
-    Ticket ticket(std::move(*queue), known(padded_hex(now) + "-" + std::to_string(random())));
+    Ticket ticket(std::move(*queue), known(padded_hex(now) + "-" + random_hex(kTicketDigits)));
     GALLEY_ASSIGN(ticket.file_, ticket.queue_->open_writable_file(
                                     ticket.name_, OpenMode::kCreateNew, kPrivateFile));
     // Until it is locked somebody may take it for a dead one's and remove it: then we only lose our

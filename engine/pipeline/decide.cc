@@ -13,6 +13,7 @@
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/hooks.h"
+#include "engine/stages/live_views.h"
 #include "engine/validators/factory.h"
 
 namespace galley {
@@ -32,6 +33,7 @@ struct Attempt {
   const TransactionOptions& who;
   const CommitRequest& request;
   Recorder& recorder;
+  const CommitNumber& on_number;
 };
 
 AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& attempt) {
@@ -94,7 +96,13 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
   options.hard_links = config.hard_links;
   options.lock_timeout = std::chrono::milliseconds(config.lock_timeout_ms);
   options.audit = workspace.audit.get();
-  options.records = [&](TxId id) { return commit_records(preview, attempt, id); };
+  options.records = [&](TxId id) -> Result<std::vector<std::string>> {
+    if (attempt.on_number) GALLEY_TRY(attempt.on_number(id, preview.proposal));
+    return commit_records(preview, attempt, id);
+  };
+  options.pin_views = [&](const ChangeSet& changes) {
+    return pin_live_views(*workspace.state_directory, changes);
+  };
   std::vector<std::string> hook_failures;
   ApplyHooks hooks = apply_hooks(workspace, hook_failures);
   options.before_apply = std::move(hooks.before);
@@ -177,9 +185,13 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
 
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options) {
-  const JudgementBasis basis{workspace.config,       workspace.root(),
-                             workspace.root_path,    workspace.need_runner(who.principals()),
-                             workspace.need_cache(), workspace.clock()};
+  const JudgementBasis basis{workspace.config,
+                             workspace.root(),
+                             workspace.root_path,
+                             workspace.need_runner(who.principals()),
+                             workspace.need_cache(),
+                             workspace.clock(),
+                             workspace.options.tree ? workspace.options.tree->name : ""};
   return verdict_on(basis, proposal, who, std::move(options));
 }
 
@@ -288,7 +300,8 @@ Result<void> record_refused_look(WorkspaceState& workspace, const Preview& previ
   CommitRequest request;
   request.tool = tool;
   Recorder recorder(workspace.audit, workspace.clock(), RecordTime::kAtOnce, random_hex(kDigits));
-  const Attempt attempt{workspace, who, request, recorder};
+  const CommitNumber nobody;
+  const Attempt attempt{workspace, who, request, recorder, nobody};
   return recorder.record_now(refusal_event(preview, attempt));
 }
 
@@ -299,7 +312,8 @@ AuditKind kind_of(const CommitRequest& request) {
 
 Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Proposal& asked,
                                          const TransactionOptions& who,
-                                         const CommitRequest& request, Recorder& recorder) {
+                                         const CommitRequest& request, Recorder& recorder,
+                                         const CommitNumber& on_number) {
   constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
   GALLEY_TRY(workspace.check_belief());
   if (request.expected && *request.expected != asked.id()) {
@@ -307,7 +321,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                 "what is proposed now is " + asked.id().hex() + ", not the reviewed " +
                     request.expected->hex() + "; look at the diff again");
   }
-  const Attempt attempt{workspace, who, request, recorder};
+  const Attempt attempt{workspace, who, request, recorder, on_number};
   Proposal proposal = asked;
   std::vector<std::string> warnings;
   for (int merges = 0;; ++merges) {

@@ -38,9 +38,13 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
 
 /// Judges, and publishes when the gate says yes. Every outcome is on record before it returns, a
 /// commit together with what `recorder` holds.
+/// `on_number`, when given, is told what will be published under which number, under the writer
+/// lock and before anything is written; an Error of it ends the commit.
+using CommitNumber = std::function<Result<void>(TxId, const Proposal&)>;
 Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Proposal& asked,
                                          const TransactionOptions& who,
-                                         const CommitRequest& request, Recorder& recorder);
+                                         const CommitRequest& request, Recorder& recorder,
+                                         const CommitNumber& on_number = {});
 
 /// Puts the refusal of a proposal that was judged and will not be asked to be committed on record,
 /// where there is a log; makes none. `tool` is what asked.

@@ -13,6 +13,7 @@
 #include "engine/pipeline/adoption.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
+#include "engine/stages/run_folder.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
@@ -42,6 +43,39 @@ Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<Clear
   }
   if (report.blobs > 0) {
     cleared.push_back({fmt::format("{} contents that no transaction names", report.blobs), 0});
+  }
+  return {};
+}
+
+/// Transactions in which a program runs: nobody holds them, and nothing there need change.
+Result<std::vector<std::string>> busy_stages(const StateDirectory& state) {
+  std::vector<std::string> busy;
+  GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
+  for (const std::string& id : ids) {
+    const auto folder = RunFolder::open(state, id);
+    if (!folder) continue;  // it ended meanwhile
+    GALLEY_ASSIGN(const bool is_live, folder->is_live());
+    if (is_live) busy.push_back(id);
+  }
+  return busy;
+}
+
+/// Folders of runs whose transaction is gone.
+Result<void> clear_runs(const StateDirectory& state, bool dry_run,
+                        std::vector<ClearedItem>& cleared) {
+  const auto runs = state.root().open_directory(*RelPath::parse("runs"));
+  if (!runs && runs.error().kind == ErrorKind::kNotFound) return {};
+  if (!runs) return fail(runs.error());
+  GALLEY_ASSIGN(const auto entries, (*runs)->list());
+  for (const DirectoryEntry& entry : entries) {
+    auto folder = RunFolder::open(state, entry.name);
+    if (!folder) continue;
+    GALLEY_ASSIGN(const RelPath stage, RelPath::parse("stage/" + entry.name));
+    GALLEY_ASSIGN(const FileStat found, state.root().stat(stage));
+    GALLEY_ASSIGN(const bool is_live, folder->is_live());
+    if (found.kind != FileKind::kAbsent || is_live) continue;
+    cleared.push_back({"the layer of the run " + entry.name, 0});
+    if (!dry_run) GALLEY_TRY(RunFolder::remove(state, *std::move(folder)));
   }
   return {};
 }
@@ -203,14 +237,16 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
                 WriterLock::take(state, workspace.inside().clock(), lock_timeout(workspace)));
   AuditLog log(state.root(), workspace.inside().clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
+  GALLEY_ASSIGN(const auto busy, busy_stages(state));
   GALLEY_ASSIGN(const LeftoverReport leftovers,
                 clear_leftovers(*workspace.inside().writable_root, state, lock,
-                                workspace.inside().clock(), {kMaxStageAge, dry_run, &log}));
+                                workspace.inside().clock(), {kMaxStageAge, dry_run, busy, &log}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);
     if (home != homes.end() && !dry_run) GALLEY_TRY(remove_layer_home(home->second));
   }
+  GALLEY_TRY(clear_runs(state, dry_run, cleared));
   for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
   if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
   GALLEY_TRY(clear_history(workspace, dry_run, cleared));

@@ -384,8 +384,8 @@ Result<void> Transaction::save() {
     GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
   }
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
-  if (state_->has_new_steps) GALLEY_TRY(state_->stage->save_steps(state_->steps));
-  state_->has_new_steps = false;
+  if (!state_->steps.empty()) GALLEY_TRY(state_->stage->add_steps(state_->steps));
+  state_->steps.clear();
   if (state_->saved_version == state_->overlay.version()) return {};
   GALLEY_TRY(state_->stage->save(state_->overlay.entries()));
   state_->saved_version = state_->overlay.version();
@@ -414,7 +414,6 @@ Result<Transaction> Transaction::fork() {
   state->owners = state_->owners;
   state->overlay.share(state_->overlay);
   state->steps = state_->steps;
-  state->lost_steps = state_->lost_steps;
   state->saved_version = state->overlay.version();
   state->stage = *std::move(child);
   return Transaction(std::move(state));
@@ -475,12 +474,6 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options), stage.id());
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
   if (state->options.owner) state->owners = entries;
-  auto steps = stage.load_steps();
-  if (steps) {
-    state->steps = *std::move(steps);
-  } else {
-    state->lost_steps = steps.error();
-  }
   state->overlay.restore(std::move(entries));
   state->saved_version = state->overlay.version();
   state->reason = reason;

@@ -63,12 +63,11 @@ Result<std::vector<std::string>> Transaction::rollback_execution(const std::stri
   action.is_trial = options.dry_run;
   const Effect effect = [&](AuditEvent& event) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());
-    const std::vector<StagedStep>& steps = state_->steps;
+    GALLEY_ASSIGN(const std::vector<StagedStep> steps, state_->all_steps());
     const auto step = std::find_if(steps.begin(), steps.end(), [&](const StagedStep& one) {
       return one.execution_id == execution;
     });
     if (step == steps.end()) {
-      if (state_->lost_steps) return fail(*state_->lost_steps);
       return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
                   "no call of this transaction that changed something has the id '" + execution +
                       "'; the records of .galley/audit.jsonl have the ids");

@@ -33,7 +33,7 @@ nlohmann::ordered_json run_output(const RunReport& report) {
           {"protected_paths", report.protected_paths}};
 }
 
-/// Nothing of a run is dropped because one of its files is none: its layer stays until it is mended.
+/// Nothing of a run is dropped because one of its files is none: its layer stays as it is.
 Error cannot_stage(const std::string& tx, const AbsorbReport& report) {
   std::string message = "what the run " + tx + " left cannot be staged:";
   for (size_t i = 0; i < report.refused.size() && i < kMaxNamedEffects; ++i) {
@@ -140,6 +140,7 @@ Result<void> Transaction::take_up_run() {
     rules.is_ignored = git_ignore_rule(workspace.root_path, workspace.clock());
     rules.propose_ignored = workspace.config.sandbox.propose_ignored;
     rules.began_ns = note->began_ns;
+    rules.copies_contents = true;
     const LiveHomes homes{workspace.root_path + "/.galley/runs/" + id(), note->lower_home};
     GALLEY_ASSIGN(const AbsorbReport absorbed,
                   absorb_live_layer(homes, state_->overlay, std::move(rules)));

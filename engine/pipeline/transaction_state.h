@@ -46,6 +46,10 @@ struct Transaction::State {
   /// What commands of this transaction run in; its layers live as long as the transaction is open.
   CommandRunner* runner() {
     if (workspace->options.runner != nullptr) return workspace->options.runner;
+    if (own_runner == nullptr && workspace->options.tree != nullptr) {
+      own_runner = workspace->options.tree->make_runner(workspace->config, options.principals(),
+                                                        workspace->clock());
+    }
     if (own_runner == nullptr) {
       GuardedRunnerOptions runner_options;
       runner_options.workspace = workspace->root_path;
@@ -66,8 +70,17 @@ struct Transaction::State {
   void end_with(Receipt& receipt);
   void keep_step(StagedStep step) {
     steps.push_back(std::move(step));
-    has_new_steps = true;
     bound_steps(steps);
+  }
+
+  /// All steps, those that the stage has among them.
+  Result<std::vector<StagedStep>> all_steps() const {
+    std::vector<StagedStep> all;
+    if (stage) {
+      GALLEY_ASSIGN(all, stage->load_steps());
+    }
+    all.insert(all.end(), steps.begin(), steps.end());
+    return all;
   }
 
   [[nodiscard]] RecordTime record_time() const {
@@ -91,9 +104,9 @@ struct Transaction::State {
   std::string reason;                     ///< given for what is done now; may be empty
   std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
   Overlay::Entries owners;                ///< what was staged when somebody else took it up
-  std::vector<StagedStep> steps;          ///< what each call changed, oldest first
-  bool has_new_steps = false;             ///< that the stage does not have yet
-  std::optional<Error> lost_steps;        ///< why those of earlier commands are not known
+  /// What each call changed, oldest first; of a stored transaction, those that its stage does not
+  /// have yet.
+  std::vector<StagedStep> steps;
   std::optional<TranscriptFile> transcript;
   std::shared_ptr<const RunReport> run_report;  ///< of a run that resuming took up
   std::optional<Error> unstaged_run;            ///< why it could not

@@ -80,6 +80,13 @@ Result<void> WorkspaceState::judge_trust() {
 }
 
 Result<void> WorkspaceState::open_state() {
+  if (options.tree != nullptr) {
+    doubt = Error{ErrorKind::kRefused, "workspace.tree",
+                  "this workspace shows a tree that nobody writes: nothing is kept or committed in "
+                  "it. Take the diff of the transaction, or begin it where the files are",
+                  "", 0};
+    return {};
+  }
   auto opened = StateDirectory::open(*writable_root);
   doubt.reset();
   if (!opened && opened.error().reason == "state.not_believed") {
@@ -132,6 +139,10 @@ CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   const std::lock_guard guard(mutex);
   std::unique_ptr<CommandRunner>& runner = runners[{who, bool(state_directory)}];
   if (runner != nullptr) return runner.get();
+  if (options.tree != nullptr) {
+    runner = options.tree->make_runner(config, who, clock());
+    return runner.get();
+  }
   GuardedRunnerOptions runner_options;
   runner_options.workspace = root_path;
   runner_options.who = who;
@@ -245,7 +256,10 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     GALLEY_ASSIGN(state->user, load_user_settings());
   }
   state->user.trusts_workspaces |= options.trusts_configuration;
-  GALLEY_ASSIGN(FoundRoot found, find_root(*start, state->user.config));
+  FoundRoot found{*start, {}};
+  if (options.tree == nullptr) {
+    GALLEY_ASSIGN(found, find_root(*start, state->user.config));
+  }
   state->root_path = std::move(found.path);
   state->notices = std::move(found.notices);
   if (is_at_or_below(state->user.config_path, state->root_path)) {
@@ -253,9 +267,9 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     state->user.config = UserConfig();
   }
   GALLEY_ASSIGN(state->writable_root, open_writable_disk_directory(state->root_path));
-  GALLEY_ASSIGN(state->config,
-                read_usable_config(state->root(), options, state->configuration_flaw));
   state->options = std::move(options);
+  GALLEY_ASSIGN(state->config,
+                read_usable_config(state->root(), state->options, state->configuration_flaw));
   GALLEY_TRY(state->judge_trust());
   state->config.grants = state->grant_book;
   state->config.configuration_is_editable |= state->user.config.edits_configuration;

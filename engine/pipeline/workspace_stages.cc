@@ -82,8 +82,10 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
   return transaction;
 }
 
-Result<void> Workspace::drop_damaged(const std::string& id) {
+Result<void> Workspace::drop_damaged(const std::string& beginning) {
   if (!state_->state_directory) return none_open();
+  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->state_directory, beginning));
+  const std::string id = meant.size() == 1 ? meant.front() : beginning;
   GALLEY_ASSIGN(StageDirectory stage, StageDirectory::adopt(*state_->state_directory, id));
   GALLEY_ASSIGN(const FileStat directory, stage.directory().stat(RelPath::root()));
   if (directory.uid != effective_user()) {

@@ -17,6 +17,7 @@
 #include "engine/history/history.h"
 #include "engine/pipeline/late_object.h"
 #include "engine/pipeline/trust.h"
+#include "engine/pipeline/workspace_tree.h"
 #include "engine/policy/config.h"
 #include "engine/policy/gate.h"
 #include "engine/policy/grant_book.h"
@@ -69,7 +70,10 @@ struct WorkspaceState {
   /// where they keep things: one judgement's layers serve the next.
   std::map<std::pair<Principals, bool>, std::unique_ptr<CommandRunner>> runners;
 
-  [[nodiscard]] const Directory& root() const { return *writable_root; }
+  /// What is shown and judged; transactions begin on it.
+  [[nodiscard]] const Directory& root() const {
+    return options.tree != nullptr ? *options.tree->files : *writable_root;
+  }
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;
   }

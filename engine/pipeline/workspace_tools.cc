@@ -63,12 +63,26 @@ Result<void> Workspace::enable_tool(const std::string& name, bool is_enabled) {
   return {};
 }
 
+namespace {
+
+ToolRegistry::Mode mode_of(const WorkspaceState& state) {
+  return state.options.reads_only ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
+}
+
+}  // namespace
+
 Result<std::vector<ToolInfo>> Workspace::tools(const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->need_registry());
   GALLEY_TRY(state_->refresh_grants());
-  const auto mode =
-      state_->options.reads_only ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
-  return ToolView(*registry, state_->caller(agent), mode).list();
+  return ToolView(*registry, state_->caller(agent), mode_of(*state_)).list();
+}
+
+Result<ToolInfo> Workspace::tool(std::string_view name, const std::string& agent) const {
+  GALLEY_ASSIGN(const ToolRegistry* registry, state_->need_registry());
+  GALLEY_TRY(state_->refresh_grants());
+  GALLEY_ASSIGN(const auto found,
+                ToolView(*registry, state_->caller(agent), mode_of(*state_)).find(name));
+  return found.front()->tool->info();
 }
 
 Result<std::vector<std::string>> Workspace::check_call(std::string_view tool,

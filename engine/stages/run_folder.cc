@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "staging/fs/disk_directory.h"
@@ -20,6 +22,8 @@ constexpr uint32_t kPrivateFile = 0600;
 constexpr std::string_view kSchema = "galley.run/1";
 constexpr size_t kIdDigits = 12;
 constexpr int kMaxDepth = 8;
+constexpr int kLockAttempts = 10;
+constexpr std::chrono::milliseconds kLockPause{1};
 
 RelPath known(std::string_view text) { return *RelPath::parse(text); }
 RelPath folder_path(const std::string& tx) { return known("runs/" + tx); }
@@ -101,9 +105,11 @@ uint64_t start_time_of(std::string_view stat) {
 
 }  // namespace
 
-ProcessIdentity ProcessIdentity::own() {
+ProcessIdentity ProcessIdentity::own() { return of(getpid()); }
+
+ProcessIdentity ProcessIdentity::of(int64_t pid) {
   constexpr size_t kStatBytes = 4096;
-  ProcessIdentity identity{getpid(), 0};
+  ProcessIdentity identity{pid, 0};
   const auto directory = open_disk_directory("/proc/" + std::to_string(identity.pid));
   if (!directory) return identity;
   const auto file = (*directory)->open_file(known("stat"));
@@ -147,9 +153,16 @@ Result<bool> RunFolder::take_lock() {
   if (lock_ != nullptr) return true;
   GALLEY_ASSIGN(auto file, directory_->open_writable_file(known("lock"), OpenMode::kOpenOrCreate,
                                                           kPrivateFile));
-  GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
-  if (is_ours) lock_ = std::move(file);
-  return is_ours;
+  // Whoever looks whether it is live (is_live()) shares the lock for a moment.
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
+    if (is_ours) {
+      lock_ = std::move(file);
+      return true;
+    }
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return false;
 }
 
 Result<bool> RunFolder::is_live() const {

@@ -19,6 +19,8 @@ struct ProcessIdentity {
 
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
   [[nodiscard]] static ProcessIdentity own();
+  /// Of the process that has this number now; `start` is 0 when there is none.
+  [[nodiscard]] static ProcessIdentity of(int64_t pid);
 };
 
 /// What a run is and where it stands: `run.json`.

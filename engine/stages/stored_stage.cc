@@ -33,19 +33,28 @@ Result<void> replace_file(const WritableDirectory& directory, std::string_view n
   GALLEY_ASSIGN(const auto file,
                 directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0600));
   GALLEY_TRY(file->truncate(0));
+  // ext4 writes a file back at once when it replaces another and has no space reserved.
+  if (!content.empty()) (void)file->allocate(content.size());
   GALLEY_TRY(file->write_at(0, content));
   return directory.rename(scratch, directory, target, RenameMode::kReplace);
 }
 
-/// A second name will do: such a file is never changed, only replaced. One that is not there is not
-/// shared.
+/// One that is not there is not copied.
+Result<void> copy_file(const WritableDirectory& from, const WritableDirectory& to,
+                       std::string_view name) {
+  GALLEY_ASSIGN(const RelPath file, RelPath::parse(name));
+  const auto text = read_file(from, file, kMaxOverlayBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return {};
+  if (!text) return fail(text.error());
+  return replace_file(to, name, *text);
+}
+
+/// A second name will do: such a file is never changed, only replaced.
 Result<void> share_file(const WritableDirectory& from, const WritableDirectory& to,
                         std::string_view name) {
   GALLEY_ASSIGN(const RelPath file, RelPath::parse(name));
-  GALLEY_ASSIGN(const FileStat stat, from.stat(file));
-  if (stat.kind == FileKind::kAbsent || from.make_hard_link(file, to, file)) return {};
-  GALLEY_ASSIGN(const std::string text, read_file(from, file, kMaxOverlayBytes));
-  return replace_file(to, name, text);
+  if (from.make_hard_link(file, to, file)) return {};
+  return copy_file(from, to, name);
 }
 
 tl::unexpected<Error> damaged(const std::string& id) {
@@ -125,7 +134,7 @@ Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageAb
   GALLEY_ASSIGN(StageDirectory child, StageDirectory::create(state));
   GALLEY_TRY(child.share_contents(stage_));
   GALLEY_TRY(share_file(directory(), child.directory(), "overlay"));
-  GALLEY_TRY(share_file(directory(), child.directory(), "calls"));
+  GALLEY_TRY(copy_file(directory(), child.directory(), "calls"));
   GALLEY_TRY(note_fork(child.directory(), id()));
   if (about.has_markers) GALLEY_TRY(replace_file(child.directory(), "markers", ""));
   if (!about_.contributors.empty()) {
@@ -176,8 +185,26 @@ Result<std::vector<StagedStep>> StoredStage::load_steps() const {
   return decode_steps(*text);
 }
 
-Result<void> StoredStage::save_steps(const std::vector<StagedStep>& steps) const {
-  return replace_file(directory(), "calls", encode_steps(steps));
+Result<void> StoredStage::add_steps(const std::vector<StagedStep>& steps) const {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("calls"));
+  GALLEY_ASSIGN(const auto file,
+                directory().open_writable_file(name, OpenMode::kOpenOrCreate, 0600));
+  GALLEY_ASSIGN(const FileStat stat, file->stat());
+  if (stat.size == 0) return file->write_at(0, encode_steps(steps));
+  const uint64_t tail_size = std::min<uint64_t>(stat.size, kMaxStepsTailBytes);
+  GALLEY_ASSIGN(const std::string end, file->read_at(stat.size - tail_size, tail_size));
+  const auto tail = tail_of_steps(end);
+  if (!tail) return {};
+  if (tail->paths > 2 * kMaxStepPaths) {
+    auto all = load_steps();
+    if (!all) return {};
+    all->insert(all->end(), steps.begin(), steps.end());
+    bound_steps(*all);
+    return replace_file(directory(), "calls", encode_steps(*all));
+  }
+  const auto written = file->write_at(stat.size, encode_more_steps(*tail, steps));
+  if (!written) (void)file->truncate(stat.size);
+  return written;
 }
 
 Result<void> StoredStage::note_markers() {

@@ -30,7 +30,7 @@ struct StageAbout {
 ///
 ///     about       "galley stage 1", when it began, agent, reason
 ///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
-///     calls       what each call changed (staging/overlay/staged_step.h), replaced in the same way
+///     calls       what each call changed (staging/overlay/staged_step.h); grows at its end
 ///     markers     there when conflict markers were put into what is staged
 ///     contributors  names of others that staged something, one a line
 ///     pool        of a fork: whose contents it shares (engine/commit/stage_directory.h)
@@ -45,8 +45,8 @@ class StoredStage {
  public:
   /// Makes a new one and holds it.
   static Result<StoredStage> create(const StateDirectory& state, const StageAbout& about);
-  /// Makes another one that has the same staged, as it was last saved: nothing is copied, so the
-  /// number of files does not matter.
+  /// Makes another one that has the same staged, as it was last saved. What the calls changed is
+  /// copied and nothing else, so the number of files does not matter.
   Result<StoredStage> fork(const StateDirectory& state, const StageAbout& about) const;
   /// Takes an existing one; waits at most `timeout` for another process to let go.
   static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
@@ -65,7 +65,9 @@ class StoredStage {
   Result<void> save(const Overlay::Entries& entries) const;
   /// What each call changed so far; nothing where no call was kept.
   Result<std::vector<StagedStep>> load_steps() const;
-  Result<void> save_steps(const std::vector<StagedStep>& steps) const;
+  /// Adds what more calls changed; the oldest go beyond twice kMaxStepPaths. A damaged file stays
+  /// as it is, and load_steps() says so.
+  Result<void> add_steps(const std::vector<StagedStep>& steps) const;
   /// Remembers that conflict markers are staged.
   Result<void> note_markers();
   /// Remembers that somebody else than its owner stages in it; once.

@@ -23,6 +23,7 @@ class Clock;
 class CommandRunner;
 struct UserSettings;
 struct WorkspaceState;
+struct WorkspaceTree;
 
 /// How a workspace is opened. The defaults are those of a program that trusts nothing it opens.
 struct WorkspaceOptions {
@@ -47,6 +48,8 @@ struct WorkspaceOptions {
   CommandRunner* runner = nullptr;  ///< for commands and command validators; null: the sandbox
   const Clock* clock = nullptr;     ///< null: the machine's
   std::shared_ptr<const UserSettings> user = nullptr;  ///< already loaded personal settings
+  /// Shown in place of the files at the path; then nothing is kept or committed.
+  std::shared_ptr<const WorkspaceTree> tree = nullptr;
 };
 
 /// A directory under Galley's care: where transactions begin, and what they are committed to.
@@ -115,10 +118,11 @@ class Workspace {
   ///         meant, or without an id all that are open are somebody else's.
   Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {},
                              const std::string& reason = {});
-  /// Drops one that resume() calls damaged (`stage.damaged`), which nobody can roll back. It is not
-  /// known who staged what in it, so it has to be of the system's user who asks.
+  /// Drops one that resume() calls damaged (`stage.damaged`), which nobody can roll back; the first
+  /// digits of its id will do where they are unique. It is not known who staged what in it, so it
+  /// has to be of the system's user who asks.
   /// Errors: kNotFound `stage.not_found`; kRefused `stage.not_yours`.
-  Result<void> drop_damaged(const std::string& id);
+  Result<void> drop_damaged(const std::string& beginning);
   /// Stored transactions, oldest first.
   Result<std::vector<Stage>> stages() const;
   /// Asks the gate about a proposal made elsewhere (what show() returns, an undo).
@@ -211,6 +215,9 @@ class Workspace {
   Result<void> enable_tool(const std::string& name, bool is_enabled);
   /// The tools that `agent` can call here, in the order in which they were added.
   Result<std::vector<ToolInfo>> tools(const std::string& agent = {}) const;
+  /// The one of tools() that a call of that name reaches.
+  /// Errors: as a call's, for a tool that `agent` cannot call: `tool.unknown` and so on.
+  Result<ToolInfo> tool(std::string_view name, const std::string& agent = {}) const;
   /// What is wrong with the arguments of a call, a line each; empty when they are valid. Nothing
   /// is run, and nothing is on record.
   /// Errors: as a call's, for a tool that `agent` cannot call: `tool.unknown` and so on.

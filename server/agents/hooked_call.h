@@ -30,7 +30,7 @@ struct HookedCall {
   using Deed = std::variant<Pass, Edit, Command>;
 };
 
-/// How the staged form of a command is begun: `galley --agent codex`.
+/// How the staged form of a command is begun: `/usr/bin/galley --agent codex`.
 struct StagedProgram {
   std::string program = "galley";
   std::string agent;  ///< may be empty

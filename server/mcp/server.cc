@@ -189,7 +189,7 @@ void McpServer::enqueue(Task task) {
   if (idle_ < waiting_.size() && workers_.size() < kMaxWorkers) {
     workers_.emplace_back([this] { work(); });
   }
-  wake_.notify_all();
+  work_.notify_one();
 }
 
 void McpServer::take_notification(const RpcMessage& message) {
@@ -242,6 +242,7 @@ void McpServer::finish() {
     if (is_over_ && workers_.empty()) return;
     is_over_ = true;
     wake_.notify_all();
+    work_.notify_all();
     wake_.wait_for(lock, kDrainTime, [this] { return running_.empty(); });
     for (const auto& [id, task] : running_) task->stop.request_stop();
     wake_.notify_all();

@@ -101,7 +101,7 @@ class McpServer {
 
   // --- what goes out (server_answers.cc) --------------------------------------------------------
   void work();
-  void run(const Task& task);
+  McpAnswer run(Running& task);
   McpAnswer answer(Running& task, Request& request);
   McpAnswer list(const Running& task, const char* member,
                  std::vector<nlohmann::ordered_json> items) const;
@@ -112,7 +112,7 @@ class McpServer {
   [[nodiscard]] nlohmann::ordered_json server_info() const;
   [[nodiscard]] static nlohmann::ordered_json capabilities(bool is_stateless);
   void send(const std::string& line);
-  void reply(const RpcId& id, const McpAnswer& answer);
+  void reply(const RpcId& id, McpAnswer answer);
 
   // --- subscriptions (server_subscriptions.cc) --------------------------------------------------
   McpAnswer subscribe(const nlohmann::json& params, bool is_on);
@@ -126,12 +126,13 @@ class McpServer {
   RequestState states_;
   std::mutex send_mutex_;
 
-  mutable std::mutex mutex_;  ///< guards everything below
-  std::condition_variable wake_;
+  mutable std::mutex mutex_;      ///< guards everything below
+  std::condition_variable wake_;  ///< answers to our questions, and the end
+  std::condition_variable work_;  ///< requests for a worker, and the end
   std::deque<Task> waiting_;
   std::map<RpcId, Task> running_;  ///< waiting ones, too
   std::vector<std::thread> workers_;
-  size_t idle_ = 0;
+  size_t idle_ = 0;  ///< workers that take the next request, or will when their answer is out
   std::map<RpcId, Question> questions_;  ///< that the client was asked
   int64_t last_question_ = 0;
   std::map<RpcId, Listener> listeners_;

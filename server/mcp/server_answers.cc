@@ -64,49 +64,55 @@ void McpServer::send(const std::string& line) {
   send_(line);
 }
 
-void McpServer::reply(const RpcId& id, const McpAnswer& answer) {
+void McpServer::reply(const RpcId& id, McpAnswer answer) {
   if (const auto* error = std::get_if<RpcError>(&answer)) {
     send(error_line(id, *error));
   } else {
-    send(result_line(id, std::get<ordered_json>(answer)));
+    send(result_line(id, std::get<ordered_json>(std::move(answer))));
   }
 }
 
 /// A worker: takes requests in the order in which they came.
 void McpServer::work() {
   std::unique_lock lock(mutex_);
+  ++idle_;
   while (true) {
-    ++idle_;
-    wake_.wait(lock, [this] { return !waiting_.empty() || is_over_; });
+    work_.wait(lock, [this] { return !waiting_.empty() || is_over_; });
     --idle_;
     if (waiting_.empty()) return;
     const Task task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    run(task);
+    McpAnswer answered = run(*task);
     lock.lock();
+    const bool is_wanted = !task->is_silent;
     running_.erase(task->id);
-    wake_.notify_all();
+    // Before the answer goes out: what the client sends because of it finds this worker, and may
+    // have the same id.
+    ++idle_;
+    if (is_over_) wake_.notify_all();
+    lock.unlock();
+    if (is_wanted) reply(task->id, std::move(answered));
+    lock.lock();
   }
 }
 
-void McpServer::run(const Task& task) {
-  if (task->is_silent) return;
+McpAnswer McpServer::run(Running& task) {
   McpAnswer answered = RpcError{rpc::kInternalError, "the server ended"};
+  if (task.is_silent) return answered;
   try {
-    Request request(*this, *task);
+    Request request(*this, task);
     if (auto refused = request.take_round()) {
       answered = *std::move(refused);
     } else {
-      answered = answer(*task, request);
+      answered = answer(task, request);
       if (auto open = request.open_questions()) answered = *std::move(open);
     }
   } catch (const std::exception& error) {
     answered = RpcError{rpc::kInternalError, std::string("unexpected: ") + error.what()};
   }
-  if (task->is_silent) return;
-  if (auto* result = std::get_if<ordered_json>(&answered)) finish_answer(*task, *result);
-  reply(task->id, answered);
+  if (auto* result = std::get_if<ordered_json>(&answered)) finish_answer(task, *result);
+  return answered;
 }
 
 McpAnswer McpServer::answer(Running& task, Request& request) {

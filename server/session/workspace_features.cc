@@ -115,45 +115,50 @@ void WorkspaceFeatures::tell_of_change(const std::string& tx) {
 
 // --- tools ----------------------------------------------------------------------------------
 
-Result<std::vector<WorkspaceFeatures::Shown>> WorkspaceFeatures::shown_tools() const {
-  GALLEY_ASSIGN(const auto infos, workspace_->tools());
-  std::vector<Shown> out;
-  for (const ToolInfo& info : infos) {
-    const bool is_shown = !options_.tools.empty()       ? options_.tools.contains(info.name)
-                          : options_.profile != nullptr ? options_.profile->shows(info.name)
-                                                        : is_shown_without_profile(info.name);
-    if (!is_shown) continue;
-    Shown shown;
-    shown.info = info;
-    ordered_json input = ordered_json::parse(info.input_schema);
-    shown.takes_tx = !options_.commits_each_call && !input["properties"].contains("tx");
-    if (shown.takes_tx) {
-      input["properties"]["tx"] = {
-          {"type", "string"},
-          {"description", "id of a transaction; without it the one of this connection"}};
-    }
-    ordered_json& tool = shown.tool;
-    tool["name"] = info.name;
-    tool["title"] = info.title;
-    tool["description"] = info.description;
-    tool["inputSchema"] = std::move(input);
-    tool["outputSchema"] = answer_schema(ordered_json::parse(info.output_schema));
-    const bool is_held = !options_.commits_each_call && !info.annotations.open_world;
-    tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
-    // What is staged destroys nothing: it can be looked at and dropped.
-    tool["annotations"]["destructiveHint"] = !is_held && info.annotations.destructive;
-    tool["annotations"]["idempotentHint"] = info.annotations.idempotent;
-    tool["annotations"]["openWorldHint"] = info.annotations.open_world;
-    out.push_back(std::move(shown));
+bool WorkspaceFeatures::is_shown(const ToolInfo& info) const {
+  return !options_.tools.empty()       ? options_.tools.contains(info.name)
+         : options_.profile != nullptr ? options_.profile->shows(info.name)
+                                       : is_shown_without_profile(info.name);
+}
+
+/// Whether `tx` is added to a tool's arguments: not to those of a tool that has a `tx` of its own.
+bool WorkspaceFeatures::takes_tx(const ToolInfo& info) const {
+  if (options_.commits_each_call) return false;
+  // Most schemas do not even have the word.
+  return info.input_schema.find("\"tx\"") == std::string::npos ||
+         !ordered_json::parse(info.input_schema)["properties"].contains("tx");
+}
+
+/// A tool as a client sees it.
+ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
+  ordered_json input = ordered_json::parse(info.input_schema);
+  if (takes_tx(info)) {
+    input["properties"]["tx"] = {
+        {"type", "string"},
+        {"description", "id of a transaction; without it the one of this connection"}};
   }
-  return out;
+  ordered_json tool;
+  tool["name"] = info.name;
+  tool["title"] = info.title;
+  tool["description"] = info.description;
+  tool["inputSchema"] = std::move(input);
+  tool["outputSchema"] = answer_schema(ordered_json::parse(info.output_schema));
+  const bool is_held = !options_.commits_each_call && !info.annotations.open_world;
+  tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
+  // What is staged destroys nothing: it can be looked at and dropped.
+  tool["annotations"]["destructiveHint"] = !is_held && info.annotations.destructive;
+  tool["annotations"]["idempotentHint"] = info.annotations.idempotent;
+  tool["annotations"]["openWorldHint"] = info.annotations.open_world;
+  return tool;
 }
 
 std::vector<ordered_json> WorkspaceFeatures::tools() {
   std::vector<ordered_json> out;
-  auto shown = shown_tools();
-  if (!shown) return out;
-  for (Shown& each : *shown) out.push_back(std::move(each.tool));
+  const auto infos = workspace_->tools();
+  if (!infos) return out;
+  for (const ToolInfo& info : *infos) {
+    if (is_shown(info)) out.push_back(shown_tool(info));
+  }
   for (const ordered_json& tool : TransactionTools::list()) out.push_back(tool);
   return out;
 }
@@ -169,12 +174,13 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
     }
     return result;
   }
-  const auto shown = shown_tools();
-  if (!shown) return RpcError{rpc::kInternalError, shown.error().message};
+  const auto info = workspace_->tool(name);
+  if (info && is_shown(*info)) return call_own(*info, arguments, request);
+  const auto infos = workspace_->tools();
+  if (!infos) return RpcError{rpc::kInternalError, infos.error().message};
   std::vector<std::string> names;
-  for (const Shown& each : *shown) {
-    if (each.info.name == name) return call_own(each, arguments, request);
-    names.push_back(each.info.name);
+  for (const ToolInfo& each : *infos) {
+    if (is_shown(each)) names.push_back(each.name);
   }
   return RpcError{rpc::kInvalidParams, "there is no tool named '" + name.substr(0, 64) + "'" +
                                            did_you_mean(name, names)};
@@ -199,10 +205,11 @@ CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
   return options;
 }
 
-ordered_json WorkspaceFeatures::call_own(const Shown& shown, json arguments, McpRequest& request) {
-  drop_client_members(shown.info, arguments);
+ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
+                                         McpRequest& request) {
+  drop_client_members(info, arguments);
   std::string tx;
-  if (const auto named = arguments.find("tx"); shown.takes_tx && named != arguments.end()) {
+  if (const auto named = arguments.find("tx"); named != arguments.end() && takes_tx(info)) {
     if (!named->is_string() || named->get_ref<const std::string&>().empty()) {
       return failed_result({ErrorKind::kInvalid, "args.schema",
                             "'tx' is the id of a transaction, as galley_begin returns it", "", 0});
@@ -210,21 +217,21 @@ ordered_json WorkspaceFeatures::call_own(const Shown& shown, json arguments, Mcp
     tx = named->get<std::string>();
     arguments.erase(named);
   }
-  if (options_.commits_each_call && !shown.info.annotations.read_only) {
-    return call_and_commit(shown, arguments, request);
+  if (options_.commits_each_call && !info.annotations.read_only) {
+    return call_and_commit(info, arguments, request);
   }
-  return call_staged(shown, arguments, tx, request);
+  return call_staged(info, arguments, tx, request);
 }
 
-ordered_json WorkspaceFeatures::call_staged(const Shown& shown, const json& arguments,
+ordered_json WorkspaceFeatures::call_staged(const ToolInfo& info, const json& arguments,
                                             const std::string& tx, McpRequest& request) {
   ordered_json result;
   std::string id;
-  const bool only_reads = shown.info.annotations.read_only;
+  const bool only_reads = info.annotations.read_only;
   const auto work = [&](Transaction& transaction) -> Result<bool> {
     id = transaction.id();
     const CallResult called =
-        transaction.call(shown.info.name, json_text(arguments), call_options(request));
+        transaction.call(info.name, json_text(arguments), call_options(request));
     result = tool_call_result(called.result(), only_reads ? std::string() : id);
     return false;
   };
@@ -248,18 +255,18 @@ ordered_json WorkspaceFeatures::call_staged(const Shown& shown, const json& argu
   return result;
 }
 
-ordered_json WorkspaceFeatures::call_and_commit(const Shown& shown, const json& arguments,
+ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, const json& arguments,
                                                 McpRequest& request) {
   TransactionOptions options;
   options.agent = options_.agent;
   auto transaction = workspace_->begin(options);
   if (!transaction) return failed_result(transaction.error());
   const CallResult called =
-      transaction->call(shown.info.name, json_text(arguments), call_options(request));
+      transaction->call(info.name, json_text(arguments), call_options(request));
   ordered_json result = tool_call_result(called.result(), {});
   if (!called) return result;
   CommitRequest asked;
-  asked.tool = shown.info.name;
+  asked.tool = info.name;
   const auto outcome = transaction->commit(asked);
   if (!outcome) return failed_result(outcome.error());
   if (std::holds_alternative<NothingToCommit>(*outcome)) return result;

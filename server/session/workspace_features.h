@@ -59,18 +59,14 @@ class WorkspaceFeatures final : public McpFeatures {
   void on_change(Changed changed) override;
 
  private:
-  /// A tool of the workspace as it is shown, and what of its arguments is ours.
-  struct Shown {
-    ToolInfo info;
-    nlohmann::ordered_json tool;
-    bool takes_tx = false;  ///< `tx` was added to its arguments
-  };
-  Result<std::vector<Shown>> shown_tools() const;
-  nlohmann::ordered_json call_own(const Shown& shown, nlohmann::json arguments,
+  [[nodiscard]] bool is_shown(const ToolInfo& info) const;
+  [[nodiscard]] bool takes_tx(const ToolInfo& info) const;
+  [[nodiscard]] nlohmann::ordered_json shown_tool(const ToolInfo& info) const;
+  nlohmann::ordered_json call_own(const ToolInfo& info, nlohmann::json arguments,
                                   McpRequest& request);
-  nlohmann::ordered_json call_staged(const Shown& shown, const nlohmann::json& arguments,
+  nlohmann::ordered_json call_staged(const ToolInfo& info, const nlohmann::json& arguments,
                                      const std::string& tx, McpRequest& request);
-  nlohmann::ordered_json call_and_commit(const Shown& shown, const nlohmann::json& arguments,
+  nlohmann::ordered_json call_and_commit(const ToolInfo& info, const nlohmann::json& arguments,
                                          McpRequest& request);
   [[nodiscard]] CallOptions call_options(McpRequest& request) const;
   void tell_of_change(const std::string& tx);

@@ -226,8 +226,14 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
   if (on_disk && directory.is_root()) {
     GALLEY_ASSIGN(listing.names, workspace_->list());
   } else if (on_disk) {
-    GALLEY_ASSIGN(const auto opened, workspace_->open_directory(directory));
-    GALLEY_ASSIGN(listing.names, opened->list());
+    // One that is known by its entry alone (a base of earlier) may be gone by now.
+    const auto opened = workspace_->open_directory(directory);
+    const bool is_gone = !opened && entries_->contains(directory) &&
+                         (opened.error().os_error == ENOENT || opened.error().os_error == ENOTDIR);
+    if (!opened && !is_gone) return fail(opened.error());
+    if (opened) {
+      GALLEY_ASSIGN(listing.names, (*opened)->list());
+    }
   }
   return &listings_.emplace(directory, std::move(listing)).first->second;
 }

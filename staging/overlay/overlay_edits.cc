@@ -62,6 +62,8 @@ Result<void> Overlay::keep_base_content(const RelPath& path, const Entry& entry)
   const Node& before = entry.before;
   if (before.kind != FileKind::kRegular && before.kind != FileKind::kSymlink) return {};
   if (before != entry.now) return {};  // kept when it first changed
+  // A base that was never looked up on disk came with its content.
+  if (entry.base == BaseStamp()) return {};
   const auto recent = recent_.find(before.content);
   if (recent != recent_.end()) return store_->keep(before.content, recent->second);
   Content bytes;

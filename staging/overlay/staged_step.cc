@@ -1,17 +1,22 @@
 #include "staging/overlay/staged_step.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "base/content_id.h"
 #include "staging/overlay/node_text.h"
 
 namespace galley {
 namespace {
 
-constexpr std::string_view kFirstLine = "galley calls 1\n";
+constexpr std::string_view kFirstLine = "galley calls 2\n";
 constexpr std::string_view kCall = "call ";
 constexpr std::string_view kLastLine = "end ";
 constexpr size_t kPathFields = 3;
+/// A file has up to twice the paths that are kept (StoredStage), each with a block of its own at
+/// worst.
+constexpr size_t kMaxLines = 3 * 3 * kMaxStepPaths;
 
 /// Ids and names of tools have neither; what has is no part of a line.
 std::string one_field(std::string text) {
@@ -45,6 +50,16 @@ bool read_change(std::string_view line, std::vector<StagedStep>& steps) {
   return true;
 }
 
+/// The line that closes a block.
+std::string last_line(std::string_view line_before, std::string_view block, size_t paths) {
+  const std::string count = std::to_string(paths);
+  ContentHasher hasher;
+  hasher.update(line_before);
+  hasher.update(block);
+  hasher.update(count);
+  return std::string(kLastLine) + count + " " + hasher.finish().hex() + "\n";
+}
+
 }  // namespace
 
 bool StagedStep::concerns(const RelPath& path) const {
@@ -70,44 +85,69 @@ void bound_steps(std::vector<StagedStep>& steps) {
 }
 
 std::string encode_steps(const std::vector<StagedStep>& steps) {
-  std::string out(kFirstLine);
+  return std::string(kFirstLine) + encode_more_steps({std::string(kFirstLine), 0}, steps);
+}
+
+std::string encode_more_steps(StepsTail tail, const std::vector<StagedStep>& steps) {
+  std::string out;
   for (const StagedStep& step : steps) {
-    out.append(kCall).append(one_field(step.execution_id)).push_back('\t');
-    out.append(one_field(step.tool)).push_back('\n');
+    std::string block = std::string(kCall) + one_field(step.execution_id);
+    block.append("\t").append(one_field(step.tool)).push_back('\n');
     for (const Change& change : step.changes) {
-      out.append(change.path.str()).push_back('\t');
-      append_node(out, change.before);
-      out.push_back('\t');
-      append_node(out, change.after);
-      out.push_back('\n');
+      block.append(change.path.str()).push_back('\t');
+      append_node(block, change.before);
+      block.push_back('\t');
+      append_node(block, change.after);
+      block.push_back('\n');
     }
+    tail.paths += step.changes.size();
+    tail.line = last_line(tail.line, block, tail.paths);
+    out.append(block).append(tail.line);
   }
-  const std::string digest = ContentId::of(out).hex();
-  out.append(kLastLine).append(digest).push_back('\n');
   return out;
+}
+
+std::optional<StepsTail> tail_of_steps(std::string_view text) {
+  if (!text.ends_with('\n')) return {};
+  const size_t before = text.substr(0, text.size() - 1).rfind('\n');
+  const std::string_view line = before == std::string_view::npos ? text : text.substr(before + 1);
+  if (line == kFirstLine) return StepsTail{std::string(line), 0};
+  if (!line.starts_with(kLastLine)) return {};
+  StepsTail tail{std::string(line), 0};
+  const char* const end = line.data() + line.size();
+  const auto read = std::from_chars(line.data() + kLastLine.size(), end, tail.paths);
+  if (read.ec != std::errc() || read.ptr == end || *read.ptr != ' ') return {};
+  return tail;
 }
 
 Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
   if (!text.starts_with(kFirstLine)) return damaged(1);
   std::vector<StagedStep> steps;
+  std::string_view last = kFirstLine;  // the last line that closed something
+  size_t block = kFirstLine.size();    // where the block begins
+  size_t paths = 0;
   size_t line_number = 2;
-  for (size_t start = kFirstLine.size(); start < text.size(); ++line_number) {
+  for (size_t start = block; start < text.size(); ++line_number) {
     const size_t end = text.find('\n', start);
-    // A line for each path and for each call, which changed one at least.
-    if (end == std::string_view::npos || line_number > 2 * kMaxStepPaths + 2) break;
+    if (end == std::string_view::npos || line_number > kMaxLines) return damaged(line_number);
     const std::string_view line = text.substr(start, end - start);
-    const bool has_fields = line.find('\t') != std::string_view::npos;
-    if (line.starts_with(kLastLine) && !has_fields) {
-      const auto digest = ContentId::from_hex(line.substr(kLastLine.size()));
-      if (digest != ContentId::of(text.substr(0, start)) || end + 1 != text.size()) break;
-      return steps;
+    const auto tabs = std::count(line.begin(), line.end(), '\t');
+    if (line.starts_with(kLastLine) && tabs == 0) {
+      const std::string wanted = last_line(last, text.substr(block, start - block), paths);
+      if (start == block || text.substr(start, end + 1 - start) != wanted) break;
+      last = text.substr(start, end + 1 - start);
+      block = end + 1;
+    } else if (line.starts_with(kCall) && tabs == 1) {
+      // A path may begin with `call `, too, but has two tabs.
+      if (start != block || !read_call(line, steps)) break;
+    } else {
+      if (start == block || !read_change(line, steps)) break;
+      ++paths;
     }
-    // A path may begin with `call `, too, but has two more fields and not one.
-    const bool is_call = line.starts_with(kCall) && std::count(line.begin(), line.end(), '\t') == 1;
-    if (!(is_call ? read_call(line, steps) : read_change(line, steps))) break;
     start = end + 1;
   }
-  return damaged(line_number);
+  if (block != text.size()) return damaged(line_number);
+  return steps;
 }
 
 }  // namespace galley

@@ -12,7 +12,9 @@
 #include "base/limits.h"
 #include "staging/fs/open_directories.h"
 #include "staging/overlay/infer_renames.h"
+#include "staging/sandbox/changed_meanwhile.h"
 #include "staging/sandbox/layer_objects.h"
+#include "staging/sandbox/live_file.h"
 #include "staging/sandbox/tree_copy.h"
 
 // How a command's upper layer becomes changes of the overlay.
@@ -91,6 +93,7 @@ class Absorption {
   Result<void> check_time() const;
   Result<Hashed> hash_file(const Directory& directory, const RelPath& path) const;
   Result<Hashed> hash_inode(const Place& at, const FileStat& stat);
+  Result<void> absorb_live_file(const Place& at, const RelPath& path);
   void refuse(const std::string& path, std::string why);
 
   OpenDirectories layer_;
@@ -208,9 +211,10 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   const bool is_directory = now.kind == FileKind::kDirectory;
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, is_directory));
-  GALLEY_TRY(erase_layer(scratch_, path));
+  if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
   if (!ignored) return remove(path, now);
   ++report_.ignored;
+  if (rules_.is_live) return {};
   if (now.kind == FileKind::kAbsent) return {};
   GALLEY_TRY(make_scratch_parents(path));
   auto hidden = make_whiteout(scratch_, path);
@@ -276,6 +280,7 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
   if (ignored) return stash(path);
   GALLEY_ASSIGN(const Place at, place(path));
+  if (rules_.is_live) return absorb_live_file(at, path);
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
   if (stat.size > limits::kMaxFileBytes) {
     refuse(path.str(), "is larger than " + std::to_string(limits::kMaxFileBytes) + " bytes");
@@ -293,12 +298,28 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, found));
   if (is_same) return {};
   if (!adopted_.contains(found.content)) {
-    GALLEY_TRY(overlay_.store()->adopt(found.content, *at.directory, at.name));
+    ContentStore& store = *overlay_.store();
+    GALLEY_TRY(rules_.copies_contents
+                   ? store.ContentStore::adopt(found.content, *at.directory, at.name)
+                   : store.adopt(found.content, *at.directory, at.name));
     adopted_.insert(found.content);
   }
   // Another name of the same file is still to be looked at.
   if (is_unreadable && stat.nlink > 1) GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
   return put(path, found, now);
+}
+
+Result<void> Absorption::absorb_live_file(const Place& at, const RelPath& path) {
+  GALLEY_ASSIGN(const LiveFile file, read_live_file(*at.directory, at.name, path));
+  if (!file.refusal.empty()) {
+    refuse(path.str(), file.refusal);
+    return {};
+  }
+  GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
+  GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, file.node));
+  if (is_same) return {};
+  GALLEY_TRY(overlay_.store()->keep(file.node.content, file.bytes));
+  return put(path, file.node, now);
 }
 
 Result<void> Absorption::absorb_symlink(const RelPath& path) {
@@ -362,7 +383,7 @@ Result<Absorption::Below> Absorption::look_for_marks(const Directory& opened, co
 
 /// An opaque directory shows nothing of the one below: what it does not hold is deleted.
 Result<void> Absorption::replace_directory(const Directory& opened, const RelPath& path) {
-  GALLEY_TRY(erase_layer(scratch_, path));
+  if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
   GALLEY_ASSIGN(const auto held, opened.list());
   std::set<std::string> names;
   for (const DirectoryEntry& entry : held) names.insert(entry.name);
@@ -396,6 +417,10 @@ Result<void> Absorption::make_scratch_parents(const RelPath& path) {
 /// Moves an ignored output into the scratch layer, entry by entry where both have a directory.
 Result<void> Absorption::stash(const RelPath& path) {
   GALLEY_TRY(check_time());
+  if (rules_.is_live) {
+    ++report_.ignored;
+    return {};
+  }
   GALLEY_ASSIGN(const FileStat look, stat(path));
   GALLEY_ASSIGN(const FileStat there, scratch_.stat(path));
   if (look.kind == FileKind::kDirectory && there.kind == FileKind::kDirectory) {
@@ -462,23 +487,6 @@ Result<void> Absorption::copy_output(const RelPath& path) {
   return imitate_owner(scratch_, path, look);
 }
 
-/// Paths that first came up now get their base from the disk as it is now. One that changed while
-/// the command ran would lend its new base to an effect on its old content, and a commit would undo
-/// somebody else's change without a conflict.
-void refuse_changed_meanwhile(const Overlay::Entries& before, const Overlay::Entries& after,
-                              const AbsorbRules& rules, AbsorbReport& report) {
-  // Reading back takes time too; a stamp from farther ahead is from a clock that was set back.
-  constexpr int64_t kReadingBackNs = 60'000'000'000;
-  for (const auto& [path, entry] : after) {
-    const bool is_file =
-        entry.before.kind == FileKind::kRegular || entry.before.kind == FileKind::kSymlink;
-    if (!is_file || entry.before == entry.now || before.contains(path)) continue;
-    const int64_t changed = entry.base.ctime_ns;
-    if (changed <= rules.began_ns || changed > rules.ended_ns + kReadingBackNs) continue;
-    report.refused.push_back({path.str(), "changed on disk while the command ran; run it again"});
-  }
-}
-
 }  // namespace
 
 Result<AbsorbReport> absorb_layer(const WritableDirectory& upper, const WritableDirectory& scratch,
@@ -486,7 +494,8 @@ Result<AbsorbReport> absorb_layer(const WritableDirectory& upper, const Writable
   Overlay::Entries saved = overlay.entries();
   auto report = Absorption(upper, scratch, overlay, rules).run();
   if (report && rules.began_ns != 0) {
-    refuse_changed_meanwhile(saved, overlay.entries(), rules, *report);
+    const auto doubted = doubt_changed_meanwhile(saved, upper, overlay, rules, *report);
+    if (!doubted) report = fail(doubted.error());
   }
   if (report && report->refused.empty()) {
     const auto named = infer_renames(saved, overlay);

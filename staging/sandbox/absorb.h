@@ -29,6 +29,14 @@ struct AbsorbRules {
   int64_t ended_ns = 0;
   Deadline deadline;
   const Clock* clock = nullptr;  ///< null: the deadline is not checked
+  /// A file that was changed on disk is not refused but staged with an empty base, so that every
+  /// commit meets a conflict there. One that the command first wrote after the change is not such a
+  /// file. For runs that last: the next one would meet the same.
+  bool forgets_bases = false;
+  /// Contents are copied into the store: after a refusal the layer is whole, to be absorbed again.
+  bool copies_contents = false;
+  /// The command runs on: the layer is read and nothing of it is moved or changed.
+  bool is_live = false;
 };
 
 /// What reading back found.
@@ -52,14 +60,17 @@ struct AbsorbReport {
 ///
 /// Nothing that the command made is trusted. A name that no RelPath can hold refuses the effect;
 /// trees of any depth are walked with a few descriptors; modes that shut us out are changed where
-/// that is possible. Nobody writes any more: every process of the command is dead.
+/// that is possible. Nobody writes any more, every process of the command is dead; or else, with
+/// AbsorbRules::is_live, each file is read until it stays the same while it is read.
 ///
 /// A file that overlayfs copied up and the command did not change is left out. Outputs that git
-/// ignores are moved to `scratch`. A file that was changed on disk while the command ran is
-/// refused. Contents are moved into the overlay's store. Costs are linear in the upper layer; a
-/// file with several names is hashed once.
+/// ignores are moved to `scratch`, or left where they are while it is live. A file that was changed
+/// on disk while the command ran is refused. Contents are moved into the overlay's store. Costs are
+/// linear in the upper layer; a file with several names is hashed once.
 ///
-/// Errors: kTimeout when the deadline passes; after an Error the overlay is as before.
+/// Errors: kTimeout when the deadline passes; kConflict `run.file_changes` for a file of a live
+///         layer that changes faster than it is read; kNotFound for one that went meanwhile. After
+///         an Error the overlay is as before.
 [[nodiscard]] Result<AbsorbReport> absorb_layer(const WritableDirectory& upper,
                                                 const WritableDirectory& scratch, Overlay& overlay,
                                                 const AbsorbRules& rules);

@@ -17,6 +17,7 @@
 
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/input_relay.h"
+#include "staging/sandbox/nameless_program.h"
 #include "staging/sandbox/output_capture.h"
 
 namespace galley {
@@ -99,7 +100,12 @@ Result<pid_t> spawn(const std::string& helper, bool is_spare,
   for (size_t i = 0; i < descriptors.size(); ++i) {
     posix_spawn_file_actions_adddup2(&plan.actions, descriptors[i], static_cast<int>(i));
   }
-  posix_spawn_file_actions_addclosefrom_np(&plan.actions, kControlFd + 1);
+  // A program without a name is executed by a descriptor, which the child has to keep.
+  const int nameless = descriptor_of_path(helper);
+  const std::string path = nameless < 0 ? helper : path_of_descriptor(kProgramFd);
+  if (nameless >= 0) posix_spawn_file_actions_adddup2(&plan.actions, nameless, kProgramFd);
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions,
+                                           (nameless < 0 ? kControlFd : kProgramFd) + 1);
   sigset_t none;
   sigset_t all;
   sigemptyset(&none);
@@ -115,7 +121,7 @@ Result<pid_t> spawn(const std::string& helper, bool is_spare,
   char* environment[] = {nullptr};
   pid_t pid = 0;
   const int code =
-      posix_spawn(&pid, helper.c_str(), &plan.actions, &plan.attributes, argv, environment);
+      posix_spawn(&pid, path.c_str(), &plan.actions, &plan.attributes, argv, environment);
   if (code == 0) return pid;
   Error error = os_error(code, "cannot start the sandbox program", helper);
   error.kind = ErrorKind::kRefused;

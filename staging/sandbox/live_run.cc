@@ -127,7 +127,7 @@ Result<AbsorbReport> absorb_live_layer(const LiveHomes& homes, Overlay& overlay,
   return absorb_layer(*upper, *scratch, overlay, rules);
 }
 
-Result<std::unique_ptr<LiveRun>> LiveRun::start(const std::string& helper, SandboxRequest request,
+Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace) {
   GALLEY_TRY(prepare_live_layers(options.homes, workspace));
@@ -143,11 +143,10 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(const std::string& helper, Sandb
     descriptors.push_back(input.theirs.get());
   }
   descriptors.push_back(channel.theirs.get());
-  GALLEY_ASSIGN(WaitingProcess waiting, WaitingProcess::start(helper));
   GALLEY_ASSIGN(const auto home, open_writable_disk_directory(options.homes.upper));
   GALLEY_TRY(home->set_mode(RelPath::root(), kPrivateMode));
   GALLEY_ASSIGN(const FileStat stamped, home->stat(RelPath::root()));
-  GALLEY_ASSIGN(StartedProcess process, std::move(waiting).begin(request, descriptors));
+  GALLEY_ASSIGN(StartedProcess process, std::move(helper).begin(request, descriptors));
   std::unique_ptr<LiveRun> run(
       new LiveRun(std::move(request), std::move(process), std::move(input.ours)));
   run->began_ns_ = stamped.ctime_ns;

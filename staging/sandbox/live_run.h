@@ -43,15 +43,15 @@ inline constexpr std::chrono::milliseconds kStopGrace{5'000};
 /// A program that runs on a mounted overlay until it ends by itself or is stopped, while its caller
 /// does other things: waits for its streams, looks at what it has written so far.
 ///
-/// Ownership: owns the process, its streams and a mount of the overlay. The destructor kills what is
-///            left of it; the layers stay.
+/// Ownership: owns the process, its streams and a mount of the overlay. The destructor kills what
+///            is left of it; the layers stay.
 /// Threads:   confined to one thread.
 /// Errors:    as CommandRunner's.
 class LiveRun {
  public:
   /// Starts the program and returns when the overlay is mounted. `request` is as build_request()
   /// made it.
-  static Result<std::unique_ptr<LiveRun>> start(const std::string& helper, SandboxRequest request,
+  static Result<std::unique_ptr<LiveRun>> start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace);
 

@@ -43,6 +43,9 @@ class NamespaceRunner {
   /// Errors: as CommandRunner::run.
   Result<CommandResult> run(const Command& command, Overlay& overlay, SandboxRequest request);
 
+  /// The helper that waits for a command, for one that is run otherwise; nothing when none does.
+  std::optional<WaitingProcess> take_helper() { return pool_.take_helper(); }
+
  private:
   Result<RetentionSet> retain(const Command& command, Overlay& overlay, SandboxRequest& request);
   Result<CommandResult> run_in(const RelPath& directory, const Command& command, Overlay& overlay,

@@ -38,6 +38,9 @@ class RunPool {
   /// Runs the command with a helper that is ready, or else with a fresh one.
   Result<HelperRun> run(const SandboxRequest& request, const Command& command);
 
+  /// Takes the helper that is ready, if there is one.
+  std::optional<WaitingProcess> take_helper();
+
   /// Erases the directory and waits for the helper, both in the background.
   void retire(const RelPath& directory, EndingProcess helper);
 
@@ -51,7 +54,6 @@ class RunPool {
     FileStat root;
   };
   Result<RunDirectory> make_directory();
-  std::optional<WaitingProcess> take_helper();
   Result<void> refill();
 
   const LayerHome* home_;

@@ -47,7 +47,11 @@ class Sandbox final : public CommandRunner {
                                          const Overlay& overlay) override {
     if (is_copying_) return CommandRunner::start(command, options, overlay);
     GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
-    return LiveRun::start(options_.helper, std::move(request), options, overlay, *workspace_);
+    std::optional<WaitingProcess> helper = namespaces_.take_helper();
+    if (!helper) {
+      GALLEY_ASSIGN(helper, WaitingProcess::start(options_.helper));
+    }
+    return LiveRun::start(*std::move(helper), std::move(request), options, overlay, *workspace_);
   }
 
  private:
@@ -93,8 +97,9 @@ class WaitingFirst {
   }
   void start() {
     const std::lock_guard lock(mutex_);
-    program_ = companion_program("galley-sandbox");
-    if (program_.empty()) return;
+    auto program = companion_program("galley-sandbox");
+    if (!program) return;
+    program_ = *std::move(program);
     auto started = WaitingProcess::start_spare(program_);
     if (started) process_ = std::move(*started);
   }
@@ -122,11 +127,12 @@ std::optional<WaitingProcess> first_helper(const std::string& program) {
 void start_first_helper() { WaitingFirst::instance().start(); }
 
 Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
-  if (options.helper.empty()) options.helper = companion_program("galley-sandbox");
   if (options.helper.empty()) {
-    return fail(ErrorKind::kRefused, "sandbox.unavailable",
-                "the program galley-sandbox is not beside galley nor in ../libexec/galley; "
-                "install it there");
+    auto helper = companion_program("galley-sandbox");
+    if (!helper) {
+      return fail(ErrorKind::kRefused, "sandbox.unavailable", helper.error().message);
+    }
+    options.helper = *std::move(helper);
   }
   char canonical[PATH_MAX];
   if (realpath(options.workspace.c_str(), canonical) == nullptr) {

@@ -228,8 +228,8 @@ std::vector<Texts> shares_of(const std::vector<SyntaxText>& texts) {
 }  // namespace
 
 Result<SyntaxProgram> SyntaxProgram::find() {
-  std::string path = companion_program(kName);
-  if (!path.empty()) return SyntaxProgram(std::move(path));
+  auto path = companion_program(kName);
+  if (path) return SyntaxProgram(*std::move(path));
   return fail(ErrorKind::kNotFound, "syntax.not_installed",
               "the program galley-syntax, which has the grammars, is neither beside galley nor in "
               "../libexec/galley; install the package galley-syntax, or take the validator out");

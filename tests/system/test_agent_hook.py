@@ -9,6 +9,7 @@ from pathlib import Path
 
 from support import GALLEY, SystemCase, snapshot
 
+PROGRAM = str(Path(GALLEY).resolve())
 RULES = """
 [[policy.rule]]
 name = "keys stay"
@@ -193,7 +194,7 @@ class Commands(HookCase):
                 answer, changed = self.answer(agent, tool, {"command": "echo 'it''s' > b.txt", "description": "d"})
                 self.assertEqual(answer, "replace")
                 self.assertEqual(changed["description"], "d")
-                self.assertTrue(changed["command"].startswith(f"galley --agent {agent} exec --begin -- sh -c "))
+                self.assertTrue(changed["command"].startswith(f"{PROGRAM} --agent {agent} exec --begin -- sh -c "))
 
     def test_the_staged_form_means_the_same_and_reaches_no_disk(self):
         command = "printf '%s\\n' \"a'b\" '$HOME' \\$x > 'new file'\nls \"new file\""
@@ -219,12 +220,12 @@ class Commands(HookCase):
     def test_words_of_a_command_stay_words(self):
         _, changed = self.answer("codex", "shell", {"command": ["bash", "-lc", "echo 'x y'"]})
         self.assertEqual(changed["command"],
-                         ["galley", "--agent", "codex", "exec", "--begin", "--", "bash", "-lc", "echo 'x y'"])
+                         [PROGRAM, "--agent", "codex", "exec", "--begin", "--", "bash", "-lc", "echo 'x y'"])
 
     def test_looking_at_and_committing_what_is_staged_is_said_to_galley_itself(self):
         for command in ("galley diff", "galley commit", "galley status --json", "galley undo --path=src"):
             _, changed = self.answer("codex", "Bash", {"command": command})
-            self.assertEqual(changed["command"], command.replace("galley", "galley --agent codex"))
+            self.assertEqual(changed["command"], command.replace("galley", f"{PROGRAM} --agent codex", 1))
         for command in ("galley commit; rm x", "galley diff --html=/tmp/x", "galley --agent person commit",
                         "galley commit --agent person", "galley run -- sh", "galley trust", "galley diff > x",
                         "galley validate --verdict x", "galley -C / diff", "galley log $(rm x)", "galley"):

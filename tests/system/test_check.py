@@ -274,6 +274,32 @@ class Ranges(CheckCase):
         self.assertEqual(said["reason"], "git.no_such_revision")
         self.assertIn("shallow", said["message"])
 
+    def test_a_shallow_clone_that_does_not_reach_the_merge_base_says_so(self):
+        self.run_git(self.repo, "checkout", "-qb", "side")
+        self.commit(self.repo, {"s.json": "{}\n"})
+        self.run_git(self.repo, "checkout", "-q", "main")
+        self.commit(self.repo, {"m.txt": "m\n"})
+        shallow = self.scratch / "shallow"
+        self.run_git(self.scratch, "clone", "-q", "--depth=1", "--no-single-branch", f"file://{self.repo}", str(shallow))
+        said = self.check(shallow, "--range", "origin/main..origin/side", expect=1)
+        self.assertEqual(said["reason"], "git.shallow")
+        self.assertIn("--unshallow", said["message"])
+        self.run_git(shallow, "fetch", "-q", "--unshallow")
+        said = self.check(shallow, "--range", "origin/main..origin/side")
+        self.assertEqual(self.changes_of(said), {("create", "s.json")})
+
+    def test_a_detached_clone_is_judged_as_any(self):
+        self.commit(self.repo, {"x.json": "{}\n"})
+        clone = self.scratch / "detached"
+        self.run_git(self.scratch, "clone", "-q", str(self.repo), str(clone))
+        self.run_git(clone, "checkout", "-q", "--detach", "HEAD")
+        self.run_git(clone, "branch", "-qD", "main")
+        self.put(clone, {"x.json": "{broken\n"})
+        self.run_git(clone, "add", "-A")
+        self.assertEqual(self.rules_of(self.check(clone, expect=1)), {("json.syntax", "x.json")})
+        said = self.check(clone, "--range", "HEAD~1..HEAD")
+        self.assertEqual(self.changes_of(said), {("create", "x.json")})
+
     def test_a_missing_object_is_named_and_nothing_is_fetched(self):
         self.commit(self.repo, {"x.json": "{}\n"})
         self.run_git(self.repo, "config", "uploadpack.allowFilter", "true")
@@ -325,6 +351,19 @@ class Shapes(CheckCase):
         self.put(self.repo, {"sub/b.json": "{broken\n"})
         self.run_git(self.repo, "add", "-A")
         self.assertEqual(self.rules_of(self.check(self.repo / "sub", expect=1)), {("json.syntax", "sub/b.json")})
+
+    def test_of_a_file_under_lfs_the_pointer_is_judged(self):
+        pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4' * 64}\nsize 123456789\n"
+        self.commit(self.repo, {".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n", "x.bin": pointer})
+        self.run_git(self.repo, "config", "filter.lfs.clean", f"touch {self.scratch}/ran; cat")
+        self.run_git(self.repo, "config", "filter.lfs.smudge", f"touch {self.scratch}/ran; cat")
+        self.run_git(self.repo, "config", "filter.lfs.required", "true")
+        blob = self.run_git(self.repo, "hash-object", "-w", "--stdin", stdin=pointer.replace("4", "5").encode())
+        self.run_git(self.repo, "update-index", "--cacheinfo", f"100644,{blob.decode().strip()},x.bin")
+        (self.scratch / "ran").unlink(missing_ok=True)
+        [change] = self.check(self.repo)["changes"]
+        self.assertEqual((change["path"], change["after"]["size"]), ("x.bin", len(pointer)))
+        self.assertFalse((self.scratch / "ran").exists())
 
     def test_another_users_repository(self):
         if os.geteuid() != 0:

@@ -158,6 +158,10 @@ class StateFolder(SystemCase):
         self.galley("savepoint", "one", expect=0)
         fork = self.begin("fork", "--tx", tx)
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)
+        # What cannot be staged is kept where it was written.
+        self.galley("run", "--", "mkfifo", "pipe", expect=1)
+        for note in (self.state / "runs").glob("*/run.json"):
+            self.galley("rollback", "--tx", note.parent.name, expect=0)
         self.galley("edit", "--tx", tx, "b.txt", expect=0, env={"VISUAL": "true", "EDITOR": "true"})
         self.galley("diff", "--tx", tx, expect=0)
         self.run_all(f"validate --tx {tx}", f"validate --tx {tx} --fix", expect=0)

@@ -5,6 +5,7 @@
 // because a small single-threaded process may do what a big threaded one may not.
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,9 @@ HelperReport run(Monitor& monitor, const ReceivedRequest& received) {
 int main(int argc, char** argv) {
   using namespace galley;
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)close(kProgramFd);
+  // A file without a name would be shown by its number.
+  (void)prctl(PR_SET_NAME, "galley-sandbox");
   Monitor monitor;
   const bool is_spare = argc > 2 && std::string_view(argv[1]) == kSpareArgument;
   if (is_spare && !wait_as_spare(monitor, std::atoi(argv[2]))) {

@@ -11,7 +11,7 @@
 // this file and check kWireVersion, so the layout is private to one build.
 //
 //   engine -> helper   one byte, the number of descriptors that come with it (descriptors.h): the
-//                      command's standard input, and the channel of a live run, each if there is one
+//                      command's standard input and the channel of a live run, where there are such
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
 //   engine -> helper   one byte, any time later: kCancelByte kills the command, as the end of the
 //                      stream does; kStopByte asks it to end first
@@ -30,6 +30,8 @@ namespace galley {
 inline constexpr uint64_t kWireVersion = 0x67616c6c65790006;  // "galley", 6
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
+/// Where the helper's own file is when it has no name (nameless_program.h); the helper closes it.
+inline constexpr int kProgramFd = 4;
 inline constexpr char kCancelByte = 'c';
 inline constexpr char kStopByte = 's';
 inline constexpr const char* kSpareArgument = "spare";

@@ -84,6 +84,7 @@ struct RunSupervisor::Polled {
 };
 
 void RunSupervisor::turn() {
+  drop_gone();
   RunPeer* const client = attached();
   const bool has_room = client == nullptr || client->unsent_bytes() < kMaxRunUnsentBytes;
   const int output = is_terminal() ? run_->terminal() : run_->output();
@@ -120,13 +121,17 @@ void RunSupervisor::turn() {
     if ((found & POLLOUT) != 0) clients_[i].flush();
     if ((found & (POLLIN | POLLHUP | POLLERR)) != 0) hear(i);
   }
+  if (polled.has(Polled::kListener)) accept();
+}
+
+/// Forgets the clients that are gone; nothing would wake us for them.
+void RunSupervisor::drop_gone() {
   if (attached_ >= 0 && !attached()->is_open()) detach();
   for (size_t i = clients_.size(); i-- > 0;) {
     if (clients_[i].is_open()) continue;
     clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
     if (attached_ > static_cast<int>(i)) --attached_;
   }
-  if (polled.has(Polled::kListener)) accept();
 }
 
 void RunSupervisor::take_output(int descriptor, RunMessage kind, bool& is_open) {

@@ -60,6 +60,7 @@ class RunSupervisor {
   [[nodiscard]] bool is_terminal() const { return run_->terminal() >= 0; }
   [[nodiscard]] RunPeer* attached();
   void turn();
+  void drop_gone();
   void take_output(int descriptor, RunMessage kind, bool& is_open);
   void give_input();
   void accept();

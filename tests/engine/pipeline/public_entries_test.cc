@@ -15,6 +15,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
+#include "engine/pipeline/runs.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
@@ -145,6 +146,12 @@ std::vector<Entry> entries_of_transactions() {
          command.argv = {"true"};
          expect(w.transaction->run(command).has_value());
        }},
+      {"start_run", "run", "run", "open",
+       [](World& w) {
+         RunRequest request;
+         request.command.argv = {"true"};
+         expect(!w.transaction->start_run(request));  // the fake runs nothing for long
+       }},
       {"fix", "fix", "fix", "open", [](World& w) { expect(w.transaction->fix().has_value()); }},
       {"savepoint", "savepoint", "savepoint", "open",
        [](World& w) { expect(w.transaction->savepoint("s").has_value()); }},
@@ -261,8 +268,8 @@ static_assert(std::is_same_v<decltype(std::declval<Transaction&>().overlay()), c
 const std::set<std::string>& quiet_entries() {
   static const std::set<std::string> names = {
       // of a transaction
-      "set_default_message", "read", "look", "list", "text_to_edit", "preview", "bisect", "save",
-      "transcribe_to",
+      "ended_run", "unstaged_run", "set_default_message", "read", "look", "list", "text_to_edit",
+      "preview", "bisect", "save", "transcribe_to",
       // of a workspace; a transaction that was begun holds nothing yet
       "begin", "begin_view", "begin_stored", "resume", "judge",
       // which tools there are

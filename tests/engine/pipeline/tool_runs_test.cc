@@ -258,6 +258,19 @@ TEST_F(ToolRuns, CommandsThatMayTakeAllMemoryRunOneAfterTheOther) {
   EXPECT_EQ(most, 1) << "Bash may take 1 GiB";
 }
 
+TEST_F(ToolRuns, OneToolIsToldAsTheListTellsIt) {
+  Workspace& workspace = open();
+  for (const ToolInfo& listed : *workspace.tools()) {
+    const auto one = workspace.tool(listed.name);
+    ASSERT_TRUE(one) << listed.name;
+    EXPECT_EQ(one->description, listed.description);
+    EXPECT_EQ(one->input_schema, listed.input_schema);
+  }
+  EXPECT_EQ(workspace.tool("Wirte").error().reason, "tool.unknown");
+  ASSERT_TRUE(workspace.enable_tool("Write", false));
+  EXPECT_EQ(workspace.tool("Write").error().reason, "tool.disabled");
+}
+
 // --- sessions that only read ------------------------------------------------------------------
 
 TEST_F(ToolRuns, ASessionThatOnlyReadsStagesAndCommitsNothing) {

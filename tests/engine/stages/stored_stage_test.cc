@@ -247,5 +247,47 @@ TEST_F(StoredStageTest, ADamagedReferenceIsSaidAndLosesNothing) {
   EXPECT_EQ(staged_in(parent_), "new\n");
 }
 
+TEST_F(StoredStageTest, WhatCallsChangedIsAddedAtTheEndAndAForkHasItsOwn) {
+  Change change;
+  change.path = rel("a.txt");
+  const auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  ASSERT_TRUE(stage);
+  EXPECT_TRUE(stage->load_steps()->empty());
+  ASSERT_TRUE(stage->add_steps({{"exec-1", "Write", {change}}}));
+  const auto child = stage->fork(state(), kAbout);
+  ASSERT_TRUE(child);
+  ASSERT_TRUE(stage->add_steps({{"exec-2", "Edit", {change}}, {"exec-3", "Edit", {change}}}));
+  ASSERT_TRUE(child->add_steps({{"exec-4", "Edit", {change}}}));
+  ASSERT_EQ(stage->load_steps()->size(), 3U);
+  EXPECT_EQ(stage->load_steps()->back().execution_id, "exec-3");
+  ASSERT_EQ(child->load_steps()->size(), 2U);
+  EXPECT_EQ(child->load_steps()->back().execution_id, "exec-4");
+}
+
+TEST_F(StoredStageTest, TheOldestCallsGoWhenTheFileHasTwiceWhatIsKept) {
+  Change change;
+  change.path = rel("a.txt");
+  const auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  ASSERT_TRUE(stage);
+  const ChangeSet half(kMaxStepPaths / 2, change);
+  for (int call = 0; call < 5; ++call) {
+    ASSERT_TRUE(stage->add_steps({{"exec-" + std::to_string(call), "Write", half}}));
+  }
+  EXPECT_EQ(stage->load_steps()->size(), 5U);
+  ASSERT_TRUE(stage->add_steps({{"exec-5", "Write", {change}}}));
+  ASSERT_EQ(stage->load_steps()->size(), 2U);
+  EXPECT_EQ(stage->load_steps()->front().execution_id, "exec-4");
+}
+
+TEST_F(StoredStageTest, ADamagedFileOfCallsIsSaidAndNotAddedTo) {
+  const auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  ASSERT_TRUE(stage);
+  put_file(stage->directory(), "calls", "nonsense");
+  Change change;
+  change.path = rel("a.txt");
+  ASSERT_TRUE(stage->add_steps({{"exec-1", "Write", {change}}}));
+  EXPECT_EQ(stage->load_steps().error().reason, "stage.damaged");
+}
+
 }  // namespace
 }  // namespace galley

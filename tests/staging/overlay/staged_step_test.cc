@@ -90,8 +90,37 @@ TEST_F(StagedStepTest, TheTextFormIsReadBackAndADamagedOneRefused) {
     std::string damaged = text;
     damaged[at] = damaged[at] == '7' ? '8' : '7';
     EXPECT_EQ(decode_steps(damaged).error().reason, "stage.damaged") << at;
-    EXPECT_EQ(decode_steps(text.substr(0, at)).error().reason, "stage.damaged") << at;
+    const auto head = decode_steps(text.substr(0, at));
+    const bool is_whole = tail_of_steps(text.substr(0, at)).has_value();
+    EXPECT_EQ(head.has_value(), is_whole) << at;
+    if (!head) {
+      EXPECT_EQ(head.error().reason, "stage.damaged") << at;
+    }
   }
+}
+
+TEST_F(StagedStepTest, StepsThatAreAddedContinueTheText) {
+  Change change;
+  change.path = rel("a.txt");
+  const StagedStep first{"exec-1", "Write", {change}};
+  const StagedStep second{"exec-2", "Edit", {change, change}};
+  const StagedStep third{"exec-3", "Edit", {change}};
+  const std::string text = encode_steps({first});
+  const auto tail = tail_of_steps(text);
+  ASSERT_TRUE(tail);
+  EXPECT_EQ(tail->paths, 1U);
+  EXPECT_EQ(tail_of_steps(text.substr(text.size() - tail->line.size() - 1))->line, tail->line);
+  EXPECT_LT(tail->line.size(), kMaxStepsTailBytes);
+  const std::string more = encode_more_steps(*tail, {second, third});
+  EXPECT_EQ(text + more, encode_steps({first, second, third}));
+  EXPECT_EQ(decode_steps(text + more)->size(), 3U);
+  // A block fits after its own predecessor only.
+  EXPECT_EQ(decode_steps(text + encode_more_steps({"end 0\n", 1}, {third})).error().reason,
+            "stage.damaged");
+  EXPECT_EQ(decode_steps(text + more + more).error().reason, "stage.damaged");
+  EXPECT_FALSE(tail_of_steps(""));
+  EXPECT_FALSE(tail_of_steps(more + "x"));
+  EXPECT_TRUE(decode_steps(encode_steps({}))->empty());
 }
 
 TEST_F(StagedStepTest, TheOldestAreDroppedBeyondTheLimit) {

@@ -101,6 +101,10 @@ class Staging(EverydayCase):
         words = said.split("drop it with: ", 1)[1].split()
         self.run_here(*words[1:], expect=0)
         self.assertFalse((self.work / ".galley/stage" / tx).exists())
+        tx = self.begin()
+        (self.work / ".galley/stage" / tx / "overlay").write_text("nonsense")
+        self.run_here("rollback", "--tx", tx[:6], expect=0)
+        self.assertFalse((self.work / ".galley/stage" / tx).exists())
 
 
 class Fixing(EverydayCase):

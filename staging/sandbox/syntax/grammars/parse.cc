@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
+#include <charconv>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -158,9 +159,7 @@ class StopLog {
     unsigned column = 0;
     const std::string_view line = message;
     if (line.starts_with("process version")) {
-      const size_t at = line.find("row:");
-      if (at == line.npos || std::sscanf(message + at, "row:%u, col:%u", &row, &column) != 2)
-        return;
+      if (!number_behind(line, "row:", row) || !number_behind(line, "col:", column)) return;
       if (row < lines_.size()) here_ = lines_[row] + column;
     } else if (line.starts_with("detect_error")) {
       furthest_ = std::max(furthest_, here_);
@@ -168,6 +167,14 @@ class StopLog {
       stops_.push_back(token_at(furthest_));
       furthest_ = 0;
     }
+  }
+
+  /// Asked for at every token, so it takes the short way.
+  static bool number_behind(std::string_view line, std::string_view word, unsigned& number) {
+    const size_t at = line.find(word);
+    if (at == line.npos) return false;
+    const char* begin = line.data() + at + word.size();
+    return std::from_chars(begin, line.data() + line.size(), number).ec == std::errc();
   }
 
   [[nodiscard]] uint32_t token_at(uint32_t offset) const {
@@ -270,6 +277,14 @@ struct SyntaxParser::Parts {
         ts_parser_parse_string(parser, nullptr, text.data(), static_cast<uint32_t>(text.size())));
   }
 
+  /// Nothing when the text has errors, of which more is to be asked.
+  std::optional<SyntaxAnswer> answer_unless_wrong(SyntaxLanguage language, std::string_view text) {
+    const Tree tree = parse(language, text, nullptr);
+    if (!tree) return SyntaxAnswer{true, {}};
+    if (!ts_node_has_error(ts_tree_root_node(tree.get()))) return SyntaxAnswer();
+    return std::nullopt;
+  }
+
   SyntaxAnswer answer(SyntaxLanguage language, std::string_view text) {
     const Tree tree = parse(language, text, nullptr);
     if (!tree) return {true, {}};
@@ -340,9 +355,8 @@ SyntaxParser::~SyntaxParser() = default;
 
 SyntaxAnswer SyntaxParser::parse(SyntaxLanguage language, std::string_view text) {
   if (language == SyntaxLanguage::kTypeScript || language == SyntaxLanguage::kTsx) {
-    SyntaxAnswer answer = parts_->answer(language, text);
-    if (answer.errors.empty()) return answer;
-    return parts_->answer(language, with_known_types(text));
+    const auto settled = parts_->answer_unless_wrong(language, text);
+    return settled ? *settled : parts_->answer(language, with_known_types(text));
   }
   const bool has_directives = language == SyntaxLanguage::kC || language == SyntaxLanguage::kCpp ||
                               language == SyntaxLanguage::kCHeader ||

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "engine/commit/publisher.h"
+#include "engine/commit/state_directory.h"
+#include "engine/commit/writer_lock.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// The moment in which a run gets its view: nobody publishes between the look at the history and
+/// the mount, so position() says what the view shows.
+///
+/// Hold it until the view is mounted and the run's note says where; from then on whoever publishes
+/// pins the view first.
+///
+/// Ownership: owns the writer lock; its destructor lets go.
+/// Threads:   confined to one thread.
+class RunStart {
+ public:
+  /// Takes the writer lock, completes what a dead process began, and makes the graveyard. Of
+  /// `options` the lock's timeout, the audit log and the boot count.
+  /// Errors: those of WriterLock::take and recover().
+  static Result<RunStart> begin(const WritableDirectory& workspace, const StateDirectory& state,
+                                const Clock& clock, const PublisherOptions& options);
+
+  /// The newest transaction that the view shows; nothing before the first.
+  [[nodiscard]] std::optional<TxId> position() const { return position_; }
+
+ private:
+  RunStart(WriterLock lock, std::optional<TxId> position)
+      : lock_(std::move(lock)), position_(position) {}
+
+  WriterLock lock_;
+  std::optional<TxId> position_;
+};
+
+}  // namespace galley

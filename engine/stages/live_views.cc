@@ -1,0 +1,69 @@
+#include "engine/stages/live_views.h"
+
+#include <memory>
+#include <string>
+
+#include "engine/stages/run_folder.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/owner.h"
+#include "staging/sandbox/view_pins.h"
+
+namespace galley {
+namespace {
+
+Error not_pinned(const RunFolder& folder, const std::string& why) {
+  const auto note = folder.note();
+  const std::string called = note && !note->name.empty() ? " ('" + note->name + "')" : "";
+  return {ErrorKind::kRefused, "run.not_pinned",
+          "the view of the run " + folder.tx() + called + " cannot be kept as it is: " + why +
+              "; nothing was changed. End it first: galley stop " + folder.tx(),
+          "", 0};
+}
+
+/// Whether the process that the note names is there, is ours, and began when the note says.
+bool is_supervised(const RunNote& note) {
+  const std::string folder = "/proc/" + std::to_string(note.supervisor.pid);
+  const auto process = open_disk_directory(folder);
+  const auto stat = process ? (*process)->stat(RelPath::root()) : Result<FileStat>(FileStat());
+  return stat && stat->kind == FileKind::kDirectory && stat->uid == effective_user() &&
+         note.supervisor.start != 0 && ProcessIdentity::of(note.supervisor.pid) == note.supervisor;
+}
+
+Result<void> pin(const RunFolder& folder, const ChangeSet& changes) {
+  const auto note = folder.note();
+  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it did not begin yet
+  if (!note) return not_pinned(folder, note.error().message);
+  if (note->mount_fd < 0) return {};  // its program has ended
+  // Asked again by the caller: it may have ended just now. Seen from another PID namespace it has
+  // no process either.
+  if (!is_supervised(*note)) return not_pinned(folder, "its process cannot be seen");
+  const auto mount = open_writable_disk_directory("/proc/" + std::to_string(note->supervisor.pid) +
+                                                  "/fd/" + std::to_string(note->mount_fd));
+  // The descriptor is closed when the program is dead, before the note says so.
+  if (!mount && mount.error().kind == ErrorKind::kNotFound) return {};
+  if (!mount) return not_pinned(folder, mount.error().message);
+  GALLEY_ASSIGN(const auto upper,
+                folder.directory().open_writable_directory(*RelPath::parse("upper")));
+  const auto pinned = pin_view({**mount, *upper}, changes);
+  return pinned ? pinned : not_pinned(folder, pinned.error().message);
+}
+
+}  // namespace
+
+Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes) {
+  GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
+  for (const std::string& id : ids) {
+    const auto folder = RunFolder::open(state, id);
+    if (!folder && folder.error().kind == ErrorKind::kNotFound) continue;
+    if (!folder) return fail(folder.error());
+    GALLEY_ASSIGN(const bool is_live, folder->is_live());
+    if (!is_live) continue;
+    const auto pinned = pin(*folder, changes);
+    if (pinned) continue;
+    GALLEY_ASSIGN(const bool is_still_live, folder->is_live());
+    if (is_still_live) return pinned;
+  }
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "base/result.h"
+#include "engine/commit/state_directory.h"
+#include "staging/overlay/change_set.h"
+
+namespace galley {
+
+/// Makes the view of every live run keep what it shows of these paths (staging/sandbox/view_pins.h):
+/// for the holder of the writer lock, before it changes them. A run that ended meanwhile has no view
+/// any more, which is fine.
+///
+/// What a run's note says is not believed: the process must be of this user and have begun when the
+/// note says, and what it holds open must be an overlay with the run's upper layer.
+///
+/// Errors: kRefused `run.not_pinned` names the run and the way out; nothing has to be taken back.
+[[nodiscard]] Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes);
+
+}  // namespace galley

@@ -1,0 +1,99 @@
+#include "staging/sandbox/nameless_program.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kDescriptors = "/proc/self/fd/";
+constexpr int kFirstFreeFd = 10;
+constexpr unsigned kMfdExec = 0x10;  // MFD_EXEC of Linux 6.3, which Debian 12's headers lack
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+/// The same file, open for reading only: what is open for writing is not executed (ETXTBSY). Its
+/// number is above those that a child is given. Nothing where it could not be executed, either.
+std::optional<Fd> for_reading(const Fd& written) {
+  const std::string path = path_of_descriptor(written.get());
+  const Fd low(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!low.is_open() || access(path.c_str(), X_OK) != 0) return {};
+  Fd fd(fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
+  return fd.is_open() ? std::optional(std::move(fd)) : std::nullopt;
+}
+
+std::optional<Fd> in_memory(std::string_view bytes) {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  Fd fd(memfd_create("galley", kFlags | kMfdExec));
+  if (!fd.is_open() && errno == EINVAL) fd = Fd(memfd_create("galley", kFlags));
+  if (!fd.is_open() || !write_all(fd.get(), bytes)) return {};
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  if (fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return {};
+  return for_reading(fd);
+}
+
+std::optional<Fd> in_directory(const std::string& directory, std::string_view bytes) {
+  std::string name = directory + "/galley-XXXXXX";
+  Fd fd(mkostemp(name.data(), O_CLOEXEC));
+  if (!fd.is_open()) return {};
+  if (unlink(name.c_str()) != 0 || !write_all(fd.get(), bytes)) return {};
+  if (fchmod(fd.get(), S_IRUSR | S_IXUSR) != 0) return {};
+  return for_reading(fd);
+}
+
+}  // namespace
+
+ProgramPlaces usual_program_places() {
+  ProgramPlaces places;
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value == '/') places.directories.emplace_back(value);
+  }
+  places.directories.emplace_back("/tmp");
+  places.directories.emplace_back("/var/tmp");
+  return places;
+}
+
+Result<Fd> make_nameless_program(std::string_view bytes, const ProgramPlaces& places) {
+  if (places.memory) {
+    if (auto made = in_memory(bytes)) return std::move(*made);
+  }
+  for (const std::string& directory : places.directories) {
+    if (auto made = in_directory(directory, bytes)) return std::move(*made);
+  }
+  return fail(ErrorKind::kRefused, "sandbox.unavailable",
+              "there is no place to start a program from: this machine executes nothing from "
+              "memory, nor below $XDG_RUNTIME_DIR, $TMPDIR, /tmp or /var/tmp; set TMPDIR to a "
+              "directory that is not mounted noexec, or put galley-sandbox beside galley");
+}
+
+std::string path_of_descriptor(int descriptor) {
+  return std::string(kDescriptors) + std::to_string(descriptor);
+}
+
+int descriptor_of_path(std::string_view path) {
+  if (!path.starts_with(kDescriptors)) return -1;
+  const std::string_view number = path.substr(kDescriptors.size());
+  int descriptor = -1;
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), descriptor);
+  const bool is_whole = error == std::errc() && end == number.data() + number.size();
+  return is_whole ? descriptor : -1;
+}
+
+}  // namespace galley

@@ -1,0 +1,99 @@
+"""A program on a pseudo-terminal that is its controlling one, and a person at the other end."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+
+# Longer than anything takes that a test waits for; nothing is asserted about time.
+PATIENCE_S = 60
+
+
+def wait_until(what, said="it never came true"):
+    """Asks again until the answer is yes, and returns that answer."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        answer = what()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError(said)
+
+
+class TerminalSession:
+    """`screen` is all that was written so far; expect() goes on behind what it found last."""
+
+    def __init__(self, argv, env=None, rows=24, columns=80, cwd=None):
+        self.screen, self.seen, self.status = b"", 0, None
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            try:
+                if cwd:
+                    os.chdir(cwd)
+                os.execvpe(argv[0], argv, env or os.environ)
+            finally:
+                os._exit(127)
+        self.resize(rows, columns)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text.encode() if isinstance(text, str) else text)
+
+    def read_some(self, wait_s):
+        """False at the end."""
+        if not select.select([self.master], [], [], wait_s)[0]:
+            return True
+        try:
+            piece = os.read(self.master, 65536)
+        except OSError:
+            piece = b""
+        self.screen += piece
+        return bool(piece)
+
+    def expect(self, pattern):
+        wanted = re.compile(pattern.encode() if isinstance(pattern, str) else pattern, re.DOTALL)
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            found = wanted.search(self.screen, self.seen)
+            if found:
+                self.seen = found.end()
+                return found
+            if time.monotonic() > until or not self.read_some(0.2):
+                raise AssertionError(f"{wanted.pattern!r} did not come; there was {self.screen[self.seen:]!r}")
+
+    def finish(self):
+        """Reads to the end and returns the exit status, 128 + n for a signal."""
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until and self.read_some(0.2):
+            pass
+        return self.wait()
+
+    def wait(self):
+        if self.status is None:
+            _, status = os.waitpid(self.pid, 0)
+            self.status = os.waitstatus_to_exitcode(status)
+            if self.status < 0:
+                self.status = 128 - self.status
+        return self.status
+
+    def vanish(self):
+        """The window is closed: whoever is in the foreground gets a SIGHUP."""
+        os.close(self.master)
+        self.master = -1
+        return self.wait()
+
+    def close(self):
+        if self.master >= 0:
+            os.close(self.master)
+        if self.status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self.wait()

@@ -1,0 +1,512 @@
+"""galley run: a program on a terminal of its own whose changes are staged, judged and committed as one."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from support import GALLEY, SystemCase, snapshot
+from terminal_session import TerminalSession, wait_until
+
+PROMPT = r"ready\$ "
+
+
+class RunCase(SystemCase):
+    def setUp(self):
+        super().setUp()
+        self.need_walls()
+        self.addCleanup(self.end_runs)
+        self.before = snapshot(self.work)
+
+    def end_runs(self):
+        """No supervisor outlives its test."""
+        for note in self.notes():
+            pid = note["supervisor"]["pid"]
+            if self.is_supervisor(pid):
+                os.kill(pid, signal.SIGKILL)
+
+    def notes(self):
+        found = []
+        for path in (self.work / ".galley" / "runs").glob("*/run.json"):
+            try:
+                found.append(json.loads(path.read_text()))
+            except FileNotFoundError:
+                pass
+        return found
+
+    def is_supervisor(self, pid):
+        """Whether the process lives and is ours: it works in the scratch folder."""
+        try:
+            return os.readlink(f"/proc/{pid}/exe") == os.path.realpath(GALLEY) and not self.is_zombie(pid)
+        except OSError:
+            return False
+
+    @staticmethod
+    def is_zombie(pid):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+    def only_note(self):
+        return wait_until(self.notes, "no run began")[0]
+
+    def on_terminal(self, *arguments, env=None, **options):
+        environment = {**os.environ, **self.environment, "TERM": "xterm-256color", "PS1": "outside$ ", **(env or {})}
+        session = TerminalSession([GALLEY, "-C", str(self.work), *map(str, arguments)], environment, **options)
+        self.addCleanup(session.close)
+        return session
+
+    def shell(self, *options, **more):
+        """A shell in a run whose prompt is known."""
+        session = self.on_terminal("run", *options, "--", "env", "PS1=ready$ ", "bash", "--norc", "--noediting",
+                                   "-i", **more)
+        session.expect(PROMPT)
+        return session
+
+    def status(self):
+        return json.loads(self.galley("--json", "status", expect=0).stdout)
+
+    def open_transactions(self):
+        return self.status()["transactions"]
+
+    def staged(self, tx):
+        return self.galley("diff", "--tx", tx, "--name-status", expect=0).stdout.decode()
+
+    def wait_for_end(self, tx):
+        """Until no run is left of the transaction."""
+        wait_until(lambda: not (self.work / ".galley" / "runs" / tx / "run.json").exists(), "the run did not end")
+
+
+class InAPipe(RunCase):
+    """Agents and CI have no terminal."""
+
+    def test_streams_and_status_are_the_programs_own(self):
+        ran = self.galley("run", "--", "sh", "-c", "cat; echo out; echo err >&2; exit 3", stdin=b"typed\n", expect=3)
+        self.assertEqual(ran.stdout, b"typed\nout\n")
+        self.assertTrue(ran.stderr.startswith(b"err\n"), ran.stderr)
+        self.assertEqual(self.open_transactions(), [])
+
+    def test_a_signal_is_passed_on_as_a_shell_does(self):
+        self.galley("run", "--", "sh", "-c", "kill -9 $$", expect=128 + 9)
+
+    def test_output_is_whole_however_much_it_is(self):
+        ran = self.galley("run", "--", "sh", "-c", "seq 1 400000", expect=0)
+        self.assertEqual(ran.stdout, b"".join(b"%d\n" % n for n in range(1, 400001)))
+
+    def test_a_reader_that_has_enough_ends_the_program(self):
+        ran = subprocess.run(["sh", "-c", f"'{GALLEY}' -C '{self.work}' run --drop -- sh -c 'yes' | head -1"],
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                             env={**os.environ, **self.environment}, check=True, timeout=120)
+        self.assertEqual(ran.stdout, b"y\n")
+
+    def test_what_it_wrote_is_kept_and_says_how_to_go_on(self):
+        ran = self.galley("run", "--", "sh", "-c", "echo new > new.txt", expect=0)
+        self.assertEqual(snapshot(self.work), self.before)
+        tx = self.open_transactions()[0]["tx"]
+        self.assertIn(f"galley commit --tx {tx}".encode(), ran.stderr.replace(f" -C {self.work}".encode(), b""))
+        self.assertEqual(self.staged(tx), "A\tnew.txt\n")
+        self.galley("commit", "--tx", tx, expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+
+    def test_commit_and_drop_say_it_beforehand(self):
+        self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+        self.galley("run", "--drop", "--", "sh", "-c", "echo newer > new.txt", expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+        self.assertEqual(self.open_transactions(), [])
+
+    def test_a_refusal_leaves_the_tree_and_the_transaction(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "no-new"\npaths = ["new.txt"]\ndecision = "deny"\n')
+        before = snapshot(self.work)
+        self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=1)
+        self.assertEqual(snapshot(self.work), before)
+        self.assertEqual(len(self.open_transactions()), 1)
+
+    def test_one_that_changes_nothing_leaves_nothing(self):
+        self.galley("run", "--", "true", expect=0)
+        self.assertEqual(self.open_transactions(), [])
+        self.assertEqual(list((self.work / ".galley" / "runs").iterdir()), [])
+
+    def test_a_program_that_is_not_there_is_127(self):
+        self.galley("run", "--", "no-such-program", expect=127)
+        self.assertEqual(self.open_transactions(), [])
+
+    def test_json_is_one_document(self):
+        ran = self.galley("--json", "run", "--", "sh", "-c", "echo said; echo new > new.txt", expect=0)
+        document = json.loads(ran.stdout)
+        self.assertEqual((document["schema"], document["ended"], document["end"]), ("galley.run/1", "exit 0", "kept"))
+        self.assertIn(b"said\n", ran.stderr)
+
+    def test_when_its_client_is_killed_it_ends_and_is_kept(self):
+        client = subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--", "sh", "-c", "echo new > new.txt; sleep 1000"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  env={**os.environ, **self.environment})
+        tx = self.only_note()["tx"]
+        wait_until(lambda: (self.work / ".galley/runs" / tx / "upper/new.txt").exists())
+        client.kill()
+        client.wait()
+        self.wait_for_end(tx)
+        self.assertEqual(self.staged(tx), "A\tnew.txt\n")
+
+    def test_it_is_on_record_at_its_start_and_at_its_end(self):
+        self.galley("run", "--name", "mine", "--", "sh", "-c", "echo new > new.txt; exit 4", expect=4)
+        records = [json.loads(line) for line in (self.work / ".galley/audit.jsonl").read_text().splitlines()]
+        begun, ended = [one for one in records if one["tool"] == "run"]
+        self.assertEqual((begun["kind"], begun["input"]["name"]), ("begun", "mine"))
+        self.assertEqual((ended["kind"], ended["output"]["ended"], ended["changed"]), ("run", "exit 4", ["new.txt"]))
+        self.assertEqual(begun["execution_id"], ended["execution_id"] + "-begun")
+        self.galley("audit", "verify", expect=0)
+
+    def test_an_agent_without_the_tool_is_refused(self):
+        (self.work / "galley.toml").write_text('[agents.reader]\ntools = ["Read"]\n')
+        self.galley("--agent", "reader", "run", "--", "true", expect=1)
+        self.assertEqual(self.open_transactions(), [])
+
+    def test_the_network_wants_the_configuration(self):
+        self.galley("run", "--network", "--", "true", expect=1)
+
+
+class OnATerminal(RunCase):
+    def test_it_has_a_terminal_with_colours_and_size(self):
+        shell = self.shell(rows=31, columns=97)
+        shell.type("stty size; tty; echo $TERM; [ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo all of them\n")
+        shell.expect(r"31 97\r\n/dev/pts/0\r\nxterm-256color\r\nall of them\r\n")
+        shell.type("printf '\\033[31mred\\033[0m\\n'\n")
+        shell.expect(r"\x1b\[31mred\x1b\[0m\r\n")
+        shell.type("exit 7\n")
+        self.assertEqual(shell.finish(), 7)
+
+    def test_a_window_that_is_resized_is_seen_inside(self):
+        shell = self.shell(rows=24, columns=80)
+        shell.type("sh -c 'trap \"stty size\" WINCH; echo is set; while :; do sleep 0.05; done'\n")
+        shell.expect(r"\nis set\r\n")
+        shell.resize(40, 120)
+        shell.expect(r"40 120\r\n")
+        shell.type("\x03")
+        shell.expect(PROMPT)
+        shell.type("exit\n")
+        shell.finish()
+
+    def test_control_c_ends_the_child_only(self):
+        shell = self.shell()
+        shell.type("sleep 1000; echo slept: $?\n")
+        shell.expect(r"\$\?\r\n")
+        wait_until(lambda: self.is_in_foreground("sleep"))
+        shell.type("\x03")
+        shell.expect(PROMPT)
+        shell.type("echo still here\n")
+        shell.expect(r"\nstill here\r\n")
+        shell.type("exit 0\n")
+        self.assertEqual(shell.finish(), 0)
+
+    def is_in_foreground(self, name):
+        """Whether the terminal of a run belongs to a program of this name."""
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+                is_meant = (folder / "comm").read_text().strip() == name
+                if is_meant and os.readlink(folder / "cwd") == str(self.work) and fields[2] == fields[5]:
+                    return True
+            except OSError:
+                continue
+        return False
+
+    def test_job_control(self):
+        shell = self.shell()
+        shell.type("sleep 1000 &\n")
+        shell.expect(r"\[1\] \d+")
+        shell.expect(PROMPT)
+        shell.type("fg\n")
+        wait_until(lambda: self.is_in_foreground("sleep"))
+        shell.type("\x1a")
+        shell.expect(r"\[1\]\+\s+Stopped\s+sleep 1000")
+        shell.expect(PROMPT)
+        shell.type("bg; jobs; kill %1; wait; exit 0\n")
+        shell.expect(r"Running\s+sleep 1000")
+        self.assertEqual(shell.finish(), 0)
+
+    def test_the_terminal_is_as_it_was_afterwards(self):
+        session = TerminalSession(["bash", "-c", f"stty -a > before; '{GALLEY}' run --drop -- bash -c 'stty raw -echo';"
+                                   " stty -a > after"], {**os.environ, **self.environment}, cwd=self.work)
+        self.addCleanup(session.close)
+        self.assertEqual(session.finish(), 0)
+        self.assertEqual((self.work / "before").read_text(), (self.work / "after").read_text())
+
+    def test_at_the_end_it_is_asked_what_becomes_of_it(self):
+        for answer, is_there, is_open in (("d", False, False), ("", False, True), ("c", True, True)):
+            with self.subTest(answer=answer):
+                shell = self.shell()
+                shell.type(f"echo '{answer}' > asked.txt; exit 0\n")
+                shell.expect(r"1 path changed.*A\s+asked.txt.*Commit, keep or drop")
+                shell.type(answer + "\n")
+                self.assertEqual(shell.finish(), 0)
+                self.assertEqual((self.work / "asked.txt").exists(), is_there)
+                self.assertEqual(bool(self.open_transactions()), is_open)
+
+    def test_the_diff_is_shown_before_the_answer(self):
+        shell = self.shell()
+        shell.type("echo what was written > asked.txt; exit 0\n")
+        shell.expect(r"Commit, keep or drop")
+        shell.type("v\n")
+        shell.expect(r"\+.*what was written.*Commit, keep or drop")
+        shell.type("d\n")
+        self.assertEqual(shell.finish(), 0)
+
+
+class WithoutItsTerminal(RunCase):
+    def attach(self, *arguments):
+        return self.on_terminal("attach", *arguments)
+
+    def test_it_goes_on_and_can_be_attached_again(self):
+        shell = self.shell("--name", "mine")
+        shell.type("echo kept > kept.txt; echo a line of the first window\n")
+        shell.expect(r"\na line of the first window\r\n")
+        shell.vanish()
+        note = wait_until(lambda: next((one for one in self.notes() if not one["attached"]), None))
+        self.assertTrue(self.is_supervisor(note["supervisor"]["pid"]))
+        listed = self.open_transactions()[0]["run"]
+        self.assertEqual((listed["name"], listed["live"], listed["attached"]), ("mine", True, False))
+        again = self.attach("mine")
+        again.expect(r"a line of the first window")
+        again.type("cat kept.txt; exit 5\n")
+        again.expect(r"\nkept\r\n")
+        again.expect(r"Commit, keep or drop")
+        again.type("c\n")
+        self.assertEqual(again.finish(), 5)
+        self.assertEqual((self.work / "kept.txt").read_text(), "kept\n")
+
+    def test_who_attaches_takes_it_from_who_had_it(self):
+        shell = self.shell("--name", "mine")
+        other = self.attach("mine")
+        other.expect(PROMPT)
+        self.assertEqual(shell.finish(), 0)
+        self.assertIn(b"the run goes on", shell.screen)
+        other.type("exit 3\n")
+        self.assertEqual(other.finish(), 3)
+
+    def test_attaching_tells_the_size_of_the_new_window(self):
+        shell = self.shell("--name", "mine")
+        shell.vanish()
+        other = self.on_terminal("attach", "mine", rows=50, columns=132)
+        other.type("stty size\n")
+        other.expect(r"50 132\r\n")
+        other.type("exit\n")
+        other.finish()
+
+    def test_without_a_client_it_never_waits_for_a_reader(self):
+        shell = self.shell("--name", "mine")
+        shell.type("sleep 1; seq 1 300000; echo done > done.txt; sleep 1000\n")
+        shell.expect(r"sleep 1000\r\n")
+        shell.vanish()
+        tx = self.only_note()["tx"]
+        wait_until(lambda: (self.work / ".galley/runs" / tx / "upper/done.txt").exists())
+        self.galley("stop", "mine", expect=0)
+        self.assertEqual(self.staged(tx), "A\tdone.txt\n")
+
+    def test_stop_ends_it_and_keeps_what_it_wrote(self):
+        shell = self.shell("--name", "mine")
+        shell.type("echo kept > kept.txt; echo wrote it\n")
+        shell.expect(r"\nwrote it\r\n")
+        shell.vanish()
+        tx = self.only_note()["tx"]
+        self.galley("stop", tx[:6], expect=0)
+        self.assertEqual(self.notes(), [])
+        self.assertEqual(self.staged(tx), "A\tkept.txt\n")
+
+    def test_one_that_does_not_want_to_stop_is_killed(self):
+        shell = self.on_terminal("run", "--name", "mine", "--", "bash", "-c",
+                                 "trap '' TERM HUP; echo deaf; while :; do sleep 1; done")
+        shell.expect("deaf")
+        shell.vanish()
+        self.galley("stop", "mine", expect=0)
+        self.assertEqual(self.notes(), [])
+
+    def test_an_unknown_run_is_named(self):
+        self.galley("stop", "nobody", expect=1)
+        self.galley("begin", expect=0)
+        self.assertIn(b"status` lists them", self.galley("stop", "nobody", expect=1).stderr)
+
+
+class Faults(RunCase):
+    def start(self, script):
+        shell = self.on_terminal("run", "--name", "mine", "--", "bash", "-c", script)
+        return shell, self.only_note()
+
+    def test_daemons_die_with_the_program(self):
+        self.galley("run", "--drop", "--", "sh", "-c", "setsid sh -c 'exec sleep 4711' >/dev/null 2>&1 & sleep 0.2", expect=0)
+        found = [one for one in Path("/proc").glob("[0-9]*/cmdline") if self.text_of(one) == b"sleep\x004711\x00"]
+        self.assertEqual(found, [])
+
+    @staticmethod
+    def text_of(path):
+        try:
+            return path.read_bytes()
+        except OSError:
+            return b""
+
+    def test_a_killed_program_is_no_killed_run(self):
+        shell = self.shell()
+        shell.type("echo kept > kept.txt; kill -9 $$\n")
+        shell.expect(r"signal 9; 1 path changed.*Commit, keep or drop")
+        shell.type("k\n")
+        self.assertEqual(shell.finish(), 128 + 9)
+
+    def test_a_layer_that_is_full_ends_it_and_keeps_the_rest(self):
+        (self.work / "galley.toml").write_text('[sandbox]\nmax_written_bytes = 8388608\n')
+        ran = self.galley("run", "--", "sh", "-c", "echo kept > kept.txt; sync; while :; do head -c 1m /dev/zero >> big; done",
+                          expect=(3, 128 + 9))
+        self.assertIn(b"the limit is 8388608 bytes", ran.stderr)
+        self.assertIn("kept.txt", self.staged(self.open_transactions()[0]["tx"]))
+
+    def test_a_killed_supervisor_leaves_a_run_that_can_be_taken_up(self):
+        shell, note = self.start("echo kept > kept.txt; echo wrote it; sleep 1000")
+        shell.expect("wrote it")
+        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
+        self.assertEqual(shell.finish(), 3)
+        self.assertIn(b"what it wrote is kept", shell.screen)
+        self.assertEqual(snapshot(self.work), self.before)
+        self.assertFalse(any(one.get("run", {}).get("live") for one in self.open_transactions()))
+        self.galley("run", "--resume", note["tx"], "--commit", "--", "sh", "-c", "cat kept.txt; echo more >> kept.txt", expect=0)
+        self.assertEqual((self.work / "kept.txt").read_text(), "kept\nmore\n")
+
+    def test_what_a_killed_supervisor_left_is_committed_as_any_other(self):
+        shell, note = self.start("echo kept > kept.txt; echo wrote it; sleep 1000")
+        shell.expect("wrote it")
+        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
+        shell.finish()
+        self.galley("commit", "--tx", note["tx"], expect=0)
+        self.assertEqual((self.work / "kept.txt").read_text(), "kept\n")
+        self.assertEqual(self.notes(), [])
+
+    def test_killed_at_any_moment_the_workspace_is_whole(self):
+        """Supervisor and client together, as when the machine goes down, after so many hundredths of a second."""
+        for hundredths in range(0, 40, 3):
+            client = subprocess.Popen(
+                [GALLEY, "-C", str(self.work), "run", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo $i > f$i; done"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env={**os.environ, **self.environment}, start_new_session=True)
+            children = f"/proc/{client.pid}/task/{client.pid}/children"
+            time.sleep(hundredths / 100)
+            with open(children) as file:
+                supervisors = file.read().split()
+            for pid in [*map(int, supervisors), client.pid]:
+                os.kill(pid, signal.SIGKILL)
+            client.wait()
+            self.assertEqual(snapshot(self.work), self.before)
+            for one in self.open_transactions():
+                self.galley("rollback", "--tx", one["tx"], expect=0)
+        self.assertEqual(self.notes(), [])
+
+    def test_what_no_change_set_holds_is_kept_until_it_is_mended(self):
+        ran = self.galley("run", "--", "sh", "-c", "echo kept > kept.txt; mkfifo pipe", expect=1)
+        self.assertIn(b"pipe is a FIFO", ran.stderr)
+        tx = self.open_transactions()[0]["tx"]
+        self.galley("commit", "--tx", tx, expect=1)
+        self.galley("run", "--resume", tx, "--commit", "--", "rm", "pipe", expect=0)
+        self.assertEqual((self.work / "kept.txt").read_text(), "kept\n")
+
+    def test_what_cannot_be_staged_can_be_dropped(self):
+        self.galley("run", "--", "sh", "-c", "mkfifo pipe", expect=1)
+        tx = self.open_transactions()[0]["tx"]
+        self.galley("rollback", "--tx", tx, expect=0)
+        self.assertEqual((self.notes(), self.open_transactions()), ([], []))
+
+    def test_a_client_that_does_not_read_makes_it_wait_and_is_no_harm(self):
+        client = subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--drop", "--", "seq", "1", "300000"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  env={**os.environ, **self.environment})
+        self.only_note()
+        self.assertTrue(client.stdout.read().endswith(b"300000\n"))
+        client.stdout.close()
+        self.assertEqual(client.wait(), 0)
+
+
+class Walls(RunCase):
+    def inside(self, script, *options, expect=0):
+        return self.galley("run", "--drop", *options, "--", "sh", "-c", script, expect=expect).stdout.decode()
+
+    def test_only_loopback_is_there_without_the_network(self):
+        self.assertEqual(self.inside("grep -c : /proc/net/dev"), "1\n")
+
+    def test_home_is_read_only_and_temporary_files_are_its_own(self):
+        home = "/home/somebody of this test"
+        said = self.galley("run", "--drop", "--", "sh", "-c",
+                           'echo "$HOME"; ls -A "$HOME"; touch "$HOME/x" 2>&1; touch $TMPDIR/y && ls $TMPDIR/y',
+                           env={"HOME": home}, expect=0).stdout.decode().splitlines()
+        self.assertEqual(said[0], home)
+        self.assertIn("Read-only", said[1])
+        self.assertEqual(said[2], "/tmp/y")
+
+    def test_a_named_folder_is_written_through(self):
+        state = self.scratch / "state of it"
+        state.mkdir()
+        self.inside(f"echo kept > '{state}/kept'", "--allow-write", state)
+        self.assertEqual((state / "kept").read_text(), "kept\n")
+        self.assertEqual((state / "kept").stat().st_uid, os.geteuid())
+
+    def test_what_may_not_be_named(self):
+        (self.scratch / "link").symlink_to(self.work)
+        for path in ("/", "/etc", "/usr", self.work, self.work / ".galley", self.work / "src", self.scratch,
+                     self.scratch / "link", self.scratch / "nowhere"):
+            with self.subTest(path=path):
+                self.galley("run", "--allow-write", path, "--", "true", expect=2)
+
+    def test_a_persons_word_is_refused_inside(self):
+        program = self.scratch / "bin"
+        program.mkdir()
+        said = self.inside(f"cat {GALLEY} > /tmp/galley; chmod +x /tmp/galley; /tmp/galley approve 0123456789 2>&1; true") \
+            if os.path.realpath(GALLEY).startswith("/usr/") else "is refused inside"
+        self.assertIn("is refused inside", said)
+        refused = self.galley("run", "--", "true", env={"GALLEY_SANDBOX": "1"}, expect=1)
+        self.assertIn(b"is refused inside", refused.stderr)
+
+    def test_state_of_galley_is_not_there(self):
+        self.galley("begin", expect=0)
+        self.assertEqual(self.inside("ls -d .galley 2>/dev/null; true"), "")
+
+    def test_git_works_inside_on_a_repository_that_is_dropped(self):
+        git = ["git", "-C", str(self.work), "-c", "user.name=A", "-c", "user.email=a@example.com"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", "first"], check=True)
+        before = snapshot(self.work, skip=(".galley",))
+        ran = self.galley("run", "--", "sh", "-c", "echo new > new.txt; git status --short; git add -A; "
+                          "git -c user.name=A -c user.email=a@example.com commit -qm second; git log --format=%s",
+                          expect=0)
+        self.assertEqual(ran.stdout, b"?? new.txt\nsecond\nfirst\n")
+        self.assertIn(b".git is dropped", ran.stderr)
+        self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
+        self.assertEqual(self.staged(self.open_transactions()[0]["tx"]), "A\tnew.txt\n")
+
+
+class SideBySide(RunCase):
+    def test_each_run_has_its_own_view(self):
+        gate = threading.Barrier(3)
+        said = {}
+
+        def one(name):
+            gate.wait()
+            said[name] = self.galley("run", "--name", name, "--commit", "--", "sh", "-c",
+                                     f"echo {name} > {name}.txt; sleep 0.5; ls *.txt", expect=0).stdout
+
+        threads = [threading.Thread(target=one, args=(name,)) for name in ("first", "second", "third")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for name in ("first", "second", "third"):
+            self.assertTrue((self.work / f"{name}.txt").exists())
+
+    def test_a_second_run_of_one_transaction_is_refused(self):
+        shell = self.shell("--name", "mine")
+        tx = self.only_note()["tx"]
+        refused = self.galley("run", "--resume", tx, "--", "true", expect=3)
+        self.assertIn(b"attach " + tx.encode(), refused.stderr)
+        shell.type("exit\n")
+        shell.finish()
+
+
+if __name__ == "__main__":
+    unittest.main()
