@@ -26,7 +26,7 @@ constexpr std::array kExamples = {
     Example{"git_status", R"({"path":"src"})"},
     Example{"git_diff", R"({"path":"README.md"})"},
     Example{"read_file", R"({"path":"README.md","offset":1,"limit":10})"},
-    Example{"search_code", R"({"pattern":"TODO","glob":"*.md"})"},
+    Example{"search_code", R"({"pattern":"int main","glob":"*.cc"})"},
     Example{"find_references", R"({"symbol":"main"})"},
     Example{"analyze_dependencies", R"({"path":"src"})"},
     Example{"run_command", R"({"command":"ls"})"},
