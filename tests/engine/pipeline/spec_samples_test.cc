@@ -19,7 +19,8 @@ using nlohmann::json;
 std::vector<json> calculator_samples() {
   std::ifstream file(GALLEY_SOURCE_DIR "/fixtures/specs/nachos.json");
   std::vector<json> found;
-  for (const json& sample : json::parse(file).at("samples")) {
+  const json document = json::parse(file);
+  for (const json& sample : document.at("samples")) {
     if (sample.contains("own_tool")) found.push_back(sample);
   }
   return found;

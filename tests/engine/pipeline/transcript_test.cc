@@ -240,7 +240,9 @@ TEST_F(TranscriptTest, WhatIsNoCallIsPutDownWithItsChangesAndNotReplayed) {
   {
     auto transaction = begin(first);
     ASSERT_TRUE(transaction.apply("--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+2\n"));
-    ASSERT_TRUE(transaction.run({.argv = {"make"}}));
+    Command make;
+    make.argv = {"make"};
+    ASSERT_TRUE(transaction.run(make));
     ASSERT_TRUE(transaction.call("Read", R"({"file": "a.txt"})"));
   }
   const auto schema =
