@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "cli/commands.h"
+#include "cli/tool_calls.h"
 #include "cli/tool_profile.h"
 #include "server/mcp/server.h"
 #include "server/session/workspace_features.h"
@@ -32,6 +33,7 @@ Result<int> serve(Session& session) {
   SessionOptions options;
   options.agent = session.arguments().global.agent;
   options.version = GALLEY_VERSION;
+  GALLEY_ASSIGN(options.secrets, secrets_of_command(session));
   options.commits_each_call = session.arguments().autocommit;
   GALLEY_ASSIGN(options.profile, chosen_profile(session, *workspace));
   if (options.profile == nullptr) {

@@ -12,10 +12,11 @@
 #include "cli/person.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/mcp_servers.h"
+#include "engine/pipeline/tool_admission.h"
 #include "engine/policy/readable_folders.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/host_folders.h"
-#include "tools/mcp_tool.h"
+#include "tools/mcp/mcp_tool.h"
 
 namespace galley {
 namespace {
@@ -200,6 +201,9 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
                              "Let this workspace call these tools, as long as they say of "
                              "themselves what they say now?"));
     }
+    GALLEY_TRY(record_admission(
+        workspace.inside(), session.transaction_options(), AuditKind::kToolsAdded,
+        {{"server", server.name}, {"command", server.command}, {"hash", server.hash().hex()}}));
     server.given_ns = workspace.inside().clock().wall_ns();
     GALLEY_TRY(trust_mcp_server(session.user(), workspace.root_path(), server));
   }

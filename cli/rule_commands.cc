@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/limits.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/tool_pages.h"
 #include "cli/tool_profile.h"
 #include "engine/audit/audit.h"
 #include "engine/audit/audit_export.h"
@@ -19,21 +22,49 @@
 #include "tools/registry.h"
 #include "tools/shapes.h"
 #include "tools/tool_checklist.h"
+#include "tools/tool_definition.h"
+#include "tools/tool_view.h"
 
 namespace galley {
 namespace {
 
 // --- tools ----------------------------------------------------------------------------------
 
-/// The document about these tools alone.
-Json schemas_of(const ToolRegistry& registry, const std::vector<ToolInfo>& shown) {
+/// Whether a tool can be called by who asks, and why not.
+Json state_json(Workspace& workspace, const std::string& agent, const std::string& name) {
+  WorkspaceState& inside = workspace.inside();
+  Json state = {{"callable", false}, {"enabled", false}, {"health", ""}};
+  const auto tools = inside.need_registry();
+  if (!tools) return state;
+  const ToolHealth::State health = inside.need_supervisor().health_of(name);
+  state["enabled"] = (*tools)->is_enabled(name);
+  state["health"] = to_string(health);
+  const auto mode =
+      inside.options.reads_only ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
+  const auto found = ToolView(**tools, inside.caller(agent), mode).find(name);
+  state["callable"] = found.has_value() && health != ToolHealth::State::kOut;
+  if (!found) {
+    state["reason"] = found.error().reason;
+    state["message"] = found.error().message;
+  } else if (health == ToolHealth::State::kOut) {
+    state["reason"] = "tool.unhealthy";
+    state["message"] = "the tool failed several times in a row and is out for a while";
+  }
+  return state;
+}
+
+/// Every tool that is shown, those that cannot be called now too: their state says so.
+Json list_json(Workspace& workspace, const ToolRegistry& registry, const std::string& agent,
+               const std::function<bool(const ToolInfo&)>& is_shown) {
   Json document = registry.schemas();
   Json tools = Json::array();
-  for (Json& tool : document["tools"]) {
-    const bool is_shown = std::any_of(shown.begin(), shown.end(), [&](const ToolInfo& info) {
-      return tool["name"] == info.name;
-    });
-    if (is_shown) tools.push_back(std::move(tool));
+  std::set<std::string> names;
+  for (const ToolRegistry::Status& status : registry.statuses()) {
+    if (!is_shown(status.info) || !names.insert(status.info.name).second) continue;
+    const auto first = registry.get(status.info.name);
+    Json tool = definition_json(first ? (*first)->tool->info() : status.info);
+    tool["state"] = state_json(workspace, agent, status.info.name);
+    tools.push_back(std::move(tool));
   }
   document["tools"] = std::move(tools);
   return document;
@@ -64,14 +95,14 @@ Result<int> tools_list(Session& session) {
     session.print(shape->list(*shape, shown));
     return kExitDone;
   }
-  if (session.is_json()) {
-    session.print(schemas_of(*tools, shown));
-    return kExitDone;
-  }
-  std::string text;
   const auto is_shown = [&](const ToolInfo& info) {
     return profile != nullptr ? profile->shows(info.name) : is_shown_without_profile(info.name);
   };
+  if (session.is_json()) {
+    session.print(list_json(*workspace, *tools, session.arguments().global.agent, is_shown));
+    return kExitDone;
+  }
+  std::string text;
   for (const ToolRegistry::Status& status : tools->statuses()) {
     if (!is_shown(status.info)) continue;
     text += fmt::format("{:<28} {}{}\n", status.info.name, status.info.title,
@@ -139,8 +170,8 @@ Result<int> tools_check(Session& session) {
   }
   GALLEY_ASSIGN(Transaction reader, workspace->begin(session.transaction_options()));
   const auto page = reader.read("docs/tools/" + name + ".md");
-  std::string documentation = page ? *page : info.description;
-  if (!page && !has_tool_heading(documentation)) documentation.clear();
+  std::string documentation = page ? *page : std::string(tool_page(name));
+  if (documentation.empty() && has_tool_heading(info.description)) documentation = info.description;
   const auto points = check_tool(*entry, trials, documentation);
   const auto headings = check_tool_documentation(documentation);
   const Json document = checklist_json(name, points, headings);

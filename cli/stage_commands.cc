@@ -14,8 +14,6 @@
 #include "cli/staged.h"
 #include "cli/tool_calls.h"
 #include "cli/tool_profile.h"
-#include "engine/pipeline/trust.h"
-#include "staging/fs/host_file.h"
 #include "staging/sandbox/person_editor.h"
 #include "tools/shapes.h"
 
@@ -58,29 +56,8 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
   return {};
 }
 
-/// A file inside the workspace is for every tool to read.
-Result<void> check_outside(const std::string& file, Session& session) {
-  GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const auto place = absolute_path(file);
-  if (!place || !is_at_or_below(*place, workspace->root_path())) return {};
-  return fail(
-      ErrorKind::kRefused, "secret.file_inside",
-      "the secrets of '" + file +
-          "' lie inside the workspace, where every tool can read them; keep them elsewhere");
-}
-
 std::string work_of(const Arguments& arguments) {
   return "running the tool " + printable_line(arguments.name);
-}
-
-/// Of the environment and of a file, those that the command line names.
-Result<SecretProvider> secrets_of(Session& session) {
-  const CallArguments& about = session.arguments().call;
-  GALLEY_ASSIGN(SecretProvider of_environment, secrets_of_environment(about.secrets));
-  if (about.secrets_file.empty()) return of_environment;
-  GALLEY_TRY(check_outside(about.secrets_file, session));
-  GALLEY_ASSIGN(SecretProvider of_file, secrets_from_file(about.secrets_file));
-  return secrets_from_all({std::move(of_environment), std::move(of_file)});
 }
 
 Result<std::map<std::string, std::string>> environment_of(const CallArguments& about) {
@@ -117,7 +94,7 @@ Result<CallOptions> call_options(Session& session) {
     options.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
   }
   GALLEY_ASSIGN(options.environment, environment_of(about));
-  GALLEY_ASSIGN(options.secrets, secrets_of(session));
+  GALLEY_ASSIGN(options.secrets, secrets_of_command(session));
   if (session.is_json() || !session.terminal().is_terminal()) return options;
   const std::string work = work_of(arguments);
   options.progress = [&session, work](uint64_t done, uint64_t total) {

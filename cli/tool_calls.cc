@@ -3,10 +3,27 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "engine/pipeline/transaction_state.h"
+#include "engine/pipeline/trust.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
+namespace {
+
+/// A file inside the workspace is for every tool to read.
+Result<void> check_outside(const std::string& file, Session& session) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const auto place = absolute_path(file);
+  if (!place || !is_at_or_below(*place, workspace->root_path())) return {};
+  return fail(
+      ErrorKind::kRefused, "secret.file_inside",
+      "the secrets of '" + file +
+          "' lie inside the workspace, where every tool can read them; keep them elsewhere");
+}
+
+}  // namespace
 
 Result<SecretProvider> secrets_of_environment(const std::vector<std::string>& names) {
   std::map<std::string, std::string> secrets;
@@ -26,6 +43,15 @@ Result<SecretProvider> secrets_of_environment(const std::vector<std::string>& na
     if (found == secrets.end()) return {};
     return found->second;
   });
+}
+
+Result<SecretProvider> secrets_of_command(Session& session) {
+  const CallArguments& about = session.arguments().call;
+  GALLEY_ASSIGN(SecretProvider of_environment, secrets_of_environment(about.secrets));
+  if (about.secrets_file.empty()) return of_environment;
+  GALLEY_TRY(check_outside(about.secrets_file, session));
+  GALLEY_ASSIGN(SecretProvider of_file, secrets_from_file(about.secrets_file));
+  return secrets_from_all({std::move(of_environment), std::move(of_file)});
 }
 
 Result<void> begin_transcript(Session& session, Transaction& transaction) {

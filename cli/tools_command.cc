@@ -9,6 +9,7 @@
 #include "cli/person.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/mcp_servers.h"
+#include "engine/pipeline/tool_admission.h"
 
 namespace galley {
 namespace {
@@ -97,8 +98,8 @@ Result<int> add(Session& session) {
                              "Let this workspace call these tools, as long as they stay as they "
                              "are?"));
     }
-    GALLEY_TRY(trust_tools(session.user(), workspace->root_path(), folder,
-                           workspace->inside().clock().wall_ns()));
+    GALLEY_TRY(
+        admit_tools(workspace->inside(), session.transaction_options(), session.user(), folder));
   }
   if (session.is_json()) {
     session.print(folder_json(*workspace, folder, !is_shown_only));
@@ -131,8 +132,11 @@ Result<int> remove(Session& session) {
                     "a folder");
   }
   if (!is_trial && is_known) {
-    GALLEY_TRY(forget_tool(session.user(), workspace->root_path(), name));
+    GALLEY_TRY(
+        dismiss_tool(workspace->inside(), session.transaction_options(), session.user(), name));
   } else if (!is_trial) {
+    GALLEY_TRY(record_admission(workspace->inside(), session.transaction_options(),
+                                AuditKind::kToolsRemoved, {{"server", name}}));
     GALLEY_TRY(forget_mcp_server(session.user(), workspace->root_path(), name));
   }
   if (session.is_json()) {

@@ -149,6 +149,11 @@ void add_mcp_command(OptionTable& table) {
   OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
       ->type_name("NAME");
   table.add_profile(mcp);
+  OptionTable::add_list(mcp, "--secret", args.call.secrets,
+                        "Give tools this environment variable as $ENV.NAME")
+      ->type_name("NAME");
+  mcp->add_option("--secrets", args.call.secrets_file, "Take $ENV.NAME from this file of mode 0600")
+      ->type_name("FILE");
   mcp->add_flag("--autocommit", args.autocommit,
                 "Commit each call that changes something, if the gate says yes");
 }

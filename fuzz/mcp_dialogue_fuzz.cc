@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "tools/mcp_dialogue.h"
-#include "tools/trusted_mcp_server.h"
+#include "tools/mcp/mcp_dialogue.h"
+#include "tools/mcp/trusted_mcp_server.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -46,28 +44,6 @@ ToolErrorCode code_of(const std::string& name) {
   return ToolErrorCode::kRuntime;
 }
 
-/// Until when a service asked to be left alone.
-///
-/// Threads: safe to share.
-class CoolDown {
- public:
-  void begin(const Clock& clock, milliseconds time) {
-    const std::lock_guard lock(mutex_);
-    until_ = clock.steady() + time;
-  }
-  /// Zero when calls may be made.
-  [[nodiscard]] milliseconds left(const Clock& clock) const {
-    const std::lock_guard lock(mutex_);
-    if (!until_) return milliseconds(0);
-    const auto left = std::chrono::ceil<milliseconds>(*until_ - clock.steady());
-    return std::max(left, milliseconds(0));
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::optional<std::chrono::steady_clock::time_point> until_;
-};
-
 class CustomTool final : public Tool {
  public:
   CustomTool(CustomManifest manifest, CustomToolFiles files)
@@ -89,7 +65,6 @@ class CustomTool final : public Tool {
       return failure(ToolErrorCode::kPermission, "sandbox.unavailable",
                      named() + " is a program, and none can be run here: no sandbox was set up");
     }
-    if (const auto left = cool_down_.left(context.clock); left.count() > 0) return too_early(left);
     if (const auto sound = files_.check(); !sound) {
       return ToolResult::failure(tool_error_from(sound.error()));
     }
@@ -98,7 +73,7 @@ class CustomTool final : public Tool {
     const Overlay::Entries before = context.overlay.entries();
     const auto ran = context.commands->run(*command, context.overlay);
     if (!ran) return ToolResult::failure(tool_error_from(ran.error()));
-    ToolResult result = judged(*ran, command->limits, context);
+    ToolResult result = judged(*ran, command->limits);
     if (result.ok) {
       auto refusal = refusal_of_effects(before, manifest_.writable, named(), context);
       if (refusal) return ToolResult::failure(*std::move(refusal));
@@ -117,15 +92,12 @@ class CustomTool final : public Tool {
   Result<void> put_secrets(const ToolContext& context, Command& command) const;
   [[nodiscard]] std::string request(const json& args, const ToolContext& context,
                                     milliseconds time) const;
-  [[nodiscard]] ToolResult judged(const CommandResult& ran, const AskedLimits& asked,
-                                  const ToolContext& context) const;
-  [[nodiscard]] ToolResult said_no(const CustomAnswer& answer, const Clock& clock) const;
+  [[nodiscard]] ToolResult judged(const CommandResult& ran, const AskedLimits& asked) const;
+  [[nodiscard]] ToolResult said_no(const CustomAnswer& answer) const;
   [[nodiscard]] ToolResult broke_limit(const LimitBreach& breach) const;
-  [[nodiscard]] ToolResult too_early(milliseconds left) const;
 
   CustomManifest manifest_;
   CustomToolFiles files_;
-  mutable CoolDown cool_down_;
 };
 
 Result<void> CustomTool::put_secrets(const ToolContext& context, Command& command) const {
@@ -191,8 +163,7 @@ std::string CustomTool::request(const json& args, const ToolContext& context,
 }
 
 /// What came of a run, the effects aside.
-ToolResult CustomTool::judged(const CommandResult& ran, const AskedLimits& asked,
-                              const ToolContext& context) const {
+ToolResult CustomTool::judged(const CommandResult& ran, const AskedLimits& asked) const {
   if (ran.breach) return broke_limit(*ran.breach);
   if (ran.standard_output.omitted_bytes > 0) {
     const uint64_t whole = ran.standard_output.head.size() + ran.standard_output.tail.size() +
@@ -209,7 +180,7 @@ ToolResult CustomTool::judged(const CommandResult& ran, const AskedLimits& asked
                        ran.refused.front().why + "; nothing was staged");
   }
   const auto read = CustomAnswer::read(ran.standard_output.head);
-  if (read && !read->ok) return said_no(*read, context.clock);
+  if (read && !read->ok) return said_no(*read);
   if (!ran.succeeded()) {
     return failure(ToolErrorCode::kRuntime, "tool.exit",
                    named() + " " + end_of_program(ran) + "; nothing was staged",
@@ -237,11 +208,10 @@ ToolResult CustomTool::broke_limit(const LimitBreach& breach) const {
   return ToolResult::failure(std::move(said));
 }
 
-ToolResult CustomTool::said_no(const CustomAnswer& answer, const Clock& clock) const {
+ToolResult CustomTool::said_no(const CustomAnswer& answer) const {
   if (answer.retry_after_ms) {
     const milliseconds time(*answer.retry_after_ms);
-    cool_down_.begin(clock, time);
-    return failure(ToolErrorCode::kQuota, "limit.rate",
+    return failure(ToolErrorCode::kQuota, "service.rate_limited",
                    named() + " says: " + answer.message + " (ask again in " +
                        std::to_string(time.count()) + " ms)",
                    details_of({{"retry_after_ms", time.count()}}));
@@ -255,13 +225,6 @@ ToolResult CustomTool::said_no(const CustomAnswer& answer, const Clock& clock) c
     error.details = details_of(std::move(details));
   }
   return ToolResult::failure(std::move(error));
-}
-
-ToolResult CustomTool::too_early(milliseconds left) const {
-  return failure(
-      ToolErrorCode::kQuota, "limit.rate",
-      named() + " asked to be left alone; ask again in " + std::to_string(left.count()) + " ms",
-      details_of({{"retry_after_ms", left.count()}}));
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ struct CustomToolFiles {
 /// (docs/custom-tools.md has the protocol).
 ///
 /// Its intent is open-ended: what it touches shows when it has ended, and then each path is judged.
-/// After an answer that says when to come back, calls are refused (`limit.rate`) until then.
 /// Threads: as every Tool.
 /// Errors:  `tool.timeout`, `limit.tool_output`, `tool.output`, `tool.exit`, `tool.failed`,
-///          `tool.effects`, `limit.rate`; those of CommandRunner and of `check`.
+///          `tool.effects`, `service.rate_limited`, whose details have `retry_after_ms`;
+///          those of CommandRunner and of `check`.
 [[nodiscard]] std::unique_ptr<const Tool> make_custom_tool(CustomManifest manifest,
                                                            CustomToolFiles files);
 

@@ -6,6 +6,7 @@
 
 #include "staging/overlay/overlay.h"
 #include "tools/adapters.h"
+#include "tools/dialect_examples.h"
 #include "tools/perform.h"
 
 namespace galley {
@@ -85,6 +86,8 @@ class DialectTool final : public Tool {
 }  // namespace
 
 std::unique_ptr<const Tool> make_dialect_tool(Dialect dialect) {
+  ToolInfo& info = dialect.info;
+  if (info.examples.empty()) info.examples = dialect_examples(info.name);
   return std::make_unique<DialectTool>(std::move(dialect));
 }
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/json_input.h"
+
 namespace galley {
 namespace {
 
@@ -21,21 +23,6 @@ std::string shown(const ordered_json& value) {
   }
   if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0U) text.pop_back();
   return text + "…";
-}
-
-/// One component of an RFC 6901 pointer.
-std::string component(const std::string& key) {
-  std::string out = "/";
-  for (const char c : key) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out;
 }
 
 /// 2024-01-01T12:34:56, with what may follow.
@@ -70,13 +57,14 @@ class Comparison {
     for (const auto& [key, value] : expected.items()) {
       const auto other = found.find(key);
       if (other == found.end()) {
-        differences_.push_back({at + component(key), shown(value), ""});
+        differences_.push_back({member_pointer(at, key), shown(value), ""});
       } else {
-        compare(at + component(key), value, *other);
+        compare(member_pointer(at, key), value, *other);
       }
     }
     for (const auto& [key, value] : found.items()) {
-      if (!expected.contains(key)) differences_.push_back({at + component(key), "", shown(value)});
+      if (!expected.contains(key))
+        differences_.push_back({member_pointer(at, key), "", shown(value)});
     }
   }
 

@@ -161,4 +161,10 @@ std::string pretty_json_text(const nlohmann::ordered_json& document) {
   return document.dump(kIndent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+std::string member_pointer(const std::string& pointer, const std::string& key) {
+  // Every schema of every tool comes by here when a workspace opens.
+  if (key.find_first_of("~/") == std::string::npos) return pointer + "/" + key;
+  return pointer + (json::json_pointer() / key).to_string();
+}
+
 }  // namespace galley

@@ -31,4 +31,7 @@ Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limit
 /// The same, indented by two spaces.
 [[nodiscard]] std::string pretty_json_text(const nlohmann::ordered_json& document);
 
+/// The JSON Pointer (RFC 6901) of a member of what stands at `pointer`.
+[[nodiscard]] std::string member_pointer(const std::string& pointer, const std::string& key);
+
 }  // namespace galley

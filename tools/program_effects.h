@@ -10,9 +10,9 @@
 
 namespace galley {
 
-/// Judges what the program of a tool staged, path by path: each one has to be selected by `writable`
-/// (patterns; empty: anywhere), and its caller has to be allowed to write it. `named` begins the
-/// message: "the tool 'x'".
+/// Judges what the program of a tool staged, path by path: each one has to be selected by
+/// `writable` (patterns; empty: anywhere), and its caller has to be allowed to write it. `named`
+/// begins the message: "the tool 'x'".
 /// Returns why it is refused (`tool.effects`, or what the policy says), or nothing.
 [[nodiscard]] std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
                                                           const std::vector<std::string>& writable,

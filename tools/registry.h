@@ -18,15 +18,16 @@ namespace galley {
 
 /// Who asks for a tool, as availability rules see it.
 struct ToolCaller {
-  std::string agent;                      ///< may be empty
-  std::vector<std::string> capabilities;  ///< what it was given
-  std::string session;                    ///< may be empty
+  std::string agent;    ///< may be empty
+  std::string session;  ///< may be empty
+  /// Whether it has a capability now, by configuration and grants; empty: all of them.
+  std::function<bool(std::string_view needed)> has = {};
 };
 
 /// Who may see a tool. Rules of which nothing is said hold for everybody.
 struct ToolAvailability {
-  std::vector<std::string> agents;        ///< `*` and `?` match; empty: everyone
-  std::vector<std::string> capabilities;  ///< the caller must have been given each of these
+  std::vector<std::string> agents;                    ///< `*` and `?` match; empty: everyone
+  std::vector<std::string> capabilities;              ///< the caller must have each of these
   std::function<bool(const ToolCaller&)> holds = {};  ///< asked at every call; empty: yes
 };
 

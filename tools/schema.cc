@@ -27,16 +27,7 @@ std::string pointer_of(const std::vector<std::string>& context) {
   std::string out;
   for (const std::string& token : context) {
     if (token.size() < 2 || token.front() != '[' || token.back() != ']') continue;
-    out += '/';
-    for (const char c : std::string_view(token).substr(1, token.size() - 2)) {
-      if (c == '~') {
-        out += "~0";
-      } else if (c == '/') {
-        out += "~1";
-      } else {
-        out += c;
-      }
-    }
+    out = member_pointer(out, token.substr(1, token.size() - 2));
   }
   return out;
 }

@@ -48,7 +48,10 @@ tl::unexpected<Error> bad_default(const std::string& pointer, const std::string&
 
 /// A default has to be what callers may give.
 Result<void> check_default(const json& schema, const json& root, const std::string& pointer) {
-  json alone = {{"allOf", json::array({schema})}};
+  json value = schema;
+  // Draft 3: it says something of the object that has the property, and nothing of the value.
+  if (value.value("required", json()).is_boolean()) value.erase("required");
+  json alone = {{"allOf", json::array({std::move(value)})}};
   for (const char* key : {"$defs", "definitions"}) {
     if (root.contains(key)) alone[key] = root[key];
   }
@@ -86,7 +89,7 @@ Result<void> SchemaDefaults::Place::take(const json& schema, Walk& walk, const s
   }
   if (const auto members = schema.find("properties"); members != schema.end()) {
     for (const auto& [name, property] : members->items()) {
-      GALLEY_TRY(take_property(name, property, walk, pointer + "/" + name, depth + 1));
+      GALLEY_TRY(take_property(name, property, walk, member_pointer(pointer, name), depth + 1));
     }
   }
   if (const auto each = schema.find("items"); each != schema.end() && each->is_object()) {

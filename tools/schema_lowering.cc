@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "tools/json_input.h"
 #include "tools/schema_formats.h"
 #include "tools/schema_keywords.h"
 #include "tools/schema_references.h"
@@ -31,18 +32,8 @@ tl::unexpected<Error> malformed(const std::string& where, const std::string& why
               "the schema at " + shown(where) + " is malformed: " + why);
 }
 
-std::string child(const std::string& where, std::string_view token) {
-  std::string out = where + "/";
-  for (const char c : token) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out;
+std::string child(const std::string& where, const std::string& token) {
+  return member_pointer(where, token);
 }
 
 std::string child(const std::string& where, size_t index) {

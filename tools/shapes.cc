@@ -282,11 +282,19 @@ Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std:
           {"duration_ms", result.meta.duration_ms}};
 }
 
+/// Nachos' `result` is any value, and an answer here is an object: one that has nothing but a
+/// `result` is about that.
+Json nachos_data(const ToolResult& result) {
+  Json data = data_of(result);
+  const auto inner = data.find("result");
+  return data.size() == 1 && inner != data.end() ? *inner : data;
+}
+
 Json nachos_result(const ToolShape& shape, const std::string& /*tool*/, const std::string& /*id*/,
                    const ToolResult& result) {
   Json out = {{"success", result.ok}};
   if (result.ok) {
-    out["result"] = data_of(result);
+    out["result"] = nachos_data(result);
   } else {
     out["error"] = {{"code", error_code_in(shape, *result.error)},
                     {"message", result.error->message}};

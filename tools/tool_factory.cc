@@ -33,7 +33,7 @@ Result<void> FactoryTool::make() {
       }
     }
   }
-  GALLEY_ASSIGN(ToolInstance made, factory_.make(given));
+  GALLEY_ASSIGN(ToolInstance made, made_from(given));
   const bool is_same = made.tool != nullptr && made.tool->info().name == name &&
                        made.tool->info().input_schema == factory_.info.input_schema &&
                        made.tool->info().output_schema == factory_.info.output_schema;
@@ -46,6 +46,32 @@ Result<void> FactoryTool::make() {
   return {};
 }
 
+/// What whoever registered the tool throws is a failure of the tool.
+Result<ToolInstance> FactoryTool::made_from(const ToolDependencies& given) const {
+  const std::string what = "the tool '" + factory_.info.name + "' could not be made";
+  try {
+    return factory_.make(given);
+  } catch (const std::exception& error) {
+    return threw(what, error.what());
+  } catch (...) {
+    return threw(what, "an exception of an unknown type");
+  }
+}
+
+/// What was thrown is for the record alone: it may name anything of the inside.
+Error FactoryTool::threw(const std::string& what, const std::string& cause) const {
+  const std::lock_guard lock(mutex_);
+  last_thrown_ = cause;
+  return {ErrorKind::kInternal, "tool.threw", what + "; the record has the cause", "", 0};
+}
+
+ToolError FactoryTool::with_cause(const Error& error) const {
+  ToolError told = tool_error_from(error);
+  const std::lock_guard lock(mutex_);
+  if (error.reason == "tool.threw" || error.reason == "tool.unhealthy") told.cause = last_thrown_;
+  return told;
+}
+
 Result<Intent> FactoryTool::intent(const nlohmann::json& args, const PathOrigin& origin) const {
   GALLEY_ASSIGN(const ToolLifecycle::Stay stay, lifecycle_->enter());
   return instance_.tool->intent(args, origin);
@@ -53,7 +79,7 @@ Result<Intent> FactoryTool::intent(const nlohmann::json& args, const PathOrigin&
 
 ToolResult FactoryTool::run(const nlohmann::json& args, ToolContext& context) const {
   const auto stay = lifecycle_->enter();
-  if (!stay) return ToolResult::failure(tool_error_from(stay.error()));
+  if (!stay) return ToolResult::failure(with_cause(stay.error()));
   return instance_.tool->run(args, context);
 }
 
@@ -61,11 +87,13 @@ Result<void> FactoryTool::check_health() const {
   if (lifecycle_->phase() != ToolPhase::kReady) return {};
   const auto stay = lifecycle_->enter();
   if (!stay || !instance_.check_health) return {};
+  const std::string what = "the health check of '" + factory_.info.name + "' failed";
   try {
     return instance_.check_health();
   } catch (const std::exception& error) {
-    return fail(ErrorKind::kInternal, "tool.threw",
-                "the health check of '" + factory_.info.name + "' failed: " + error.what());
+    return threw(what, error.what());
+  } catch (...) {
+    return threw(what, "an exception of an unknown type");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -50,14 +51,20 @@ class FactoryTool final : public Tool {
   void drain() const { lifecycle_->drain(); }
   /// What the tool says of itself; a tool that was not made yet, or says nothing, is healthy.
   [[nodiscard]] Result<void> check_health() const;
+  /// An error of intent() or check_health() as the record has it: with what was thrown last.
+  [[nodiscard]] ToolError with_cause(const Error& error) const;
 
  private:
   Result<void> make();
+  Result<ToolInstance> made_from(const ToolDependencies& given) const;
+  [[nodiscard]] Error threw(const std::string& what, const std::string& cause) const;
 
   ToolFactory factory_;
   std::shared_ptr<const ToolDependencies> dependencies_;
   ToolInstance instance_;  ///< set by make(), which the lifecycle runs once
   std::unique_ptr<ToolLifecycle> lifecycle_;
+  mutable std::mutex mutex_;
+  mutable std::string last_thrown_;  ///< guarded by mutex_
 };
 
 }  // namespace galley

@@ -1,7 +1,6 @@
 #include "tools/tool_lifecycle.h"
 
 #include <array>
-#include <exception>
 #include <utility>
 
 namespace galley {
@@ -25,9 +24,9 @@ namespace {
 Result<void> made_by(const ToolLifecycle::Make& make, const std::string& tool) {
   try {
     return make ? make() : Result<void>();
-  } catch (const std::exception& error) {
+  } catch (...) {
     return fail(ErrorKind::kInternal, "tool.threw",
-                "the tool '" + tool + "' could not be made: " + error.what());
+                "the tool '" + tool + "' could not be made: an exception came out of its maker");
   }
 }
 
@@ -88,7 +87,7 @@ void ToolLifecycle::close_if_left(std::unique_lock<std::mutex>& lock) {
   if (!has_to_close) return;
   try {
     close_();
-  } catch (const std::exception&) {
+  } catch (...) {
     // Nobody is left who could be told.
   }
 }

@@ -31,17 +31,6 @@ bool matches(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-/// `fs:read` is given by `fs:read`, by `fs:read:src/**` (somewhere) and by `fs:*`.
-bool gives(std::string_view given, std::string_view needed) {
-  if (given.ends_with(":*")) return needed.starts_with(given.substr(0, given.size() - 1));
-  return given == needed || (given.starts_with(needed) && given.substr(needed.size(), 1) == ":");
-}
-
-bool is_given(const std::vector<std::string>& all, std::string_view needed) {
-  return std::any_of(all.begin(), all.end(),
-                     [&](const std::string& given) { return gives(given, needed); });
-}
-
 }  // namespace
 
 bool ToolView::sees(const ToolInfo& info, const ToolAvailability& availability) const {
@@ -53,7 +42,7 @@ bool ToolView::sees(const ToolInfo& info, const ToolAvailability& availability) 
       });
   if (!is_named) return false;
   for (const std::string& needed : availability.capabilities) {
-    if (!is_given(caller_.capabilities, needed)) return false;
+    if (caller_.has && !caller_.has(needed)) return false;
   }
   return !availability.holds || availability.holds(caller_);
 }

@@ -30,6 +30,7 @@ ToolInfo commit_info() {
   info.annotations = {.open_world = true};
   info.capabilities = {"git:commit"};
   info.namespace_name = "git";
+  info.examples = {R"({"message":"Say what changed and why"})"};
   info.category = ToolInfo::Category::kSystem;
   info.risk_level = ToolInfo::Risk::kMedium;
   info.security_tier = ToolInfo::Tier::kRestricted;

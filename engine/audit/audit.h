@@ -40,18 +40,20 @@ enum class AuditKind : uint8_t {
   kConfirmation,
   kGrant,
   kRevocation,
+  kToolsAdded,
+  kToolsRemoved,
   kAdoption,
   kLink,
   kRun,
   kGap,
 };
 /// The names that records have for them, in this order.
-inline constexpr std::array<std::string_view, 25> kAuditKindNames = {
-    "call",       "call.dry_run",  "calls.dropped", "begun",        "exec",
-    "edit",       "edits.dropped", "fix",           "index",        "savepoint",
-    "rollback",   "fork",          "commit",        "undo",         "redo",
-    "refusal",    "conflict",      "approval",      "confirmation", "grant",
-    "revocation", "adoption",      "link",          "run",          "audit.gap"};
+inline constexpr std::array<std::string_view, 27> kAuditKindNames = {
+    "call",          "call.dry_run", "calls.dropped", "begun",       "exec",          "edit",
+    "edits.dropped", "fix",          "index",         "savepoint",   "rollback",      "fork",
+    "commit",        "undo",         "redo",          "refusal",     "conflict",      "approval",
+    "confirmation",  "grant",        "revocation",    "tools.added", "tools.removed", "adoption",
+    "link",          "run",          "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));

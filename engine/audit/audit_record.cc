@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/utf8.h"
 #include "engine/audit/audit.h"
 #include "tools/json_input.h"
 #include "tools/redactor.h"
@@ -24,11 +26,52 @@ json named_by_hash(std::string_view text) {
 }
 
 std::string valid_utf8(const std::string& text) {
+  if (is_utf8(text)) return text;
   const std::string quoted = json_text(json(text));
   return json::parse(quoted).get<std::string>();
 }
 
-json shortened(const ordered_json& value, bool is_secret) {
+/// A list of texts, the lines of a patch for example, as one text; nothing for other lists.
+std::optional<std::string> joined_lines(const ordered_json& list) {
+  std::string text;
+  for (const auto& item : list) {
+    if (!item.is_string()) return {};
+    text += item.get_ref<const std::string&>();
+    text += '\n';
+  }
+  return text;
+}
+
+/// An upper bound of what `value` takes as text.
+size_t bound_of(const json& value) {
+  constexpr size_t kMostOfANumber = 32;
+  constexpr size_t kMostOfAByte = 6;  // \u0000
+  const auto of_text = [](const std::string& text) {
+    size_t bytes = sizeof("\"\",");
+    for (const char c : text) {
+      const bool is_plain = static_cast<unsigned char>(c) >= ' ' && c != '"' && c != '\\';
+      bytes += is_plain ? 1 : kMostOfAByte;
+    }
+    return bytes;
+  };
+  if (value.is_string()) return of_text(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return kMostOfANumber;
+  size_t bytes = sizeof("[],");
+  if (value.is_array()) {
+    for (const auto& item : value) bytes += bound_of(item);
+    return bytes;
+  }
+  for (const auto& [key, item] : value.items()) bytes += of_text(key) + bound_of(item);
+  return bytes;
+}
+
+/// What of a document goes on record as it is.
+struct DocumentBounds {
+  size_t max_bytes = 0;
+  bool names_lines = false;  ///< long lists of texts by their hash, as long texts are
+};
+
+json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& bounds) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     if (is_secret && !text.empty()) return "[REDACTED:key]";
@@ -36,14 +79,18 @@ json shortened(const ordered_json& value, bool is_secret) {
     return redact_patterns(valid_utf8(text));
   }
   if (value.is_array()) {
+    if (bounds.names_lines && !is_secret) {
+      const auto text = joined_lines(value);
+      if (text && text->size() > kMaxTextBytes) return named_by_hash(*text);
+    }
     json out = json::array();
-    for (const auto& item : value) out.push_back(shortened(item, is_secret));
+    for (const auto& item : value) out.push_back(shortened(item, is_secret, bounds));
     return out;
   }
   if (value.is_object()) {
     json out = json::object();
     for (const auto& [key, item] : value.items()) {
-      out[valid_utf8(key.substr(0, kMaxKeyBytes))] = shortened(item, is_secret_key(key));
+      out[valid_utf8(key.substr(0, kMaxKeyBytes))] = shortened(item, is_secret_key(key), bounds);
     }
     return out;
   }
@@ -62,10 +109,11 @@ json shortened(const ordered_json& value, bool is_secret) {
 constexpr size_t kMaxDocumentBytes = kMaxAuditRecordBytes / 4;
 constexpr size_t kMaxContextBytes = kMaxAuditRecordBytes / 8;
 
-json document_of(const JsonDocument& document, size_t max_bytes = kMaxDocumentBytes) {
-  json out = shortened(*document, false);
+json document_of(const JsonDocument& document, const DocumentBounds& bounds) {
+  json out = shortened(*document, false, bounds);
+  if (bound_of(out) <= bounds.max_bytes) return out;
   const std::string text = json_text(out);
-  return text.size() <= max_bytes ? out : named_by_hash(text);
+  return text.size() <= bounds.max_bytes ? out : named_by_hash(text);
 }
 
 void put_text(json& record, const char* key, const std::string& value) {
@@ -128,14 +176,14 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "tx", event.tx);
   put_text(record, "open_tx", event.open_tx);
   put_text(record, "proposal", event.proposal);
-  if (event.input) record["input"] = document_of(event.input);
-  if (event.output) record["output"] = document_of(event.output);
+  if (event.input) record["input"] = document_of(event.input, {kMaxDocumentBytes});
+  if (event.output) record["output"] = document_of(event.output, {kMaxDocumentBytes, true});
   if (event.error) record["error"] = error_of(*event.error);
   put_changed(record, event.changed);
   record["duration_ms"] = event.duration_ms;
   put_list(record, "capabilities_used", event.capabilities_used);
   put_list(record, "secrets_used", event.secrets_used);
-  if (event.context) record["context"] = document_of(event.context, kMaxContextBytes);
+  if (event.context) record["context"] = document_of(event.context, {kMaxContextBytes});
   if (event.execution_id.empty()) {
     record["execution_id"] =
         "exec-" + ContentId::of(json_text(record)).hex().substr(0, kExecutionIdDigits);

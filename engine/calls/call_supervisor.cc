@@ -11,6 +11,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kRateLimited = "service.rate_limited";
+constexpr const char* kRetryAfter = "retry_after_ms";  // in the details of such an error
+constexpr milliseconds kLongestCoolDown = std::chrono::hours(24);
 
 ToolResult failed(const Error& error) { return ToolResult::failure(tool_error_from(error)); }
 
@@ -79,22 +81,45 @@ ToolResult CallSupervisor::run(const Call& call, const Attempt& attempt) {
       return factory != nullptr ? factory->check_health() : Result<void>();
     };
     if (const auto admitted = health_.admit(name, check); !admitted) {
-      return failed(admitted.error());
+      return factory != nullptr ? ToolResult::failure(factory->with_cause(admitted.error()))
+                                : failed(admitted.error());
     }
   }
   const ToolQuota quota{config.max_concurrent, config.max_queued, config.calls_per_minute,
-                        milliseconds(config.cool_down_ms)};
+                        milliseconds(config.cool_down_ms), call.memory_bytes};
   const auto place = quotas_.enter(name, quota, {call.deadline, call.stop, !call.is_nested});
-  if (!place) return failed(place.error());
+  if (!place) return no_place(name, place.error());
   ReadNotes notes(is_cacheable);
   for (const RelPath& path : call.reads) notes.note(call.overlay, path);
   ToolResult result = repeat(call, attempt, notes);
   if (is_watched) health_.note(name, result);
-  if (result.error && result.error->reason == kRateLimited) {
-    quotas_.cool_down(name, milliseconds(config.cool_down_ms));
-  }
+  take_heed(name, config, result);
   if (result.ok && notes.is_whole()) cache_.keep(*question, notes.take(), result.data);
   return result;
+}
+
+/// Who is turned away for being too fast is told when to come again.
+ToolResult CallSupervisor::no_place(const std::string& tool, const Error& why) const {
+  ToolError error = tool_error_from(why);
+  if (const milliseconds left = quotas_.cold_for(tool); left.count() > 0) {
+    error.details = std::make_shared<const nlohmann::ordered_json>(
+        nlohmann::ordered_json{{kRetryAfter, left.count()}});
+  }
+  return ToolResult::failure(std::move(error));
+}
+
+/// A service that asks to be left alone is, for as long as it says or else as it is configured.
+void CallSupervisor::take_heed(const std::string& tool, const ToolConfig& config,
+                               const ToolResult& result) {
+  if (!result.error || result.error->reason != kRateLimited) return;
+  milliseconds span(config.cool_down_ms);
+  if (const auto& details = result.error->details; details != nullptr && details->is_object()) {
+    const auto said = details->find(kRetryAfter);
+    if (said != details->end() && said->is_number_integer()) {
+      span = milliseconds(said->get<int64_t>());
+    }
+  }
+  quotas_.cool_down(tool, std::clamp(span, milliseconds(0), kLongestCoolDown));
 }
 
 /// Attempts while the tool says that it will pass. What a failed one staged is taken back.

@@ -62,7 +62,8 @@ class CallSupervisor {
     std::string cwd = {};
     Deadline deadline = {};
     std::stop_token stop = {};
-    bool is_nested = false;  ///< a tool makes it: it does not wait in a queue
+    bool is_nested = false;     ///< a tool makes it: it does not wait in a queue
+    uint64_t memory_bytes = 0;  ///< that its programs may take; 0: it runs none
     /// Whether who calls may read a path, for an answer that somebody else asked for.
     std::function<bool(const RelPath&)> may_read = {};
   };
@@ -81,6 +82,8 @@ class CallSupervisor {
   }
 
  private:
+  [[nodiscard]] ToolResult no_place(const std::string& tool, const Error& why) const;
+  void take_heed(const std::string& tool, const ToolConfig& config, const ToolResult& result);
   [[nodiscard]] ToolResult repeat(const Call& call, const Attempt& attempt, ReadNotes& notes) const;
 
   const Clock* clock_;

@@ -142,6 +142,15 @@ std::vector<std::string> EarlyPolicy::capabilities() const {
   return all;
 }
 
+bool EarlyPolicy::gives(std::string_view needed) const {
+  const bool is_network = needed == "net" || needed.starts_with("net:");
+  if (is_network) return config_->sandbox.allows_network && policy_.grants_network(who_);
+  const Judgement judgement = policy_.judge_capability(needed, who_);
+  // Files and programs are everybody's of whom neither a profile nor a person says otherwise.
+  const bool is_unsaid = judgement.rule == "grants" && !is_open_need(needed);
+  return judgement.decision != Decision::kDeny || is_unsaid;
+}
+
 PathOperation staged_operation(const Overlay::Entry& entry) {
   if (entry.before.kind == FileKind::kAbsent) return PathOperation::kCreate;
   return entry.now.kind == FileKind::kAbsent ? PathOperation::kDelete : PathOperation::kModify;

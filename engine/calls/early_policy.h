@@ -38,6 +38,9 @@ class EarlyPolicy {
   /// What this agent's calls are given, as strings, before refusal() narrows it: everything but the
   /// network, and `net:host` only where both its profile and galley.toml grant it.
   [[nodiscard]] std::vector<std::string> capabilities() const;
+  /// Whether who asks has a capability, by profile, grants and revocations as they are now; of
+  /// files, programs and network a part of it is enough.
+  [[nodiscard]] bool gives(std::string_view needed) const;
 
  private:
   /// Why a tool cannot be called by this name: it is not in the caller's profile of tools.

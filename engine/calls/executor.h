@@ -60,6 +60,9 @@ struct ExecutorOptions : CallOptions {
       late_policy;
   /// Says no to a call that needs somebody's yes and has none; null: every call may run.
   std::function<std::optional<Error>(const Action&)> confirmation;
+  /// Whether who acts has a capability, for tools that are there for those only who have it; null:
+  /// all of them.
+  std::function<bool(std::string_view needed)> has_capability;
   KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
   bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
   /// which files searches may show; empty: all.
@@ -118,6 +121,7 @@ class Executor {
     std::optional<std::chrono::milliseconds> time;  ///< that the arguments ask for
     std::vector<RelPath> writes;                    ///< as its intent has them
     bool is_open_ended = false;
+    bool runs_programs = false;
     bool takes_secrets = false;       ///< `$ENV.NAME` in its arguments is replaced
     std::vector<RelPath> reads = {};  ///< as its intent has them
     std::shared_ptr<const nlohmann::json> given =

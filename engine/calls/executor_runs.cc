@@ -23,7 +23,7 @@ void add_missing(std::vector<std::string>& all, const std::vector<std::string>& 
 }  // namespace
 
 Result<std::vector<ToolRegistry::EntryPointer>> Executor::find_tools(std::string_view name) const {
-  const ToolCaller caller{options_.agent, options_.capabilities, options_.session_id};
+  const ToolCaller caller{options_.agent, options_.session_id, options_.has_capability};
   return ToolView(*registry_, caller, options_.tools).find(name);
 }
 
@@ -65,6 +65,7 @@ ToolResult Executor::run_supervised(const ToolRegistry::Entry& entry, const Prep
   call.deadline = Deadline::after(*clock_, time_of(info, prepared));
   call.stop = options_.stop;
   call.is_nested = stack_.is_nested();
+  if (prepared.runs_programs) call.memory_bytes = memory_of(info);
   if (prepared.is_open_ended) {
     // What it reads was judged for who asked first, not for who asks now.
     call.may_read = [this, &info](const RelPath& path) {

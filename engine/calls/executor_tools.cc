@@ -149,13 +149,18 @@ class UsageProbe {
 
 /// A tool promises not to throw; one that does anyway must not take the program with it.
 ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
-  try {
-    return tool.run(args, context);
-  } catch (const std::exception& error) {
+  const auto threw = [&tool](std::string cause) {
     return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
                                 "the tool '" + tool.info().name +
                                     "' failed inside, nothing was staged; the record has the cause",
-                                nullptr, error.what()});
+                                nullptr, std::move(cause)});
+  };
+  try {
+    return tool.run(args, context);
+  } catch (const std::exception& error) {
+    return threw(error.what());
+  } catch (...) {
+    return threw("an exception of an unknown type");
   }
 }
 
@@ -285,7 +290,10 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   if (*filled) prepared.args = std::make_shared<const json>(**std::move(filled));
   action.arguments = prepared.args.get();
   auto intent = entry.tool->intent(*prepared.args, {options_.root, scope_->cwd()});
-  if (!intent) return refuse(tool_error_from(intent.error()));
+  if (!intent) {
+    return refuse(entry.factory != nullptr ? entry.factory->with_cause(intent.error())
+                                           : tool_error_from(intent.error()));
+  }
   action.intent = *std::move(intent);
   action.runs_program = action.intent.is_open_ended;
   prepared.parsed = action.intent.parsed;
@@ -293,6 +301,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   prepared.reads = action.intent.reads;
   prepared.writes = action.intent.writes;
   prepared.is_open_ended = action.intent.is_open_ended;
+  prepared.runs_programs = !action.intent.programs.empty();
   prepared.takes_secrets = arguments_take_secrets(action, options_.secrets_in_files);
   if (auto no = input_refusal(*prepared.args)) refuse(*std::move(no));
 }

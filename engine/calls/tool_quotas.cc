@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/tool_definition.h"
+
 namespace galley {
 namespace {
 
@@ -16,6 +18,16 @@ tl::unexpected<Error> too_fast(const std::string& tool, const std::string& why,
   return fail(ErrorKind::kQuota, "limit.rate",
               "the tool '" + tool + "' " + why + "; try again in " + std::to_string(wait.count()) +
                   " ms, and not before");
+}
+
+/// Why a call that waited for something goes without it.
+Error gave_up(const std::string& tool, const ToolQuotas::Wait& wait, const std::string& what) {
+  if (wait.stop.stop_requested()) {
+    return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled while it waited", "", 0};
+  }
+  return {ErrorKind::kTimeout, "tool.queue_timeout",
+          "the call of the tool '" + tool + "' waited for " + what + " until its time was over", "",
+          0};
 }
 
 }  // namespace
@@ -38,14 +50,18 @@ Result<void> ToolQuotas::check_rate(const std::string& tool, const ToolQuota& qu
   return {};
 }
 
-Result<ToolQuotas::Place> ToolQuotas::enter(const std::string& tool, const ToolQuota& quota,
-                                            const Wait& wait) {
-  std::unique_lock lock(mutex_);
+bool ToolQuotas::wait_until(const std::function<bool()>& ready, const Wait& wait,
+                            std::unique_lock<std::mutex>& lock) {
+  if (wait.deadline.is_never()) return changed_.wait(lock, wait.stop, ready);
+  return changed_.wait_for(lock, wait.stop, wait.deadline.left(*clock_), ready);
+}
+
+Result<void> ToolQuotas::take_place(const std::string& tool, const ToolQuota& quota,
+                                    const Wait& wait, std::unique_lock<std::mutex>& lock) {
   Count& count = counts_[tool];
-  GALLEY_TRY(check_rate(tool, quota, count));
   if (count.running < quota.max_concurrent && count.queue.empty()) {
     ++count.running;
-    return Place(*this, tool);
+    return {};
   }
   if (!wait.may_wait || count.queue.size() >= quota.max_queued) {
     return fail(ErrorKind::kQuota, "limit.tool_queue",
@@ -55,26 +71,57 @@ Result<ToolQuotas::Place> ToolQuotas::enter(const std::string& tool, const ToolQ
   }
   const uint64_t ticket = ++last_ticket_;
   count.queue.push_back(ticket);
-  const auto is_next = [&] {
-    return count.queue.front() == ticket && count.running < quota.max_concurrent;
-  };
-  bool has_place = false;
-  if (wait.deadline.is_never()) {
-    has_place = changed_.wait(lock, wait.stop, is_next);
-  } else {
-    has_place = changed_.wait_for(lock, wait.stop, wait.deadline.left(*clock_), is_next);
-  }
+  const bool has_place = wait_until(
+      [&] { return count.queue.front() == ticket && count.running < quota.max_concurrent; }, wait,
+      lock);
   std::erase(count.queue, ticket);
   changed_.notify_all();  // another one is next now
-  if (has_place) {
-    ++count.running;
-    return Place(*this, tool);
+  if (!has_place) return fail(gave_up(tool, wait, "a place"));
+  ++count.running;
+  return {};
+}
+
+/// Who waits for memory has nothing that another one waits for, but a place of its own tool.
+Result<void> ToolQuotas::take_memory(const std::string& tool, uint64_t bytes, const Wait& wait,
+                                     std::unique_lock<std::mutex>& lock) {
+  if (bytes == 0) return {};
+  const auto has_room = [&] {
+    return memory_in_use_ == 0 || memory_in_use_ + bytes <= kMaxAllToolsBytes;
+  };
+  if (!memory_queue_.empty() || !has_room()) {
+    if (!wait.may_wait) {
+      return fail(ErrorKind::kQuota, "limit.tool_memory",
+                  "the programs of '" + tool + "' may take " + std::to_string(bytes) +
+                      " bytes of memory, and those that run may take " +
+                      std::to_string(memory_in_use_) + " of the " +
+                      std::to_string(kMaxAllToolsBytes) +
+                      " of all tools; call it when they have ended, or give it less with "
+                      "[tools." +
+                      tool + "] max_memory_bytes");
+    }
+    const uint64_t ticket = ++last_ticket_;
+    memory_queue_.push_back(ticket);
+    const bool is_served =
+        wait_until([&] { return memory_queue_.front() == ticket && has_room(); }, wait, lock);
+    std::erase(memory_queue_, ticket);
+    changed_.notify_all();
+    if (!is_served) return fail(gave_up(tool, wait, "memory"));
   }
-  if (wait.stop.stop_requested()) {
-    return fail(ErrorKind::kTimeout, "call.cancelled", "the call was cancelled while it waited");
+  memory_in_use_ += bytes;
+  return {};
+}
+
+Result<ToolQuotas::Place> ToolQuotas::enter(const std::string& tool, const ToolQuota& quota,
+                                            const Wait& wait) {
+  std::unique_lock lock(mutex_);
+  GALLEY_TRY(check_rate(tool, quota, counts_[tool]));
+  GALLEY_TRY(take_place(tool, quota, wait, lock));
+  if (const auto room = take_memory(tool, quota.memory_bytes, wait, lock); !room) {
+    --counts_[tool].running;
+    changed_.notify_all();
+    return fail(room.error());
   }
-  return fail(ErrorKind::kTimeout, "tool.queue_timeout",
-              "the call waited for the tool '" + tool + "' until its time was over");
+  return Place(*this, tool, quota.memory_bytes);
 }
 
 void ToolQuotas::cool_down(const std::string& tool, milliseconds span) {
@@ -83,10 +130,19 @@ void ToolQuotas::cool_down(const std::string& tool, milliseconds span) {
   count.cold_until = std::max(count.cold_until, clock_->steady() + span);
 }
 
-void ToolQuotas::leave(const std::string& tool) {
+milliseconds ToolQuotas::cold_for(const std::string& tool) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = counts_.find(tool);
+  const auto now = clock_->steady();
+  if (found == counts_.end() || found->second.cold_until <= now) return milliseconds(0);
+  return std::chrono::ceil<milliseconds>(found->second.cold_until - now);
+}
+
+void ToolQuotas::leave(const std::string& tool, uint64_t memory_bytes) {
   {
     const std::lock_guard lock(mutex_);
     --counts_[tool].running;
+    memory_in_use_ -= memory_bytes;
   }
   changed_.notify_all();
 }

@@ -18,6 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kHeaderSchema = "galley.transcript/1";
 constexpr std::string_view kCallSchema = "galley.transcript-call/1";
+constexpr std::string_view kStepSchema = "galley.transcript-step/1";
 constexpr std::array<std::string_view, 5> kKinds = {"absent", "file", "directory", "symlink",
                                                     "other"};
 constexpr int kOctal = 8;
@@ -145,7 +146,9 @@ std::string text_member(const json& object, const char* key) {
 const JsonSchema& line_schema() {
   static const auto schema = JsonSchema::compile(R"({"type": "object", "required": ["schema"],
     "properties": {
-      "schema": {"enum": ["galley.transcript/1", "galley.transcript-call/1"]},
+      "schema": {"enum": ["galley.transcript/1", "galley.transcript-call/1",
+                          "galley.transcript-step/1"]},
+      "did": {"type": "string"},
       "root": {"type": "string"}, "agent": {"type": "string"}, "tx": {"type": "string"},
       "began": {"type": "string"}, "tool": {"type": "string"}, "version": {"type": "string"},
       "arguments": {"type": "object"},
@@ -196,30 +199,39 @@ CallOptions options_of(const json& document) {
   return options;
 }
 
-Result<TranscriptCall> call_of(const json& line, const TranscriptHeader& header, size_t number) {
-  for (const char* key : {"tool", "arguments", "result"}) {
-    if (!line.contains(key)) return malformed_line(number, std::string("it has no ") + key);
-  }
-  TranscriptCall call;
-  call.header = header;
-  call.line = number;
-  call.tool = text_member(line, "tool");
-  call.version = text_member(line, "version");
-  call.arguments = std::make_shared<const ordered_json>(line["arguments"]);
-  call.result = std::make_shared<const ordered_json>(line["result"]);
-  call.is_cut = line.contains("cut");
-  if (line.contains("call")) call.options = options_of(line["call"]);
-  if (line.contains("secrets")) call.secrets = line["secrets"].get<std::vector<std::string>>();
-  if (!line.contains("changed")) return call;
-  for (const json& one : line["changed"]) {
+Result<void> take_changes(const json& changed, TranscriptCall& call) {
+  for (const json& one : changed) {
     Change change;
     const auto path = RelPath::parse(text_member(one, "path"));
-    if (!path) return malformed_line(number, path.error().message);
+    if (!path) return malformed_line(call.line, path.error().message);
     change.path = *path;
     change.before = node_of(one["before"]);
     change.after = node_of(one["after"]);
     call.changes.push_back(std::move(change));
   }
+  return {};
+}
+
+Result<TranscriptCall> call_of(const json& line, const TranscriptHeader& header, size_t number) {
+  TranscriptCall call;
+  call.header = header;
+  call.line = number;
+  call.is_cut = line.contains("cut");
+  call.is_step = text_member(line, "schema") == kStepSchema;
+  if (line.contains("changed")) GALLEY_TRY(take_changes(line["changed"], call));
+  if (call.is_step) {
+    call.tool = text_member(line, "did");
+    return call;
+  }
+  for (const char* key : {"tool", "arguments", "result"}) {
+    if (!line.contains(key)) return malformed_line(number, std::string("it has no ") + key);
+  }
+  call.tool = text_member(line, "tool");
+  call.version = text_member(line, "version");
+  call.arguments = std::make_shared<const ordered_json>(line["arguments"]);
+  call.result = std::make_shared<const ordered_json>(line["result"]);
+  if (line.contains("call")) call.options = options_of(line["call"]);
+  if (line.contains("secrets")) call.secrets = line["secrets"].get<std::vector<std::string>>();
   return call;
 }
 
@@ -264,6 +276,20 @@ std::string TranscriptLines::call(const TranscriptEntry& entry) const {
   }
   for (const std::string& name : names_) {
     replace_all(text, "[REDACTED:env." + name + "]", "$ENV." + name);
+  }
+  return text + "\n";
+}
+
+std::string TranscriptLines::step(const StagedStep& step) {
+  ordered_json out = {{"schema", kStepSchema},
+                      {"did", step.tool},
+                      {"execution_id", step.execution_id},
+                      {"changed", changes_document(step.changes)}};
+  std::string text = json_text(out);
+  if (text.size() > kMaxTranscriptLineBytes) {
+    out["changed"] = ordered_json::array();
+    out["cut"] = {"changed"};
+    text = json_text(out);
   }
   return text + "\n";
 }

@@ -9,12 +9,14 @@
 #include <galley/proposal.h>
 #include <galley/tool.h>
 #include "base/result.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/redactor.h"
 #include "tools/tool.h"
 
 // A transcript: every call of a tool with its full contents, as JSON Lines (docs/transcripts.md,
 // docs/json/transcript.schema.json). A header stands before calls that were staged together, or
-// not at all, and says where they were made; each call is one line.
+// not at all, and says where they were made; each call is one line. What staged something else, a
+// patch or a command, is a line, too: what it changed, so that replay can say what it lacks.
 
 namespace galley {
 
@@ -55,6 +57,8 @@ class TranscriptLines {
   [[nodiscard]] static std::string header(const TranscriptHeader& header);
   /// What is too long for a line is named by size and SHA-256, and the line says so in `cut`.
   [[nodiscard]] std::string call(const TranscriptEntry& entry) const;
+  /// What was staged by something that is no call of a tool.
+  [[nodiscard]] static std::string step(const StagedStep& step);
 
  private:
   Redactor redactor_;
@@ -73,7 +77,8 @@ struct TranscriptCall {
   JsonDocument result;  ///< as docs/json/tool-result.schema.json has it
   ChangeSet changes;
   std::vector<std::string> secrets;
-  bool is_cut = false;  ///< something of it was too long to be kept
+  bool is_cut = false;   ///< something of it was too long to be kept
+  bool is_step = false;  ///< no call of a tool; `tool` says what it was
 };
 
 /// Reads a transcript from outside. A last line without its end was being written: it is left out.

@@ -281,13 +281,16 @@ Result<ToolFolder> ToolFolder::read(const std::string& path) {
   return folder;
 }
 
+Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root) {
+  if (has_place(settings, root)) return {};
+  return fail(ErrorKind::kRefused, "trust.no_place",
+              "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
+              "to a folder outside of it");
+}
+
 Result<void> trust_tools(const UserSettings& settings, const std::string& root,
                          const ToolFolder& folder, int64_t now_ns) {
-  if (!has_place(settings, root)) {
-    return fail(ErrorKind::kRefused, "trust.no_place",
-                "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
-                "to a folder outside of it");
-  }
+  GALLEY_TRY(check_tools_have_a_place(settings, root));
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
   GALLEY_ASSIGN(const auto home, make_disk_directory(home_of(settings, root), kPrivateFolderMode));
   const RelPath place = name_of(folder.hash.hex());

@@ -56,6 +56,9 @@ struct TrustedTools {
   std::string files;  ///< absolute path of the copy
 };
 
+/// Errors: kRefused `trust.no_place` where tools cannot be kept outside the workspace at `root`.
+Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root);
+
 /// Keeps a folder of tools for the workspace at `root`, in place of what was kept from that folder.
 /// Errors: kRefused `trust.no_place` as record_trust(); kIo.
 Result<void> trust_tools(const UserSettings& settings, const std::string& root,

@@ -8,9 +8,9 @@
 
 #include "base/result.h"
 #include "engine/pipeline/trust.h"
-#include "tools/mcp_tool.h"
+#include "tools/mcp/mcp_tool.h"
+#include "tools/mcp/trusted_mcp_server.h"
 #include "tools/registry.h"
-#include "tools/trusted_mcp_server.h"
 
 namespace galley {
 

@@ -17,7 +17,11 @@ ToolStanding standing_of(const ToolDefinition& tool) {
   standing.follows_from_contents = tool.follows_from_contents;
   if (tool.is_available) {
     standing.availability.holds = [holds = tool.is_available](const ToolCaller& caller) {
-      return holds(caller.agent, caller.session);
+      try {
+        return holds(caller.agent, caller.session);
+      } catch (...) {
+        return false;  // who cannot say that it is there is not there
+      }
     };
   }
   return standing;

@@ -128,6 +128,10 @@ class ReplayRun {
       return ReplayDifference{"not_replayed",    0, "", "", "", "", std::move(reason),
                               std::move(message)};
     };
+    if (call.is_step) {
+      return no("replay.no_call",
+                "it was no call of a tool: what it changed is listed, and is not done again");
+    }
     if (call.is_cut) return no("replay.cut", "it was too long to be put down whole");
     const auto tool = tools_->get(call.tool);
     // An unknown tool failed then, too: that can be compared.

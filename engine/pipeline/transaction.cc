@@ -92,7 +92,10 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   options.root = state_->workspace->root_path;
   options.agent = state_->options.agent;
   options.owner = state_->options.owner;
-  options.on_step = [state = state_.get()](StagedStep step) { state->keep_step(std::move(step)); };
+  options.on_step = [state = state_.get()](StagedStep step) {
+    if (state->transcript) state->transcript->add(step);
+    state->keep_step(std::move(step));
+  };
   const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
                           &state_->overlay);
   const bool only_reads = state_->options.reads_only || state_->workspace->options.reads_only;
@@ -116,6 +119,7 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
       return no ? std::optional<Error>(why) : std::nullopt;
     };
   }
+  options.has_capability = [early](std::string_view needed) { return early.gives(needed); };
   if (early.judges_effects()) {
     options.late_policy = [early](const Action& action, const Overlay::Entries& before,
                                   const Overlay::Entries& now) {

@@ -104,6 +104,11 @@ void TranscriptFile::add(const std::vector<ToolCall>& calls, std::vector<ToolRes
   }
 }
 
+void TranscriptFile::add(const StagedStep& step) {
+  const auto written = append(TranscriptLines::header(header_) + TranscriptLines::step(step));
+  if (!written) broken_ = written.error();
+}
+
 Result<void> TranscriptFile::append(const std::string& text) {
   GALLEY_ASSIGN(const auto file, open_own());
   for (std::chrono::milliseconds waited{0};; waited += kPollEvery) {

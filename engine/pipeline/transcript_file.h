@@ -37,6 +37,9 @@ class TranscriptFile {
   void add(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results,
            const std::vector<StagedStep>& steps, const CallOptions& options,
            const ToolRegistry& tools);
+  /// Puts down what was staged by something that is no call. Where that fails no call is let
+  /// through after it.
+  void add(const StagedStep& step);
 
  private:
   TranscriptFile(std::unique_ptr<WritableDirectory> folder, RelPath name, TranscriptHeader header)

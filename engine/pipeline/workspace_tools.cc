@@ -35,7 +35,7 @@ Result<void> WorkspaceState::look_for_unknown_tools() {
 
 ToolCaller WorkspaceState::caller(const std::string& agent, const std::string& session) const {
   const EarlyPolicy early(config, Principals(agent), nullptr);
-  return {agent, early.capabilities(), session};
+  return {agent, session, [early](std::string_view needed) { return early.gives(needed); }};
 }
 
 Result<void> Workspace::add_tool(ToolDefinition tool) {
@@ -73,11 +73,13 @@ ToolRegistry::Mode mode_of(const WorkspaceState& state) {
 
 Result<std::vector<ToolInfo>> Workspace::tools(const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->need_registry());
+  GALLEY_TRY(state_->refresh_grants());
   return ToolView(*registry, state_->caller(agent), mode_of(*state_)).list();
 }
 
 Result<ToolInfo> Workspace::tool(std::string_view name, const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->need_registry());
+  GALLEY_TRY(state_->refresh_grants());
   GALLEY_ASSIGN(const auto found,
                 ToolView(*registry, state_->caller(agent), mode_of(*state_)).find(name));
   return found.front()->tool->info();
@@ -87,6 +89,7 @@ Result<std::vector<std::string>> Workspace::check_call(std::string_view tool,
                                                        std::string_view json_arguments,
                                                        const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->need_registry());
+  GALLEY_TRY(state_->refresh_grants());
   GALLEY_ASSIGN(const auto found, ToolView(*registry, state_->caller(agent)).find(tool));
   std::vector<std::string> errors;
   for (const SchemaViolation& one :

@@ -39,6 +39,27 @@ Result<void> replace_file(const WritableDirectory& directory, std::string_view n
   return directory.rename(scratch, directory, target, RenameMode::kReplace);
 }
 
+/// As replace_file, for what is replaced with each call: the file that was replaced stays as
+/// `<name>.new` and is written the next time, so that none is made and none is deleted. One that
+/// has another name, in a fork, is not written.
+Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
+                       const std::string& content) {
+  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
+  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(std::string(name) + ".new"));
+  GALLEY_ASSIGN(auto file, directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0600));
+  GALLEY_ASSIGN(FileStat stat, file->stat());
+  if (stat.nlink > 1) {
+    GALLEY_TRY(directory.remove_file(scratch));
+    GALLEY_ASSIGN(file, directory.open_writable_file(scratch, OpenMode::kCreateNew, 0600));
+    stat.size = 0;
+  }
+  if (content.size() > stat.size) (void)file->allocate(content.size());
+  GALLEY_TRY(file->write_at(0, content));
+  if (content.size() < stat.size) GALLEY_TRY(file->truncate(content.size()));
+  if (directory.rename(scratch, directory, target, RenameMode::kExchange)) return {};
+  return directory.rename(scratch, directory, target, RenameMode::kReplace);
+}
+
 /// One that is not there is not copied.
 Result<void> copy_file(const WritableDirectory& from, const WritableDirectory& to,
                        std::string_view name) {
@@ -174,7 +195,7 @@ Result<Overlay::Entries> StoredStage::load() const {
 }
 
 Result<void> StoredStage::save(const Overlay::Entries& entries) const {
-  return replace_file(directory(), "overlay", encode_entries(entries));
+  return swap_file(directory(), "overlay", encode_entries(entries));
 }
 
 Result<std::vector<StagedStep>> StoredStage::load_steps() const {

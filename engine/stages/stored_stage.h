@@ -29,7 +29,8 @@ struct StageAbout {
 /// What a transaction that outlives its process keeps in its stage.
 ///
 ///     about       "galley stage 1", when it began, agent, reason
-///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename
+///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename;
+///                 the one before it is overlay.new
 ///     calls       what each call changed (staging/overlay/staged_step.h); grows at its end
 ///     markers     there when conflict markers were put into what is staged
 ///     contributors  names of others that staged something, one a line

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "tools/rpc_message.h"
+#include "tools/mcp/rpc_message.h"
 
 namespace galley {
 
@@ -85,13 +85,19 @@ class McpFeatures {
   /// Errors: kInvalidParams.
   virtual McpAnswer get_prompt(const std::string& name, const nlohmann::json& arguments,
                                McpRequest& request) = 0;
-  /// Values that begin with `typed` for the argument of a prompt or template (`reference` is the
-  /// `ref` of the request).
-  virtual std::vector<std::string> complete(const nlohmann::json& reference,
-                                            const std::string& argument,
-                                            const std::string& typed) = 0;
+  /// What of a prompt or template is to be completed.
+  struct Completion {
+    nlohmann::json reference;                            ///< the `ref` of the request
+    std::string argument;                                ///< its name
+    std::string typed;                                   ///< what values have to begin with
+    nlohmann::json resolved = nlohmann::json::object();  ///< other arguments, as far as given
+  };
+  virtual std::vector<std::string> complete(const Completion& wanted) = 0;
 
-  /// What to call when the resource of a URI, or (with an empty URI) the list of them, changed.
+  /// Stands for the list of tools where a URI is expected.
+  static constexpr std::string_view kListOfTools = "tools/list";
+  /// What to call when the resource of a URI, (with an empty URI) the list of them, or (with
+  /// kListOfTools) that of the tools changed.
   using Changed = std::function<void(std::string_view uri)>;
   virtual void on_change(Changed changed) = 0;
 };

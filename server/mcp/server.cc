@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/mcp/request.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -54,7 +55,7 @@ McpServer::~McpServer() { finish(); }
 void McpServer::take(std::string_view line) {
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
-    send(error_line(broken->id, broken->error));
+    refuse(broken->id, broken->error);
     return;
   }
   auto& message = std::get<RpcMessage>(read);
@@ -69,6 +70,18 @@ void McpServer::take(std::string_view line) {
       take_response(std::move(message));
       break;
   }
+}
+
+/// Answers what is no request that can be worked on. An id that is being worked on gets its own
+/// answer, so the refusal does not name it.
+void McpServer::refuse(std::optional<RpcId> id, const RpcError& error) {
+  if (id && is_worked_on(*id)) id.reset();
+  send(error_line(id, error));
+}
+
+bool McpServer::is_worked_on(const RpcId& id) const {
+  const std::lock_guard lock(mutex_);
+  return running_.count(id) != 0 || listeners_.count(id) != 0;
 }
 
 void McpServer::refuse_long_line() {
@@ -105,6 +118,11 @@ std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& messa
 }
 
 void McpServer::take_request(RpcMessage message) {
+  if (is_worked_on(message.id)) {
+    send(error_line({}, {rpc::kInvalidRequest, "a request with this id is being worked on: " +
+                                                   json_text(to_json(message.id))}));
+    return;
+  }
   auto found = era_of(message);
   if (const auto* error = std::get_if<RpcError>(&found)) {
     send(error_line(message.id, *error));
@@ -174,12 +192,6 @@ McpAnswer McpServer::initialize(const json& params) {
 
 void McpServer::enqueue(Task task) {
   const std::lock_guard lock(mutex_);
-  if (running_.count(task->id) != 0) {
-    // Answered without an id: that id will get its own answer.
-    send(error_line({}, {rpc::kInvalidRequest, "a request with this id is being worked on: " +
-                                                   to_json(task->id).dump()}));
-    return;
-  }
   if (waiting_.size() >= kMaxWaiting) {
     send(error_line(task->id, {rpc::kInternalError, "too many requests wait for an answer"}));
     return;

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "server/mcp/features.h"
 #include "server/mcp/request_state.h"
-#include "tools/rpc_message.h"
+#include "tools/mcp/rpc_message.h"
 
 namespace galley {
 
@@ -81,6 +81,7 @@ class McpServer {
   /// A stream of notifications that a stateless client asked for.
   struct Listener {
     bool wants_resources = false;  ///< that the list of them changed
+    bool wants_tools = false;      ///< that theirs did
     std::set<std::string> uris;
   };
   struct Question {
@@ -91,6 +92,8 @@ class McpServer {
 
   // --- what comes in (server.cc) ----------------------------------------------------------------
   void take_request(RpcMessage message);
+  void refuse(std::optional<RpcId> id, const RpcError& error);
+  [[nodiscard]] bool is_worked_on(const RpcId& id) const;
   void take_notification(const RpcMessage& message);
   void take_response(RpcMessage message);
   std::variant<Era, RpcError> era_of(const RpcMessage& message) const;

@@ -177,8 +177,14 @@ McpAnswer McpServer::complete(const Running& task) {
       !argument->is_object()) {
     return invalid("'completion/complete' has a 'ref' and an 'argument'");
   }
-  std::vector<std::string> values = features_->complete(*reference, text_member(*argument, "name"),
-                                                        text_member(*argument, "value"));
+  McpFeatures::Completion wanted{*reference, text_member(*argument, "name"),
+                                 text_member(*argument, "value")};
+  if (const auto context = task.params.find("context");
+      context != task.params.end() && context->is_object()) {
+    const auto resolved = context->find("arguments");
+    if (resolved != context->end() && resolved->is_object()) wanted.resolved = *resolved;
+  }
+  std::vector<std::string> values = features_->complete(wanted);
   const size_t total = values.size();
   if (total > kMaxValues) values.resize(kMaxValues);
   ordered_json out;

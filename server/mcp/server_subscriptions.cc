@@ -10,13 +10,16 @@ using nlohmann::ordered_json;
 
 constexpr const char* kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
 
+bool is_list(std::string_view uri) { return uri.empty() || uri == McpFeatures::kListOfTools; }
+
 ordered_json params_for(std::string_view uri) {
   ordered_json params = ordered_json::object();
-  if (!uri.empty()) params["uri"] = uri;
+  if (!is_list(uri)) params["uri"] = uri;
   return params;
 }
 
 const char* notification_for(std::string_view uri) {
+  if (uri == McpFeatures::kListOfTools) return "notifications/tools/list_changed";
   return uri.empty() ? "notifications/resources/list_changed" : "notifications/resources/updated";
 }
 
@@ -53,8 +56,10 @@ void McpServer::listen(const RpcMessage& message) {
     const auto found = wanted->find(key);
     return found != wanted->end() && found->is_boolean() && found->get<bool>();
   };
-  // The tools stay the same while a server runs; who asks is told that it will hear of it.
-  if (flag("toolsListChanged")) agreed["toolsListChanged"] = true;
+  if (flag("toolsListChanged")) {
+    agreed["toolsListChanged"] = true;
+    listener.wants_tools = true;
+  }
   if (flag("resourcesListChanged")) {
     agreed["resourcesListChanged"] = true;
     listener.wants_resources = true;
@@ -73,10 +78,8 @@ void McpServer::listen(const RpcMessage& message) {
   params["notifications"] = std::move(agreed);
   {
     const std::lock_guard lock(mutex_);
-    if (listeners_.count(message.id) != 0 || listeners_.size() >= kMaxSubscriptions) {
-      send(error_line({}, {rpc::kInvalidRequest,
-                           "this subscription is open already, or there are "
-                           "too many"}));
+    if (listeners_.size() >= kMaxSubscriptions) {
+      send(error_line(message.id, {rpc::kInvalidRequest, "there are too many subscriptions"}));
       return;
     }
     listeners_.emplace(message.id, std::move(listener));
@@ -89,12 +92,13 @@ void McpServer::changed(std::string_view uri) {
   std::vector<std::string> lines;
   {
     const std::lock_guard lock(mutex_);
-    if (is_initialized_ && (uri.empty() || subscribed_.count(std::string(uri)) != 0)) {
+    if (is_initialized_ && (is_list(uri) || subscribed_.count(std::string(uri)) != 0)) {
       lines.push_back(notification_line(notification_for(uri), params_for(uri)));
     }
     for (const auto& [id, listener] : listeners_) {
-      const bool is_wanted =
-          uri.empty() ? listener.wants_resources : listener.uris.count(std::string(uri)) != 0;
+      const bool is_wanted = uri == McpFeatures::kListOfTools ? listener.wants_tools
+                             : uri.empty()                    ? listener.wants_resources
+                                           : listener.uris.count(std::string(uri)) != 0;
       if (!is_wanted) continue;
       ordered_json params = params_for(uri);
       params["_meta"][kSubscriptionKey] = to_json(id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/session/bounded_structure.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -83,6 +84,17 @@ std::string command_text(const ordered_json& data) {
   return text;
 }
 
+/// What an MCP server answered: the texts of its content, and each block that is none as JSON.
+std::string block_texts(const ordered_json& content) {
+  std::string text;
+  for (const ordered_json& block : content) {
+    const bool is_text = block.is_object() && block.contains("text") && block["text"].is_string();
+    text += (text.empty() ? "" : "\n") +
+            (is_text ? block["text"].get<std::string>() : pretty_json_text(block));
+  }
+  return text;
+}
+
 /// The content of a file or a search; of a long file the first lines, and how the next are had.
 std::string content_text(const ordered_json& data) {
   std::string text = string_member(data, "content");
@@ -105,6 +117,8 @@ std::string text_of_data(const ordered_json& data, const std::string& tx) {
   } else if (data.contains("content") && data["content"].is_string()) {
     text = content_text(data);
     if (data.contains("encoding")) text = "[" + string_member(data, "encoding") + "]\n" + text;
+  } else if (data.contains("content") && data["content"].is_array()) {
+    text = block_texts(data["content"]);
   } else if (data.contains("changes")) {
     for (const ordered_json& change : data["changes"]) {
       text += string_member(change, "change") + " " + string_member(change, "path") + "\n";
@@ -130,16 +144,23 @@ ordered_json text_block(std::string text) {
 
 }  // namespace
 
-std::string page_of(std::string_view text, size_t offset, size_t& next) {
+std::string page_of(std::string_view text, size_t offset, size_t& next, size_t max_bytes) {
   next = 0;
   if (offset >= text.size()) return {};
   const std::string_view rest = text.substr(offset);
-  if (rest.size() <= kMaxPageText) return std::string(rest);
-  size_t end = rest.rfind('\n', kMaxPageText);
-  end = end == std::string_view::npos || end == 0 ? kMaxPageText : end + 1;
+  if (rest.size() <= max_bytes) return std::string(rest);
+  size_t end = rest.rfind('\n', max_bytes - 1);
+  end = end == std::string_view::npos ? max_bytes : end + 1;
   while (end > 1 && (static_cast<uint8_t>(rest[end]) & 0xC0U) == 0x80U) --end;
   next = offset + end;
   return std::string(rest.substr(0, end));
+}
+
+std::string structured_page_of(std::string_view text, size_t offset, size_t& next) {
+  for (size_t most = kMaxPageText;; most /= 2) {
+    std::string page = page_of(text, offset, next, most);
+    if (most < 2 || json_text(ordered_json(page)).size() <= kMaxStructuredPage) return page;
+  }
 }
 
 ordered_json call_result(std::string text, ordered_json structured) {
@@ -153,7 +174,7 @@ ordered_json call_result(std::string text, ordered_json structured) {
   }
   ordered_json out;
   out["content"] = ordered_json::array({text_block(std::move(page))});
-  out["structuredContent"] = std::move(structured);
+  out["structuredContent"] = bounded_structure(std::move(structured));
   out["isError"] = false;
   return out;
 }
@@ -182,13 +203,18 @@ ordered_json answer_schema(ordered_json of_success) {
   error["type"] = "object";
   error["properties"]["error"]["type"] = "object";
   error["required"] = ordered_json::array({"error"});
+  ordered_json bounded;
+  bounded["type"] = "object";
+  bounded["properties"]["leftOut"]["type"] = "object";
+  bounded["required"] = ordered_json::array({"leftOut"});
   ordered_json refusal;
   refusal["type"] = "object";
   refusal["properties"]["outcome"]["enum"] = ordered_json::array({"refused", "conflict"});
   refusal["required"] = ordered_json::array({"outcome"});
   ordered_json out;
   out["type"] = "object";
-  out["anyOf"] = ordered_json::array({std::move(of_success), std::move(error), std::move(refusal)});
+  out["anyOf"] = ordered_json::array(
+      {std::move(of_success), std::move(error), std::move(refusal), std::move(bounded)});
   return out;
 }
 

@@ -15,7 +15,9 @@ namespace galley {
 /// get the rest.
 inline constexpr size_t kMaxResultText = 30'000;
 /// A page of a longer one leaves room for the line in front that says which page it is.
-inline constexpr size_t kMaxPageText = kMaxResultText - 500;
+inline constexpr size_t kMaxPageText = 29'500;
+/// A page in a structured answer, as JSON text.
+inline constexpr size_t kMaxStructuredPage = 32'000;
 
 /// A `CallToolResult` whose text alone is enough, and whose structured form alone is enough: some
 /// clients show a model the one, some the other.
@@ -25,8 +27,9 @@ inline constexpr size_t kMaxPageText = kMaxResultText - 500;
 [[nodiscard]] nlohmann::ordered_json failed_result(const ToolError& error);
 [[nodiscard]] nlohmann::ordered_json failed_result(const Error& error);
 
-/// The output schema of a tool whose own answers fit `of_success`: that, an error, or the refusal
-/// of a commit. Clients hold errors to it, too, and show their model none that does not fit.
+/// The output schema of a tool whose own answers fit `of_success`: that, an error, the refusal of a
+/// commit, or an answer that was cut (bounded_structure.h). Clients hold answers that are errors to
+/// it, too, and show their model none that does not fit.
 [[nodiscard]] nlohmann::ordered_json answer_schema(nlohmann::ordered_json of_success);
 
 /// What a tool answered, as a model reads it. `tx` names where it is staged; empty: it is on disk,
@@ -40,9 +43,13 @@ inline constexpr size_t kMaxPageText = kMaxResultText - 500;
 /// What changed, a line each: `M src/a.txt`.
 [[nodiscard]] nlohmann::ordered_json changed_paths(const ChangeSet& changes);
 [[nodiscard]] std::string changed_words(const ChangeSet& changes);
-/// A part of a text that is as long as kMaxPageText at most, cut between lines; `next` is where
-/// the rest begins, 0 when there is none.
-[[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next);
+/// A part of a text that is as long as `max_bytes` at most, cut between lines; `next` is where the
+/// rest begins, 0 when there is none.
+[[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next,
+                                  size_t max_bytes = kMaxPageText);
+/// The same for a structured answer: the part is as long as kMaxStructuredPage at most as JSON
+/// text, so that the answer needs no further cut.
+[[nodiscard]] std::string structured_page_of(std::string_view text, size_t offset, size_t& next);
 
 /// What became of a commit.
 [[nodiscard]] nlohmann::ordered_json commit_result(const CommitOutcome& outcome,

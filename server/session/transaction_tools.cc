@@ -234,7 +234,7 @@ Result<ordered_json> TransactionTools::show_diff(const json& arguments) {
   GALLEY_ASSIGN(const std::string diff, diff_text(text_argument(arguments, "tx")));
   size_t next = 0;
   const auto offset = static_cast<size_t>(number_argument(arguments, "offset", 0));
-  std::string page = page_of(diff, offset, next);
+  std::string page = structured_page_of(diff, offset, next);
   ordered_json structured;
   structured["diff"] = page;
   structured["bytes"] = diff.size();
@@ -264,13 +264,18 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
         if (!with_diff) return false;
         GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
         size_t next = 0;
-        const std::string page = page_of(diff, 0, next);
+        const std::string page = structured_page_of(diff, 0, next);
         structured["diff"] = page;
         if (next > 0) structured["nextOffset"] = next;
         text += diff;
         return false;
       }));
-  return call_result(std::move(text), std::move(structured));
+  ordered_json result = call_result(std::move(text), std::move(structured));
+  // Beside many findings less of the diff has room: the rest begins where it was cut.
+  ordered_json& shown = result["structuredContent"];
+  const bool is_cut = shown.contains("leftOut") && shown.contains("diff");
+  if (is_cut) shown["nextOffset"] = shown["diff"].get_ref<const std::string&>().size();
+  return result;
 }
 
 Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest& request) {

@@ -39,10 +39,6 @@ constexpr const char* kAutocommitInstructions =
     "one "
     "that is refused leaves no trace. galley_undo takes a commit back.";
 
-bool takes_no_more(const ordered_json& schema) {
-  return schema.contains("additionalProperties") && schema["additionalProperties"] == false;
-}
-
 /// Some clients add a member of their own to the arguments of every call.
 void drop_client_members(const ToolInfo& info, json& arguments) {
   if (info.input_schema.find("wait_for_previous") == std::string::npos) {
@@ -90,7 +86,8 @@ WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions option
     : workspace_(&workspace),
       options_(std::move(options)),
       open_(workspace, options_.agent),
-      transaction_tools_(workspace, open_, options_.agent) {}
+      transaction_tools_(workspace, open_, options_.agent),
+      kept_tools_(workspace.inside()) {}
 
 McpFeatures::Identity WorkspaceFeatures::identity() const {
   Identity identity;
@@ -111,6 +108,17 @@ void WorkspaceFeatures::tell_of_change(const std::string& tx) {
   if (!changed_) return;
   changed_("galley://tx/" + tx + "/diff");
   changed_("galley://tx/" + tx + "/status");
+}
+
+void WorkspaceFeatures::tell_of_list(std::string_view which) {
+  const std::lock_guard lock(mutex_);
+  if (changed_) changed_(which);
+}
+
+void WorkspaceFeatures::refresh_tools() {
+  // What cannot be read now is said when it is called.
+  const auto is_new = kept_tools_.refresh();
+  if (is_new && *is_new) tell_of_list(kListOfTools);
 }
 
 // --- tools ----------------------------------------------------------------------------------
@@ -153,6 +161,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
 }
 
 std::vector<ordered_json> WorkspaceFeatures::tools() {
+  refresh_tools();
   std::vector<ordered_json> out;
   const auto infos = workspace_->tools();
   if (!infos) return out;
@@ -166,6 +175,17 @@ std::vector<ordered_json> WorkspaceFeatures::tools() {
 McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& arguments,
                                        McpRequest& request) {
   const CurrentRequest current(request);
+  refresh_tools();
+  const std::string own = open_.own();
+  McpAnswer answered = call_of_either(name, arguments, request);
+  // A transaction that came or went is a resource, and so is a commit.
+  const bool may_publish = options_.commits_each_call || name == "galley_undo";
+  if (may_publish || open_.own() != own) tell_of_list({});
+  return answered;
+}
+
+McpAnswer WorkspaceFeatures::call_of_either(const std::string& name, const json& arguments,
+                                            McpRequest& request) {
   if (TransactionTools::has(name)) {
     ordered_json result = transaction_tools_.call(name, arguments, request);
     const auto tx = result["structuredContent"].find("tx");

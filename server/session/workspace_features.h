@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/pipeline/kept_tools.h"
 #include "server/mcp/features.h"
 #include "server/session/open_transactions.h"
 #include "server/session/transaction_tools.h"
@@ -54,11 +55,12 @@ class WorkspaceFeatures final : public McpFeatures {
   std::vector<nlohmann::ordered_json> prompts() override;
   McpAnswer get_prompt(const std::string& name, const nlohmann::json& arguments,
                        McpRequest& request) override;
-  std::vector<std::string> complete(const nlohmann::json& reference, const std::string& argument,
-                                    const std::string& typed) override;
+  std::vector<std::string> complete(const Completion& wanted) override;
   void on_change(Changed changed) override;
 
  private:
+  McpAnswer call_of_either(const std::string& name, const nlohmann::json& arguments,
+                           McpRequest& request);
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;
   [[nodiscard]] bool takes_tx(const ToolInfo& info) const;
   [[nodiscard]] nlohmann::ordered_json shown_tool(const ToolInfo& info) const;
@@ -70,14 +72,19 @@ class WorkspaceFeatures final : public McpFeatures {
                                          McpRequest& request);
   [[nodiscard]] CallOptions call_options(McpRequest& request) const;
   void tell_of_change(const std::string& tx);
+  /// Tells that the list of resources, or with kListOfTools that of tools, is another one.
+  void tell_of_list(std::string_view which);
+  /// Takes in tools that people added or took away, and tells of it.
+  void refresh_tools();
   Result<std::string> transaction_resource(const std::string& tx, const std::string& part,
                                            std::string& mime);
-  std::vector<std::string> paths_below(const std::string& typed);
+  std::vector<std::string> paths_below(const std::string& typed, const std::string& tx);
 
   Workspace* workspace_;
   SessionOptions options_;
   OpenTransactions open_;
   TransactionTools transaction_tools_;
+  KeptTools kept_tools_;
   std::mutex mutex_;
   Changed changed_;  ///< guarded by mutex_
 };

@@ -223,35 +223,50 @@ McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arg
   return out;
 }
 
-/// Entries of the directory that `typed` is in.
-std::vector<std::string> WorkspaceFeatures::paths_below(const std::string& typed) {
+/// Entries of the directory that `typed` is in, as the transaction proposes it; a directory ends in
+/// `/`, so that what lies in it is completed next.
+std::vector<std::string> WorkspaceFeatures::paths_below(const std::string& typed,
+                                                        const std::string& tx) {
   std::vector<std::string> out;
   const size_t slash = typed.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : typed.substr(0, slash);
-  TransactionOptions options;
-  options.agent = options_.agent;
-  auto view = workspace_->begin(options);
-  if (!view) return out;
   const json arguments = {{"path", folder.empty() ? "." : folder}};
-  const CallResult called = view->call("List", json_text(arguments));
-  if (!called) return out;
-  const ordered_json& data = *called.result().data;
-  const auto entries = data.find("entries");
-  if (entries == data.end()) return out;
-  for (const ordered_json& entry : *entries) {
-    const bool is_named = entry.is_object() && entry.contains("name");
-    if (!is_named) continue;
-    std::string path = (folder.empty() ? "" : folder + "/") + entry["name"].get<std::string>();
-    if (path.starts_with(typed) && out.size() < kMaxCompletedPaths) out.push_back(std::move(path));
-  }
+  const auto list = [&](Transaction& transaction) {
+    const CallResult called = transaction.call("List", json_text(arguments));
+    if (!called) return;
+    const ordered_json& data = *called.result().data;
+    const auto entries = data.find("entries");
+    if (entries == data.end()) return;
+    for (const ordered_json& entry : *entries) {
+      if (!entry.is_object() || !entry.contains("name")) continue;
+      std::string path = (folder.empty() ? "" : folder + "/") + entry["name"].get<std::string>();
+      if (entry.value("type", "") == "directory") path += "/";
+      if (path.starts_with(typed) && out.size() < kMaxCompletedPaths) out.push_back(path);
+    }
+  };
+  (void)open_.look(tx, [&](Transaction* transaction) -> Result<bool> {
+    if (transaction != nullptr) {
+      list(*transaction);
+      return false;
+    }
+    TransactionOptions options;
+    options.agent = options_.agent;
+    GALLEY_ASSIGN(Transaction view, workspace_->begin(options));
+    list(view);
+    return false;
+  });
   return out;
 }
 
-std::vector<std::string> WorkspaceFeatures::complete(const json& /*reference*/,
-                                                     const std::string& argument,
-                                                     const std::string& typed) {
+std::vector<std::string> WorkspaceFeatures::complete(const Completion& wanted) {
+  const std::string& typed = wanted.typed;
+  const std::string& argument = wanted.argument;
   std::vector<std::string> out;
-  if (argument == "path") return paths_below(typed);
+  if (argument == "path") {
+    const auto tx = wanted.resolved.find("tx");
+    const bool is_named = tx != wanted.resolved.end() && tx->is_string();
+    return paths_below(typed, is_named ? tx->get<std::string>() : std::string());
+  }
   if (argument == "tx") {
     if (const auto stages = workspace_->stages()) {
       for (const Workspace::Stage& stage : *stages) {

@@ -145,6 +145,10 @@ env_key = "SCRIPTED_KEY"
 supports_websockets = false
 request_max_retries = 0
 stream_max_retries = 0
+
+[features]
+plugins = false
+apps = false
 """
         if server:
             text += f"""
@@ -162,9 +166,18 @@ default_tools_approval_mode = "approve"
     def environment(self, home=None):
         return {**super().environment(home), "CODEX_HOME": str(home or self.home), "SCRIPTED_KEY": "none"}
 
+    def trust(self, work):
+        """On a terminal codex asks whether it may work in a folder, unless a person said so before."""
+        with open(self.home / "config.toml", "a", encoding="utf-8") as file:
+            file.write(f'\n[projects."{work}"]\ntrust_level = "trusted"\n')
+            file.write('\n[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n')  # else it offers that one first
+
+    def screen_command(self, work, prompt):
+        """As a person starts it at a terminal."""
+        return [self.path(), "-C", work, prompt]
+
     def command(self, work, prompt):
-        return [self.path(), "-c", "features.plugins=false", "-c", "features.apps=false", "exec", "--skip-git-repo-check", "--json",
-                "-C", work, prompt]
+        return [self.path(), "exec", "--skip-git-repo-check", "--json", "-C", work, prompt]
 
 
 class OpenCode(Agent):

@@ -111,7 +111,8 @@ class ModelServer:
                 raise Unexpected(f"a request of {handler.path} that is not streamed")
             with self.lock:
                 turn = self.turn_of(dialect, body)
-            self.stream(handler, dialect.events(turn, self.called))
+                events = "".join(dialect.events(turn, self.called))
+            self.stream(handler, events)
         except BrokenPipeError:
             pass  # the agent is gone: its own test sees that
         except Exception as error:  # whatever it is, the test must hear of it
@@ -129,7 +130,7 @@ class ModelServer:
 
     @staticmethod
     def stream(handler, events):
-        body = "".join(events).encode()
+        body = events.encode()
         handler.send_response(200)
         handler.send_header("Content-Type", "text/event-stream")
         handler.send_header("Content-Length", str(len(body)))
@@ -139,8 +140,8 @@ class ModelServer:
     # --- turns ------------------------------------------------------------------------------
 
     def turn_of(self, dialect, body):
-        if dialect.is_aside(body):
-            return Say("A title")
+        if aside := dialect.aside(body):
+            return Say(aside)
         if self.failure:
             return Say("stop")
         self.requests.append(body)
@@ -175,8 +176,9 @@ class Responses:
     """OpenAI's Responses API (https://platform.openai.com/docs/api-reference/responses-streaming), as codex reads it."""
 
     @staticmethod
-    def is_aside(_body):
-        return False
+    def aside(body):
+        """On a terminal codex asks for a title beside the turns, by a schema."""
+        return '{"title": "A title"}' if "format" in body.get("text", {}) else None
 
     @staticmethod
     def result_of(body, call):
@@ -213,9 +215,9 @@ class ChatCompletions:
     """OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat-streaming), as opencode reads them."""
 
     @staticmethod
-    def is_aside(body):
+    def aside(body):
         """opencode asks for a title of the session beside the turns; it gives no tools there."""
-        return not body.get("tools")
+        return None if body.get("tools") else "A title"
 
     @staticmethod
     def result_of(body, call):

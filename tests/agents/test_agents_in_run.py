@@ -27,6 +27,7 @@ paths = ["*.py", "data/"]
 RATE = '    "DE": { "base": 3.90, "per_kg": 0.80 },\n'
 DEARER = RATE.replace("3.90", "3.80")
 WITHOUT_COMMA = DEARER.replace("},", "}")
+NAME = "agent"  # of a run
 NOTE = "The rate of DE was 3.90 before.\n"
 CARELESSLY_CHANGED = {"data/rates.json": "modify", "docs/note.txt": "create", "docs/old.txt": "rename",
                       "docs/rates-2019.txt": "delete", "bin/tidy": "mode"}
@@ -74,7 +75,7 @@ class InSandbox:
         modules, _ = fetched()
         (self.work / "galley.toml").write_text(RULES.format(folders=json.dumps([str(modules), str(agent.home)])))
 
-    def careless(self):
+    def loses_a_comma(self):
         """The model edits a file and loses a comma; its shell makes a note, moves a file and makes another executable."""
         tools = self.tools
         shown = yield tools.shell("cat data/rates.json")
@@ -83,9 +84,8 @@ class InSandbox:
         shown = yield tools.shell(f"printf '{NOTE.strip()}\\n' > docs/note.txt && mv docs/rates-2019.txt docs/old.txt && "
                                   "chmod a-x bin/tidy && python3 -B bin/quote 1.2 DE || echo status $?")
         assert "Expecting ',' delimiter" in shown, "the shell sees what the edit did\n" + shown
-        yield Say("The rate is changed.")
 
-    def mending(self):
+    def mends_it(self):
         """Told of the refusal, it mends what the validator named."""
         tools = self.tools
         shown = yield tools.shell("cat docs/note.txt; python3 -B -m json.tool data/rates.json || true")
@@ -93,10 +93,20 @@ class InSandbox:
         yield tools.edit(self.work, "data/rates.json", WITHOUT_COMMA, DEARER)
         shown = yield tools.shell("sed -i 's/1.2), 5.5)/1.2), 5.4)/' tests/test_quote.py && python3 -B -m unittest 2>&1")
         assert "OK" in shown, shown
+
+    def careless(self):
+        yield from self.loses_a_comma()
+        yield Say("The rate is changed.")
+
+    def mending(self):
+        yield from self.mends_it()
         yield Say("Mended.")
 
-    def expected_tree(self):
-        """The tree after the commit."""
+    def known_trees(self):
+        """The tree before the commit and after it."""
+        self.trust_rules(self.agent(self.tools.agent, "http://127.0.0.1:1/v1"))
+        original = self.scratch / "original"
+        shutil.copytree(self.work, original, symlinks=True)
         expected = self.scratch / "expected"
         shutil.copytree(self.work, expected, symlinks=True)
         rates, test = expected / "data/rates.json", expected / "tests/test_quote.py"
@@ -105,7 +115,7 @@ class InSandbox:
         (expected / "docs/note.txt").write_text(NOTE)
         (expected / "docs/rates-2019.txt").rename(expected / "docs/old.txt")
         (expected / "bin/tidy").chmod(0o644)
-        return expected
+        return original, expected
 
     def model(self, script, prompt):
         """One run of the agent inside, with this script for a model."""
@@ -117,10 +127,7 @@ class InSandbox:
         self.check(model, ran)
 
     def stages_and_mends(self):
-        self.trust_rules(self.agent(self.tools.agent, "http://127.0.0.1:1/v1"))
-        original = self.scratch / "original"
-        shutil.copytree(self.work, original, symlinks=True)
-        expected = self.expected_tree()
+        original, expected = self.known_trees()
         self.begin()
 
         self.model(self.careless, "Lower the rate of DE to 3.80.")
@@ -171,12 +178,60 @@ class InRun(InSandbox):
         values = [f"{name}={value}" for name, value in agent.environment().items()]
         resumed = ("--resume", self.tx) if self.tx else ()
         ran = agent.run_command(
-            [str(word) for word in (*self.program, "run", "--network", "--keep", *resumed, "--allow-write", agent.home, "--",
+            [str(word) for word in (*self.program, "run", "--name", NAME, "--network", "--keep", *resumed, "--allow-write", agent.home, "--",
                                     "env", *values, *agent.command(self.work, prompt))], self.work, self.environment_of({}))
         kept = re.search(r"kept in transaction ([0-9a-f]+)", ran.stderr)
         self.assertTrue(kept, f"{ran.stdout}\n{ran.stderr}")
         self.tx = kept[1]
         return ran
+
+
+class OnScreen(InSandbox):
+    """`galley run` on a terminal: the agent's own screen, a person who types, and the question at the end."""
+
+    def at_terminal(self, script, prompt, answer, *options):
+        """The person waits for the end of the turn, leaves the agent, and answers what becomes of its changes."""
+        with ModelServer(script) as model:
+            agent = self.agent(self.tools.agent, model.url)
+            agent.configure()
+            agent.trust(self.work)
+            self.trust_rules(agent)
+            values = [f"{name}={value}" for name, value in {**agent.environment(), "TERM": "xterm-256color"}.items()]
+            ran = self.on_terminal(
+                "run", "--network", *options, "--allow-write", agent.home, "--", "env", *values,
+                *agent.screen_command(self.work, prompt),
+                typed=[("\x1b[6n", "\x1b[1;1R"), ("Worked", "\x03"), ("[c/K/d", f"{answer}\n")])
+        try:
+            model.check()
+        except AssertionError as error:
+            self.fail(f"{error}\n{ran.screen[-4000:]}")
+        return ran
+
+    def is_asked_at_the_end(self):
+        original, expected = self.known_trees()
+
+        def careless():
+            yield from self.loses_a_comma()
+            yield Say("Done.")
+
+        def mending():
+            yield from self.mends_it()
+            yield Say("Done.")
+
+        ran = self.at_terminal(careless, "Lower the rate of DE to 3.80.", "c")
+        self.assertIn("json.syntax", ran.screen)
+        self.assert_same_tree(self.work, original)
+        tx = json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"][0]["tx"]
+        self.assertEqual(self.proposed("--tx", tx), CARELESSLY_CHANGED)
+        self.at_terminal(mending, "It was refused: the JSON is broken.", "c", "--resume", tx)
+        self.assert_same_tree(self.work, expected)
+
+
+class CodexOnScreen(OnScreen, AgentCase):
+    tools = CodexTools()
+
+    def test_a_person_leaves_it_and_is_asked_what_becomes_of_its_changes(self):
+        self.is_asked_at_the_end()
 
 
 class CodexInExec(InExec, AgentCase):

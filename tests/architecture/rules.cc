@@ -102,7 +102,9 @@ bool may_show_foreign_types(std::string_view path) {
   static const std::set<std::string_view> table = {"staging/git/git_library.h",
                                                    "staging/sandbox/helper/seccomp_filter.h",
                                                    "tools/schema_constraints.h"};
-  return table.count(path) != 0 || starts_with(path, "cli/") || starts_with(path, "server/");
+  // Messages of the Model Context Protocol are JSON.
+  return table.count(path) != 0 || starts_with(path, "cli/") || starts_with(path, "server/") ||
+         starts_with(path, "tools/mcp/");
 }
 
 bool may_touch_the_system(std::string_view path) {
@@ -195,6 +197,7 @@ const std::vector<Room>& rooms() {
       {"tools",
        {"base", "staging/fs", "staging/text", "staging/formats", "staging/placing",
         "staging/printing", "staging/overlay", "staging/sandbox"}},
+      {"tools/mcp", {"base", "staging/overlay", "staging/sandbox", "tools"}},
       {"engine/policy",
        {"base", "staging/fs", "staging/text", "staging/placing", "staging/overlay"}},
       {"engine/validators",
@@ -218,8 +221,9 @@ const std::vector<Room>& rooms() {
        {"base", "staging/text", "staging/printing", "staging/overlay", "engine/policy"}},
       {"engine/pipeline",
        {"base", "staging/fs", "staging/formats", "staging/git", "staging/overlay",
-        "staging/sandbox", "tools", "engine/policy", "engine/validators", "engine/commit",
-        "engine/history", "engine/audit", "engine/calls", "engine/agent_tools", "engine/stages"}},
+        "staging/sandbox", "tools", "tools/mcp", "engine/policy", "engine/validators",
+        "engine/commit", "engine/history", "engine/audit", "engine/calls", "engine/agent_tools",
+        "engine/stages"}},
       {"testing",
        {"base", "staging/fs", "staging/text", "tools", "engine/calls", "engine/pipeline"}},
       {"engine/check",
@@ -229,7 +233,7 @@ const std::vector<Room>& rooms() {
       {"engine/git_hooks",
        {"base", "staging/fs", "staging/git", "staging/overlay", "staging/sandbox", "engine/policy",
         "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
-      {"server/mcp", {"base", "tools"}},
+      {"server/mcp", {"base", "tools", "tools/mcp"}},
       {"server/session", {"base", "tools", "engine/pipeline", "server/mcp"}},
       {"server/agents", {"base", "tools", "engine/policy"}},
       {"cli",
@@ -241,6 +245,7 @@ const std::vector<Room>& rooms() {
         "staging/sandbox",
         "staging/sandbox/terminal",
         "tools",
+        "tools/mcp",
         "engine/policy",
         "engine/validators",
         "engine/commit",

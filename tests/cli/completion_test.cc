@@ -24,7 +24,7 @@ ValueSource source_for(const Words& line) { return complete(OptionTable(), line)
 TEST(Completion, OffersCommandsOptionsAndValues) {
   EXPECT_EQ(words_for({"appl"}), Words{"apply"});
   EXPECT_EQ(words_for({"tools", ""}),
-            (Words{"list", "show", "check", "validate", "add", "remove"}));
+            (Words{"list", "show", "check", "validate", "add", "trust", "remove"}));
   EXPECT_EQ(words_for({"apply", "--onl"}), Words{"--only"});
   EXPECT_EQ(words_for({"log", "--reas"}), Words{"--reason"});
   EXPECT_EQ(words_for({"apply", "--format", "uni"}), Words{"unified"});

@@ -252,11 +252,10 @@ class Fixture final : public McpFeatures {
     }
     return RpcError{rpc::kInvalidParams, "there is no such prompt"};
   }
-  std::vector<std::string> complete(const json& /*reference*/, const std::string& /*argument*/,
-                                    const std::string& typed) override {
+  std::vector<std::string> complete(const Completion& wanted) override {
     std::vector<std::string> out;
     for (const char* word : {"paris", "park", "party"}) {
-      if (std::string_view(word).starts_with(typed)) out.emplace_back(word);
+      if (std::string_view(word).starts_with(wanted.typed)) out.emplace_back(word);
     }
     return out;
   }

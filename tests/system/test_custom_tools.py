@@ -326,7 +326,7 @@ except urllib.error.HTTPError as no:
                    for _ in range(2)]
         self.assertEqual(answers[0]["data"], {"status": "up"})
         error = answers[1]["error"]
-        self.assertEqual((error["code"], error["reason"]), ("EQUOTA", "limit.rate"))
+        self.assertEqual((error["code"], error["reason"]), ("EQUOTA", "service.rate_limited"))
         self.assertEqual(error["details"], {"retry_after_ms": 60000})
         self.assertNotIn("s3cret", (self.work / ".galley" / "audit.jsonl").read_text())
 

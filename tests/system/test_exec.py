@@ -8,6 +8,7 @@ import stat
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from support import SystemCase, snapshot
 
@@ -218,6 +219,14 @@ class Exec(SystemCase):
         self.assertIn(b"SOURCE_DATE_EPOCH=", first)
         self.assertEqual(self.galley("exec", "--deterministic", "--", "sh", "-c", "env | sort; date +%Z",
                                      env={"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}, expect=0).stdout, first)
+
+    def test_the_clock_of_deterministic_commands_stands_still_where_libfaketime_is(self):
+        if not list(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")):
+            self.skipTest("libfaketime is not installed")
+        self.galley("begin", expect=0)
+        line = "date -u +%F; python3 -c 'import time; print(int(time.time()))'; sleep 0.05; date -u +%F-%s"
+        said = self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
+        self.assertEqual(said, b"1980-01-01\n315532800\n1980-01-01-315532800\n")
 
     def test_command_rules_hold_at_every_door(self):
         (self.work / "galley.toml").write_text(

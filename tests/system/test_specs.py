@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import shutil
+import subprocess
 import unittest
 
 import support
@@ -10,26 +12,52 @@ SAMPLES = support.ROOT / "fixtures" / "specs"
 
 
 def samples():
-    """(where it stands, sample) of all that do not wait."""
+    """(system, where it stands, sample) of all whose tools this program has."""
     for path in sorted(SAMPLES.glob("*.json")):
         for sample in json.loads(path.read_text())["samples"]:
-            if "waits" not in sample:
-                yield f"{path.stem}: {sample['at']}", sample
+            if "own_tool" not in sample:
+                yield path.stem, sample["at"], sample
+
+
+MISSING = object()
+
+
+def at_pointer(document, pointer):
+    """What stands at a JSON Pointer, or MISSING."""
+    for key in pointer.split("/")[1:]:
+        if not isinstance(document, dict) or key not in document:
+            return MISSING
+        document = document[key]
+    return document
+
+
+def is_within(part, whole):
+    """Whether an object has all members of another, at any depth."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(key in whole and is_within(part[key], whole[key]) for key in part)
+    return part == whole
 
 
 class Samples(support.SystemCase):
     @contextlib.contextmanager
-    def begun(self, files):
-        """An open transaction over these files, gone afterwards."""
-        for name, text in files.items():
+    def begun(self, sample):
+        """An open transaction over what the sample starts from, gone afterwards."""
+        for name, text in sample.get("files", {}).items():
             path = self.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        if "config" in sample:
+            table = "".join(f"{key} = {json.dumps(value)}\n" for key, value in sample["config"].items())
+            (self.work / "galley.toml").write_text(f"[tools.{sample['tool']}.config]\n{table}")
+        if sample.get("git"):
+            subprocess.run(["git", "init", "--quiet", self.work], check=True)
         self.galley("begin", expect=0)
         try:
             yield
         finally:
             self.galley("rollback", expect=0)
+            (self.work / "galley.toml").unlink(missing_ok=True)
+            shutil.rmtree(self.work / ".git", ignore_errors=True)
 
     def call(self, tool, args, *options):
         said = self.galley("--json", "call", tool, json.dumps(args), *options, expect=(0, 1, 2, 3))
@@ -37,21 +65,40 @@ class Samples(support.SystemCase):
 
     def run_call(self, sample):
         options = [word for name in ("profile", "format") if name in sample for word in (f"--{name}", sample[name])]
-        with self.begun(sample.get("files", {})):
-            answer = self.call(sample["tool"], sample["args"], *options)
-            if "answer" in sample:
-                for key, value in sample["answer"].items():
-                    self.assertEqual(answer.get(key), value, answer)
-            elif "error" in sample:
+        with self.begun(sample):
+            answer = self.call(sample["tool"], sample["args"], *options, *sample.get("options", ()))
+            for pointer, value in sample.get("answer", {}).items():
+                self.assertEqual(at_pointer(answer, pointer), value, answer)
+            for pointer in sample.get("has", ()):
+                self.assertNotIn(at_pointer(answer, pointer), (MISSING, None, ""), answer)
+            if "says" in sample:
+                self.assertIn(sample["says"], json.dumps(answer["error"]))
+            if "error" in sample:
                 self.assertFalse(answer["ok"], answer)
                 self.assertEqual(f"{answer['error']['code']} {answer['error']['reason']}", sample["error"])
-            else:
+            elif "answer" not in sample:
                 self.assertTrue(answer["ok"], answer)
             for key, value in sample.get("data", {}).items():
                 self.assertEqual(answer["data"].get(key), value, key)
             for name, text in sample.get("staged", {}).items():
                 read = self.call("Read", {"file": name})
                 self.assertEqual(read["data"]["content"] if read["ok"] else None, text)
+
+    def run_several(self, sample):
+        """A list of calls, or the calls in a model's answer."""
+        text = sample.get("text") or json.dumps(sample["calls"])
+        with self.begun(sample):
+            said = self.galley("--json", "stage", "--format", "tool_text" if "text" in sample else "calls", "-",
+                               stdin=text.encode(), expect=0)
+            results = json.loads(said.stdout)["calls"]
+            self.assertEqual(len(results), len(sample["results"]))
+            for result, wanted in zip(results, sample["results"]):
+                self.assertTrue(is_within(wanted, result["data"]), result)
+
+    def run_definition(self, system, sample):
+        wanted = sample["definition"]
+        shown = self.galley("tools", "show", wanted["name"], "--profile", system, "--format", system, expect=0)
+        self.assertTrue(is_within(wanted, json.loads(shown.stdout)), shown.stdout)
 
     def take_manifest(self, manifest, expect):
         """Adds a tool of this manifest and returns the JSON document."""
@@ -83,15 +130,22 @@ class Samples(support.SystemCase):
         self.assertEqual(added["tools"][0]["name"], whole["provides"]["tool"])
         self.galley("tools", "remove", whole["provides"]["tool"], expect=0)
 
+    def run_sample(self, system, sample):
+        if "manifest" in sample:
+            self.run_manifest(sample)
+        elif "schema" in sample:
+            self.run_schema(sample)
+        elif "definition" in sample:
+            self.run_definition(system, sample)
+        elif "results" in sample:
+            self.run_several(sample)
+        else:
+            self.run_call(sample)
+
     def test_every_sample_that_can_be_run(self):
-        for name, sample in samples():
-            with self.subTest(sample=name):
-                if "manifest" in sample:
-                    self.run_manifest(sample)
-                elif "schema" in sample:
-                    self.run_schema(sample)
-                else:
-                    self.run_call(sample)
+        for system, place, sample in samples():
+            with self.subTest(sample=f"{system}: {place}"):
+                self.run_sample(system, sample)
 
     def test_every_sample_stands_at_an_entry_of_its_outline(self):
         for path in sorted(SAMPLES.glob("*.json")):

@@ -160,6 +160,7 @@ class StateFolder(SystemCase):
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)
         # What cannot be staged is kept where it was written.
         self.galley("run", "--", "mkfifo", "pipe", expect=1)
+        self.run_all("attach nobody", "stop nobody")
         for note in (self.state / "runs").glob("*/run.json"):
             self.galley("rollback", "--tx", note.parent.name, expect=0)
         self.galley("edit", "--tx", tx, "b.txt", expect=0, env={"VISUAL": "true", "EDITOR": "true"})

@@ -150,6 +150,16 @@ class ToolLists(SystemCase):
         self.assertEqual(said["data"]["stdout"], "[REDACTED:env.TOKEN]")
         self.assertNotIn("hunter2", (self.work / ".galley" / "audit.jsonl").read_text())
 
+    def test_a_secret_in_a_file_is_shown_by_a_process_that_was_not_told_it(self):
+        config = self.work / "galley.toml"
+        config.write_text((config.read_text() if config.exists() else "") + "\n[secrets]\nin_files = true\n")
+        self.begin()
+        write = json.dumps({"file_path": "key.txt", "content": "$ENV.TOKEN\n"})
+        said = self.by("", "--json", "call", "--secret", "TOKEN", "Write", write, env={"TOKEN": "hunter2-and-more"})
+        self.assertNotIn(b"hunter2", said.stdout, "the process that was told it shows its placeholder")
+        self.assertIn(b"+hunter2-and-more", self.by("", "diff").stdout, "a file is shown as it is")
+        self.assertNotIn("hunter2", (self.work / ".galley" / "audit.jsonl").read_text())
+
     def test_a_dry_call_tells_and_stages_nothing(self):
         tx = self.begin()
         write = json.dumps({"file_path": "b.txt", "content": "b"})

@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from support import SystemCase
+from support import ROOT, SystemCase
 
 SHAPES = ("anthropic", "openai", "mcp", "sage", "aios", "nachos", "tenex", "faultmaven")
 
@@ -51,9 +51,10 @@ class ToolShapes(SystemCase):
         self.assertIn(b"anthropic", said.stderr)
 
     def test_check_says_what_a_tool_lacks(self):
+        (self.work / "docs" / "tools").mkdir(parents=True)
+        (self.work / "docs" / "tools" / "Read.md").write_text("# Read\n")
         said = self.galley("tools", "check", "Read", expect=1)
         self.assertIn(b"NO   Purpose: the heading is missing", said.stdout)
-        (self.work / "docs" / "tools").mkdir(parents=True)
         (self.work / "docs" / "tools" / "Read.md").write_text(HEADINGS)
         document = json.loads(self.galley("--json", "tools", "check", "Read").stdout)
         self.assertEqual((document["schema"], document["tool"], len(document["points"])),
@@ -63,6 +64,26 @@ class ToolShapes(SystemCase):
                           if point["outcome"] == "not_met" and "example" not in point["message"]], [])
         self.assertFalse((self.work / ".galley").exists(), "a check made something")
         self.galley("tools", "check", "Raed", expect=2)
+
+
+    def test_every_built_in_tool_meets_the_list(self):
+        names = {page.stem for page in (ROOT / "docs" / "tools").iterdir()}
+        listed = {tool["name"] for tool in json.loads(self.galley("--json", "tools", "list", expect=0).stdout)["tools"]}
+        self.assertLessEqual(listed, names)
+        for name in sorted(names):
+            with self.subTest(tool=name):
+                document = json.loads(self.galley("--json", "tools", "check", name).stdout)
+                missed = [point for part in ("points", "documentation") for point in document[part]
+                          if point["outcome"] == "not_met"]
+                self.assertEqual((document["ok"], missed), (True, []))
+
+    def test_the_list_says_which_tools_cannot_be_called_and_why(self):
+        (self.work / "galley.toml").write_text("[tools.Bash]\nenabled = false\n")
+        listed = json.loads(self.galley("--json", "tools", "list", expect=0).stdout)["tools"]
+        states = {tool["name"]: tool["state"] for tool in listed}
+        self.assertEqual(states["Read"], {"callable": True, "enabled": True, "health": "healthy"})
+        self.assertEqual((states["Bash"]["callable"], states["Bash"]["enabled"], states["Bash"]["reason"]),
+                         (False, False, "tool.disabled"))
 
 
 class ToolText(SystemCase):

@@ -28,8 +28,8 @@ std::set<std::string> reasons_in_sources() {
       R"(|symlink|search|disk_usage)|sec\.(grant|revoke))");
   std::set<std::string> found;
   for (const char* room :
-       {"tools", "engine/calls", "base", "staging/fs", "staging/overlay", "staging/placing",
-        "staging/formats", "staging/text", "staging/sandbox"}) {
+       {"tools", "tools/mcp", "engine/calls", "base", "staging/fs", "staging/overlay",
+        "staging/placing", "staging/formats", "staging/text", "staging/sandbox"}) {
     for (const auto& entry : fs::directory_iterator(fs::path(GALLEY_SOURCE_DIR) / room)) {
       if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
       const std::string text = text_of(entry.path());

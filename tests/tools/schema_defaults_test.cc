@@ -26,6 +26,19 @@ std::string reason_of(const std::string& schema) {
   return defaults ? "" : defaults.error().reason;
 }
 
+TEST(SchemaDefaults, APropertyThatIsRequiredAsDraftThreeHasItMayHaveOne) {
+  const std::string schema = R"({"type":"object","properties":{
+    "a":{"type":"integer","required":true,"default":1},
+    "b":{"type":"object","default":{"c":"x"},
+         "properties":{"c":{"type":"string","required":true}}}}})";
+  EXPECT_EQ(filled(schema, json::object()), json::parse(R"({"a":1,"b":{"c":"x"}})"));
+  EXPECT_EQ(reason_of(R"({"properties":{"a":{"type":"integer","required":true,"default":"x"}}})"),
+            "schema.default");
+  EXPECT_EQ(reason_of(R"({"properties":{"b":{"type":"object","default":{},
+    "properties":{"c":{"required":true}}}}})"),
+            "schema.default");
+}
+
 TEST(SchemaDefaults, EachOfTheSevenTypesIsPutIn) {
   const std::string schema = R"({"type":"object","properties":{
     "string":{"type":"string","default":"text"},

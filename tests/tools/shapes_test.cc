@@ -158,6 +158,12 @@ TEST_F(Shapes, EverySystemHasItsFailure) {
   EXPECT_EQ(result_in("anthropic", failed_sample())["is_error"], true);
 }
 
+TEST_F(Shapes, AnAnswerThatIsNothingButAResultIsNachosResult) {
+  EXPECT_EQ(result_in("nachos", ToolResult::success({{"result", "text"}}))["result"], "text");
+  const nlohmann::ordered_json more = {{"result", "AAE="}, {"encoding", "base64"}};
+  EXPECT_EQ(result_in("nachos", ToolResult::success(more))["result"], json(more));
+}
+
 TEST_F(Shapes, NothingOfTheInsideIsInAnyOfThem) {
   for (const ToolShape& each : tool_shapes()) {
     const json result = each.result(each, "x", "", failed_sample());

@@ -38,7 +38,10 @@ class ToolViewTest : public ::testing::Test {
   /// The titles of what `agent` finds, or the reason why nothing.
   std::string found(const std::string& agent, const std::string& name,
                     std::vector<std::string> capabilities = {}) {
-    const auto all = ToolView(registry_, {agent, std::move(capabilities), ""}).find(name);
+    const auto has = [given = std::move(capabilities)](std::string_view needed) {
+      return std::find(given.begin(), given.end(), needed) != given.end();
+    };
+    const auto all = ToolView(registry_, {agent, "", has}).find(name);
     if (!all) return all.error().reason;
     std::string titles;
     for (const auto& entry : *all)

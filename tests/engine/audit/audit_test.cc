@@ -351,6 +351,26 @@ TEST(AuditRecord, LongTextsAreNamedByTheirHash) {
   EXPECT_EQ(record["input"]["content"]["sha256"], ContentId::of(content).hex());
 }
 
+TEST(AuditRecord, TheLinesOfALongPatchAreNamedByTheirHash) {
+  using nlohmann::json;
+  using nlohmann::ordered_json;
+  AuditEvent call = event("x");
+  call.input = std::make_shared<const ordered_json>(
+      ordered_json{{"args", std::vector<std::string>(40, std::string(50, 'a'))}});
+  call.output = std::make_shared<const ordered_json>(
+      ordered_json{{"lines", std::vector<std::string>(40, std::string(50, 'l'))},
+                   {"names", ordered_json::array({"a.txt", "b.txt"})},
+                   {"mixed", ordered_json::array({std::string(900, 'm'), 1, "m"})}});
+  const json record = json::parse(audit_record(call, kNow));
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += std::string(50, 'l') + "\n";
+  EXPECT_EQ(record["output"]["lines"],
+            (json{{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}}));
+  EXPECT_EQ(record["output"]["names"], json::array({"a.txt", "b.txt"}));
+  EXPECT_EQ(record["output"]["mixed"].size(), 3U);
+  EXPECT_EQ(record["input"]["args"].size(), 40U) << "what was asked for stays readable";
+}
+
 TEST(AuditRecord, SecretsAreRedacted) {
   AuditEvent call = event("x");
   call.reason = "use ghp_0123456789abcdefghijABCDEFGHIJ012345 please";

@@ -63,13 +63,19 @@ class CallSupervisorTest : public ::testing::Test {
       EXPECT_TRUE(is_written);
       const std::string reason = answers.at(std::min(next++, answers.size() - 1));
       if (reason.empty()) return ToolResult::success({{"answer", attempts_}});
-      return ToolResult::failure({ToolErrorCode::kRuntime, reason, "why", nullptr});
+      JsonDocument details;
+      if (retry_after_ms_ > 0) {
+        details = std::make_shared<const nlohmann::ordered_json>(
+            nlohmann::ordered_json{{"retry_after_ms", retry_after_ms_}});
+      }
+      return ToolResult::failure({ToolErrorCode::kRuntime, reason, "why", details});
     });
   }
   static std::string said(const ToolResult& result) {
     return result.ok ? "ok" : result.error->reason;
   }
 
+  int64_t retry_after_ms_ = 0;  ///< that a failed attempt names
   TempDirectory tree_;
   ManualClock clock_;
   Overlay overlay_{tree_.directory(), make_memory_store(), clock_};
@@ -149,6 +155,17 @@ TEST_F(CallSupervisorTest, AServiceThatSaysTooManyIsNotCalledForAWhile) {
   EXPECT_EQ(said(run({"service.rate_limited"})), "service.rate_limited");
   EXPECT_EQ(said(run({""})), "limit.rate");
   clock_.pass(seconds(5));
+  EXPECT_EQ(said(run({""})), "ok");
+}
+
+TEST_F(CallSupervisorTest, APauseThatTheServiceNamesIsKept) {
+  retry_after_ms_ = 3'600'000;
+  EXPECT_EQ(said(run({"service.rate_limited"})), "service.rate_limited");
+  clock_.pass(seconds(3'599));
+  const ToolResult early = run({""});
+  EXPECT_EQ(said(early), "limit.rate");
+  EXPECT_EQ((*early.error->details)["retry_after_ms"], 1'000);
+  clock_.pass(seconds(1));
   EXPECT_EQ(said(run({""})), "ok");
 }
 

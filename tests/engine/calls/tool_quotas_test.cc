@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/manual_clock.h"
+#include "tools/tool_definition.h"
 
 namespace galley {
 namespace {
@@ -41,6 +42,49 @@ TEST(ToolQuotas, TenRunAtOnceAndTheEleventhWaitsForAPlace) {
     places.pop_back();
   }
   EXPECT_TRUE(is_in);
+}
+
+TEST(ToolQuotas, ProgramsOfAllToolsTogetherMayTakeOneGibibyte) {
+  const ManualClock clock;
+  ToolQuotas quotas(clock);
+  ToolQuota usual;
+  usual.memory_bytes = kMaxToolCallBytes;
+  std::vector<ToolQuotas::Place> places;
+  for (int i = 0; i < 5; ++i) {
+    auto place = quotas.enter("t" + std::to_string(i), usual, {});
+    ASSERT_TRUE(place) << i;
+    places.push_back(*std::move(place));
+  }
+  EXPECT_EQ(said(quotas.enter("Read", {}, {})), "in") << "what runs no program takes none of it";
+  EXPECT_EQ(said(quotas.enter("t6", usual, {{}, {}, false})), "limit.tool_memory");
+  std::atomic<bool> is_in = false;
+  {
+    std::jthread waiting([&] { is_in = quotas.enter("t6", usual, {}).has_value(); });
+    places.pop_back();
+  }
+  EXPECT_TRUE(is_in);
+  places.clear();
+  ToolQuota huge;
+  huge.memory_bytes = 2 * kMaxAllToolsBytes;
+  const auto alone = quotas.enter("Huge", huge, {});
+  EXPECT_TRUE(alone) << "a person configured it so: it runs alone";
+  EXPECT_EQ(said(quotas.enter("t1", usual, {{}, {}, false})), "limit.tool_memory");
+}
+
+TEST(ToolQuotas, WhoWaitsForMemoryGivesUpInTimeAndLeavesItsPlace) {
+  const ManualClock clock;
+  ToolQuotas quotas(clock);
+  ToolQuota all;
+  all.memory_bytes = kMaxAllToolsBytes;
+  all.max_concurrent = 1;
+  std::optional<ToolQuotas::Place> place = *quotas.enter("Bash", all, {});
+  const Deadline soon = Deadline::after(clock, milliseconds(1));
+  EXPECT_EQ(said(quotas.enter("Other", all, {soon})), "tool.queue_timeout");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(said(quotas.enter("Other", all, {{}, stop.get_token()})), "call.cancelled");
+  place.reset();
+  EXPECT_EQ(said(quotas.enter("Other", all, {{}, {}, false})), "in");
 }
 
 TEST(ToolQuotas, TheHundredAndFirstThatWouldWaitIsRefused) {

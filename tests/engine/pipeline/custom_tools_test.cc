@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/pipeline/tool_admission.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "tools/tool.h"
@@ -142,6 +143,24 @@ TEST_F(CustomToolsTest, ACallRunsTheCopyWhileNothingChanged) {
   folder_.write("run", "#!/bin/sh\nexit 1\n", 0755);
   EXPECT_EQ(call().error().reason, "tool.changed");
   EXPECT_THAT(runner.commands(), SizeIs(1));
+}
+
+TEST_F(CustomToolsTest, AddingAndRemovingAreOnRecordAndOnlyPeopleDoThem) {
+  const auto workspace = *Workspace::open(tree_.path());
+  WorkspaceState& inside = workspace->inside();
+  ASSERT_TRUE(admit_tools(inside, {}, settings_, folder()));
+  EXPECT_THAT(kept(), SizeIs(1));
+  const auto no = dismiss_tool(inside, {.agent = "bot"}, settings_, "custom.one");
+  ASSERT_FALSE(no);
+  EXPECT_EQ(no.error().reason, "tool.by_agent");
+  EXPECT_THAT(kept(), SizeIs(1));
+  ASSERT_TRUE(dismiss_tool(inside, {}, settings_, "custom.one"));
+  EXPECT_THAT(kept(), IsEmpty());
+  const std::string log = tree_.read(".galley/audit.jsonl");
+  EXPECT_THAT(log, HasSubstr("\"kind\":\"tools.added\""));
+  EXPECT_THAT(log, HasSubstr("\"tools\":[\"custom.one\"]"));
+  EXPECT_THAT(log, HasSubstr("\"kind\":\"tools.removed\""));
+  EXPECT_THAT(log, HasSubstr("\"reason\":\"tool.by_agent\""));
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <any>
+#include <atomic>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 #include "engine/calls/executor.h"
 #include "engine/pipeline/workspace_state.h"
@@ -123,6 +125,49 @@ TEST_F(ToolRuns, AnAgentSeesItsOwnToolsAndTheGlobalOnes) {
   EXPECT_EQ(said(docs->call("Plan", "{}")), "tool.not_available");
 }
 
+TEST_F(ToolRuns, AToolForThoseWithACapabilityComesAndGoesWithTheGrant) {
+  ToolDefinition deploy = tool("Deploy", answering("{}"));
+  deploy.only_if_given = {"custom:deploy"};
+  Workspace& workspace = open({.tools = {deploy}});
+  const auto sees = [&](const std::string& agent) {
+    const auto tools = workspace.tools(agent);
+    return std::any_of(tools->begin(), tools->end(),
+                       [](const ToolInfo& info) { return info.name == "Deploy"; });
+  };
+  auto bot = workspace.begin({.agent = "bot"});
+  EXPECT_FALSE(sees("bot"));
+  EXPECT_EQ(said(bot->call("Deploy", "{}")), "tool.not_available");
+  ASSERT_TRUE(workspace.grant("bot", "custom:deploy", "ann"));
+  EXPECT_TRUE(sees("bot"));
+  EXPECT_FALSE(sees("other"));
+  EXPECT_EQ(said(bot->call("Deploy", "{}")), "{}") << "in a transaction that was open before";
+  ASSERT_TRUE(workspace.revoke("bot", "custom:deploy", "ann"));
+  EXPECT_FALSE(sees("bot"));
+  EXPECT_EQ(said(bot->call("Deploy", "{}")), "tool.not_available");
+  EXPECT_TRUE(sees("")) << "people have every capability";
+}
+
+TEST_F(ToolRuns, WhatAnExceptionSaysIsOnRecordAndNotInTheMessage) {
+  ToolDefinition unmade = tool("Unmade", {});
+  unmade.make = [](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
+    throw std::runtime_error("the inside of the maker");
+  };
+  ToolDefinition odd = tool("Odd", {});
+  odd.make = [](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
+    throw 7;  // NOLINT(hicpp-exception-baseclass)
+  };
+  Workspace& workspace = open({.tools = {unmade, odd}});
+  auto transaction = workspace.begin();
+  for (const char* name : {"Unmade", "Odd"}) {
+    const CallResult called = transaction->call(name, "{}");
+    EXPECT_EQ(said(called), "tool.threw");
+    EXPECT_THAT(called.error().message, Not(HasSubstr("inside")));
+  }
+  EXPECT_EQ(transaction->call("Unmade", "{}").result().error->cause, "the inside of the maker");
+  EXPECT_EQ(transaction->call("Odd", "{}").result().error->cause,
+            "an exception of an unknown type");
+}
+
 TEST_F(ToolRuns, AToolIsDisabledAndEnabledWhileTheWorkspaceIsOpen) {
   Workspace& workspace = open();
   auto transaction = workspace.begin();
@@ -185,6 +230,32 @@ TEST_F(ToolRuns, ArgumentsAreCheckedWithoutACall) {
               ElementsAre(HasSubstr("..")));
   EXPECT_EQ(workspace.check_call("Wirte", "{}").error().reason, "tool.unknown");
   EXPECT_FALSE(tree_.exists(".galley"));
+}
+
+TEST_F(ToolRuns, CommandsThatMayTakeAllMemoryRunOneAfterTheOther) {
+  std::atomic<int> running = 0;
+  std::atomic<int> most = 0;
+  runner_ = FakeCommandRunner([&](const Command&, Overlay&) -> Result<CommandResult> {
+    most = std::max<int>(most, ++running);
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    --running;
+    CommandResult result;
+    result.exit_code = 0;
+    return result;
+  });
+  Workspace& workspace = open();
+  std::atomic<int> done = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        auto transaction = workspace.begin();
+        if (transaction->call("Bash", R"({"command": "make"})")) ++done;
+      });
+    }
+  }
+  EXPECT_EQ(done, 4);
+  EXPECT_EQ(most, 1) << "Bash may take 1 GiB";
 }
 
 TEST_F(ToolRuns, OneToolIsToldAsTheListTellsIt) {

@@ -235,6 +235,40 @@ TEST_F(TranscriptTest, WhatCannotBeReplayedSaysWhy) {
                                                       "replay.secret_missing", "replay.redacted"}));
 }
 
+TEST_F(TranscriptTest, WhatIsNoCallIsPutDownWithItsChangesAndNotReplayed) {
+  TemporaryWorkspace first = tree();
+  {
+    auto transaction = begin(first);
+    ASSERT_TRUE(transaction.apply("--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+2\n"));
+    Command make;
+    make.argv = {"make"};
+    ASSERT_TRUE(transaction.run(make));
+    ASSERT_TRUE(transaction.call("Read", R"({"file": "a.txt"})"));
+  }
+  const auto schema =
+      JsonSchema::compile(*read_file(*open_disk_directory(std::string(GALLEY_SOURCE_DIR)).value(),
+                                     rel("docs/json/transcript.schema.json"), uint64_t{1} << 20U));
+  ASSERT_TRUE(schema);
+  std::vector<std::string> steps;
+  for (const json& line : lines()) {
+    EXPECT_TRUE(schema->check(line).empty()) << line;
+    if (line["schema"] != "galley.transcript-step/1") continue;
+    steps.push_back(line["did"].get<std::string>() + " " +
+                    line["changed"][0]["path"].get<std::string>());
+  }
+  EXPECT_EQ(steps.size(), 2U);
+  EXPECT_THAT(steps.front(), HasSubstr(" a.txt"));
+  EXPECT_EQ(steps.back(), "exec made.txt");
+  TemporaryWorkspace other = tree();
+  const ReplayReport report = replayed(other, text());
+  std::vector<std::string> reasons;
+  for (const ReplayDifference& one : report.differences) {
+    if (one.what == "not_replayed") reasons.push_back(one.reason);
+  }
+  EXPECT_EQ(reasons, (std::vector<std::string>{"replay.no_call", "replay.no_call"}));
+  EXPECT_EQ(report.replayed, 1U);
+}
+
 TEST_F(TranscriptTest, CallsThatWereStagedTogetherAreReplayedTogether) {
   TemporaryWorkspace first = tree();
   {

@@ -38,12 +38,13 @@ class OneTool final : public McpFeatures {
                        McpRequest& request) override {
     return work(request);
   }
-  std::vector<std::string> complete(const json& /*reference*/, const std::string& /*argument*/,
-                                    const std::string& /*typed*/) override {
+  std::vector<std::string> complete(const Completion& wanted) override {
+    completed = wanted.resolved;
     return std::vector<std::string>(101, "x");
   }
   void on_change(Changed changed) override { changed_ = std::move(changed); }
   void change(std::string_view uri) { changed_(uri); }
+  json completed;  ///< the other arguments that came with a completion
 
  private:
   Changed changed_;
@@ -311,6 +312,52 @@ TEST_F(McpServerFacts, AChangeIsToldToWhoSubscribedOnly) {
   for (const json& message : said)
     told += message.value("method", "") == "notifications/resources/updated";
   EXPECT_EQ(told, 1U);
+}
+
+TEST_F(McpServerFacts, ThatTheListOfToolsChangedIsToldToWhoWantsToHear) {
+  take(stateless(request("no", "subscriptions/listen",
+                         {{"notifications", {{"resourcesListChanged", true}}}})));
+  take(stateless(
+      request("yes", "subscriptions/listen", {{"notifications", {{"toolsListChanged", true}}}})));
+  features.change(McpFeatures::kListOfTools);
+  ASSERT_EQ(said.size(), 3U) << "two acknowledgements and one notification";
+  EXPECT_EQ(said[2]["method"], "notifications/tools/list_changed");
+  EXPECT_EQ(said[2]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "yes");
+  shake_hands();
+  said.clear();
+  features.change(McpFeatures::kListOfTools);
+  EXPECT_EQ(said[0]["method"], "notifications/tools/list_changed");
+  EXPECT_FALSE(said[0].contains("params"));
+}
+
+TEST_F(McpServerFacts, ACompletionHasTheOtherArguments) {
+  shake_hands();
+  take(request(1, "completion/complete",
+               {{"ref", {{"type", "ref/resource"}, {"uri", "x"}}},
+                {"argument", {{"name", "path"}, {"value", "a/"}}},
+                {"context", {{"arguments", {{"tx", "t1"}}}}}}));
+  EXPECT_EQ(answer_to(1)["result"]["completion"]["values"].size(), 100U);
+  EXPECT_EQ(features.completed["tx"], "t1");
+}
+
+TEST_F(McpServerFacts, NothingElseIsAnsweredUnderAnIdThatIsWorkedOn) {
+  Door door;
+  features.work = [&](McpRequest&) -> McpAnswer {
+    door.pass();
+    return ordered_json::object();
+  };
+  shake_hands();
+  take(call(7));
+  take(request(7, "ping"));
+  take(request(7, "initialize"));
+  take(request(7, "no/such"));
+  take({{"jsonrpc", "2.0"}, {"id", 7}});
+  take({{"jsonrpc", "1.0"}, {"id", 7}, {"method", "ping"}});
+  take({{"jsonrpc", "2.0"}, {"id", 7}, {"method", "ping"}, {"params", 1}});
+  EXPECT_EQ(answers_to(7), 0U);
+  door.open();
+  server.finish();
+  EXPECT_EQ(answers_to(7), 1U);
 }
 
 TEST_F(McpServerFacts, AStreamIsAcknowledgedFirstAndAnsweredWhenTheServerEnds) {

@@ -256,6 +256,37 @@ TEST_P(SandboxLimits, StopRequestKillsTheWholeTree) {
   });
 }
 
+TEST_P(SandboxLimits, AnEndThatIsAskedForIsNoFailureAndWhatWasWrittenIsStaged) {
+  as_user(GetParam(), [] {
+    World world;
+    const std::string marker = "3602." + std::to_string(getpid());
+    std::stop_source source;
+    world.defaults().end = source.get_token();
+    world.defaults().effects = EffectsRule::kStageAlways;
+    world.defaults().on_output = [&](OutputStream, std::string_view) { source.request_stop(); };
+    const CommandResult result =
+        world.sh("trap '' TERM; echo x > made; sleep " + marker + " & echo up; wait");
+    EXPECT_FALSE(result.breach.has_value());
+    EXPECT_EQ(result.staged_paths, 1U);
+    EXPECT_EQ(processes_with(marker), 0);
+  });
+}
+
+TEST_P(SandboxLimits, AllOutputIsPassedOnWhereThatWasAskedFor) {
+  as_user(GetParam(), [] {
+    World world;
+    size_t passed = 0;
+    world.defaults().passes_all_output = true;
+    world.defaults().limits.max_stdout_bytes = 1000;
+    world.defaults().on_output = [&](OutputStream, std::string_view text) {
+      passed += text.size();
+    };
+    const CommandResult result = world.python("print('x' * 99999)");
+    EXPECT_EQ(passed, 100'000U);
+    EXPECT_EQ(result.standard_output.omitted_bytes, 99'000U);
+  });
+}
+
 TEST_P(SandboxLimits, StopRequestedBeforehandStopsAtOnce) {
   as_user(GetParam(), [] {
     World world;

@@ -1,4 +1,4 @@
-#include "tools/mcp_dialogue.h"
+#include "tools/mcp/mcp_dialogue.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "tools/mcp_tool.h"
+#include "tools/mcp/mcp_tool.h"
 
 #include <chrono>
 #include <condition_variable>

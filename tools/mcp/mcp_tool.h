@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "staging/sandbox/command_runner.h"
-#include "tools/mcp_dialogue.h"
+#include "tools/mcp/mcp_dialogue.h"
+#include "tools/mcp/trusted_mcp_server.h"
 #include "tools/tool.h"
-#include "tools/trusted_mcp_server.h"
 
 namespace galley {
 

@@ -1,4 +1,4 @@
-#include "tools/mcp_tool.h"
+#include "tools/mcp/mcp_tool.h"
 
 #include <gmock/gmock.h>
 #include <poll.h>

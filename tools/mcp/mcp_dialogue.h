@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tools/rpc_message.h"
+#include "tools/mcp/rpc_message.h"
 
 namespace galley {
 
@@ -39,7 +39,7 @@ struct McpReply {
 };
 
 /// One dialogue of a client with a server of the Model Context Protocol, without any I/O: what the
-/// server wrote goes in, what to write to it comes out. Both eras are spoken (mcp.md).
+/// server wrote goes in, what to write to it comes out. Both eras are spoken (docs/mcp-servers.md).
 ///
 ///     probe ─► initialize ─► list … ─► call ─► list again, if it said that the list changed
 ///        '────────────────────▲                                                       │

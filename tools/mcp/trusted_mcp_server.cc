@@ -1,4 +1,4 @@
-#include "tools/trusted_mcp_server.h"
+#include "tools/mcp/trusted_mcp_server.h"
 
 #include <re2/re2.h>
 

@@ -1,4 +1,4 @@
-#include "tools/rpc_message.h"
+#include "tools/mcp/rpc_message.h"
 
 #include <utility>
 
