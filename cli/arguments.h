@@ -98,6 +98,18 @@ struct ExecArguments {
   bool begins = false;          ///< --begin: a transaction where the agent has none
 };
 
+/// run: what the program gets, and what becomes of what it changed.
+struct RunArguments {
+  std::string name;                   ///< --name
+  std::string resume;                 ///< --resume N: the transaction of a run that was cut off
+  std::vector<std::string> writable;  ///< --allow-write
+  bool shares_network = false;
+  bool proposes_ignored = false;
+  bool commits = false;
+  bool keeps = false;
+  bool drops = false;
+};
+
 /// call: what is said of the call besides tool and arguments.
 struct CallArguments {
   std::vector<std::string> secrets;       ///< --secret
@@ -112,6 +124,13 @@ struct CallArguments {
   std::string cwd;                        ///< --cwd
   double timeout_s = 0;                   ///< --timeout; 0: the tool's own
   bool is_deterministic = false;          ///< --deterministic
+};
+
+/// tools add --mcp: a server, beside its command in `words`.
+struct McpServerArguments {
+  std::string name;                   ///< --mcp
+  std::vector<std::string> readable;  ///< --readable
+  bool is_read_only = false;          ///< --read-only
 };
 
 /// check: what is to be judged.
@@ -144,11 +163,13 @@ struct Arguments {
   EditArguments edit;
   VerdictArguments verdict;
   ExecArguments exec;
+  RunArguments run;
   CallArguments call;
   CheckArguments check;
   AgentArguments agents;
+  McpServerArguments mcp;
   std::string tx;                    ///< --tx
-  std::string id;                    ///< of show, undo, at
+  std::string id;                    ///< of show, undo, at, attach, stop
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
   std::string shape;                 ///< tools, call --format: whose shape; empty: Galley's own

@@ -98,6 +98,24 @@ std::vector<CommandText> transaction_texts() {
         "The options bound it; they can only be tighter than galley.toml."},
        {{"galley exec -- make format", "stage what a formatter does"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
+      {"run",
+       {"Runs a program, a shell or an agent, in a sandbox on the tree as it would be after the "
+        "commit, on a terminal of its own. What it changes is staged when it ends, and then it is "
+        "asked what becomes of it; elsewhere --commit or --drop say so, and else it is kept.\n"
+        "It goes on when the terminal goes away: galley status lists it, galley attach takes it "
+        "up, galley stop ends it.\n"
+        "Without a terminal it gets standard input, output and error as they are."},
+       {{"galley run -- bash", "a shell whose changes are looked at first"},
+        {"galley run --network --allow-write ~/.codex -- codex", "an agent with its own state"},
+        {"galley run --commit -- make format", "commits if the gate says yes"}}},
+      {"attach",
+       {"Gives this terminal to a program that galley run started and that goes on without one. "
+        "Whoever had it before loses it."},
+       {{"galley attach codex", "the run that was started with --name codex"}}},
+      {"stop",
+       {"Ends a program that galley run started, and all that it started. It has five seconds to "
+        "end by itself; what it wrote is kept in its transaction."},
+       {}},
   };
 }
 
@@ -188,9 +206,10 @@ std::vector<CommandText> care_texts() {
         "looked at it."},
        {}},
       {"tools",
-       {"Lists the tools that can be called, and lets the programs of a folder be called as tools "
-        "after a person has looked at them."},
-       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"}}},
+       {"Lists the tools that can be called, and lets the programs of a folder or the tools of an "
+        "MCP server be called after a person has looked at them."},
+       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"},
+        {"galley tools add --mcp docs -- python3 docs_server.py", "the tools of an MCP server"}}},
       {"recover",
        {"Finishes or takes back what a crash left.\n"
         "Every command that opens the workspace does this first; this one says what it did."},

@@ -32,6 +32,9 @@ int run_savepoint(Session& session);
 int run_fork(Session& session);
 int run_pick(Session& session);
 int run_exec(Session& session);
+int run_run(Session& session);
+int run_attach(Session& session);
+int run_stop(Session& session);
 int run_at(Session& session);
 
 int run_log(Session& session);
@@ -64,6 +67,7 @@ int run_tools_show(Session& session);
 int run_tools_check(Session& session);
 int run_tools_validate(Session& session);
 int run_tools_add(Session& session);
+int run_tools_trust(Session& session);
 int run_tools_remove(Session& session);
 int run_audit_verify(Session& session);
 int run_audit_export(Session& session);

@@ -39,6 +39,41 @@ void add_setup_commands(OptionTable& table) {
   doctor->add_flag("--repair", args.repair, "Mend what can be mended");
 }
 
+void add_tools_add(OptionTable& table, CLI::App* tools) {
+  Arguments& args = table.arguments();
+  CLI::App* add = table.add_member(
+      tools, "add", "Let the programs of a folder, or the tools of an MCP server, be called");
+  add->add_option("folder", args.words,
+                  "A folder with manifest.json; with --mcp the server's command, after --")
+      ->required();
+  CLI::Option* server =
+      add->add_option("--mcp", args.mcp.name, "Add the tools of an MCP server as NAME.tool")
+          ->type_name("NAME");
+  OptionTable::add_list(add, "--env", args.call.environment, "Put this into its environment")
+      ->type_name("NAME=VALUE")
+      ->needs(server);
+  OptionTable::add_list(add, "--secret", args.call.secrets,
+                        "Its environment gets this secret of the call")
+      ->type_name("NAME")
+      ->needs(server);
+  OptionTable::add_list(add, "--readable", args.mcp.readable,
+                        "It sees this folder of the machine, read-only")
+      ->type_name("DIR")
+      ->needs(server);
+  add->add_flag("--read-only", args.mcp.is_read_only, "What it writes is dropped")->needs(server);
+  add->add_flag("--network", args.exec.shares_network, "Give it the host's network")->needs(server);
+  add->add_option("--timeout", args.exec.timeout_s, "Seconds that one call may take (10)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->needs(server);
+  add->add_option("--memory", args.exec.memory_bytes,
+                  "Memory of all its processes, such as 512mb (200mb)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE")
+      ->needs(server);
+  table.add_dry_run(add, "Only show what they are and may do");
+}
+
 void add_command_groups(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* tools = table.add_group("tools", "The tools that can be called");
@@ -58,11 +93,13 @@ void add_command_groups(OptionTable& table) {
   CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
   validate->add_option("name", args.name, "Name of the tool")->required();
   validate->add_option("args", args.input, "JSON object; - is standard input")->required();
-  CLI::App* add = table.add_member(tools, "add", "Let the programs of a folder be called as tools");
-  add->add_option("folder", args.input, "A folder with manifest.json")->required();
-  table.add_dry_run(add, "Only show what they are and may do");
+  add_tools_add(table, tools);
+  CLI::App* trust = table.add_member(
+      tools, "trust", "Look at the tools of an MCP server again, and say yes to them as they are");
+  trust->add_option("name", args.name, "Name of the server")->required();
+  table.add_dry_run(trust, "Only show what they are and what has changed");
   CLI::App* remove = table.add_member(tools, "remove", "Let one of them no longer be called");
-  remove->add_option("name", args.name, "Name of the tool")->required();
+  remove->add_option("name", args.name, "Name of the tool, or of an MCP server")->required();
   table.add_dry_run(remove, "Only say whether there is one");
   CLI::App* audit = table.add_group("audit", "The record of every call and outcome");
   table.add_member(audit, "verify", "Check the chain of records");

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/places.h"
+#include "engine/stages/run_folder.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -95,6 +96,12 @@ void Session::warn_of_unknown_agent() {
 
 Result<Transaction> Session::resume(const std::string& id) {
   GALLEY_ASSIGN(Workspace * workspace, open());
+  // A run can be called by its name.
+  const StateDirectory* state = workspace->inside().state();
+  const auto run =
+      state == nullptr || id.empty() ? Result<std::string>(id) : RunFolder::find(*state, id);
+  if (run && *run != id)
+    return workspace->resume(*run, arguments_->global.agent, arguments_->global.message);
   return workspace->resume(id, arguments_->global.agent, arguments_->global.message);
 }
 

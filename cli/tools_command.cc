@@ -5,8 +5,10 @@
 
 #include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/mcp_servers.h"
 #include "cli/person.h"
 #include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/mcp_servers.h"
 
 namespace galley {
 namespace {
@@ -76,8 +78,13 @@ bool is_vouched_for(const UserSettings& user, const ContentId& hash) {
 }
 
 Result<int> add(Session& session) {
+  if (!session.arguments().mcp.name.empty()) return add_mcp_server(session);
+  if (session.arguments().words.size() != 1) {
+    return fail(ErrorKind::kUsage, "usage.one_folder",
+                "galley tools add takes one folder; a server is added with --mcp NAME -- COMMAND");
+  }
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
-  GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(session.arguments().input));
+  GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(session.arguments().words.front()));
   GALLEY_TRY(check_fits(*workspace, session.user(), folder));
   const bool is_shown_only = session.arguments().dry_run;
   const bool is_vouched = is_vouched_for(session.user(), folder.hash);
@@ -113,13 +120,20 @@ Result<int> remove(Session& session) {
   const bool is_known = std::any_of(kept.begin(), kept.end(), [&](const TrustedTools& tools) {
     return std::find(tools.names.begin(), tools.names.end(), name) != tools.names.end();
   });
-  if (!is_known) {
+  GALLEY_ASSIGN(const auto servers, trusted_mcp_servers(session.user(), workspace->root_path()));
+  const bool is_server =
+      std::any_of(servers.begin(), servers.end(),
+                  [&](const TrustedMcpServer& server) { return server.name == name; });
+  if (!is_known && !is_server) {
     return fail(ErrorKind::kUsage, "tool.unknown",
                 "there is no custom tool named '" + printable_line(name) +
-                    "' here; galley tools add DIR adds those of a folder");
+                    "' and no MCP server of that name here; galley tools add DIR adds the tools of "
+                    "a folder");
   }
-  if (!is_trial) {
+  if (!is_trial && is_known) {
     GALLEY_TRY(forget_tool(session.user(), workspace->root_path(), name));
+  } else if (!is_trial) {
+    GALLEY_TRY(forget_mcp_server(session.user(), workspace->root_path(), name));
   }
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.tools-remove/1"},
@@ -137,6 +151,7 @@ Result<int> remove(Session& session) {
 }  // namespace
 
 int run_tools_add(Session& session) { return session.finish(add(session)); }
+int run_tools_trust(Session& session) { return session.finish(trust_mcp_server_again(session)); }
 int run_tools_remove(Session& session) { return session.finish(remove(session)); }
 
 }  // namespace galley

@@ -13,6 +13,7 @@
 #include "cli/ranges.h"
 #include "cli/render.h"
 #include "cli/report.h"
+#include "cli/run_service.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/asked_calls.h"
 #include "engine/stages/savepoints.h"
@@ -94,6 +95,10 @@ Result<int> status(Session& session) {
   for (const StageStatus& stage : stages) {
     document["transactions"].push_back(stage_json(stage, agent));
     text += stage_text(stage, agent);
+    if (const auto run = run_of(session, stage.id)) {
+      document["transactions"].back()["run"] = run_json(*run);
+      text += run_text(session, *run);
+    }
     if (&stage != shown || stage.is_held) continue;
     GALLEY_ASSIGN(Transaction transaction, workspace->resume(stage.id, agent));
     const Proposal proposal = transaction.proposal();

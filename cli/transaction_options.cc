@@ -178,6 +178,41 @@ void add_exec_command(OptionTable& table) {
       ->required();
 }
 
+void add_run_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* run =
+      table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
+                kTransactionGroup);
+  run->add_option("--name", args.run.name, "A name for attach, stop and status")->type_name("NAME");
+  run->add_option("--resume", args.run.resume, "Go on in the transaction of a run that is over")
+      ->type_name("N");
+  run->add_flag("--network", args.run.shares_network, "Give it the host's network");
+  OptionTable::add_list(run, "--allow-write", args.run.writable,
+                        "A folder of the host that it may write, such as its own state")
+      ->type_name("PATH");
+  run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
+  CLI::Option* commit =
+      run->add_flag("--commit", args.run.commits, "At the end commit what it changed");
+  CLI::Option* keep =
+      run->add_flag("--keep", args.run.keeps, "At the end keep it staged, and ask nobody");
+  CLI::Option* drop = run->add_flag("--drop", args.run.drops, "At the end drop it");
+  commit->excludes(keep)->excludes(drop);
+  keep->excludes(drop);
+  run->add_option("words", args.words, "Program and arguments, after --")
+      ->type_name("PROGRAM")
+      ->required();
+  CLI::App* attach = table.add("attach", "Give this terminal to a program that galley run started",
+                               kTransactionGroup);
+  attach->add_option("id", args.id, "Name of the run, or the first digits of its id")
+      ->type_name("N")
+      ->required();
+  CLI::App* stop = table.add("stop", "End a program that galley run started; keep what it changed",
+                             kTransactionGroup);
+  stop->add_option("id", args.id, "Name of the run, or the first digits of its id")
+      ->type_name("N")
+      ->required();
+}
+
 }  // namespace
 
 void add_transaction_commands(OptionTable& table) {
@@ -189,6 +224,7 @@ void add_transaction_commands(OptionTable& table) {
   if (table.wants({"replay"})) add_replay_command(table);
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
   if (table.wants({"exec"})) add_exec_command(table);
+  if (table.wants({"run", "attach", "stop"})) add_run_commands(table);
   if (table.wants({"mcp"})) add_mcp_command(table);
   if (table.wants({"agent-hook"})) add_agent_hook_command(table);
 }

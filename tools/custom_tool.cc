@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/glob.h"
 #include "base/printable.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/restaged.h"
 #include "staging/sandbox/command_runner.h"
 #include "tools/custom_answer.h"
 #include "tools/json_input.h"
+#include "tools/program_effects.h"
 
 namespace galley {
 namespace {
@@ -26,7 +25,6 @@ using nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
 constexpr const char* kProtocol = "galley.tool/1";
-constexpr size_t kMaxComplaintBytes = 2048;  // of what it says on standard error, in an error
 constexpr int64_t kMsPerSecond = 1000;
 
 ToolResult failure(ToolErrorCode code, std::string reason, std::string message,
@@ -36,21 +34,6 @@ ToolResult failure(ToolErrorCode code, std::string reason, std::string message,
 
 JsonDocument details_of(ordered_json json) {
   return std::make_shared<const ordered_json>(std::move(json));
-}
-
-/// The end of what a program wrote, as far as a message takes it.
-std::string last_words(const CapturedOutput& output) {
-  const std::string text = output.text();
-  const size_t from = text.size() > kMaxComplaintBytes ? text.size() - kMaxComplaintBytes : 0;
-  return printable(std::string_view(text).substr(from));
-}
-
-/// Whether one of these paths, which are sorted, lies below `path`.
-bool is_parent_of_one(const RelPath& path, const std::vector<RelPath>& paths) {
-  const std::string below = path.str() + "/";
-  const auto first = std::partition_point(
-      paths.begin(), paths.end(), [&](const RelPath& other) { return other.str() < below; });
-  return first != paths.end() && first->str().starts_with(below);
 }
 
 /// A code of SAGE's counts as it stands; any other is an error of the tool's own.
@@ -117,8 +100,8 @@ class CustomTool final : public Tool {
     if (!ran) return ToolResult::failure(tool_error_from(ran.error()));
     ToolResult result = judged(*ran, command->limits, context);
     if (result.ok) {
-      std::vector<RelPath> changed = restaged_paths(before, context.overlay.entries());
-      if (auto refusal = refusal_of(std::move(changed), context)) return std::move(*refusal);
+      auto refusal = refusal_of_effects(before, manifest_.writable, named(), context);
+      if (refusal) return ToolResult::failure(*std::move(refusal));
     }
     result.meta.cpu_ms = std::chrono::duration_cast<milliseconds>(ran->cpu).count();
     result.meta.peak_memory = static_cast<int64_t>(ran->peak_memory_bytes);
@@ -139,8 +122,6 @@ class CustomTool final : public Tool {
   [[nodiscard]] ToolResult said_no(const CustomAnswer& answer, const Clock& clock) const;
   [[nodiscard]] ToolResult broke_limit(const LimitBreach& breach) const;
   [[nodiscard]] ToolResult too_early(milliseconds left) const;
-  [[nodiscard]] std::optional<ToolResult> refusal_of(std::vector<RelPath> changed,
-                                                     const ToolContext& context) const;
 
   CustomManifest manifest_;
   CustomToolFiles files_;
@@ -230,11 +211,8 @@ ToolResult CustomTool::judged(const CommandResult& ran, const AskedLimits& asked
   const auto read = CustomAnswer::read(ran.standard_output.head);
   if (read && !read->ok) return said_no(*read, context.clock);
   if (!ran.succeeded()) {
-    const std::string how = ran.exit_signal
-                                ? "was ended by signal " + std::to_string(*ran.exit_signal)
-                                : "ended with status " + std::to_string(ran.exit_code.value_or(-1));
     return failure(ToolErrorCode::kRuntime, "tool.exit",
-                   named() + " " + how + "; nothing was staged",
+                   named() + " " + end_of_program(ran) + "; nothing was staged",
                    details_of({{"stderr", last_words(ran.standard_error)}}));
   }
   if (!read) {
@@ -284,28 +262,6 @@ ToolResult CustomTool::too_early(milliseconds left) const {
       ToolErrorCode::kQuota, "limit.rate",
       named() + " asked to be left alone; ask again in " + std::to_string(left.count()) + " ms",
       details_of({{"retry_after_ms", left.count()}}));
-}
-
-/// Each path that it changed has to be one that its manifest speaks of and its caller may write.
-std::optional<ToolResult> CustomTool::refusal_of(std::vector<RelPath> changed,
-                                                 const ToolContext& context) const {
-  if (changed.empty()) return {};
-  std::sort(changed.begin(), changed.end());
-  const auto patterns = GlobList::parse(manifest_.writable);
-  for (const RelPath& path : changed) {
-    if (manifest_.writable.empty() || (patterns && patterns->selects(path))) continue;
-    if (is_parent_of_one(path, changed)) continue;  // it was needed for what lies in it
-    return failure(ToolErrorCode::kPermission, "tool.effects",
-                   named() + " changed '" + printable_line(path.str()) +
-                       "', which its manifest does not speak of; nothing was staged");
-  }
-  if (!context.judge) return {};
-  Intent intent;
-  intent.writes = std::move(changed);
-  if (const auto allowed = context.judge(intent); !allowed) {
-    return ToolResult::failure(tool_error_from(allowed.error()));
-  }
-  return {};
 }
 
 }  // namespace

@@ -42,14 +42,16 @@ enum class AuditKind : uint8_t {
   kRevocation,
   kAdoption,
   kLink,
+  kRun,
   kGap,
 };
 /// The names that records have for them, in this order.
-inline constexpr std::array<std::string_view, 24> kAuditKindNames = {
-    "call",          "call.dry_run", "calls.dropped", "begun",     "exec",     "edit",
-    "edits.dropped", "fix",          "index",         "savepoint", "rollback", "fork",
-    "commit",        "undo",         "redo",          "refusal",   "conflict", "approval",
-    "confirmation",  "grant",        "revocation",    "adoption",  "link",     "audit.gap"};
+inline constexpr std::array<std::string_view, 25> kAuditKindNames = {
+    "call",       "call.dry_run",  "calls.dropped", "begun",        "exec",
+    "edit",       "edits.dropped", "fix",           "index",        "savepoint",
+    "rollback",   "fork",          "commit",        "undo",         "redo",
+    "refusal",    "conflict",      "approval",      "confirmation", "grant",
+    "revocation", "adoption",      "link",          "run",          "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));

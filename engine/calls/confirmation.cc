@@ -47,21 +47,39 @@ std::optional<Error> record_yes(const Action& action, const ConfirmationDesk& de
   return recorded ? std::nullopt : std::optional<Error>(recorded.error());
 }
 
+/// Whether a person can say yes to the call later.
+Result<bool> is_kept(const ContentId& id, const ConfirmationDesk& desk,
+                     const CallQuestion& question) {
+  if (!desk.keep || question.arguments.size() > kMaxAskedArgumentBytes) return false;
+  return desk.keep(id, question);
+}
+
 std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationDesk& desk,
                                         const CallQuestion& question) {
-  bool is_kept = false;
-  if (desk.keep && question.arguments.size() <= kMaxAskedArgumentBytes) {
-    const auto kept = desk.keep(id, question);
-    if (!kept) return kept.error();
-    is_kept = *kept;
-  }
+  const auto kept = is_kept(id, desk, question);
+  if (!kept) return kept.error();
   const std::string way =
-      is_kept ? "have a person say: galley approve " + question.id + ", then repeat this call"
-              : "nobody is here to ask and nothing is kept of this call: use a stored transaction "
-                "(galley begin), or CallOptions::confirm of the library";
+      *kept ? "have a person say: galley approve " + question.id + ", then repeat this call"
+            : "nobody is here to ask and nothing is kept of this call: use a stored transaction "
+              "(galley begin), or CallOptions::confirm of the library";
   return refused("call.needs_confirmation",
                  "the call " + question.id + " of the tool '" + question.tool +
                      "' needs somebody's yes: " + question.why + ". To go on: " + way);
+}
+
+/// Agents that run by themselves say no to every question: what they cannot ask a person, the
+/// person can still say.
+std::optional<Error> not_confirmed(const ContentId& id, const ConfirmationDesk& desk,
+                                   const CallQuestion& question) {
+  const auto kept = is_kept(id, desk, question);
+  if (!kept) return kept.error();
+  std::string message = "the call " + question.id + " of the tool '" + question.tool +
+                        "' was not done: the answer was no";
+  if (*kept) {
+    message +=
+        ". A person can still say: galley approve " + question.id + "; then repeat this call";
+  }
+  return refused("call.not_confirmed", std::move(message));
 }
 
 }  // namespace
@@ -123,8 +141,7 @@ std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& 
   const auto answer = desk.call->confirm(question);
   if (!answer) return answer.error();
   if (*answer) return record_yes(action, desk, id, "whoever was asked");
-  return refused("call.not_confirmed", "the call " + question.id + " of the tool '" +
-                                           question.tool + "' was not done: the answer was no");
+  return not_confirmed(id, desk, question);
 }
 
 }  // namespace galley

@@ -13,7 +13,7 @@ namespace {
 /// Kinds of actions that stage something of their own.
 bool stages(AuditKind kind) {
   return kind == AuditKind::kCall || kind == AuditKind::kExec || kind == AuditKind::kEdit ||
-         kind == AuditKind::kFix;
+         kind == AuditKind::kFix || kind == AuditKind::kRun;
 }
 
 /// Kinds that no tool of the list names: what they did is held against it.

@@ -12,6 +12,7 @@
 #include "engine/policy/readable_folders.h"
 #include "staging/git/ignore_files.h"
 #include "staging/sandbox/host_folders.h"
+#include "staging/sandbox/live_run.h"
 #include "staging/sandbox/resolve_program.h"
 #include "staging/sandbox/sandbox.h"
 
@@ -86,9 +87,30 @@ class GuardedRunner final : public CommandRunner {
         ignore_(std::make_shared<GitIgnore>(options_.workspace, clock)) {}
 
   Result<CommandResult> run(const Command& command, Overlay& overlay) override {
+    GALLEY_ASSIGN(const Command bounded_command, checked(command));
+    GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
+    ignore_->forget();
+    if (options_.who.is_alone()) return sandbox->run(bounded_command, overlay);
+    const Overlay::Entries before = overlay.entries();
+    GALLEY_ASSIGN(CommandResult result, sandbox->run(bounded_command, overlay));
+    refuse_denied(before, overlay, result);
+    return result;
+  }
+
+  /// It goes on as long as its person wants: no wall time bounds it.
+  Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
+                                         const Overlay& overlay) override {
+    GALLEY_ASSIGN(Command bounded_command, checked(command));
+    bounded_command.limits.wall = std::chrono::milliseconds(0);
+    GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
+    return sandbox->start(bounded_command, options, overlay);
+  }
+
+ private:
+  /// The command within what the policy lets it do.
+  Result<Command> checked(const Command& command) {
     GALLEY_TRY(need_readable());
     GALLEY_TRY(check(command));
-    GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
     Command bounded_command = command;
     bounded_command.programs = rules_for(command);
     if (command.programs.is_restricted) {
@@ -98,15 +120,9 @@ class GuardedRunner final : public CommandRunner {
     bounded_command.limits = bounded(command.limits, config_->sandbox);
     bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
     bounded_command.propose_ignored |= config_->sandbox.propose_ignored;
-    ignore_->forget();
-    if (options_.who.is_alone()) return sandbox->run(bounded_command, overlay);
-    const Overlay::Entries before = overlay.entries();
-    GALLEY_ASSIGN(CommandResult result, sandbox->run(bounded_command, overlay));
-    refuse_denied(before, overlay, result);
-    return result;
+    return bounded_command;
   }
 
- private:
   Result<void> need_readable() {
     const std::lock_guard lock(mutex_);
     if (readable_) return {};
@@ -256,6 +272,13 @@ AskedLimits bounded(AskedLimits limits, const SandboxConfig& config) {
   bound(limits.max_stdout_bytes, config.max_output_bytes);
   bound(limits.max_stderr_bytes, config.max_output_bytes);
   return limits;
+}
+
+IgnoreRule git_ignore_rule(const std::string& workspace, const Clock& clock) {
+  return [ignore = std::make_shared<GitIgnore>(workspace, clock)](
+             const RelPath& path, bool is_directory, const Deadline& deadline) {
+    return (*ignore)(path, is_directory, deadline);
+  };
 }
 
 std::unique_ptr<CommandRunner> make_guarded_runner(const Config& config,

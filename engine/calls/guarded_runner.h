@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "engine/policy/config.h"
 #include "engine/policy/principals.h"
+#include "staging/sandbox/absorb.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
@@ -24,6 +25,9 @@ struct GuardedRunnerOptions {
 /// The limits that hold for a command: one that it did not ask for is the configuration's, one that
 /// it asked for can only be tighter.
 [[nodiscard]] AskedLimits bounded(AskedLimits limits, const SandboxConfig& config);
+
+/// Whether git ignores a path of this workspace; its files are read at the first question.
+[[nodiscard]] IgnoreRule git_ignore_rule(const std::string& workspace, const Clock& clock);
 
 /// The sandbox behind the command policy: allow and deny lists, the agent's `exec` and `net`
 /// capabilities, and the limits of `[sandbox]`, which a command can only tighten. Where several are

@@ -30,8 +30,8 @@ bool has_blob(uint32_t mode, const std::string& id) {
 Error missing(const std::string& path, const std::string& id) {
   return {ErrorKind::kRefused, "git.object_missing",
           "'" + path + "': its content " + id +
-              " is missing in this clone, and nothing is fetched while a change is judged; fetch "
-              "it first, or look at: git fsck",
+              " is missing in this clone or may not be read, and nothing is fetched while a change "
+              "is judged; fetch it first, or look at: git fsck",
           path, 0};
 }
 
@@ -53,8 +53,9 @@ struct WantedBlob {
 
 Error unreadable(const WantedBlob& blob, Error why) {
   if (why.reason == "git.no_such_object") return missing(blob.path, blob.id);
-  if (why.reason != "limit.file_size") return why;
   why.path = blob.path;
+  if (why.reason == "git.object_damaged") why.message = "'" + blob.path + "': " + why.message;
+  if (why.reason != "limit.file_size") return why;
   why.message = "'" + blob.path + "' is too large to be judged: " + why.message +
                 "; keep it out of git, or under Git LFS";
   return why;

@@ -32,7 +32,7 @@ struct GitSides {
 /// are hashed side by side and not kept. A submodule is a directory whose content is the line that
 /// git's diff has for it.
 /// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`,
-///         `limit.file_size`; those of GitObjects.
+///         `limit.file_size`; those of GitObjects, with the path.
 Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides);
 
 }  // namespace galley

@@ -48,7 +48,9 @@ Result<RelPath> Transaction::parse(std::string_view path) const {
 }
 
 void Transaction::set_default_message(std::string message) {
-  if (state_->options.message.empty()) state_->options.message = std::move(message);
+  if (!state_->options.message.empty()) return;
+  state_->reason = message;  // a stored one keeps it when it is saved
+  state_->options.message = std::move(message);
 }
 
 // --- the road -------------------------------------------------------------------------------
@@ -295,6 +297,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
                 "this transaction was begun to look only; begin another to commit");
   }
   if (state_->options.reads_only || state_->workspace->options.reads_only) return reads_only();
+  if (state_->unstaged_run) return fail(*state_->unstaged_run);
   std::optional<CommitOutcome> outcome;
   Action action = action_of(AuditKind::kCommit, request.tool, {});
   action.is_atomic = action.records_itself = true;
@@ -357,6 +360,11 @@ Result<void> Transaction::drop_stage() {
   if (!state_->stage) return {};
   StoredStage stage = *std::exchange(state_->stage, std::nullopt);
   GALLEY_TRY(drop_scratch_home(stage.directory()));
+  if (state_->unstaged_run) {
+    GALLEY_ASSIGN(RunFolder folder,
+                  RunFolder::open(*state_->workspace->state_directory, stage.id()));
+    GALLEY_TRY(RunFolder::remove(*state_->workspace->state_directory, std::move(folder)));
+  }
   return StoredStage::remove(*state_->workspace->state_directory, std::move(stage));
 }
 

@@ -15,6 +15,7 @@
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
 #include "engine/history/rebase.h"
+#include "engine/pipeline/runs.h"
 #include "engine/pipeline/transcript_file.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
@@ -94,6 +95,8 @@ struct Transaction::State {
   bool has_new_steps = false;             ///< that the stage does not have yet
   std::optional<Error> lost_steps;        ///< why those of earlier commands are not known
   std::optional<TranscriptFile> transcript;
+  std::shared_ptr<const RunReport> run_report;  ///< of a run that resuming took up
+  std::optional<Error> unstaged_run;            ///< why it could not
   bool is_over = false;
   bool is_view = false;  ///< of the tree as it was: never committed
 };

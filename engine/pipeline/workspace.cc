@@ -19,6 +19,7 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
+#include "engine/pipeline/mcp_servers.h"
 #include "engine/pipeline/own_place.h"
 #include "engine/pipeline/own_tools.h"
 #include "engine/pipeline/recovery_text.h"
@@ -216,6 +217,7 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
     made->set_dependencies(options.dependencies);
     GALLEY_TRY(add_security_tools(*made, *this));
     GALLEY_TRY(add_custom_tools(*made, user, root_path));
+    GALLEY_TRY(add_mcp_servers(*made, user, root_path));
     for (ToolDefinition& own : options.tools) {
       GALLEY_TRY(add_own_tool(*this, *made, std::move(own)));
     }

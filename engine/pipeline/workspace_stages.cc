@@ -76,7 +76,10 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
   }
   const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
   GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
-  return Transaction::of_stage(*state_, std::move(stage), agent, reason);
+  GALLEY_ASSIGN(Transaction transaction,
+                Transaction::of_stage(*state_, std::move(stage), agent, reason));
+  GALLEY_TRY(transaction.take_up_run());
+  return transaction;
 }
 
 Result<void> Workspace::drop_damaged(const std::string& id) {

@@ -1,34 +1,20 @@
 #include "engine/review/review_page.h"
 
-#include <array>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/base64.h"
 #include "base/content_id.h"
 #include "engine/review/page_sources.h"
 
 namespace galley {
 namespace {
 
-/// RFC 4648.
-std::string base64(const std::array<uint8_t, ContentId::kBytes>& bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  constexpr uint32_t kSix = 0x3f;
-  std::string text;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t three = 0;
-    for (size_t i = 0; i < 3; ++i)
-      three = three << 8U | (at + i < bytes.size() ? bytes[at + i] : 0);
-    for (uint32_t shift = 24; shift > 0; shift -= 6) text += kDigits[three >> (shift - 6) & kSix];
-  }
-  constexpr size_t kPadding = 3 - ContentId::kBytes % 3;
-  for (size_t i = 0; i < kPadding; ++i) text[text.size() - 1 - i] = '=';
-  return text;
-}
-
 std::string source_hash(std::string_view text) {
-  return "'sha256-" + base64(ContentId::of(text).bytes()) + "'";
+  const ContentId id = ContentId::of(text);
+  const auto* bytes = reinterpret_cast<const char*>(id.bytes().data());
+  return "'sha256-" + base64({bytes, ContentId::kBytes}) + "'";
 }
 
 /// The text of the data, in which nothing can end the element that holds it.

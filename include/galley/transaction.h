@@ -39,7 +39,10 @@ struct FixReport;
 struct ReadOptions;
 struct RebaseConflict;
 struct Rebased;
+struct RunReport;
+struct RunRequest;
 struct StageOptions;
+struct StartedRun;
 struct ToolCall;
 struct ToolResult;
 struct WorkspaceState;
@@ -261,6 +264,14 @@ class Transaction {
   /// In somebody else's transaction nothing is staged of a command that changed what the caller may
   /// not: the paths are in `refused`.
   Result<CommandResult> run(const Command& command, const CallOptions& options = {});
+  /// Starts a program on the view of a stored transaction and returns while it runs. It counts as
+  /// the tool `Bash`. What it writes is staged when the transaction is resumed after its end.
+  /// Errors: kTimeout `run.live` when one runs already; kUsage `run.name`, `run.in_memory`.
+  Result<std::unique_ptr<StartedRun>> start_run(const RunRequest& request);
+  /// What resuming made of a run that was over; null when there was none.
+  [[nodiscard]] const RunReport* ended_run() const;
+  /// Why what a run left could not be staged: until that is mended nothing is committed. Or null.
+  [[nodiscard]] const Error* unstaged_run() const;
 
  private:
   friend class Workspace;
@@ -278,6 +289,9 @@ class Transaction {
                     const CallOptions& options = {});
   [[nodiscard]] Action own_step(AuditKind kind) const;
   Result<void> drop_stage();
+  Result<std::unique_ptr<StartedRun>> start_on_record(const RunRequest& request,
+                                                      const std::string& execution);
+  Result<void> take_up_run();
   Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };

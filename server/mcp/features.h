@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "server/mcp/message.h"
+#include "tools/rpc_message.h"
 
 namespace galley {
 

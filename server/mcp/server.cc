@@ -11,9 +11,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
-constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
-
 const json* member(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() ? &*found : nullptr;
@@ -46,17 +43,6 @@ RpcError no_method(const std::string& method) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& handshake_versions() {
-  static const std::vector<std::string> kVersions = {"2024-11-05", "2025-03-26", "2025-06-18",
-                                                     "2025-11-25"};
-  return kVersions;
-}
-
-const std::vector<std::string>& stateless_versions() {
-  static const std::vector<std::string> kVersions = {"2026-07-28"};
-  return kVersions;
-}
 
 McpServer::McpServer(McpFeatures& features, const Clock& clock, Send send)
     : features_(&features), clock_(&clock), send_(std::move(send)), states_(clock) {
@@ -91,14 +77,14 @@ void McpServer::refuse_long_line() {
 
 /// In whose words a request is spoken.
 std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& message) const {
-  const json* version = meta_member(message.params, kVersionKey);
+  const json* version = meta_member(message.params, kMcpVersionKey);
   const std::lock_guard lock(mutex_);
   if (version == nullptr) {
     if (is_initialized_ || message.method == "initialize" || message.method == "ping") {
       return Era{false, client_capabilities_};
     }
     return RpcError{rpc::kInvalidParams,
-                    std::string("a request says its version in _meta[\"") + kVersionKey +
+                    std::string("a request says its version in _meta[\"") + kMcpVersionKey +
                         "\"; clients of earlier versions send 'initialize' first"};
   }
   if (!version->is_string() ||
@@ -109,11 +95,11 @@ std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& messa
     return RpcError{rpc::kUnsupportedVersion, "this protocol version is not supported",
                     std::move(data)};
   }
-  const json* capabilities = meta_member(message.params, kCapabilitiesKey);
+  const json* capabilities = meta_member(message.params, kMcpCapabilitiesKey);
   if (capabilities == nullptr || !capabilities->is_object()) {
     return RpcError{rpc::kInvalidParams, std::string("a request says what its client can do in "
                                                      "_meta[\"") +
-                                             kCapabilitiesKey + "\""};
+                                             kMcpCapabilitiesKey + "\""};
   }
   return Era{true, *capabilities};
 }

@@ -20,8 +20,8 @@
 
 #include "base/clock.h"
 #include "server/mcp/features.h"
-#include "server/mcp/message.h"
 #include "server/mcp/request_state.h"
+#include "tools/rpc_message.h"
 
 namespace galley {
 
@@ -141,10 +141,5 @@ class McpServer {
   nlohmann::json client_capabilities_ = nlohmann::json::object();  ///< of the handshake era
   std::string log_level_ = "info";                                 ///< of the handshake era
 };
-
-/// The versions that a handshake may agree on, oldest first.
-[[nodiscard]] const std::vector<std::string>& handshake_versions();
-/// The versions of the stateless era.
-[[nodiscard]] const std::vector<std::string>& stateless_versions();
 
 }  // namespace galley

@@ -83,12 +83,27 @@ std::string command_text(const ordered_json& data) {
   return text;
 }
 
+/// The content of a file or a search; of a long file the first lines, and how the next are had.
+std::string content_text(const ordered_json& data) {
+  std::string text = string_member(data, "content");
+  if (text.size() <= kMaxPageText || !data.contains("startLine") || data.contains("encoding")) {
+    return text;
+  }
+  size_t next = 0;
+  text = page_of(text, 0, next);
+  const int64_t first = data.value("startLine", int64_t{1});
+  const int64_t after = first + std::count(text.begin(), text.end(), '\n');
+  return "[lines " + std::to_string(first) + " to " + std::to_string(after - 1) + " of " +
+         std::to_string(data.value("totalLines", int64_t{0})) + "; the rest: offset " +
+         std::to_string(after) + "]\n" + text;
+}
+
 std::string text_of_data(const ordered_json& data, const std::string& tx) {
   std::string text;
   if (data.contains("exitCode")) {
     text = command_text(data);
   } else if (data.contains("content") && data["content"].is_string()) {
-    text = string_member(data, "content");
+    text = content_text(data);
     if (data.contains("encoding")) text = "[" + string_member(data, "encoding") + "]\n" + text;
   } else if (data.contains("changes")) {
     for (const ordered_json& change : data["changes"]) {
@@ -119,19 +134,22 @@ std::string page_of(std::string_view text, size_t offset, size_t& next) {
   next = 0;
   if (offset >= text.size()) return {};
   const std::string_view rest = text.substr(offset);
-  if (rest.size() <= kMaxResultText) return std::string(rest);
-  size_t end = rest.rfind('\n', kMaxResultText);
-  end = end == std::string_view::npos || end == 0 ? kMaxResultText : end + 1;
+  if (rest.size() <= kMaxPageText) return std::string(rest);
+  size_t end = rest.rfind('\n', kMaxPageText);
+  end = end == std::string_view::npos || end == 0 ? kMaxPageText : end + 1;
   while (end > 1 && (static_cast<uint8_t>(rest[end]) & 0xC0U) == 0x80U) --end;
   next = offset + end;
   return std::string(rest.substr(0, end));
 }
 
 ordered_json call_result(std::string text, ordered_json structured) {
-  size_t next = 0;
-  std::string page = page_of(text, 0, next);
-  if (next > 0) {
-    page += "\n[" + std::to_string(text.size() - next) + " more bytes; ask for a part of it]";
+  std::string page = std::move(text);
+  if (page.size() > kMaxResultText) {
+    size_t next = 0;
+    const size_t whole = page.size();
+    page = page_of(page, 0, next);
+    page += "\n[" + std::to_string(whole - next) +
+            " more bytes are left out: ask for less, by a range, a narrower pattern or a limit]";
   }
   ordered_json out;
   out["content"] = ordered_json::array({text_block(std::move(page))});

@@ -14,6 +14,8 @@ namespace galley {
 /// Clients cut long results in the middle or at the end; a text of ours ends here, and says how to
 /// get the rest.
 inline constexpr size_t kMaxResultText = 30'000;
+/// A page of a longer one leaves room for the line in front that says which page it is.
+inline constexpr size_t kMaxPageText = kMaxResultText - 500;
 
 /// A `CallToolResult` whose text alone is enough, and whose structured form alone is enough: some
 /// clients show a model the one, some the other.
@@ -23,9 +25,8 @@ inline constexpr size_t kMaxResultText = 30'000;
 [[nodiscard]] nlohmann::ordered_json failed_result(const ToolError& error);
 [[nodiscard]] nlohmann::ordered_json failed_result(const Error& error);
 
-/// The output schema of a tool whose own answers fit `of_success`: that, an error, or the refusal of
-/// a commit. Clients hold answers that are errors to it, too, and show their model none that does
-/// not fit.
+/// The output schema of a tool whose own answers fit `of_success`: that, an error, or the refusal
+/// of a commit. Clients hold errors to it, too, and show their model none that does not fit.
 [[nodiscard]] nlohmann::ordered_json answer_schema(nlohmann::ordered_json of_success);
 
 /// What a tool answered, as a model reads it. `tx` names where it is staged; empty: it is on disk,
@@ -39,7 +40,7 @@ inline constexpr size_t kMaxResultText = 30'000;
 /// What changed, a line each: `M src/a.txt`.
 [[nodiscard]] nlohmann::ordered_json changed_paths(const ChangeSet& changes);
 [[nodiscard]] std::string changed_words(const ChangeSet& changes);
-/// A part of a text that is as long as kMaxResultText at most, cut between lines; `next` is where
+/// A part of a text that is as long as kMaxPageText at most, cut between lines; `next` is where
 /// the rest begins, 0 when there is none.
 [[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next);
 

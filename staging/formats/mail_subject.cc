@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/base64.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -49,23 +51,9 @@ std::optional<std::string> from_q(std::string_view text) {
   return out;
 }
 
-std::optional<std::string> from_base64(std::string_view text) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  while (text.ends_with('=')) text.remove_suffix(1);
-  for (const char c : text) {
-    const size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = (bits << 6U | static_cast<uint32_t>(digit)) & 0xffffffU;
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out.push_back(static_cast<char>(bits >> static_cast<unsigned>(count) & 0xffU));
-  }
-  return out;
+std::optional<std::string> from_b(std::string_view text) {
+  std::string bytes;
+  return from_base64(text, bytes) ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
 /// The encoded word at the start of `text`, which is taken off: `=?UTF-8?q?na=C3=AFve?=`.
@@ -78,7 +66,7 @@ std::optional<std::string> take_encoded_word(std::string_view& text) {
   const size_t end = text.find("?=", kind + 2);
   if (end == std::string_view::npos) return std::nullopt;
   const std::string_view body = text.substr(kind + 2, end - kind - 2);
-  auto word = lower(text[kind]) == 'q' ? from_q(body) : from_base64(body);
+  auto word = lower(text[kind]) == 'q' ? from_q(body) : from_b(body);
   if (word) text.remove_prefix(end + 2);
   return word;
 }

@@ -30,7 +30,9 @@ class GitObjects::Reader {
     const auto& [name, take, max_bytes] = question;
     if (const auto asked = process_->write(name + "\n"); !asked) return fail(broken(asked.error()));
     GALLEY_ASSIGN(const std::string line, next_line());
-    GALLEY_ASSIGN(GitObjectHead head, head_of(line, name));
+    auto read = head_of(line, name);
+    if (!read) return fail(told_from_damage(read.error()));
+    GitObjectHead head = *std::move(read);
     if (take == nullptr) return head;
     if (head.size > max_bytes) return fail(too_large(head, max_bytes));
     GALLEY_TRY(take_bytes(head.size, take));
@@ -39,6 +41,13 @@ class GitObjects::Reader {
   }
 
  private:
+  /// git also calls missing what it cannot unpack, and complains of it before it answers.
+  Error told_from_damage(const Error& missing) {
+    const std::string complaint = process_->complaint();
+    const size_t heard = std::exchange(heard_, complaint.size());
+    Error told = GitProgram::error(std::string_view(complaint).substr(heard));
+    return told.reason == "git.object_damaged" ? told : missing;
+  }
   [[nodiscard]] Error broken() const { return GitProgram::error(process_->complaint()); }
   /// What git said counts for more than that its pipe broke.
   [[nodiscard]] Error broken(const Error& why) const {
@@ -100,6 +109,7 @@ class GitObjects::Reader {
   std::unique_ptr<PipedProcess> process_;
   std::string buffer_;
   size_t begin_ = 0;
+  size_t heard_ = 0;  ///< of its complaint, when it last called something missing
 };
 
 GitObjects::GitObjects(GitProgram program) : program_(std::move(program)) {}

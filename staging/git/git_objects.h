@@ -25,7 +25,8 @@ struct GitObjectHead {
 /// reader is started for each thread that asks at the same time, and kept.
 ///
 /// Threads: safe to share.
-/// Errors:  kNotFound `git.no_such_object` for a name that names nothing; those of GitProgram.
+/// Errors:  kNotFound `git.no_such_object` for a name that names nothing, or nothing that can be
+///          read; those of GitProgram, `git.object_damaged` among them.
 class GitObjects {
  public:
   /// Takes the bytes of an object as they come.

@@ -29,16 +29,28 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-/// The line in which git says what is wrong, without `fatal: `.
+/// The line in which git says what is wrong, without `fatal: `. What it calls fatal counts for more
+/// than the errors that led there.
 std::string decisive_line(std::string_view complaint) {
-  std::string chosen;
-  for (const std::string& line : lines_of(complaint)) {
-    for (const std::string_view head : {"fatal: ", "error: "}) {
+  const auto lines = lines_of(complaint);
+  for (const std::string_view head : {"fatal: ", "error: "}) {
+    for (const std::string& line : lines) {
       if (line.starts_with(head)) return printable_line(line.substr(head.size()), kMaxWordsBytes);
     }
-    if (chosen.empty()) chosen = line;
   }
-  return printable_line(chosen, kMaxWordsBytes);
+  return lines.empty() ? std::string() : printable_line(lines.front(), kMaxWordsBytes);
+}
+
+/// Whether git tells of an object that is there and cannot be made sense of (object-file.c,
+/// packfile.c of git).
+bool tells_of_damage(std::string_view complaint) {
+  for (const std::string_view words :
+       {"is corrupt", "corrupt loose object", "inflate: ", "unable to unpack", "failed to unpack",
+        "unable to stream", "delta base", "exceeds 32 bytes", "garbage at end of loose object",
+        "does not match index", "is far too short to be a packfile"}) {
+    if (has(complaint, words)) return true;
+  }
+  return has(complaint, "object file ") && has(complaint, " is empty");
 }
 
 /// What is no number of seconds counts for nothing: an environment is no place to fail for.
@@ -145,6 +157,13 @@ Error GitProgram::error(std::string_view complaint) {
             words +
                 " Another git command is at work there, or one was killed: wait for it, or "
                 "remove that file if none runs. Nothing was changed.",
+            "", 0};
+  }
+  // Before what is missing: git may give an object up as that when it cannot read it.
+  if (tells_of_damage(complaint)) {
+    return {ErrorKind::kIo, "git.object_damaged",
+            "an object of this repository is damaged, so nothing can be judged: " + words +
+                ". git fsck names all that are; take them from another clone",
             "", 0};
   }
   if (has(complaint, "missing blob") || has(complaint, "missing tree") ||

@@ -34,7 +34,7 @@ struct GitLayout {
 /// Ownership: a value. Threads: safe to share.
 /// Errors:    kNotFound `git.program_missing`, `git.no_repository`; kRefused `git.other_owner`,
 ///            `git.index_locked`, `git.object_missing`; kTimeout `git.timeout`; kQuota
-///            `limit.git_output`; kIo `git.failed` with git's own words.
+///            `limit.git_output`; kIo `git.object_damaged`, `git.failed` with git's own words.
 class GitProgram {
  public:
   /// How long one command may take; one that is spoken with, for one answer. GALLEY_GIT_TIMEOUT, a

@@ -18,8 +18,8 @@ constexpr uint32_t kExecutable = 0100;
 constexpr uint64_t kMaxTreeBytes = uint64_t{256} << 20U;
 
 Error damaged(const std::string& tree) {
-  return {ErrorKind::kIo, "git.damaged_tree", "the tree " + tree + " is damaged; look at: git fsck",
-          "", 0};
+  return {ErrorKind::kIo, "git.object_damaged",
+          "the tree " + tree + " is damaged; look at: git fsck", "", 0};
 }
 
 Error no_such_path(const RelPath& path) {

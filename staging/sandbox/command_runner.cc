@@ -1,5 +1,7 @@
 #include "staging/sandbox/command_runner.h"
 
+#include "staging/sandbox/live_run.h"
+
 #include <fmt/core.h>
 
 #include "staging/overlay/proposal.h"
@@ -86,6 +88,14 @@ Error LimitBreach::error() const {
           "", 0};
   }
   return {};
+}
+
+Result<std::unique_ptr<LiveRun>> CommandRunner::start(const Command& /*command*/,
+                                                      const LiveOptions& /*options*/,
+                                                      const Overlay& /*overlay*/) {
+  return fail(ErrorKind::kRefused, "sandbox.unavailable",
+              "a program that goes on running needs the sandbox of namespaces; galley doctor says "
+              "what this machine lacks for it");
 }
 
 Overlay overlay_of(const Proposal& proposal, const Directory& workspace, const Clock& clock) {

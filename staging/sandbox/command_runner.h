@@ -18,6 +18,8 @@
 namespace galley {
 
 class InputRelay;
+class LiveRun;
+struct LiveOptions;
 
 /// Bounds of one command; 0 means no limit where that is said.
 struct CommandLimits {
@@ -98,9 +100,14 @@ struct Command {
   /// Called on the thread of run() with the output that is kept: the head as it comes, the tail
   /// when the command has ended.
   std::function<void(OutputStream, std::string_view)> on_output;
+  /// on_output gets every byte as it comes, also those that are not kept.
+  bool passes_all_output = false;
   /// Called before the tail with the number of bytes left out before it, unless that is 0.
   std::function<void(OutputStream, uint64_t)> on_left_out;
   std::stop_token stop;  ///< a request kills the whole tree
+  /// So does a request here, but not as a failure: what it changed until then is staged, if
+  /// `effects` stages what ends by a signal.
+  std::stop_token end = {};
 };
 
 /// The kept part of one output stream.
@@ -193,6 +200,10 @@ class CommandRunner {
   /// Runs `command` on the tree that `overlay` proposes and stages its effects there by
   /// `command.effects`. After an Error the overlay is as before.
   virtual Result<CommandResult> run(const Command& command, Overlay& overlay) = 0;
+  /// Starts `command` on the tree that `overlay` proposes, and returns while it runs. Nothing is
+  /// staged: what it writes lies in the layers that the options name.
+  virtual Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
+                                                 const Overlay& overlay);
 };
 
 class Proposal;

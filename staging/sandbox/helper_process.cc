@@ -134,6 +134,14 @@ Result<void> send_all(int socket, std::string_view bytes) {
   return {};
 }
 
+/// The request as it is sent, after its length.
+std::string framed(const SandboxRequest& request) {
+  const std::string body = encode(request);
+  std::string text;
+  RequestWriter{&text}(uint64_t{body.size()});
+  return text + body;
+}
+
 /// Reads the three streams of a running helper until all have ended, and hands its input on.
 class Conversation {
  public:
@@ -147,14 +155,20 @@ class Conversation {
         err_capture_(command.limits.or_usual().max_stderr_bytes) {}
 
   Result<HelperRun> run() {
-    const std::stop_callback on_stop(command_.stop, [this] {
+    const auto wake = [this] {
       const uint64_t one = 1;
       (void)!write(stop_.get(), &one, sizeof one);
-    });
+    };
+    const std::stop_callback on_stop(command_.stop, wake);
+    const std::stop_callback on_end(command_.end, wake);
     while (out_.is_open() || err_.is_open() || control_.is_open()) turn();
     if (received_ != sizeof report_ || report_.version != kWireVersion) {
       return fail(ErrorKind::kInternal, "sandbox.helper_died",
                   "galley-sandbox ended without a report; nothing was staged");
+    }
+    const bool is_ended = command_.end.stop_requested() && !command_.stop.stop_requested();
+    if (is_ended && report_.breach == HelperBreach::kCancelled) {
+      report_.breach = HelperBreach::kNone;
     }
     return HelperRun{report_,
                      finish(OutputStream::kStdout, out_capture_),
@@ -190,7 +204,8 @@ class Conversation {
     }
     const std::string_view text(piece_.data(), static_cast<size_t>(got));
     const std::string_view head = text.substr(0, capture.append(text));
-    if (command_.on_output && !head.empty()) command_.on_output(stream, head);
+    const std::string_view passed = command_.passes_all_output ? text : head;
+    if (command_.on_output && !passed.empty()) command_.on_output(stream, passed);
   }
 
   CapturedOutput finish(OutputStream stream, OutputCapture& capture) const {
@@ -201,7 +216,8 @@ class Conversation {
     }
     const std::string_view rest =
         kept.omitted_bytes != 0 ? kept.tail : std::string_view(kept.head).substr(passed_on);
-    if (command_.on_output && !rest.empty()) command_.on_output(stream, rest);
+    const bool is_new = !command_.passes_all_output && !rest.empty();
+    if (command_.on_output && is_new) command_.on_output(stream, rest);
     return kept;
   }
 
@@ -276,13 +292,18 @@ bool WaitingProcess::is_waiting() const {
 
 bool WaitingProcess::has_expired(const Error& error) { return error.reason == kExpired; }
 
+Result<StartedProcess> WaitingProcess::begin(const SandboxRequest& request,
+                                             const std::vector<int>& descriptors) && {
+  if (!send_descriptors(control_.get(), descriptors)) {
+    return os_error(errno, "cannot hand over the input", "");
+  }
+  GALLEY_TRY(send_all(control_.get(), framed(request)));
+  return StartedProcess{std::move(process_), std::move(control_), std::move(out_), std::move(err_)};
+}
+
 Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command) && {
-  const std::string body = encode(request);
-  std::string framed;
-  RequestWriter{&framed}(uint64_t{body.size()});
-  framed += body;
   auto sent = send_input(control_.get(), command);
-  if (sent) sent = send_all(control_.get(), framed);
+  if (sent) sent = send_all(control_.get(), framed(request));
   Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));
   EndingProcess ending = std::move(process_);
   auto run = conversation.run();

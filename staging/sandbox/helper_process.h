@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "staging/sandbox/command_runner.h"
@@ -44,6 +45,15 @@ struct HelperRun {
   EndingProcess helper;
 };
 
+/// A command that was started and is left to itself: its streams, and the socket over which its
+/// helper reports and is told to end it.
+struct StartedProcess {
+  EndingProcess helper;  ///< the first member: it ends when the socket below is closed
+  Fd control;
+  Fd output;
+  Fd errors;
+};
+
 /// A helper program that has been started and waits for its one request.
 ///
 /// Ownership: owns the child process. The destructor ends it and waits for it.
@@ -61,6 +71,9 @@ class WaitingProcess {
   /// Sends the request and the command's input, and passes on its output and a stop request.
   /// Returns when every process of the command is dead. Uses no signal handlers.
   Result<HelperRun> run(const SandboxRequest& request, const Command& command) &&;
+  /// Sends the request, with these descriptors, and waits for nothing.
+  Result<StartedProcess> begin(const SandboxRequest& request,
+                               const std::vector<int>& descriptors) &&;
   /// Returns false when it has ended meanwhile.
   [[nodiscard]] bool is_waiting() const;
   /// Returns whether `error` says that the helper ended by itself before it took the request: the

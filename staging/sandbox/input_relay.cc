@@ -37,6 +37,8 @@ Result<std::shared_ptr<InputRelay>> InputRelay::from(int descriptor) {
       new InputRelay(descriptor, std::move(read_end), std::move(write_end)));
 }
 
+Result<std::shared_ptr<InputRelay>> InputRelay::fed() { return from(-1); }
+
 InputRelay::~InputRelay() {
   int in_pipe = 0;
   (void)ioctl(read_end_.get(), FIONREAD, &in_pipe);
@@ -47,7 +49,7 @@ InputRelay::~InputRelay() {
 
 pollfd InputRelay::wanted() const {
   if (!write_end_.is_open()) return {-1, 0, 0};
-  if (pending_.empty()) return {descriptor_, POLLIN, 0};
+  if (pending_.empty()) return {descriptor_, POLLIN, 0};  // poll() passes over a -1
   return {write_end_.get(), POLLOUT, 0};
 }
 
@@ -64,6 +66,12 @@ void InputRelay::advance(const pollfd& answered) {
   }
   const ssize_t wrote = write(write_end_.get(), pending_.data(), pending_.size());
   if (wrote > 0) pending_.erase(0, static_cast<size_t>(wrote));
+  if (pending_.empty() && has_ended_) write_end_ = Fd();
+}
+
+void InputRelay::end_input() {
+  has_ended_ = true;
+  if (pending_.empty()) write_end_ = Fd();
 }
 
 }  // namespace galley

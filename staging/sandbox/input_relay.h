@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "staging/sandbox/helper/fd.h"
@@ -23,6 +24,9 @@ class InputRelay {
  public:
   /// Errors: kIo when no pipe can be made.
   static Result<std::shared_ptr<InputRelay>> from(int descriptor);
+  /// One whose input is what feed() is given: a dialogue with the command.
+  /// Errors: kIo when no pipe can be made.
+  static Result<std::shared_ptr<InputRelay>> fed();
   ~InputRelay();
   InputRelay(const InputRelay&) = delete;
   InputRelay& operator=(const InputRelay&) = delete;
@@ -35,9 +39,15 @@ class InputRelay {
   /// Passes one piece on after poll() has answered. Never blocks.
   void advance(const pollfd& answered);
 
+  /// Only for one that is fed: more input, which is passed on when the pipe has room.
+  void feed(std::string_view text) { pending_ += text; }
+  /// No more input will come; the command sees its end behind what was fed.
+  void end_input();
+
  private:
   InputRelay(int descriptor, Fd read_end, Fd write_end);
-  int descriptor_;
+  int descriptor_;  ///< -1: it is fed
+  bool has_ended_ = false;
   Fd read_end_;
   Fd write_end_;
   std::string pending_;  ///< read, and not in the pipe yet

@@ -151,6 +151,7 @@ std::optional<LimitKind> kind_of(HelperBreach breach) {
     case HelperBreach::kWritten:
       return LimitKind::kWritten;
     case HelperBreach::kCancelled:
+    case HelperBreach::kStopped:
       return LimitKind::kCancelled;
   }
   return std::nullopt;

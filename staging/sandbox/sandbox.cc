@@ -12,6 +12,7 @@
 #include "staging/sandbox/companion_program.h"
 #include "staging/sandbox/copy_runner.h"
 #include "staging/sandbox/layer_homes.h"
+#include "staging/sandbox/live_run.h"
 #include "staging/sandbox/namespace_runner.h"
 #include "staging/sandbox/read_back.h"
 #include "staging/sandbox/request_builder.h"
@@ -40,6 +41,13 @@ class Sandbox final : public CommandRunner {
     }
     const std::unique_lock lock(scratch_in_use_);
     return run_locked(command, overlay);
+  }
+
+  Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
+                                         const Overlay& overlay) override {
+    if (is_copying_) return CommandRunner::start(command, options, overlay);
+    GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
+    return LiveRun::start(options_.helper, std::move(request), options, overlay, *workspace_);
   }
 
  private:

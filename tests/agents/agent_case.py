@@ -31,7 +31,7 @@ class AgentCase(EverydayCase):
     def agent(self, kind, url):
         """An agent with a home of its own; where npm does not answer, the test did not run."""
         if kind.path() is None:
-            reason = agents.fetched()[1] or "npm has no program for this machine"
+            reason = agents.fetched()[1]
             if REQUIRES_AGENTS:
                 self.fail(f"GALLEY_REQUIRE_AGENTS=1, but there is no {kind.name}: {reason}")
             raise unittest.SkipTest(f"{kind.name} did not run: {reason}")

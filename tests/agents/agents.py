@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "system"))
 
 # Far more than a run takes; one that hangs is killed with all that it started.
 RUN_LIMIT_S = 120
-FETCH_LIMIT_S = 900
+FETCH_LIMIT_S = 600
 END_LIMIT_S = 10
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
@@ -31,8 +31,11 @@ IFF_UP = 1
 @functools.cache
 def fetched():
     """The folder of npm's packages, or why there is none."""
-    got = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "agents"], capture_output=True, check=False,
-                         timeout=FETCH_LIMIT_S)
+    try:
+        got = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "agents"], capture_output=True, check=False,
+                             timeout=FETCH_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return None, f"npm did not fetch them within {FETCH_LIMIT_S} s"
     if got.returncode != 0:
         return None, got.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
     return Path(got.stdout.decode().strip()).parent, ""
@@ -94,19 +97,22 @@ class Agent:
 
     @classmethod
     def path(cls):
-        """Its program, or nothing; where it is missing this machine is none that npm has it for."""
+        """Its program, or nothing where npm did not fetch it."""
         modules, _ = fetched()
-        found = modules / cls.program if modules else None
-        return found if found and found.exists() else None
+        return modules / cls.program if modules else None
 
-    def environment(self):
-        return {"HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), "PATH": "/usr/local/bin:/usr/bin:/bin",
-                "LANG": "C.UTF-8", "TERM": "dumb"}
+    def environment(self, home=None):
+        """Where it keeps what it keeps: below `home`, which is `self.home` unless it is seen by another name."""
+        home = home or self.home
+        return {"HOME": str(home), "TMPDIR": f"{home}/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
+                "TERM": "dumb"}
 
-    def run(self, work, prompt, prefix=()):
-        """One run to its end, without a terminal. `prefix` is a command that runs it."""
-        process = subprocess.Popen([*map(str, prefix), *map(str, self.command(work, prompt))], cwd=work,
-                                   env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    def run(self, work, prompt):
+        """One run to its end, without a terminal."""
+        return self.run_command([*map(str, self.command(work, prompt))], work, self.environment())
+
+    def run_command(self, command, work, environment):
+        process = subprocess.Popen(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True)
         try:
             output, errors = process.communicate(timeout=RUN_LIMIT_S)
@@ -153,8 +159,8 @@ default_tools_approval_mode = "approve"
             text += "".join(f"{key} = {json.dumps(value)}\n" for key, value in (server_environment or {}).items())
         (self.home / "config.toml").write_text(text)
 
-    def environment(self):
-        return {**super().environment(), "CODEX_HOME": str(self.home), "SCRIPTED_KEY": "none"}
+    def environment(self, home=None):
+        return {**super().environment(home), "CODEX_HOME": str(home or self.home), "SCRIPTED_KEY": "none"}
 
     def command(self, work, prompt):
         return [self.path(), "-c", "features.plugins=false", "-c", "features.apps=false", "exec", "--skip-git-repo-check", "--json",
@@ -182,13 +188,13 @@ class OpenCode(Agent):
             configuration["mcp"] = {"galley": {"type": "local", "command": [str(word) for word in server],
                                                "environment": server_environment or {}, "enabled": True}}
         (self.home / "opencode.json").write_text(json.dumps(configuration, indent=2))
-        # Without it opencode waits a minute for npm to fetch a package for its own folder.
-        (self.home / ".npmrc").write_text("offline=true\n")
 
-    def environment(self):
-        folders = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-        return {**super().environment(), **folders, "OPENCODE_CONFIG": str(self.home / "opencode.json"),
-                "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    def environment(self, home=None):
+        home = home or self.home
+        folders = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+        return {**super().environment(home), **folders, "OPENCODE_CONFIG": f"{home}/opencode.json",
+                # Else it waits a minute for npm to fetch a package for its own folder.
+                "npm_config_offline": "true", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
                 "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 
     def command(self, work, prompt):

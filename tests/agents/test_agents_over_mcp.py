@@ -82,6 +82,11 @@ class CodexView:
         assert answer["exitCode"] == 0, answer
         return answer["stdout"]
 
+    def refused_call(self, shown):
+        error = self.answer(shown)["error"]
+        assert error["reason"] in ("call.needs_confirmation", "call.not_confirmed"), error
+        return error["message"]
+
     def logged(self, shown):
         return [each["id"] for each in self.answer(shown)["commits"]]
 
@@ -134,6 +139,10 @@ class OpenCodeView:
     def printed(self, shown):
         return self.found(r"^exit 0\n([\s\S]*)\n\Z", shown)[1]
 
+    def refused_call(self, shown):
+        assert shown.startswith(("call.needs_confirmation: ", "call.not_confirmed: ")), shown
+        return shown
+
     def logged(self, shown):
         return re.findall(r"^(\d+) \d{4}-", shown, re.M)
 
@@ -154,7 +163,8 @@ class OverMcp:
         """The person says yes, in a terminal of their own."""
         self.on_terminal("approve", proposal, typed=[("nothing else?", "y\n")], expect=0)
 
-    def script(self):
+    def careless(self):
+        """The model forgets a comma and a test, and needs a yes for what it announces."""
         view = self.view
         if view.opening():
             found = yield view.opening()
@@ -213,7 +223,15 @@ class OverMcp:
         assert view.logged(shown) == [third, second, first], shown
         yield Say("The price of DE is 4.10; the list for the counter is as it was.")
 
-    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+    def run_agent(self, script, prompt):
+        with ModelServer(script) as model:
+            agent = self.agent(self.view.agent, model.url)
+            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
+            ran = agent.run(self.work, prompt)
+        self.check(model, ran)
+        return agent
+
+    def mends_and_undoes(self):
         (self.work / "galley.toml").write_text(RULES)
         expected = self.scratch / "expected"
         shutil.copytree(self.work, expected, symlinks=True)
@@ -222,12 +240,7 @@ class OverMcp:
             self.assertEqual(content.count(old), 1)
             (expected / path).write_bytes(content.replace(old, new))
 
-        with ModelServer(self.script) as model:
-            agent = self.agent(self.view.agent, model.url)
-            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
-            ran = agent.run(self.work, "Raise the price of the zone DE to 4.10.")
-        self.check(model, ran)
-
+        agent = self.run_agent(self.careless, "Raise the price of the zone DE to 4.10.")
         self.assert_same_tree(self.work, expected)
         log = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
         self.assertEqual([(each["agent"], each["tool"]) for each in log],
@@ -236,12 +249,48 @@ class OverMcp:
         self.galley("audit", "verify", expect=0)
 
 
+    def cautious(self):
+        """In the strict mode each call that changes something needs a person's yes, which holds for that call once."""
+        view = self.view
+        if view.opening():
+            yield view.opening()
+        note = {"file_path": "docs/note.txt", "content": "announced\n"}
+        shown = yield view.tool("Write", **note)
+        call = re.search(r"galley approve (call-[0-9a-f]+)", view.refused_call(shown))[1]
+        self.on_terminal("approve", call, typed=[("run once?", "y\n")], expect=0)
+        shown = yield view.tool("Write", **note)
+        view.staged(shown)
+        shown = yield view.tool("Write", **note)
+        view.refused_call(shown)
+        shown = yield view.tool("galley_commit")
+        _, paths = view.committed(shown)
+        assert paths == ["docs/note.txt"], paths
+        yield Say("done")
+
+    def repeats_what_was_approved(self):
+        (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
+        self.run_agent(self.cautious, "Write a note.")
+        self.assertEqual((self.work / "docs/note.txt").read_text(), "announced\n")
+
+
 class CodexOverMcp(OverMcp, AgentCase):
     view = CodexView()
+
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+        self.mends_and_undoes()
+
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+        self.repeats_what_was_approved()
 
 
 class OpenCodeOverMcp(OverMcp, AgentCase):
     view = OpenCodeView()
+
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+        self.mends_and_undoes()
+
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+        self.repeats_what_was_approved()
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ class ScratchRepository {
   void git(const std::string& arguments) const {
     ASSERT_EQ(std::system((line(arguments) + " >/dev/null 2>&1").c_str()), 0) << arguments;
   }
+  /// Runs a git command and returns whether it ended well.
+  [[nodiscard]] bool can(const std::string& arguments) const {
+    return std::system((line(arguments) + " >/dev/null 2>&1").c_str()) == 0;
+  }
   /// What a git command prints.
   [[nodiscard]] std::string output_of(const std::string& arguments) const {
     std::string text;

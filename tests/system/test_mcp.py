@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -231,14 +232,31 @@ class Editing(McpCase):
         client.call("Write", file="long.txt", content="".join(f"line {i}\n" for i in range(9000)))
         whole, offset = "", 0
         while True:
-            page = client.call("galley_diff", offset=offset)["structuredContent"]
+            shown = client.call("galley_diff", offset=offset)
+            page = shown["structuredContent"]
             self.assertLessEqual(len(page["diff"]), 30_000)
+            self.assertTrue(self.text(shown).endswith(page["diff"]), "the text leaves nothing of the page out")
             whole += page["diff"]
             if "nextOffset" not in page:
                 break
             offset = page["nextOffset"]
         self.assertEqual(len(whole.encode()), page["bytes"])
         self.assertEqual(whole.count("\n+line "), 9000)
+
+    def test_a_long_file_is_read_in_pages_that_say_their_lines(self):
+        lines = [f"line {i}\n" for i in range(1, 9001)]
+        (self.work / "long.txt").write_text("".join(lines))
+        client = self.connect()
+        read, offset = [], 1
+        while offset <= len(lines):
+            text = self.text(client.call("Read", file_path="long.txt", offset=offset))
+            first, last, rest = re.match(r"\[lines (\d+) to (\d+) of 9000; the rest: offset (\d+)\]\n", text).groups() \
+                if text.startswith("[lines") else (str(offset), "9000", "9001")
+            self.assertLessEqual(len(text), 30_000)
+            self.assertEqual((int(first), int(rest)), (offset, int(last) + 1))
+            read += text.splitlines(keepends=True)[1 if text.startswith("[lines") else 0:]
+            offset = int(rest)
+        self.assertEqual(read, lines)
 
     def test_the_rules_for_an_agent_hold(self):
         (self.work / "galley.toml").write_text('[agents.looker]\ntools = ["Read"]\n')
@@ -316,7 +334,12 @@ class Asking(McpCase):
         (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
         client = self.connect(capabilities={"elicitation": {}})
         client.answers["elicitation/create"] = {"action": "decline"}
-        self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"])
+        declined = client.call("Write", file="new.txt", content="x\n")
+        self.assertEqual(declined["structuredContent"]["error"]["reason"], "call.not_confirmed")
+        # A client that declines by itself has not asked a person, who can still say yes.
+        self.galley("approve", re.search(r"galley approve (call-[0-9a-f]+);", self.text(declined))[1], expect=0)
+        self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
+        self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"], "a yes is for once")
         client.answers["elicitation/create"] = {"action": "accept", "content": {"approve": True}}
         self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
         alone = self.connect()

@@ -254,23 +254,38 @@ class PageInBrowser(BrowserCase, ReportCase):
         with self.assertRaisesRegex(AssertionError, "Content Security Policy"):
             self.look(page, *order)
 
-    def test_a_thousand_files_are_built_as_they_come_into_view(self):
-        lines = [f"line {i}\n" for i in range(100)]
-        changed = [f"row {i}\n" for i in range(100)]
+    def page_of_new_files(self, count):
+        """A change of so many files with 100 lines each."""
         patch = "".join(f"--- /dev/null\n+++ b/many/d{i % 40}/file{i}.txt\n@@ -0,0 +1,100 @@\n" +
-                        "".join("+" + line for line in (lines if i % 2 else changed)) for i in range(1000))
+                        "".join(f"+{'row' if i % 2 else 'line'} {k}\n" for k in range(100)) for i in range(count))
         (self.scratch / "big.patch").write_text(patch)
         self.galley("preview", self.scratch / "big.patch", f"--html={self.scratch / 'page.html'}", expect=0)
+        return self.scratch / "page.html"
+
+    def test_a_thousand_files_are_built_as_they_come_into_view(self):
         notes = self.look(
-            self.scratch / "page.html", ("until", ROWS), ("note", "at first", ROWS),
+            self.page_of_new_files(1000), ("until", ROWS), ("note", "at first", ROWS),
             ("note", "files", "document.querySelectorAll('section.file').length"),
+            ("note", "built", "view.files.filter((file) => file.isFilled).length"),
+            ("note", "hunks", "document.querySelectorAll('.hunk').length"),
+            ("note", "skipped", "[...document.querySelectorAll('section.file, nav li.leaf')].every((one) => "
+                                "getComputedStyle(one).contentVisibility === 'auto')"),
             ("note", "totals", "document.getElementById('totals').textContent"),
             ("press", "p"), ("until", "document.querySelector('#file-999 tbody tr')"),
-            ("note", "at last", ROWS))["notes"]
+            ("note", "at last", ROWS), ("note", "built at last", "view.files.filter((file) => file.isFilled).length"))["notes"]
         self.assertEqual(notes["files"], 1000)
         self.assertIn("100,000 lines added", notes["totals"])
+        self.assertTrue(notes["skipped"], "the browser lays out what nobody sees")
         self.assertLess(notes["at first"], 3000)
         self.assertLess(notes["at last"], 10000)
+        for built in ("built", "hunks", "built at last"):
+            self.assertLess(notes[built], 40, built)
+
+    def test_no_layout_is_forced_while_it_is_built(self):
+        """As many layouts for a thousand files as for ten, but for the frames that a longer start shows."""
+        layouts = [self.look(self.page_of_new_files(count), ("until", ROWS), ("metrics", "work"))["notes"]["work"]["LayoutCount"]
+                   for count in (10, 1000)]
+        self.assertLess(layouts[1], layouts[0] + 20)
 
 
 if __name__ == "__main__":

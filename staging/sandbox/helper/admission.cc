@@ -42,14 +42,21 @@ bool read_framed(int fd, std::string& bytes) {
   return read_all(fd, bytes.data(), size);
 }
 
+/// How many come with the request itself.
+size_t own_descriptors(const SandboxRequest& request) {
+  return (request.has_input != 0 ? 1U : 0U) + (request.live != 0 ? 1U : 0U);
+}
+
 /// All descriptors of an admission, in the order in which take_apart() finds them.
-std::vector<int> descriptors_of(const Fd& input, const LayerTrees& trees) {
+std::vector<int> descriptors_of(const ReceivedRequest& received, const LayerTrees& trees) {
   std::vector<int> all;
-  if (input.is_open()) all.push_back(input.get());
+  if (received.input.is_open()) all.push_back(received.input.get());
+  if (received.channel.is_open()) all.push_back(received.channel.get());
   if (!trees.workspace.is_open()) return all;
   all.push_back(trees.workspace.get());
   all.push_back(trees.upper_home.get());
-  for (const std::vector<Fd>* list : {&trees.lowers, &trees.keep, &trees.readable}) {
+  for (const std::vector<Fd>* list :
+       {&trees.lowers, &trees.keep, &trees.readable, &trees.writable}) {
     for (const Fd& tree : *list) all.push_back(tree.get());
   }
   return all;
@@ -58,11 +65,12 @@ std::vector<int> descriptors_of(const Fd& input, const LayerTrees& trees) {
 bool take_apart(std::vector<Fd> all, bool has_trees, Admission& admission) {
   const SandboxRequest& request = admission.request;
   LayerTrees& trees = admission.trees;
-  const size_t layers =
-      2 + request.lowers.size() + request.keep_from.size() + request.readable.size();
-  if (all.size() != request.has_input + (has_trees ? layers : 0)) return false;
+  const size_t layers = 2 + request.lowers.size() + request.keep_from.size() +
+                        request.readable.size() + request.writable.size();
+  if (all.size() != own_descriptors(request) + (has_trees ? layers : 0)) return false;
   size_t next = 0;
   if (request.has_input != 0) admission.input = std::move(all[next++]);
+  if (request.live != 0) admission.channel = std::move(all[next++]);
   if (!has_trees) return true;
   trees.workspace = std::move(all[next++]);
   trees.upper_home = std::move(all[next++]);
@@ -72,6 +80,7 @@ bool take_apart(std::vector<Fd> all, bool has_trees, Admission& admission) {
   take(request.lowers.size(), trees.lowers);
   take(request.keep_from.size(), trees.keep);
   take(request.readable.size(), trees.readable);
+  take(request.writable.size(), trees.writable);
   return true;
 }
 
@@ -80,18 +89,19 @@ bool take_apart(std::vector<Fd> all, bool has_trees, Admission& admission) {
 bool receive_request(int control, ReceivedRequest& received) {
   std::vector<Fd> descriptors;
   if (!receive_descriptors(control, descriptors) || !read_framed(control, received.bytes) ||
-      !decode(received.bytes, received.request) || received.request.has_input > 1 ||
-      descriptors.size() != received.request.has_input) {
+      !decode(received.bytes, received.request) ||
+      descriptors.size() != own_descriptors(received.request)) {
     return false;
   }
-  if (!descriptors.empty()) received.input = std::move(descriptors.front());
+  if (received.request.has_input != 0) received.input = std::move(descriptors.front());
+  if (received.request.live != 0) received.channel = std::move(descriptors.back());
   return true;
 }
 
 bool send_admission(int lifeline, const ReceivedRequest& received, const LayerTrees& trees) {
   const uint64_t size = received.bytes.size();
   const std::string_view length(reinterpret_cast<const char*>(&size), sizeof size);
-  return send_descriptors(lifeline, descriptors_of(received.input, trees)) &&
+  return send_descriptors(lifeline, descriptors_of(received, trees)) &&
          write_all(lifeline, length) && write_all(lifeline, received.bytes);
 }
 

@@ -7,9 +7,9 @@
 #include "staging/sandbox/helper/view.h"
 
 // What a waiting process needs to go on. The engine sends the helper its request: the command's
-// standard input, as a descriptor, then the request's bytes. The helper (the monitor) sends pid 1
-// the same over the lifeline, with the layers that root has opened. So pid 1 can be started before
-// there is a request.
+// standard input and the channel, as descriptors, then the request's bytes. The helper (the
+// monitor) sends pid 1 the same over the lifeline, with the layers that root has opened. So pid 1
+// can be started before there is a request.
 
 namespace galley {
 
@@ -18,6 +18,7 @@ struct ReceivedRequest {
   SandboxRequest request;
   std::string bytes;  ///< the request, encoded
   Fd input;           ///< closed: the command reads what the helper would read, /dev/null
+  Fd channel;         ///< of a live run
 };
 
 /// Waits for the engine's request. Returns false when the engine is gone or speaks another version.
@@ -31,6 +32,7 @@ struct ReceivedRequest {
 struct Admission {
   SandboxRequest request;
   Fd input;
+  Fd channel;
   LayerTrees trees;
 };
 

@@ -5,10 +5,12 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +20,9 @@
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/pid_one.h"
 #include "staging/sandbox/helper/view.h"
 
@@ -98,6 +102,31 @@ void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
   for (const Fd& kept : trees.keep) gauge.watch(Fd(openat(kept.get(), ".", kFlags)));
 }
 
+/// Gives a live run's supervisor what it works with, and takes the terminal as our streams.
+bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& overlay,
+                  SetupFailure& failure) {
+  if (request.live == 0) return true;
+  std::vector<int> ends = {overlay.get()};
+  Fd ours;
+  if (request.terminal != 0) {
+    ours = Fd(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+    const int unlocked = 0;
+    const winsize size{static_cast<unsigned short>(request.rows),
+                       static_cast<unsigned short>(request.columns), 0, 0};
+    if (!ours.is_open() || ioctl(ours.get(), TIOCSPTLCK, &unlocked) != 0) {
+      return failed(failure, "open a terminal");
+    }
+    (void)ioctl(ours.get(), TIOCSWINSZ, &size);
+    const Fd theirs(ioctl(ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!theirs.is_open()) return failed(failure, "open a terminal");
+    for (int fd = 0; fd < kControlFd; ++fd) {
+      if (dup2(theirs.get(), fd) < 0) return failed(failure, "take the terminal");
+    }
+    ends.push_back(ours.get());
+  }
+  return send_descriptors(channel.get(), ends) || failed(failure, "answer the supervisor");
+}
+
 /// The life of pid 1 until it starts the command.
 [[noreturn]] void pid_one_main(Links links, bool has_own_network, bool is_root) {
   links.notes_read = Fd();
@@ -125,9 +154,13 @@ void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
   const bool is_open = is_root || open_layers(request, admission.trees, failure);
   LayerGauge gauge;
   if (is_open) watch_layers(admission.trees, gauge);
-  if (!is_open || !enter_view(request, std::move(admission.trees), failure)) {
+  Fd overlay;
+  if (!is_open || !enter_view(request, std::move(admission.trees), overlay, failure) ||
+      !open_channel(request, admission.channel, overlay, failure)) {
     tell_and_exit(notes, failure);
   }
+  overlay = Fd();
+  admission.channel = Fd();
   live_as_pid_one(request, std::move(gauge), links.notes_write.release(),
                   links.lifeline_theirs.release());
 }
@@ -271,6 +304,14 @@ HelperReport Monitor::run(const ReceivedRequest& received) {
   return watch(received.request);
 }
 
+/// Passes a request to stop on to pid 1. Returns false when there is none: the engine is gone, or
+/// wants it killed.
+bool Monitor::heed_stop() const {
+  char byte = 0;
+  if (read(kControlFd, &byte, 1) != 1 || byte != kStopByte) return false;
+  return write(lifeline_.get(), &byte, 1) == 1;
+}
+
 /// Waits until pid 1 is gone, and with it every process, or says that it is the last of them. Kills
 /// it when the engine says so or dies.
 HelperReport Monitor::watch(const SandboxRequest& request) const {
@@ -287,7 +328,7 @@ HelperReport Monitor::watch(const SandboxRequest& request) const {
     if (polled[2].revents != 0) notes.read_all();
     if (notes.is_alone()) return notes.report();
     if ((polled[2].revents & POLLHUP) != 0) is_silent = true;
-    if (polled[1].revents != 0) is_cancelled = true;
+    if (polled[1].revents != 0) is_cancelled = !heed_stop();
     if (is_cancelled || patience.has_passed()) (void)kill(pid_, SIGKILL);
   }
   notes.read_all();

@@ -97,10 +97,17 @@ class PidOne {
       timeout = static_cast<int>(std::clamp(left, milliseconds(0), kLongest).count());
     }
     (void)poll(polled, 2, timeout);
-    if (polled[1].revents != 0) _exit(1);  // the monitor is gone
+    if (polled[1].revents != 0) heed_monitor();
     signalfd_siginfo info;
     while (read(signals_, &info, sizeof info) > 0) {
     }
+  }
+
+  /// The monitor is gone, or passes on that the command is to end.
+  void heed_monitor() {
+    char byte = 0;
+    if (read(lifeline_, &byte, 1) != 1 || byte != kStopByte) _exit(1);
+    if (!stopping_) stop(HelperBreach::kStopped, request_.grace_ms, 0);
   }
 
   void reap() {
@@ -163,9 +170,13 @@ class PidOne {
     report_.figure = figure;
     stopping_ = true;
     wall_ends_ = SteadyClock::time_point::max();
-    if (breach != HelperBreach::kWall || request_.grace_ms == 0) finish();
+    const bool has_grace = breach == HelperBreach::kWall || breach == HelperBreach::kStopped;
+    if (!has_grace || request_.grace_ms == 0) finish();
     grace_ends_ = SteadyClock::now() + milliseconds(request_.grace_ms);
     (void)kill(-1, SIGTERM);
+    if (request_.terminal == 0) return;
+    (void)kill(-1, SIGHUP);  // an interactive shell ignores the other
+    (void)kill(-1, SIGCONT);
   }
 
   /// Whoever loses its parent becomes a child of pid 1, so no child is nobody at all.
@@ -228,6 +239,10 @@ void become_command(const SandboxRequest& request, int notes) {
   SetupFailure failure;
   const auto give_up = [&] { report_and_exit(notes, HelperOutcome::kSetupFailed, failure); };
   if (setsid() < 0 && !failed(failure, "start a session")) give_up();
+  if (request.terminal != 0 && ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0 &&
+      !failed(failure, "control the terminal")) {
+    give_up();
+  }
   if (chdir(request.working_directory.c_str()) != 0 &&
       !failed(failure, "enter " + request.working_directory)) {
     give_up();

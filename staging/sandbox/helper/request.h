@@ -10,12 +10,16 @@
 // What the engine and its helper program say to each other over one socket. Both are built from
 // this file and check kWireVersion, so the layout is private to one build.
 //
-//   engine -> helper   one byte, the number of descriptors that come with it: 1 for the command's
-//                      standard input, else 0 (descriptors.h)
+//   engine -> helper   one byte, the number of descriptors that come with it (descriptors.h): the
+//                      command's standard input, and the channel of a live run, each if there is one
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
-//   engine -> helper   one byte kCancelByte, any time later; the end of the stream means the same
+//   engine -> helper   one byte, any time later: kCancelByte kills the command, as the end of the
+//                      stream does; kStopByte asks it to end first
 //   helper -> engine   one HelperReport, when every process of the command is dead; the helper
 //                      itself ends when the kernel has taken the namespaces down
+//
+// Over the channel of a live run pid 1 sends, when the view is there and before the command starts,
+// the descriptors of the mounted overlay and, with `terminal`, of its terminal's other end.
 //
 // A helper started with the arguments kSpareArgument and a number makes its namespaces before there
 // is a request. When none comes in so many milliseconds it ends with kSpareExpired, having done
@@ -23,10 +27,11 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790005;  // "galley", 5
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790006;  // "galley", 6
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 inline constexpr char kCancelByte = 'c';
+inline constexpr char kStopByte = 's';
 inline constexpr const char* kSpareArgument = "spare";
 inline constexpr const char* kSpareMs = "10000";
 inline constexpr int kSpareExpired = 3;
@@ -66,12 +71,19 @@ struct SandboxRequest {
   uint64_t written_bytes = 0;
   uint64_t open_files = 0;
   uint64_t private_bytes = 0;
+  uint64_t live = 0;      ///< 1: a channel comes with it, and there are terminals in the view
+  uint64_t terminal = 0;  ///< 1: its standard streams are a terminal of its own
+  uint64_t rows = 0;      ///< of that terminal
+  uint64_t columns = 0;
+  std::string home;  ///< a directory that is made when the view lacks it, or ""
+  std::vector<std::string>
+      writable;  ///< directories of the host that it may write, through no link
 };
 
 enum class HelperOutcome : uint32_t { kEnded, kSetupFailed, kExecFailed };
 
 /// Values of HelperReport::breach; 0 is none.
-enum class HelperBreach : uint32_t { kNone, kWall, kCpu, kMemory, kWritten, kCancelled };
+enum class HelperBreach : uint32_t { kNone, kWall, kCpu, kMemory, kWritten, kCancelled, kStopped };
 
 struct HelperReport {
   uint64_t version = kWireVersion;
@@ -102,6 +114,8 @@ void for_each_field(Request& r, Field field) {
   field(r.host_network), field(r.wall_ms), field(r.grace_ms), field(r.cpu_s);
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);
+  field(r.live), field(r.terminal), field(r.rows), field(r.columns);
+  field(r.home), field(r.writable);
 }
 
 /// Appends values to a string.

@@ -1,6 +1,7 @@
 #include "staging/sandbox/helper/view.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -205,8 +206,57 @@ bool place_system(const std::vector<SystemTree>& system, SetupFailure& failure) 
   return true;
 }
 
+/// A place to write through to. No link on the way is followed: the engine resolved them.
+bool open_writable(const std::vector<std::string>& paths, std::vector<Fd>& out,
+                   SetupFailure& failure) {
+  for (const std::string& path : paths) {
+    open_how how{};
+    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    const Fd place(
+        static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    const unsigned depth = geteuid() == 0 ? 0 : AT_RECURSIVE;
+    Fd tree(place.is_open() ? open_tree(place.get(), "",
+                                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | depth)
+                            : -1);
+    if (!tree.is_open() || !set_attributes(tree.get(), kSafe)) {
+      return failed(failure, "open " + path);
+    }
+    out.push_back(std::move(tree));
+  }
+  return true;
+}
+
+/// Read-only and writable places of the host, a directory before what lies in it.
+std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& trees) {
+  std::vector<SystemTree> all = readable_trees(request, std::move(trees.readable));
+  for (size_t i = 0; i < trees.writable.size(); ++i) {
+    SystemTree entry;
+    entry.path = request.writable[i];
+    entry.tree = std::move(trees.writable[i]);
+    all.push_back(std::move(entry));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const SystemTree& a, const SystemTree& b) {
+    return a.path.size() < b.path.size();
+  });
+  return all;
+}
+
+/// What shells and programs that start shells need: terminals of the view's own, and the name by
+/// which a process finds the one it belongs to.
+bool place_terminals(SetupFailure& failure) {
+  const std::string place = in_new_root("/dev/pts");
+  const bool is_mounted =
+      mkdir(place.c_str(), kDirectoryMode) == 0 &&
+      attach_new("devpts", {{"newinstance", ""}, {"ptmxmode", "0666"}, {"mode", "0620"}},
+                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, place) &&
+      symlink("pts/ptmx", in_new_root("/dev/ptmx").c_str()) == 0;
+  return is_mounted || failed(failure, "mount /dev/pts");
+}
+
 std::vector<std::string> system_paths(const SandboxRequest& request) {
   std::vector<std::string> paths = request.system;
+  if (request.live != 0) paths.emplace_back("/dev/tty");
   for (const char* device :
        {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
     paths.emplace_back(device);
@@ -375,7 +425,8 @@ bool open_layers(const SandboxRequest& request, LayerTrees& trees, SetupFailure&
     trees.keep.push_back(clone_tree(kept, 0));
     if (!trees.keep.back().is_open()) return failed(failure, "clone a kept directory");
   }
-  return open_readable(request.readable, trees.readable, failure);
+  return open_readable(request.readable, trees.readable, failure) &&
+         open_writable(request.writable, trees.writable, failure);
 }
 
 bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {
@@ -388,10 +439,12 @@ bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {
   bool done = map(trees.workspace) && map(trees.upper_home);
   for (const Fd& lower : trees.lowers) done = done && map(lower);
   for (const Fd& kept : trees.keep) done = done && map(kept);
+  for (const Fd& place : trees.writable) done = done && map(place);
   return done || failed(failure, "map the owners of the layers");
 }
 
-bool enter_view(const SandboxRequest& request, LayerTrees trees, SetupFailure& failure) {
+bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
+                SetupFailure& failure) {
   std::vector<SystemTree> system;
   if (!open_system(system_paths(request), system, failure)) return false;
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
@@ -413,14 +466,20 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, SetupFailure& f
     return failed(failure, "mount /tmp");
   }
   if (mkdir(in_new_root("/tmp/home").c_str(), 0700) != 0) return failed(failure, "make the home");
-  const bool is_placed = place_system(system, failure) &&
-                         place_system(readable_trees(request, std::move(trees.readable)), failure);
+  const bool is_placed =
+      place_system(system, failure) && place_system(host_trees(request, trees), failure);
   if (!is_placed || !place_dev_links(failure)) return false;
+  if (request.live != 0 && !place_terminals(failure)) return false;
+  // One that lies in what is read-only is missing, as one that nobody made.
+  if (!request.home.empty()) (void)make_path(in_new_root(request.home));
   if (!attach_new("proc", {}, kSafe | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
   }
-  return place_overlay(request, overlay, failure) && place_kept(request, trees, failure) &&
-         freeze(request, failure) && cover(request, failure) && pivot(failure);
+  if (!place_overlay(request, overlay, failure)) return false;
+  if (request.live != 0) second = clone_tree(in_new_root(request.workspace), 0);
+  if (request.live != 0 && !second.is_open()) return failed(failure, "clone the overlay");
+  return place_kept(request, trees, failure) && freeze(request, failure) &&
+         cover(request, failure) && pivot(failure);
 }
 
 }  // namespace galley

@@ -17,6 +17,7 @@ struct LayerTrees {
   /// For each of SandboxRequest::readable its mount or, for a symbolic link, a descriptor of it.
   /// Root opens them: it may enter a home that the user it becomes in the namespace may not.
   std::vector<Fd> readable;
+  std::vector<Fd> writable;  ///< the same for SandboxRequest::writable: mounts only
 };
 
 /// Clones the mounts of all layers. The caller needs CAP_SYS_ADMIN over its mount namespace.
@@ -28,8 +29,9 @@ struct LayerTrees {
 [[nodiscard]] bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure);
 
 /// Builds the command's file tree in this mount namespace and pivots into it: a read-only root, the
-/// overlay at the workspace's own path, a private /tmp, a small /dev, a /proc of its own.
-[[nodiscard]] bool enter_view(const SandboxRequest& request, LayerTrees trees,
+/// overlay at the workspace's own path, a private /tmp, a small /dev, a /proc of its own. Of a live
+/// run `overlay` becomes a second mount of the overlay, with nothing mounted in it.
+[[nodiscard]] bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& overlay,
                               SetupFailure& failure);
 
 }  // namespace galley

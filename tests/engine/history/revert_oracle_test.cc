@@ -1,11 +1,10 @@
 // Undo of a transaction beside `git revert` of the same change, on random histories.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <random>
 
+#include "support/scratch_repository.h"
 #include "tests/engine/history/history_workspace.h"
 
 namespace galley {
@@ -15,22 +14,11 @@ constexpr int kHistories = 12;
 constexpr int kSteps = 6;
 constexpr int kLines = 60;
 
-/// Runs git in a directory of its own, free of the user's configuration.
-int git(const std::string& directory, const std::string& arguments) {
-  const std::string command =
-      "GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_COUNT=0 "
-      "GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b "
-      "git -C '" +
-      directory + "' " + arguments + " >/dev/null 2>&1";
-  return std::system(command.c_str());  // NOLINT(cert-env33-c): the oracle
-}
-
 /// The same random edits in a Galley workspace and a git repository.
 class Twin {
  public:
   explicit Twin(unsigned seed) : random_(seed) {
-    EXPECT_EQ(git(git_.path(), "init -q"), 0);
-    EXPECT_EQ(git(git_.path(), "config core.autocrlf false"), 0);
+    git_.init();
     for (const char* name : {"a.txt", "b.txt"}) {
       std::string text;
       for (int i = 0; i < kLines; ++i) text += std::string(name) + " " + std::to_string(i) + "\n";
@@ -54,10 +42,8 @@ class Twin {
   /// Undoes transaction `id` on both sides; whether they agree.
   void compare_undo(uint64_t id) {
     const std::string back = std::to_string(static_cast<uint64_t>(kSteps) - id);
-    const bool git_can = git(git_.path(), "revert --no-edit HEAD~" + back) == 0;
-    if (!git_can) {
-      EXPECT_EQ(git(git_.path(), "revert --abort"), 0);
-    }
+    const bool git_can = git_.can("revert --no-edit HEAD~" + back);
+    if (!git_can) git_.git("revert --abort");
     const auto outcome = plan_undo(galley_.history(), galley_.root(), TxId{id}, galley_.clock());
     ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
     EXPECT_EQ(!std::holds_alternative<UndoConflict>(*outcome), git_can);
@@ -68,7 +54,7 @@ class Twin {
     if (std::holds_alternative<UndoPlan>(*outcome)) galley_.publish_plan(outcome);
     for (const auto& [name, text] : files_) EXPECT_EQ(galley_.read(name), git_.read(name)) << name;
     // Back to where both were.
-    EXPECT_EQ(git(git_.path(), "reset -q --hard HEAD~1"), 0);
+    git_.git("reset -q --hard HEAD~1");
     if (std::holds_alternative<UndoPlan>(*outcome)) galley_.redo();
     for (const auto& [name, text] : files_) EXPECT_EQ(galley_.read(name), text) << name;
     ++undone_;
@@ -96,12 +82,12 @@ class Twin {
     }
   }
   void commit_git() {
-    EXPECT_EQ(git(git_.path(), "add -A"), 0);
-    EXPECT_EQ(git(git_.path(), "commit -q --allow-empty -m step"), 0);
+    git_.git("add -A");
+    git_.git("commit -q --allow-empty -m step");
   }
 
   std::mt19937 random_;
-  TempDirectory git_;
+  ScratchRepository git_;
   HistoryWorkspace galley_;
   std::map<std::string, std::string> files_;
   int undone_ = 0;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/ignore_rules.h"
+#include "support/scratch_repository.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -101,12 +102,7 @@ std::vector<std::string> ignored_by_us(const std::vector<std::string>& patterns,
 /// Compares with git itself, which is the definition.
 class GlobOracle : public ::testing::Test {
  protected:
-  GlobOracle() { run("git init -q ."); }
-
-  void run(const std::string& command) {
-    const std::string line = "cd " + tree_.path() + " && " + command;
-    ASSERT_EQ(std::system(line.c_str()), 0) << line;
-  }
+  GlobOracle() { tree_.init(); }
 
   /// Those of `paths` (a trailing / marks a directory) that git ignores.
   std::vector<std::string> ignored(const std::vector<std::string>& patterns,
@@ -117,10 +113,7 @@ class GlobOracle : public ::testing::Test {
     std::string input;
     for (const auto& path : paths) input += path + '\0';
     tree_.write("input", input);
-    const std::string line = "cd " + tree_.path() +
-                             " && git -c core.quotePath=false check-ignore --no-index -z --stdin "
-                             "<input >output; test $? -le 1";
-    EXPECT_EQ(std::system(line.c_str()), 0);
+    tree_.git("check-ignore --no-index -z --stdin <input >output; test $? -le 1");
     std::vector<std::string> result;
     const std::string output = tree_.read("output");
     for (size_t begin = 0; begin < output.size();) {
@@ -131,7 +124,7 @@ class GlobOracle : public ::testing::Test {
     return result;
   }
 
-  TempDirectory tree_;
+  ScratchRepository tree_;
 };
 
 const std::vector<std::string>& tree_paths() {

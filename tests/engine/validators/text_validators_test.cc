@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "support/scratch_repository.h"
 #include "validator_fixture.h"
 
 namespace galley {
@@ -47,11 +48,8 @@ TEST_F(TextValidators, CarriageReturnIsPartOfTheLineEnding) {
 /// `git diff --check` itself says which lines are wrong.
 TEST_F(TextValidators, WhitespaceAgreesWithGit) {
   use("whitespace");
-  const auto git = [&](const std::string& command) {
-    const std::string line = "cd " + workspace_.path() + " && " + command;
-    ASSERT_EQ(std::system(line.c_str()), 0) << line;
-  };
-  git("git init -q . && git config user.email a@b.c && git config user.name n");
+  ScratchRepository repository;
+  repository.init();
   static const std::vector<std::string> kLines = {"x\n", "x \n",  " \tx\n", "\t x\n", "\n",
                                                   " \n", "y\t\n", "  y\n",  "\t\n",   " \t \tz\n"};
   uint64_t state = 7;
@@ -73,18 +71,18 @@ TEST_F(TextValidators, WhitespaceAgreesWithGit) {
     for (const auto& line : lines) after += line;
 
     base("f", before);
-    git("git add f");
+    repository.write("f", before);
+    repository.git("add f");
     overlay_.restore({});
     propose("f", after);
     std::set<std::string> ours;
     for (const Finding& finding : run().findings) {
       ours.insert("f:" + std::to_string(finding.line) + ": " + finding.message);
     }
-    base("f", after);
-    git("git -c core.whitespace=cr-at-eol diff --check f >out; true");
-    base("f", before);
+    repository.write("f", after);
+    repository.git("-c core.whitespace=cr-at-eol diff --check f >out; true");
     std::set<std::string> theirs;
-    const std::string output = workspace_.read("out");
+    const std::string output = repository.read("out");
     for (size_t begin = 0; begin < output.size();) {
       const size_t end = output.find('\n', begin);
       std::string line = output.substr(begin, end - begin);

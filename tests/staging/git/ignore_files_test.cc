@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "support/scratch_repository.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -23,14 +24,10 @@ class IgnoreFilesTest : public ::testing::Test {
     setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
     unsetenv("XDG_CONFIG_HOME");
     unsetenv("GIT_CONFIG_GLOBAL");
-    git("init -q .");
+    tree_.init();
   }
 
-  void git(const std::string& arguments) {
-    const std::string line = "cd " + tree_.path() + " && git " + arguments;
-    ASSERT_EQ(std::system(line.c_str()), 0) << line;
-  }
-
+  /// As the configuration in home_ has it.
   std::set<std::string> by_git(const std::vector<std::string>& paths,
                                const std::string& below = "") {
     std::string input;
@@ -66,7 +63,7 @@ class IgnoreFilesTest : public ::testing::Test {
 
   SystemClock clock_;
   TempDirectory home_;
-  TempDirectory tree_;
+  ScratchRepository tree_;
 };
 
 const std::vector<std::string>& paths() {
@@ -109,8 +106,8 @@ TEST_F(IgnoreFilesTest, AWorkspaceBelowTheWorkTreeHasTheRulesAboveIt) {
 }
 
 TEST_F(IgnoreFilesTest, AWorktreeHasTheExcludesOfItsRepository) {
-  git("-c user.name=t -c user.email=t@t commit -q --allow-empty -m x");
-  git("worktree add -q linked");
+  tree_.git("commit -q --allow-empty -m x");
+  tree_.git("worktree add -q linked");
   tree_.write(".git/info/exclude", "a\n");
   EXPECT_EQ(by_us({"a", "b"}, "linked"), by_git({"a", "b"}, "linked"));
   EXPECT_EQ(by_us({"a", "b"}, "linked"), (std::set<std::string>{"a"}));

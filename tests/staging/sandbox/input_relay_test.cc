@@ -43,6 +43,19 @@ TEST(InputRelay, HandsEverythingOnAndThenTheEnd) {
   EXPECT_EQ(read_some(relay->read_end(), 100), "");
 }
 
+TEST(InputRelay, PassesOnWhatItIsFedUntilItsEnd) {
+  const auto relay = *InputRelay::fed();
+  EXPECT_EQ(relay->wanted().fd, -1) << "nothing to do yet";
+  relay->feed("one\n");
+  EXPECT_TRUE(turn(*relay));
+  relay->feed("two\n");
+  relay->end_input();
+  while (turn(*relay)) {
+  }
+  EXPECT_EQ(read_some(relay->read_end(), 100), "one\ntwo\n");
+  EXPECT_EQ(read_some(relay->read_end(), 100), "") << "its end";
+}
+
 TEST(InputRelay, GivesBackOfAFileWhatNobodyRead) {
   const Fd file = file_with("0123456789");
   {

@@ -143,6 +143,17 @@ class Patches(EverydayCase):
         self.run_here("undo", expect=0)
         self.run_here("--reason", "mine", "apply", self.patch(mail), expect=0)
         self.assertIn("mine", self.run_here("log", expect=0).out)
+        self.run_here("undo", expect=0)
+        # Staged by one command and committed by another.
+        self.run_here("begin", expect=0)
+        self.run_here("stage", self.patch(mail), expect=0)
+        self.run_here("commit", expect=0)
+        self.assertIn("list: the second entry", self.run_here("log", "-n1", expect=0).out)
+        self.run_here("undo", expect=0)
+        self.run_here("--reason", "begun for this", "begin", expect=0)
+        self.run_here("stage", self.patch(mail), expect=0)
+        self.run_here("commit", expect=0)
+        self.assertIn("begun for this", self.run_here("log", "-n1", expect=0).out)
 
     def test_a_mail_that_came_with_crlf_is_a_patch_of_lf(self):
         """patch: "(Stripping trailing CRs from patch)"; \\ No newline survives it."""

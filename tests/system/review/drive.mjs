@@ -1,10 +1,11 @@
 // Drives a page in Debian's Chromium: reads steps as JSON from standard input, prints what was found.
 //
-//   {"packages": FOLDER, "url": URL, "theme": "light"|"dark", "steps": [[VERB, ARGUMENT, ...], ...]}
+//   {"packages": FOLDER, "url": URL, "theme": "light"|"dark", "before": SCRIPT, "steps": [[VERB, ARGUMENT, ...], ...]}
 //
 // Verbs: press KEY, click SELECTOR, fill SELECTOR TEXT, select SELECTOR VALUE, until EXPRESSION,
-// note NAME EXPRESSION, axe NAME, media TYPE, picture FILE, pdf, run ARGUMENTS VARIABLES. Expressions are evaluated by the
-// debugger, past the policy of the page, which stays in force for the page itself.
+// note NAME EXPRESSION, axe NAME, media TYPE, picture FILE, pdf, metrics NAME, run ARGUMENTS VARIABLES. Expressions are
+// evaluated by the debugger, past the policy of the page, which stays in force for the page itself; so is the script that
+// is run before the page's own.
 import {readFileSync} from 'node:fs';
 import {execFileSync} from 'node:child_process';
 import {createRequire} from 'node:module';
@@ -27,6 +28,8 @@ try {
   context.setDefaultTimeout(deadline);
   const page = await context.newPage();
   const debug = await context.newCDPSession(page);
+  if (order.before) await page.addInitScript({content: order.before});
+  await debug.send('Performance.enable');
   page.on('console', (message) => found.console.push(message.text()));
   page.on('pageerror', (error) => found.errors.push(String(error.stack || error)));
   page.on('dialog', (dialog) => { found.errors.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -62,6 +65,11 @@ try {
       }
     },
     note: async (name, expression) => { found.notes[name] = await evaluate(expression); },
+    // What the browser counted of its own work since the page began: layouts, seconds of script, bytes of its heap.
+    metrics: async (name) => {
+      const {metrics} = await debug.send('Performance.getMetrics');
+      found.notes[name] = Object.fromEntries(metrics.map((one) => [one.name, one.value]));
+    },
     axe: async (name) => {
       await evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
       found.notes[name] = await evaluate(`axe.run().then((said) => said.violations.map((one) =>

@@ -1,4 +1,4 @@
-#include "server/mcp/message.h"
+#include "tools/rpc_message.h"
 
 #include <utility>
 
@@ -51,6 +51,17 @@ std::variant<RpcMessage, BrokenMessage> read_response(json document, RpcId id) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& handshake_versions() {
+  static const std::vector<std::string> kVersions = {"2024-11-05", "2025-03-26", "2025-06-18",
+                                                     "2025-11-25"};
+  return kVersions;
+}
+
+const std::vector<std::string>& stateless_versions() {
+  static const std::vector<std::string> kVersions = {"2026-07-28"};
+  return kVersions;
+}
 
 ordered_json to_json(const RpcId& id) {
   if (const auto* number = std::get_if<int64_t>(&id)) return *number;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace galley {
 
@@ -25,6 +26,16 @@ inline constexpr int kInternalError = -32603;
 inline constexpr int kMissingCapability = -32021;   ///< since 2026-07-28
 inline constexpr int kUnsupportedVersion = -32022;  ///< since 2026-07-28
 }  // namespace rpc
+
+/// The key in `_meta` under which a request of the stateless era says its version.
+inline constexpr const char* kMcpVersionKey = "io.modelcontextprotocol/protocolVersion";
+/// The one under which it says what its client can do.
+inline constexpr const char* kMcpCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+
+/// The versions of the Model Context Protocol that a handshake may agree on, oldest first.
+[[nodiscard]] const std::vector<std::string>& handshake_versions();
+/// The versions of it that need no handshake.
+[[nodiscard]] const std::vector<std::string>& stateless_versions();
 
 /// Why a request was not answered with a result.
 struct RpcError {

@@ -1,0 +1,251 @@
+#include "cli/mcp_servers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/nearest_name.h"
+#include "base/printable.h"
+#include "cli/person.h"
+#include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/mcp_servers.h"
+#include "engine/policy/readable_folders.h"
+#include "staging/fs/host_file.h"
+#include "staging/sandbox/host_folders.h"
+#include "tools/mcp_tool.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kMaxShownDescriptionBytes = 2000;
+constexpr double kMsPerSecond = 1000;
+
+/// A server as a person is asked about it.
+struct ShownServer {
+  TrustedMcpServer server;
+  std::string called;  ///< what it calls itself
+  std::vector<McpToolLeftOut> left_out;
+  std::vector<std::string> changes;  ///< to what was trusted before
+};
+
+Result<std::map<std::string, std::string>> environment_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorKind::kUsage, "usage.mcp_server",
+                  "--env takes NAME=VALUE, not '" + printable_line(word) + "'");
+    }
+    environment[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return environment;
+}
+
+Result<TrustedMcpServer> server_of(const Arguments& arguments) {
+  TrustedMcpServer server;
+  server.name = arguments.mcp.name;
+  server.command = arguments.words;
+  GALLEY_ASSIGN(server.environment, environment_of(arguments.call.environment));
+  server.secrets = arguments.call.secrets;
+  for (const std::string& folder : arguments.mcp.readable) {
+    GALLEY_ASSIGN(std::string absolute, absolute_path(folder));
+    const std::string no = objection_to_readable(absolute, home_folder());
+    if (!no.empty()) {
+      return fail(ErrorKind::kInvalid, "mcp.readable",
+                  "an MCP server cannot see '" + printable_line(absolute) + "': " + no);
+    }
+    server.readable.push_back(std::move(absolute));
+  }
+  server.uses_network = arguments.exec.shares_network;
+  server.writes = !arguments.mcp.is_read_only;
+  if (arguments.exec.memory_bytes > 0) server.memory_bytes = arguments.exec.memory_bytes;
+  if (arguments.exec.timeout_s > 0) {
+    server.timeout = std::chrono::milliseconds(
+        std::max<int64_t>(1, std::llround(arguments.exec.timeout_s * kMsPerSecond)));
+  }
+  GALLEY_TRY(server.check());
+  return server;
+}
+
+/// One start of the server, for the definitions of its tools; what it writes is dropped.
+Result<McpReply> definitions_of(Session& session, Workspace& workspace,
+                                const TrustedMcpServer& server, bool skips_probe) {
+  GALLEY_ASSIGN(Transaction transaction, workspace.begin({}));
+  Command command = mcp_server_command(server);
+  command.effects = EffectsRule::kDrop;
+  const SecretProvider secrets = secrets_from_environment(server.secrets);
+  for (const std::string& name : server.secrets) {
+    const auto value = secrets(name);
+    if (!value) {
+      return fail(ErrorKind::kRefused, "secret.unavailable",
+                  "the MCP server '" + server.name + "' gets the secret '" + name +
+                      "', which the environment of this command does not have");
+    }
+    command.environment[name] = *value;
+  }
+  McpErrand errand;
+  errand.version = server.version;
+  errand.skips_probe = skips_probe;
+  errand.root = workspace.root_path();
+  session.terminal().work_on("starting " + printable_line(server.command.front()));
+  GALLEY_ASSIGN(const McpServerRun run,
+                run_mcp_server(server, std::move(errand), std::move(command),
+                               [&](const Command& one) { return transaction.run(one); }));
+  return run.reply;
+}
+
+/// A server that does not take the question of the newer protocol is started once more without it.
+Result<McpReply> read_definitions(Session& session, Workspace& workspace,
+                                  TrustedMcpServer& server) {
+  server.version.clear();
+  auto reply = definitions_of(session, workspace, server, false);
+  const bool is_probe =
+      !reply && (reply.error().reason == "tool.timeout" || reply.error().reason == "tool.exit");
+  if (is_probe) reply = definitions_of(session, workspace, server, true);
+  if (!reply) return reply;
+  if (reply->definitions.empty()) {
+    return fail(ErrorKind::kInvalid, "mcp.command",
+                "the MCP server '" + server.name + "' offers no tools");
+  }
+  server.version = reply->version;
+  server.definitions = reply->definitions;
+  return reply;
+}
+
+std::string shown_definition(const ShownServer& shown, const nlohmann::json& definition) {
+  const auto info = shown.server.tool_info(definition);
+  const std::string name = definition.at("name").get<std::string>();
+  if (!info) return "  " + printable_line(shown.server.name + "." + name) + "\n";
+  return fmt::format("  {}: {}\n", printable_line(info->name),
+                     printable_line(info->description, kMaxShownDescriptionBytes));
+}
+
+std::string shown_text(const ShownServer& shown) {
+  const TrustedMcpServer& server = shown.server;
+  std::string words;
+  for (const std::string& word : server.command) words += " " + printable_line(word);
+  std::string text = fmt::format("{}: the MCP server {}, protocol {}\n", server.name,
+                                 printable_line(shown.called), printable_line(server.version));
+  text +=
+      fmt::format("  runs{} in the sandbox, at most {} ms a call\n", words, server.timeout.count());
+  for (const std::string& folder : server.readable) {
+    text += "  sees " + printable_line(folder) + ", read-only\n";
+  }
+  for (const auto& [name, value] : server.environment) {
+    text += "  gets " + printable_line(name) + "=" + printable_line(value) + "\n";
+  }
+  for (const std::string& name : server.secrets) {
+    text += "  gets the secret " + printable_line(name) + "\n";
+  }
+  if (server.uses_network) text += "  reaches the network of this machine, all of it\n";
+  text += server.writes ? "  what it writes is staged\n" : "  what it writes is dropped\n";
+  for (const auto& definition : server.definitions) text += shown_definition(shown, definition);
+  for (const auto& [name, error] : shown.left_out) {
+    text += fmt::format("  left out: {}\n", printable_line(error.message));
+  }
+  if (!shown.changes.empty()) text += "changed since it was trusted:\n";
+  for (const std::string& change : shown.changes) text += "  " + printable_line(change) + "\n";
+  return text + fmt::format("# hash {}\n", server.hash().hex());
+}
+
+Json document_of(const Workspace& workspace, const ShownServer& shown, bool is_added) {
+  const TrustedMcpServer& server = shown.server;
+  Json document = {{"schema", "galley.tools-add-mcp/1"}, {"ok", true},
+                   {"root", workspace.root_path()},      {"server", server.name},
+                   {"command", server.command},          {"version", server.version},
+                   {"network", server.uses_network},     {"writes", server.writes},
+                   {"hash", server.hash().hex()},        {"added", is_added},
+                   {"changes", shown.changes},           {"tools", Json::array()},
+                   {"left_out", Json::array()}};
+  for (const auto& [name, error] : shown.left_out) {
+    document["left_out"].push_back(
+        {{"name", name}, {"reason", error.reason}, {"message", error.message}});
+  }
+  for (const auto& definition : server.definitions) {
+    document["tools"].push_back(server.name + "." + definition.at("name").get<std::string>());
+  }
+  return document;
+}
+
+/// The registry as it would be without the server, and then with it.
+Result<std::vector<McpToolLeftOut>> fit(const Workspace& workspace,
+                                        const TrustedMcpServer& server) {
+  GALLEY_ASSIGN(ToolRegistry * registry, workspace.inside().need_registry());
+  for (const auto& definition : server.definitions) {
+    registry->remove(server.name + "." + definition.at("name").get<std::string>());
+  }
+  auto left_out = add_mcp_tools(*registry, std::make_shared<const TrustedMcpServer>(server));
+  if (left_out.size() < server.definitions.size()) return left_out;
+  return fail(left_out.front().second);
+}
+
+bool is_vouched_for(const UserSettings& user, const ContentId& hash) {
+  return std::find(user.trusted.begin(), user.trusted.end(), hash) != user.trusted.end();
+}
+
+Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer shown) {
+  TrustedMcpServer& server = shown.server;
+  GALLEY_ASSIGN(shown.left_out, fit(workspace, server));
+  const bool is_shown_only = session.arguments().dry_run;
+  const bool is_vouched = is_vouched_for(session.user(), server.hash());
+  const bool is_asked = !is_shown_only && !is_vouched && !session.is_unattended();
+  const std::string text = shown_text(shown);
+  if (!is_asked && !session.is_json()) session.print(text);
+  if (!is_shown_only) {
+    if (!is_vouched) {
+      GALLEY_TRY(need_person(session, text,
+                             "Let this workspace call these tools, as long as they say of "
+                             "themselves what they say now?"));
+    }
+    server.given_ns = workspace.inside().clock().wall_ns();
+    GALLEY_TRY(trust_mcp_server(session.user(), workspace.root_path(), server));
+  }
+  if (session.is_json()) {
+    session.print(document_of(workspace, shown, !is_shown_only));
+  } else if (!is_shown_only) {
+    session.say(fmt::format("added {} tools of the MCP server {}; take it away with: {}",
+                            server.definitions.size() - shown.left_out.size(), server.name,
+                            session.hint("tools remove " + server.name)));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Result<int> add_mcp_server(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("tools add"));
+  ShownServer shown;
+  GALLEY_ASSIGN(shown.server, server_of(session.arguments()));
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const McpReply reply, read_definitions(session, *workspace, shown.server));
+  shown.called = reply.server;
+  return ask_and_keep(session, *workspace, std::move(shown));
+}
+
+Result<int> trust_mcp_server_again(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("tools trust"));
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(session.user(), workspace->root_path()));
+  const std::string& name = session.arguments().name;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const TrustedMcpServer& server) {
+    return server.name == name;
+  });
+  if (found == kept.end()) {
+    std::vector<std::string> names;
+    for (const TrustedMcpServer& server : kept) names.push_back(server.name);
+    return fail(ErrorKind::kUsage, "tool.unknown",
+                "there is no MCP server named '" + printable_line(name) + "' here" +
+                    did_you_mean(name, names) + "; galley tools add --mcp adds one");
+  }
+  ShownServer shown;
+  shown.server = *found;
+  GALLEY_ASSIGN(const McpReply reply, read_definitions(session, *workspace, shown.server));
+  shown.called = reply.server;
+  shown.changes = found->changes_to(shown.server.definitions);
+  return ask_and_keep(session, *workspace, std::move(shown));
+}
+
+}  // namespace galley

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/printable.h"
+#include "cli/commands.h"
+#include "cli/outcome.h"
+#include "cli/person.h"
+#include "cli/render.h"
+#include "cli/run_service.h"
+#include "staging/fs/controlling_terminal.h"
+#include "staging/sandbox/terminal/run_client.h"
+#include "staging/sandbox/terminal/run_supervisor.h"
+
+namespace galley {
+namespace {
+
+enum class AtEnd { kAsk, kCommit, kKeep, kDrop };
+
+AtEnd wish_of(const RunArguments& run) {
+  if (run.commits) return AtEnd::kCommit;
+  if (run.drops) return AtEnd::kDrop;
+  return run.keeps ? AtEnd::kKeep : AtEnd::kAsk;
+}
+
+/// What a person says of a run that has ended; without one it is kept.
+Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
+  const bool has_person = !session.is_json() && session.terminal().is_error_terminal() &&
+                          session.terminal().is_input_terminal();
+  auto terminal = ControllingTerminal::open();
+  if (!has_person || !terminal) return AtEnd::kKeep;
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  Json document;
+  GALLEY_TRY(finish_verdict(session, preview.verdict, document));
+  session.terminal().hand_over();
+  for (;;) {
+    GALLEY_ASSIGN(const std::string answer,
+                  (*terminal)->ask("Commit, keep or drop what it changed? [c/K/d, v shows it] "));
+    if (answer == "c" || answer == "commit") return AtEnd::kCommit;
+    if (answer == "d" || answer == "drop") return AtEnd::kDrop;
+    if (answer != "v") return AtEnd::kKeep;
+    GALLEY_ASSIGN(const std::string diff, diff_on_screen(session, transaction.proposal()));
+    GALLEY_TRY((*terminal)->write(diff));
+  }
+}
+
+/// Says how it ended and what it changed.
+Result<void> say_summary(Session& session, const RunEnding& ending, const Proposal& proposal) {
+  const size_t count = proposal.changes().size();
+  session.say(fmt::format("{}; {} path{} changed", ending.ended, count, count == 1 ? "" : "s"));
+  if (!ending.breach.empty()) session.say(ending.breach);
+  DiffArguments names;
+  names.name_status = true;
+  GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
+  session.say_lines(listing);
+  if (ending.protected_paths > 0) {
+    session.say(
+        "what it changed in .git is dropped: commits of git that were made inside are not here");
+  }
+  if (ending.ignored_paths > 0) {
+    session.say(fmt::format("{} path{} that git ignores not proposed", ending.ignored_paths,
+                            ending.ignored_paths == 1 ? " is" : "s are"));
+  }
+  return {};
+}
+
+Json ending_json(const RunEnding& ending, const Proposal& proposal) {
+  return {{"schema", "galley.run/1"},
+          {"ok", true},
+          {"tx", ending.tx},
+          {"status", ending.status},
+          {"ended", ending.ended},
+          {"git_changed", ending.protected_paths > 0},
+          {"changes", changes_json(proposal.changes())}};
+}
+
+Result<int> commit_run(Session& session, Transaction& transaction, const RunEnding& ending,
+                       Json& document) {
+  CommitRequest request;
+  request.on_progress = session.gate_progress();
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  document["end"] = std::holds_alternative<Receipt>(outcome) ? "committed" : "kept";
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
+  return ending.status != kExitDone ? ending.status : status;
+}
+
+/// The run is over and its layer staged: what becomes of it?
+Result<int> conclude(Session& session, const RunEnding& ending) {
+  if (ending.error) return fail(*ending.error);
+  GALLEY_ASSIGN(Transaction transaction, session.resume(ending.tx));
+  const Proposal proposal = transaction.proposal();
+  Json document = ending_json(ending, proposal);
+  GALLEY_TRY(say_summary(session, ending, proposal));
+  AtEnd wish = wish_of(session.arguments().run);
+  const bool is_empty = proposal.is_empty() && ending.was_begun;
+  if (is_empty) wish = AtEnd::kDrop;
+  if (wish == AtEnd::kAsk) {
+    GALLEY_ASSIGN(wish, ask_at_end(session, transaction));
+  }
+  if (wish == AtEnd::kCommit) return commit_run(session, transaction, ending, document);
+  if (wish == AtEnd::kDrop) {
+    GALLEY_TRY(transaction.rollback());
+    if (!is_empty) session.say("dropped");
+  } else {
+    session.say(fmt::format("kept in transaction {}: {}, {}, {}", ending.tx,
+                            session.hint("diff --tx " + ending.tx),
+                            session.hint("commit --tx " + ending.tx),
+                            session.hint("run --resume " + ending.tx) + " -- PROGRAM"));
+  }
+  document["end"] = wish == AtEnd::kDrop ? "dropped" : "kept";
+  if (session.is_json()) session.print(document);
+  return ending.status;
+}
+
+std::string place_of_run(const Session& session) {
+  const std::string& name = session.arguments().run.name;
+  return name.empty() ? session.hint("status") : session.hint("attach " + name);
+}
+
+Result<int> finish_client(Session& session, const ClientEnd& end) {
+  switch (end.why) {
+    case ClientEnd::Why::kEnded:
+      if (const auto ending = RunEnding::decode(end.text)) return conclude(session, *ending);
+      break;
+    case ClientEnd::Why::kFailed:
+      return fail(decode_error(end.text));
+    case ClientEnd::Why::kDetached:
+    case ClientEnd::Why::kTaken:
+      session.say("the run goes on: " + place_of_run(session));
+      return kExitDone;
+    case ClientEnd::Why::kLost:
+      break;
+  }
+  return fail(ErrorKind::kIo, "run.lost",
+              "the supervisor of the run was killed, and its program with it; what it wrote is "
+              "kept: galley status");
+}
+
+Result<int> run(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("run"));
+  const bool is_terminal = session.terminal().is_terminal() &&
+                           session.terminal().is_input_terminal() && !session.is_json();
+  const RunScreen screen = own_screen();
+  GALLEY_ASSIGN(ForkedSupervisor forked, fork_supervisor());
+  if (forked.is_supervisor) {
+    supervise_run(session, std::move(forked.socket), is_terminal, screen);
+    return kExitDone;
+  }
+  ClientOptions options;
+  options.is_terminal = is_terminal;
+  options.talks_only = session.is_json();
+  return finish_client(session, attend_run(std::move(forked.socket), options));
+}
+
+/// The socket of a live run.
+Result<Fd> reach(Session& session, const std::string& wanted) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const StateDirectory* state = workspace->inside().state();
+  if (state == nullptr) {
+    return fail(ErrorKind::kNotFound, "run.not_found", "no program runs in this workspace");
+  }
+  GALLEY_ASSIGN(const std::string tx, RunFolder::find(*state, wanted));
+  GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*state, tx));
+  return connect_to_supervisor(folder.directory().descriptor());
+}
+
+Result<int> attach(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("attach"));
+  if (!session.terminal().is_terminal() || !session.terminal().is_input_terminal()) {
+    return fail(ErrorKind::kUsage, "run.no_terminal", "attach wants a terminal to give to the run");
+  }
+  GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
+  session.terminal().hand_over();
+  return finish_client(session, attend_run(std::move(supervisor), {true, true, false}));
+}
+
+Result<int> stop(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("stop"));
+  GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
+  session.terminal().work_on("waiting for the run to end");
+  const ClientEnd end = stop_run(std::move(supervisor));
+  const auto ending = RunEnding::decode(end.text);
+  if (!ending) return finish_client(session, end);
+  if (ending->error) return fail(*ending->error);
+  // Whoever is attached to it is asked; what is left to say here is where it is.
+  if (session.is_json()) {
+    session.print(Json{
+        {"schema", "galley.stop/1"}, {"ok", true}, {"tx", ending->tx}, {"ended", ending->ended}});
+  }
+  session.say(fmt::format("{}; kept in transaction {}: {}", ending->ended, ending->tx,
+                          session.hint("diff --tx " + ending->tx)));
+  return kExitDone;
+}
+
+}  // namespace
+
+/// As shells have it: a program that is not there, one that cannot be executed.
+int run_run(Session& session) {
+  constexpr int kNotFound = 127;
+  constexpr int kCannotExecute = 126;
+  const auto status = run(session);
+  if (status) return *status;
+  const int other = session.report(status.error());
+  if (status.error().reason == "sandbox.program_not_found") return kNotFound;
+  return status.error().reason == "sandbox.program_not_runnable" ? kCannotExecute : other;
+}
+
+int run_attach(Session& session) { return session.finish(attach(session)); }
+int run_stop(Session& session) { return session.finish(stop(session)); }
+
+}  // namespace galley

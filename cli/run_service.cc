@@ -1,0 +1,212 @@
+#include "cli/run_service.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/printable.h"
+#include "engine/pipeline/runs.h"
+#include "staging/fs/host_file.h"
+#include "staging/sandbox/terminal/run_supervisor.h"
+
+namespace galley {
+namespace {
+
+constexpr int kSignalBase = 128;
+constexpr size_t kMaxAllowedWrites = 32;
+
+/// What a request of `galley run` is, from its arguments.
+Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScreen& screen) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  RunRequest request;
+  request.command.argv = arguments.words;
+  if (arguments.run.shares_network) request.command.network = NetworkAccess::kHost;
+  request.command.propose_ignored = arguments.run.proposes_ignored;
+  request.name = arguments.run.name;
+  request.is_terminal = is_terminal;
+  request.rows = screen.rows;
+  request.columns = screen.columns;
+  if (arguments.run.writable.size() > kMaxAllowedWrites) {
+    return fail(ErrorKind::kQuota, "limit.run_folders",
+                fmt::format("--allow-write was given {} times, and {} are allowed",
+                            arguments.run.writable.size(), kMaxAllowedWrites));
+  }
+  for (const std::string& path : arguments.run.writable) {
+    GALLEY_ASSIGN(std::string place, check_writable(path, workspace->root_path()));
+    request.writable.push_back(std::move(place));
+  }
+  return request;
+}
+
+/// The transaction of --resume, which its run has left, or a new one.
+Result<Transaction> transaction_for(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const std::string& resumed = session.arguments().run.resume;
+  if (!resumed.empty()) return session.resume(resumed);
+  return workspace->begin_stored(session.transaction_options());
+}
+
+Result<std::unique_ptr<StartedRun>> start(Session& session, bool is_terminal,
+                                          const RunScreen& screen) {
+  GALLEY_ASSIGN(RunRequest request, request_of(session, is_terminal, screen));
+  GALLEY_ASSIGN(Transaction transaction, transaction_for(session));
+  GALLEY_ASSIGN(const RelPath place, session.place());
+  GALLEY_ASSIGN(const Node node, transaction.look(place));
+  if (node.kind == FileKind::kDirectory) request.command.working_directory = place;
+  session.terminal().work_on("starting " + printable_line(request.command.argv.front()));
+  auto started = transaction.start_run(request);
+  if (!started && session.arguments().run.resume.empty()) (void)transaction.rollback();
+  if (started) GALLEY_TRY(transaction.save());
+  return started;
+}
+
+int status_of(const CommandResult& result) {
+  if (result.exit_signal) return kSignalBase + *result.exit_signal;
+  return result.exit_code.value_or(kExitFailure);
+}
+
+std::string words_for(const CommandResult& result) {
+  if (result.exit_signal) return fmt::format("signal {}", *result.exit_signal);
+  return fmt::format("exit {}", result.exit_code.value_or(kExitFailure));
+}
+
+/// The program is dead: what it wrote is staged now.
+RunEnding end_run(Session& session, StartedRun started) {
+  RunEnding ending;
+  ending.tx = started.note.tx;
+  ending.was_begun = session.arguments().run.resume.empty();
+  const auto result = started.live->result();
+  started.live.reset();
+  if (result) {
+    ending.status = status_of(*result);
+    ending.ended = words_for(*result);
+    if (result->breach) ending.breach = result->breach->error().message;
+  } else {
+    ending.status = kExitFailure;
+    ending.ended = "ended: " + result.error().message;
+  }
+  started.note.ended = ending.ended;
+  started.note.mount_fd = -1;
+  (void)started.folder.write_note(started.note);
+  started.folder.let_go();
+  const auto transaction = session.resume(ending.tx);
+  if (!transaction) {
+    ending.error = transaction.error();
+  } else if (const Error* why = transaction->unstaged_run(); why != nullptr) {
+    ending.error = *why;
+  } else if (const RunReport* report = transaction->ended_run(); report != nullptr) {
+    ending.ignored_paths = report->ignored_paths;
+    ending.protected_paths = report->protected_paths;
+  }
+  return ending;
+}
+
+}  // namespace
+
+std::string encode_error(const Error& error) {
+  return Json{{"kind", static_cast<int>(error.kind)},
+              {"reason", error.reason},
+              {"message", error.message},
+              {"path", error.path}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Error decode_error(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  // A client that cannot attach is told in plain text.
+  if (!json.is_object()) return {ErrorKind::kRefused, "run.refused", text, "", 0};
+  return {static_cast<ErrorKind>(json.value("kind", static_cast<int>(ErrorKind::kInternal))),
+          json.value("reason", std::string("run.failed")), json.value("message", text),
+          json.value("path", std::string()), 0};
+}
+
+std::string RunEnding::encode() const {
+  Json json = {{"tx", tx},
+               {"status", status},
+               {"ended", ended},
+               {"breach", breach},
+               {"was_begun", was_begun},
+               {"ignored", ignored_paths},
+               {"protected", protected_paths}};
+  if (error) json["error"] = encode_error(*error);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<RunEnding> RunEnding::decode(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("tx")) return std::nullopt;
+  RunEnding ending;
+  ending.tx = json.value("tx", std::string());
+  ending.status = json.value("status", kExitFailure);
+  ending.ended = json.value("ended", std::string());
+  ending.breach = json.value("breach", std::string());
+  ending.was_begun = json.value("was_begun", false);
+  ending.ignored_paths = json.value("ignored", uint64_t{0});
+  ending.protected_paths = json.value("protected", uint64_t{0});
+  if (json.contains("error")) ending.error = decode_error(json.value("error", std::string()));
+  return ending;
+}
+
+void supervise_run(Session& session, Fd client, bool is_terminal, const RunScreen& screen) {
+  RunPeer first(std::move(client));
+  auto started = start(session, is_terminal, screen);
+  session.terminal().hand_over();
+  auto listener = started ? listen_for_clients((*started)->folder.directory().descriptor())
+                          : Result<Fd>(started.error());
+  if (!listener) return first.send(RunMessage::kFailed, encode_error(listener.error()));
+  StartedRun run = std::move(**started);
+  leave_terminal();
+  first.send(RunMessage::kBegun, run.note.tx);
+  RunSupervisor supervisor(*run.live, *std::move(listener), std::move(first));
+  supervisor.on_attached = [&run](bool is_attached) {
+    run.note.is_attached = is_attached;
+    (void)run.folder.write_note(run.note);
+  };
+  supervisor.watch();
+  const RunEnding ending = end_run(session, std::move(run));
+  supervisor.announce(RunMessage::kEnded, ending.encode());
+}
+
+std::optional<ListedRun> run_of(Session& session, const std::string& tx) {
+  const auto workspace = session.open();
+  if (!workspace || (*workspace)->inside().state() == nullptr) return std::nullopt;
+  const auto folder = RunFolder::open(*(*workspace)->inside().state(), tx);
+  if (!folder) return std::nullopt;
+  auto note = folder->note();
+  const auto is_live = folder->is_live();
+  if (!note || !is_live) return std::nullopt;
+  return ListedRun{*std::move(note), *is_live};
+}
+
+std::string run_text(Session& session, const ListedRun& run) {
+  const RunNote& note = run.note;
+  std::string program;
+  for (const std::string& word : note.argv) program += (program.empty() ? "" : " ") + word;
+  std::string text = "    run";
+  if (!note.name.empty()) text += " " + note.name;
+  text += ": " + printable_line(program) + "  since " + rfc3339_utc(note.since_ns);
+  if (!run.is_live) {
+    return text + "  interrupted; go on with: " + session.hint("run --resume " + note.tx) +
+           " -- PROGRAM\n";
+  }
+  text += fmt::format("  process {}  ", note.supervisor.pid);
+  if (!note.is_terminal) return text + "without a terminal\n";
+  return text + (note.is_attached ? "attached\n"
+                                  : "detached; " + session.hint("attach " + note.tx) + "\n");
+}
+
+Json run_json(const ListedRun& run) {
+  const RunNote& note = run.note;
+  Json json = {{"argv", note.argv}, {"since", rfc3339_utc(note.since_ns)}, {"live", run.is_live}};
+  if (!note.name.empty()) json["name"] = note.name;
+  if (run.is_live) json["pid"] = note.supervisor.pid;
+  json["terminal"] = note.is_terminal;
+  json["attached"] = run.is_live && note.is_attached;
+  json["network"] = note.shares_network;
+  json["allow_write"] = note.writable;
+  return json;
+}
+
+}  // namespace galley

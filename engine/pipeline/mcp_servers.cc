@@ -1,0 +1,151 @@
+#include "engine/pipeline/mcp_servers.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/printable.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/owner.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateFolderMode = 0700;
+constexpr uint32_t kPrivateFileMode = 0600;
+constexpr std::string_view kPrefix = "mcp-";
+constexpr std::string_view kSuffix = ".json";
+
+std::string home_of(const UserSettings& settings, const std::string& root) {
+  return settings.tools_path + "/" + ContentId::of(root).hex();
+}
+
+bool has_place(const UserSettings& settings, const std::string& root) {
+  return !settings.tools_path.empty() && !is_at_or_below(settings.tools_path, root);
+}
+
+std::string file_of(std::string_view name) {
+  return std::string(kPrefix) + std::string(name) + std::string(kSuffix);
+}
+
+std::optional<TrustedMcpServer> parse_record(const std::string& text, const std::string& root) {
+  const auto document = parse_json(text, {TrustedMcpServer::kMaxRecordBytes});
+  if (!document || !document->is_object()) return {};
+  if (document->value("root", nlohmann::json()) != root) return {};
+  return TrustedMcpServer::from_json(*document);
+}
+
+/// Nothing where there is none that counts.
+Result<std::optional<TrustedMcpServer>> read_record(const Directory& home, const std::string& file,
+                                                    const std::string& root) {
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(file));
+  auto opened = home.open_file(path);
+  if (!opened && opened.error().kind == ErrorKind::kNotFound) {
+    return std::optional<TrustedMcpServer>();
+  }
+  if (!opened) return fail(opened.error());
+  GALLEY_ASSIGN(const FileStat stat, (*opened)->stat());
+  if (!is_believed_owner(stat.uid) || stat.size > TrustedMcpServer::kMaxRecordBytes) {
+    return std::optional<TrustedMcpServer>();
+  }
+  GALLEY_ASSIGN(const std::string text, (*opened)->read_at(0, stat.size));
+  auto server = parse_record(text, root);
+  if (server && file != file_of(server->name)) server.reset();
+  return server;
+}
+
+}  // namespace
+
+Result<void> trust_mcp_server(const UserSettings& settings, const std::string& root,
+                              const TrustedMcpServer& server) {
+  if (!has_place(settings, root)) {
+    return fail(ErrorKind::kRefused, "trust.no_place",
+                "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
+                "to a folder outside of it");
+  }
+  GALLEY_TRY(server.check());
+  nlohmann::ordered_json document = server.to_json();
+  document["root"] = root;
+  const std::string text = json_text(document) + "\n";
+  GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(settings, root));
+  const bool is_new = std::none_of(kept.begin(), kept.end(), [&](const TrustedMcpServer& other) {
+    return other.name == server.name;
+  });
+  if (text.size() > TrustedMcpServer::kMaxRecordBytes ||
+      (is_new && kept.size() >= kMaxMcpServers)) {
+    return fail(ErrorKind::kQuota, "limit.mcp_record",
+                "the MCP server '" + server.name + "' is not kept: a workspace has at most " +
+                    std::to_string(kMaxMcpServers) + " of them, and the definitions of one " +
+                    std::to_string(TrustedMcpServer::kMaxRecordBytes) + " bytes");
+  }
+  GALLEY_ASSIGN(const auto home, make_disk_directory(home_of(settings, root), kPrivateFolderMode));
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse(file_of(server.name)));
+  GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(file_of(server.name) + ".new"));
+  {
+    GALLEY_ASSIGN(const auto file,
+                  home->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFileMode));
+    GALLEY_TRY(file->truncate(0));
+    GALLEY_TRY(file->write_at(0, text));
+    GALLEY_TRY(file->set_mode(kPrivateFileMode));
+  }
+  return home->rename(fresh, *home, place, RenameMode::kReplace);
+}
+
+Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& settings,
+                                                          const std::string& root) {
+  std::vector<TrustedMcpServer> all;
+  if (!has_place(settings, root)) return all;
+  const auto home = open_disk_directory(home_of(settings, root));
+  const bool is_absent =
+      !home && (home.error().kind == ErrorKind::kNotFound || home.error().os_error == EACCES);
+  if (is_absent) return all;
+  if (!home) return fail(home.error());
+  GALLEY_ASSIGN(const auto entries, (*home)->list());
+  for (const DirectoryEntry& entry : entries) {
+    const bool is_record = entry.kind == FileKind::kRegular && entry.name.starts_with(kPrefix) &&
+                           entry.name.ends_with(kSuffix);
+    if (!is_record) continue;
+    GALLEY_ASSIGN(auto server, read_record(**home, entry.name, root));
+    if (server) all.push_back(*std::move(server));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const TrustedMcpServer& a, const TrustedMcpServer& b) { return a.name < b.name; });
+  return all;
+}
+
+Result<bool> forget_mcp_server(const UserSettings& settings, const std::string& root,
+                               std::string_view name) {
+  GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(settings, root));
+  const bool is_kept = std::any_of(kept.begin(), kept.end(), [&](const TrustedMcpServer& server) {
+    return server.name == name;
+  });
+  if (!is_kept) return false;
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(home_of(settings, root)));
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse(file_of(name)));
+  GALLEY_TRY(home->remove_file(place));
+  return true;
+}
+
+std::vector<McpToolLeftOut> add_mcp_tools(ToolRegistry& registry,
+                                          const std::shared_ptr<const TrustedMcpServer>& server) {
+  std::vector<McpToolLeftOut> left_out;
+  for (const nlohmann::json& definition : server->definitions) {
+    auto tool = make_mcp_tool(server, definition);
+    const auto added = tool ? registry.add(*std::move(tool)) : fail(tool.error());
+    if (!added) left_out.emplace_back(definition.at("name").get<std::string>(), added.error());
+  }
+  return left_out;
+}
+
+Result<void> add_mcp_servers(ToolRegistry& registry, const UserSettings& settings,
+                             const std::string& root) {
+  GALLEY_ASSIGN(auto kept, trusted_mcp_servers(settings, root));
+  for (TrustedMcpServer& server : kept) {
+    (void)add_mcp_tools(registry, std::make_shared<const TrustedMcpServer>(std::move(server)));
+  }
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,240 @@
+#include "engine/stages/run_folder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "staging/fs/disk_directory.h"
+#include "staging/sandbox/layer_objects.h"
+
+namespace galley {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint32_t kPrivateDirectory = 0700;
+constexpr uint32_t kPrivateFile = 0600;
+constexpr std::string_view kSchema = "galley.run/1";
+constexpr size_t kIdDigits = 12;
+constexpr int kMaxDepth = 8;
+
+RelPath known(std::string_view text) { return *RelPath::parse(text); }
+RelPath folder_path(const std::string& tx) { return known("runs/" + tx); }
+
+bool is_id(std::string_view text) {
+  return text.size() == kIdDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Error damaged(const std::string& tx) {
+  return {ErrorKind::kInvalid, "run.damaged",
+          "the note of the run " + tx + " cannot be read; what it wrote lies in .galley/runs/" +
+              tx + "/upper",
+          "", 0};
+}
+
+Error not_found(const std::string& wanted) {
+  return {ErrorKind::kNotFound, "run.not_found",
+          "there is no run '" + wanted + "'; `galley status` lists them", "", 0};
+}
+
+Json to_json(const RunNote& note) {
+  return {{"schema", kSchema},
+          {"tx", note.tx},
+          {"name", note.name},
+          {"argv", note.argv},
+          {"agent", note.agent},
+          {"execution", note.execution},
+          {"supervisor", {{"pid", note.supervisor.pid}, {"start", note.supervisor.start}}},
+          {"mount_fd", note.mount_fd},
+          {"since_ns", note.since_ns},
+          {"began_ns", note.began_ns},
+          {"history", note.history},
+          {"lower_home", note.lower_home},
+          {"terminal", note.is_terminal},
+          {"attached", note.is_attached},
+          {"network", note.shares_network},
+          {"allow_write", note.writable},
+          {"ended", note.ended}};
+}
+
+RunNote from_json(const Json& json) {
+  RunNote note;
+  json.at("tx").get_to(note.tx);
+  json.at("name").get_to(note.name);
+  json.at("argv").get_to(note.argv);
+  json.at("agent").get_to(note.agent);
+  json.at("execution").get_to(note.execution);
+  json.at("supervisor").at("pid").get_to(note.supervisor.pid);
+  json.at("supervisor").at("start").get_to(note.supervisor.start);
+  json.at("mount_fd").get_to(note.mount_fd);
+  json.at("since_ns").get_to(note.since_ns);
+  json.at("began_ns").get_to(note.began_ns);
+  json.at("history").get_to(note.history);
+  json.at("lower_home").get_to(note.lower_home);
+  json.at("terminal").get_to(note.is_terminal);
+  json.at("attached").get_to(note.is_attached);
+  json.at("network").get_to(note.shares_network);
+  json.at("allow_write").get_to(note.writable);
+  json.at("ended").get_to(note.ended);
+  return note;
+}
+
+/// Its first field after the name, which may hold spaces and brackets, is the state, number 3.
+uint64_t start_time_of(std::string_view stat) {
+  constexpr int kFieldsAfterName = 20;
+  const size_t name_end = stat.rfind(") ");
+  if (name_end == std::string_view::npos) return 0;
+  size_t at = name_end + 2;
+  for (int field = 1; field < kFieldsAfterName; ++field) {
+    at = stat.find(' ', at);
+    if (at == std::string_view::npos) return 0;
+    ++at;
+  }
+  uint64_t start = 0;
+  (void)std::from_chars(stat.data() + at, stat.data() + stat.size(), start);
+  return start;
+}
+
+}  // namespace
+
+ProcessIdentity ProcessIdentity::own() {
+  constexpr size_t kStatBytes = 4096;
+  ProcessIdentity identity{getpid(), 0};
+  const auto directory = open_disk_directory("/proc/" + std::to_string(identity.pid));
+  if (!directory) return identity;
+  const auto file = (*directory)->open_file(known("stat"));
+  const auto text = file ? (*file)->read_at(0, kStatBytes) : Result<std::string>(std::string());
+  if (text) identity.start = start_time_of(*text);
+  return identity;
+}
+
+Result<void> check_run_name(std::string_view name) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  const bool is_good = !name.empty() && name.size() <= kMaxRunNameBytes && !is_id(name) &&
+                       name.front() != '-' &&
+                       name.find_first_not_of(kPlain) == std::string_view::npos;
+  if (is_good) return {};
+  return fail(ErrorKind::kUsage, "run.name",
+              "a run cannot be called '" + std::string(name) +
+                  "': use letters, digits, '-', '_' and '.', at most " +
+                  std::to_string(kMaxRunNameBytes) + ", and no transaction's id");
+}
+
+Result<RunFolder> RunFolder::open(const StateDirectory& state, const std::string& tx) {
+  if (!is_id(tx)) return not_found(tx);
+  auto directory = state.root().open_writable_directory(folder_path(tx));
+  if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(tx);
+  if (!directory) return fail(directory.error());
+  return RunFolder(tx, *std::move(directory));
+}
+
+Result<RunFolder> RunFolder::hold(const StateDirectory& state, const std::string& tx) {
+  if (!is_id(tx)) return not_found(tx);
+  GALLEY_TRY(make_directories(state.root(), folder_path(tx), kPrivateDirectory));
+  GALLEY_ASSIGN(RunFolder folder, open(state, tx));
+  GALLEY_ASSIGN(const bool is_ours, folder.take_lock());
+  if (is_ours) return folder;
+  return fail(ErrorKind::kTimeout, "run.live",
+              "a program runs in the transaction " + tx + " already: galley attach " + tx);
+}
+
+Result<bool> RunFolder::take_lock() {
+  if (lock_ != nullptr) return true;
+  GALLEY_ASSIGN(auto file, directory_->open_writable_file(known("lock"), OpenMode::kOpenOrCreate,
+                                                          kPrivateFile));
+  GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
+  if (is_ours) lock_ = std::move(file);
+  return is_ours;
+}
+
+Result<bool> RunFolder::is_live() const {
+  if (lock_ != nullptr) return true;
+  const auto file = directory_->open_file(known("lock"));
+  if (!file && file.error().kind == ErrorKind::kNotFound) return false;
+  if (!file) return fail(file.error());
+  GALLEY_ASSIGN(const bool is_free, (*file)->try_lock(LockMode::kShared));
+  return !is_free;
+}
+
+Result<RunNote> RunFolder::note() const {
+  auto text = read_file(*directory_, known("run.json"), kMaxRunNoteBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return not_found(tx_);
+  if (!text) return fail(text.error());
+  int depth = 0;
+  const auto is_shallow = [&depth](int now, Json::parse_event_t, Json&) {
+    depth = std::max(depth, now);
+    return now <= kMaxDepth;
+  };
+  try {
+    const Json json = Json::parse(*text, is_shallow);
+    if (depth > kMaxDepth || json.at("schema") != kSchema) return damaged(tx_);
+    RunNote note = from_json(json);
+    if (note.tx != tx_) return damaged(tx_);
+    return note;
+  } catch (const Json::exception&) {
+    return damaged(tx_);
+  }
+}
+
+Result<void> RunFolder::write_note(const RunNote& note) const {
+  const std::string text = to_json(note).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (text.size() > kMaxRunNoteBytes) {
+    return fail(ErrorKind::kQuota, "limit.run_note", "the command line of the run is too long");
+  }
+  const RelPath fresh = known("run.json.new");
+  {
+    GALLEY_ASSIGN(const auto file,
+                  directory_->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
+    GALLEY_TRY(file->truncate(0));
+    GALLEY_TRY(file->write_at(0, text));
+  }
+  return directory_->rename(fresh, *directory_, known("run.json"), RenameMode::kReplace);
+}
+
+Result<std::vector<std::string>> RunFolder::list(const StateDirectory& state) {
+  std::vector<std::string> ids;
+  const auto runs = state.root().open_directory(known("runs"));
+  if (!runs && runs.error().kind == ErrorKind::kNotFound) return ids;
+  if (!runs) return fail(runs.error());
+  GALLEY_ASSIGN(const auto entries, (*runs)->list());
+  for (const DirectoryEntry& entry : entries) {
+    if (!is_id(entry.name)) continue;
+    const auto note = (*runs)->stat(known(entry.name + "/run.json"));
+    if (note && note->kind == FileKind::kRegular) ids.push_back(entry.name);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+Result<std::string> RunFolder::find(const StateDirectory& state, const std::string& wanted) {
+  GALLEY_ASSIGN(const auto ids, list(state));
+  std::vector<std::string> meant;
+  for (const std::string& id : ids) {
+    GALLEY_ASSIGN(const RunFolder folder, open(state, id));
+    const auto note = folder.note();
+    // A name is exact; of two runs with one name each has its id.
+    const bool is_named = note && !note->name.empty() && note->name == wanted;
+    if (is_named || (!wanted.empty() && id.starts_with(wanted))) meant.push_back(id);
+  }
+  if (meant.size() == 1) return meant.front();
+  if (meant.empty()) return not_found(wanted);
+  std::string text = "'" + wanted + "' could be one of several runs:";
+  for (const std::string& id : meant) text += " " + id;
+  return fail(ErrorKind::kUsage, "run.which", text);
+}
+
+Result<void> RunFolder::remove(const StateDirectory& state, RunFolder folder) {
+  const std::string tx = folder.tx_;
+  // The note first: without it there is no run, and what is left is garbage.
+  auto gone = folder.directory_->remove_file(known("run.json"));
+  if (!gone && gone.error().kind != ErrorKind::kNotFound) return gone;
+  GALLEY_ASSIGN(const auto runs, state.root().open_writable_directory(known("runs")));
+  return erase_layer(*runs, known(tx));
+}
+
+}  // namespace galley

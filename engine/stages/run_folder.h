@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/commit/state_directory.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// One process of this boot: numbers are used again, so the time when it started belongs to it.
+struct ProcessIdentity {
+  int64_t pid = 0;
+  uint64_t start = 0;  ///< field 22 of /proc/PID/stat, in ticks since the boot; 0: not known
+
+  friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
+  [[nodiscard]] static ProcessIdentity own();
+};
+
+/// What a run is and where it stands: `run.json`.
+struct RunNote {
+  std::string tx;    ///< id of the stored transaction, and of the run
+  std::string name;  ///< --name; may be empty
+  std::vector<std::string> argv;
+  std::string agent;
+  std::string execution;  ///< id of its record
+  ProcessIdentity supervisor;
+  int mount_fd = -1;       ///< of the supervisor: the overlay; -1: not mounted yet
+  int64_t since_ns = 0;    ///< wall clock, when it was started
+  int64_t began_ns = 0;    ///< the same by the clock of the file system
+  std::string history;     ///< newest committed transaction at the start; empty: none
+  std::string lower_home;  ///< outside the workspace: `scratch`, and the layer of what was staged
+  bool is_terminal = false;
+  bool is_attached = false;
+  bool shares_network = false;
+  std::vector<std::string> writable;  ///< --allow-write
+  std::string ended;                  ///< how the program ended, for people; empty: not yet
+};
+
+inline constexpr size_t kMaxRunNoteBytes = size_t{1} << 20U;
+inline constexpr size_t kMaxRunNameBytes = 64;
+
+/// `.galley/runs/<tx>/`: a program that runs on the view of a stored transaction, or ran there and
+/// was cut off before what it wrote could be staged.
+///
+///     lock        held (flock) by the run's supervisor as long as it lives
+///     run.json    RunNote, replaced whole by rename; without it there is no run
+///     socket      the supervisor listens (staging/sandbox/terminal)
+///     upper/      the overlay's upper layer: what the program wrote
+///     work/       for overlayfs itself
+///
+/// Ownership: owns the descriptor, and the lock once it has it. Threads: confined to one thread.
+/// Errors:    kNotFound `run.not_found`; kTimeout `run.live` when another process supervises it;
+///            kInvalid `run.damaged`; kUsage `run.name`.
+class RunFolder {
+ public:
+  /// Makes the folder of a transaction, or takes the one that is there, and holds its lock.
+  static Result<RunFolder> hold(const StateDirectory& state, const std::string& tx);
+  /// Opens the one that is there.
+  static Result<RunFolder> open(const StateDirectory& state, const std::string& tx);
+  /// Ids of all runs, sorted: those that have a note.
+  static Result<std::vector<std::string>> list(const StateDirectory& state);
+  /// The transaction of the run that has this name, or whose id begins so.
+  /// Errors: kNotFound `run.not_found`; kUsage `run.which` when several could be meant.
+  static Result<std::string> find(const StateDirectory& state, const std::string& wanted);
+
+  [[nodiscard]] const std::string& tx() const { return tx_; }
+  [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
+  /// Whether a supervisor lives: somebody else holds the lock, or we do.
+  [[nodiscard]] Result<bool> is_live() const;
+  /// Tries to take the lock; false when a supervisor has it.
+  Result<bool> take_lock();
+  void let_go() { lock_.reset(); }
+
+  [[nodiscard]] Result<RunNote> note() const;
+  Result<void> write_note(const RunNote& note) const;
+  /// Removes the folder and everything in it.
+  static Result<void> remove(const StateDirectory& state, RunFolder folder);
+
+ private:
+  RunFolder(std::string tx, std::unique_ptr<WritableDirectory> directory)
+      : tx_(std::move(tx)), directory_(std::move(directory)) {}
+
+  std::string tx_;
+  std::unique_ptr<WritableDirectory> directory_;
+  std::unique_ptr<WritableFile> lock_;
+};
+
+/// Whether a run may be called so: letters, digits, `-`, `_` and `.`, no id.
+[[nodiscard]] Result<void> check_run_name(std::string_view name);
+
+}  // namespace galley

@@ -1,0 +1,258 @@
+#include "staging/sandbox/live_run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "staging/fs/disk_directory.h"
+#include "staging/sandbox/change_set_layer.h"
+#include "staging/sandbox/helper/descriptors.h"
+#include "staging/sandbox/host_folders.h"
+#include "staging/sandbox/layer_cache.h"
+#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_objects.h"
+#include "staging/sandbox/request_builder.h"
+#include "staging/sandbox/resolve_program.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateMode = 0700;
+constexpr int kFirstFreeFd = 10;  // above every number that is handed on
+constexpr const char* kLiveFolder = "live";
+
+RelPath known(std::string_view text) { return *RelPath::parse(text); }
+
+Fd high(int fd) {
+  const Fd low(fd);
+  return Fd(fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
+}
+
+struct LiveEnds {
+  Fd ours;
+  Fd theirs;
+};
+
+Result<LiveEnds> make_channel() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return os_error(errno, "cannot make a socket", "");
+  }
+  return LiveEnds{high(ends[0]), high(ends[1])};
+}
+
+Result<LiveEnds> make_input_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
+  return LiveEnds{high(ends[1]), high(ends[0])};
+}
+
+/// Shows what is staged; nothing where that is nothing.
+Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay,
+                                  const Directory& workspace) {
+  GALLEY_ASSIGN(const LayerHome lower, LayerHome::open(homes.lower));
+  GALLEY_TRY(erase_layer(lower.directory(), known(kLiveFolder)));
+  GALLEY_ASSIGN(const LayerHome live, LayerHome::open(homes.lower + "/" + kLiveFolder));
+  GALLEY_TRY(live.directory().make_directory(known("changes"), kPrivateMode));
+  LayerCache layers(live, workspace);
+  GALLEY_ASSIGN(const auto layer, layers.layer_of(overlay));
+  return layer == nullptr ? std::string() : layer->path;
+}
+
+/// What a live run's request has beside that of a command.
+void complete(SandboxRequest& request, const LiveOptions& options) {
+  request.live = 1;
+  request.terminal = options.is_terminal ? 1 : 0;
+  request.rows = options.rows;
+  request.columns = options.columns;
+  request.home = options.home;
+  request.writable = options.writable;
+  request.has_input = options.is_terminal ? 0 : 1;
+  request.grace_ms = static_cast<uint64_t>(kStopGrace.count());
+  request.upper_home = options.homes.upper;
+  // What is written to the repository lies in the upper layer, and is dropped with it.
+  std::erase(request.frozen, request.workspace + "/.git");
+}
+
+}  // namespace
+
+Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace) {
+  GALLEY_ASSIGN(const LayerHome lower, LayerHome::open(homes.lower));
+  GALLEY_TRY(make_directories(lower.directory(), known("scratch"), kPrivateMode));
+  GALLEY_ASSIGN(const auto scratch, lower.directory().open_writable_directory(known("scratch")));
+  GALLEY_TRY(imitate_root(*scratch, workspace));
+  const auto hidden = make_whiteout(*scratch, known(".galley"));
+  if (!hidden && hidden.error().os_error != EEXIST) return hidden;
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(homes.upper));
+  GALLEY_ASSIGN(const FileStat upper, home->stat(known("upper")));
+  if (upper.kind == FileKind::kAbsent) {
+    const std::string why = why_no_upper_layer(*home);
+    if (!why.empty()) {
+      return fail(ErrorKind::kRefused, "sandbox.unavailable",
+                  "what a run writes cannot be kept in " + homes.upper + ": " + why);
+    }
+  }
+  GALLEY_TRY(erase_layer(*home, known("work")));
+  GALLEY_ASSIGN(const FileStat root, workspace.stat(RelPath::root()));
+  GALLEY_TRY(imitate_owner(*home, RelPath::root(), root));
+  for (const char* name : {"upper", "work"}) {
+    if (name == std::string_view("upper") && upper.kind == FileKind::kDirectory) continue;
+    GALLEY_TRY(home->make_directory(known(name), kPrivateMode));
+    GALLEY_TRY(imitate_owner(*home, known(name), root));
+  }
+  GALLEY_ASSIGN(const auto opened, home->open_writable_directory(known("upper")));
+  return imitate_root(*opened, workspace);
+}
+
+Result<AbsorbReport> absorb_live_layer(const LiveHomes& homes, Overlay& overlay,
+                                       AbsorbRules rules) {
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(homes.upper));
+  GALLEY_ASSIGN(const auto upper, home->open_writable_directory(known("upper")));
+  GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
+  GALLEY_ASSIGN(const auto scratch, lower->open_writable_directory(known("scratch")));
+  // Setting the mode of a directory stamps it with the time of the file system.
+  GALLEY_TRY(home->set_mode(RelPath::root(), kPrivateMode));
+  GALLEY_ASSIGN(const FileStat stamped, home->stat(RelPath::root()));
+  rules.ended_ns = stamped.ctime_ns;
+  return absorb_layer(*upper, *scratch, overlay, rules);
+}
+
+Result<std::unique_ptr<LiveRun>> LiveRun::start(const std::string& helper, SandboxRequest request,
+                                                const LiveOptions& options, const Overlay& overlay,
+                                                const Directory& workspace) {
+  GALLEY_TRY(prepare_live_layers(options.homes, workspace));
+  GALLEY_ASSIGN(const std::string changes, changes_layer(options.homes, overlay, workspace));
+  if (!changes.empty()) request.lowers.push_back(changes);
+  request.lowers.push_back(options.homes.lower + "/scratch");
+  complete(request, options);
+  GALLEY_ASSIGN(LiveEnds channel, make_channel());
+  LiveEnds input;
+  std::vector<int> descriptors;
+  if (!options.is_terminal) {
+    GALLEY_ASSIGN(input, make_input_pipe());
+    descriptors.push_back(input.theirs.get());
+  }
+  descriptors.push_back(channel.theirs.get());
+  GALLEY_ASSIGN(WaitingProcess waiting, WaitingProcess::start(helper));
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(options.homes.upper));
+  GALLEY_TRY(home->set_mode(RelPath::root(), kPrivateMode));
+  GALLEY_ASSIGN(const FileStat stamped, home->stat(RelPath::root()));
+  GALLEY_ASSIGN(StartedProcess process, std::move(waiting).begin(request, descriptors));
+  std::unique_ptr<LiveRun> run(
+      new LiveRun(std::move(request), std::move(process), std::move(input.ours)));
+  run->began_ns_ = stamped.ctime_ns;
+  channel.theirs = Fd();
+  input.theirs = Fd();
+  GALLEY_TRY(run->receive_mount(channel.ours));
+  return run;
+}
+
+/// Waits for the view, or for the report that says why there is none.
+Result<void> LiveRun::receive_mount(const Fd& channel) {
+  pollfd polled[2] = {{channel.get(), POLLIN, 0}, {control(), POLLIN, 0}};
+  int ready = 0;
+  do {
+    ready = poll(polled, 2, -1);
+  } while (ready < 0 && errno == EINTR);
+  std::vector<Fd> received;
+  const size_t wanted = request_.terminal != 0 ? 2 : 1;
+  const bool has_view = (polled[0].revents & POLLIN) != 0 &&
+                        receive_descriptors(channel.get(), received) && received.size() == wanted;
+  if (!has_view) {
+    const auto ended = result();
+    if (!ended) return fail(ended.error());
+    return fail(ErrorKind::kInternal, "sandbox.helper_died", "the view of the run was not made");
+  }
+  mount_ = high(received[0].release());
+  if (wanted == 2) terminal_ = high(received[1].release());
+  return {};
+}
+
+LiveRun::~LiveRun() {
+  if (is_over_) return;
+  process_.control = Fd();  // which kills it
+  process_.helper.wait();
+}
+
+void LiveRun::stop() {
+  if (!is_over_) (void)send(control(), &kStopByte, 1, MSG_NOSIGNAL);
+}
+
+Result<CommandResult> LiveRun::result() {
+  HelperReport report;
+  size_t received = 0;
+  while (received < sizeof report) {
+    const ssize_t got =
+        read(control(), reinterpret_cast<char*>(&report) + received, sizeof report - received);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    received += static_cast<size_t>(got);
+  }
+  is_over_ = true;
+  mount_ = Fd();
+  process_.control = Fd();
+  process_.helper.wait();
+  if (received != sizeof report || report.version != kWireVersion) {
+    return fail(ErrorKind::kInternal, "sandbox.helper_died",
+                "galley-sandbox ended without a report; what was written lies in the run's layer");
+  }
+  HelperRun run;
+  run.report = report;
+  const Command none;
+  return result_of(request_, none, std::move(run));
+}
+
+Result<std::string> check_writable(const std::string& path, const std::string& workspace) {
+  const auto no = [&path](const std::string& why) {
+    return fail(ErrorKind::kUsage, "run.allow_write",
+                "--allow-write cannot name '" + path + "': " + why);
+  };
+  char real[PATH_MAX];
+  struct stat found {};
+  if (realpath(path.c_str(), real) == nullptr || stat(real, &found) != 0) {
+    return no("there is no such folder");
+  }
+  if (!S_ISDIR(found.st_mode)) return no("it is no folder");
+  const std::string place = real;
+  const auto is_in = [](const std::string& inner, const std::string& outer) {
+    return inner == outer || outer == "/" || inner.starts_with(outer + "/");
+  };
+  if (is_in(workspace, place)) return no("the workspace lies in it");
+  if (is_in(place, workspace)) return no("it lies in the workspace, whose changes are staged");
+  constexpr std::array<const char*, 7> kNever = {"/proc", "/sys", "/dev", "/run",
+                                                 "/boot", "/etc", "/usr"};
+  const bool is_of_system = std::any_of(kNever.begin(), kNever.end(),
+                                        [&](const char* folder) { return is_in(place, folder); }) ||
+                            is_in_view(place, {});
+  if (is_of_system) return no("it belongs to the system");
+  const std::string home = home_folder();
+  if (!home.empty() && is_in(real_program_path(home), place)) {
+    return no("it holds your whole home; name the program's own folder");
+  }
+  return place;
+}
+
+std::map<std::string, std::string> session_environment(bool is_terminal, const std::string& home) {
+  std::map<std::string, std::string> all;
+  const auto take = [&all](const char* name) {
+    if (const char* value = std::getenv(name); value != nullptr) all[name] = value;
+  };
+  if (is_terminal) {
+    for (const char* name : {"TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR"}) take(name);
+  }
+  for (const char* name : {"USER", "LOGNAME"}) take(name);
+  if (!home.empty()) all["HOME"] = home;
+  return all;
+}
+
+}  // namespace galley

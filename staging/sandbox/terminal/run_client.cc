@@ -1,0 +1,233 @@
+#include "staging/sandbox/terminal/run_client.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include "staging/sandbox/terminal/run_socket.h"
+
+namespace galley {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{16} << 10U;
+
+/// A terminal in raw mode: every byte goes to the program as it was typed.
+class RawTerminal {
+ public:
+  RawTerminal() {
+    if (tcgetattr(STDIN_FILENO, &before_) != 0) return;
+    termios raw = before_;
+    cfmakeraw(&raw);
+    is_raw_ = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+  }
+  ~RawTerminal() {
+    if (is_raw_) (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+  }
+  RawTerminal(const RawTerminal&) = delete;
+  RawTerminal& operator=(const RawTerminal&) = delete;
+
+ private:
+  termios before_{};
+  bool is_raw_ = false;
+};
+
+/// Signals that are read instead of being delivered; as they were at the end.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int one : {SIGWINCH, SIGHUP, SIGTERM, SIGINT, SIGQUIT}) sigaddset(&held, one);
+    (void)sigprocmask(SIG_BLOCK, &held, &before_);
+    descriptor_ = Fd(signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
+    old_pipe_ = signal(SIGPIPE, SIG_IGN);
+  }
+  ~HeldSignals() {
+    (void)signal(SIGPIPE, old_pipe_);
+    (void)sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  /// The next one; 0 when there is none.
+  [[nodiscard]] uint32_t next() const {
+    signalfd_siginfo info;
+    return read(descriptor(), &info, sizeof info) == sizeof info ? info.ssi_signo : 0;
+  }
+
+ private:
+  sigset_t before_{};
+  Fd descriptor_;
+  sighandler_t old_pipe_ = SIG_DFL;
+};
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = write(descriptor, text.data(), text.size());
+    if (wrote < 0 && errno == EAGAIN) {
+      pollfd one{descriptor, POLLOUT, 0};
+      (void)poll(&one, 1, -1);
+      continue;
+    }
+    if (wrote < 0 && errno != EINTR) return false;
+    if (wrote > 0) text.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+class Attendance {
+ public:
+  Attendance(Fd supervisor, const ClientOptions& options)
+      : peer_(std::move(supervisor)), options_(options) {}
+
+  ClientEnd run() {
+    if (options_.attaches) peer_.send(RunMessage::kAttach, own_screen().encode());
+    while (!end_) turn();
+    return *std::move(end_);
+  }
+
+ private:
+  void turn() {
+    const bool takes_input = has_begun_ && has_input_ && !peer_.has_unsent();
+    pollfd polled[3] = {
+        {peer_.descriptor(), static_cast<short>(POLLIN | (peer_.has_unsent() ? POLLOUT : 0)), 0},
+        {takes_input ? STDIN_FILENO : -1, POLLIN, 0},
+        {signals_ ? signals_->descriptor() : -1, POLLIN, 0}};
+    if (poll(polled, 3, -1) < 0) return;  // EINTR
+    if ((polled[0].revents & POLLOUT) != 0) peer_.flush();
+    if ((polled[0].revents & ~POLLOUT) != 0) hear();
+    if (polled[1].revents != 0) take_input();
+    if (polled[2].revents != 0) heed_signals();
+  }
+
+  void hear() {
+    peer_.receive();
+    while (!end_) {
+      const auto frame = peer_.next();
+      if (!frame) break;
+      take(*frame);
+    }
+    if (!end_ && !peer_.is_open()) finish(ClientEnd::Why::kLost, "");
+  }
+
+  void take(const RunFrameReader::Frame& frame) {
+    switch (frame.kind) {
+      case RunMessage::kBegun:
+        begin();
+        break;
+      case RunMessage::kOutput:
+        show(options_.talks_only ? STDERR_FILENO : STDOUT_FILENO, frame.text);
+        break;
+      case RunMessage::kErrors:
+        show(STDERR_FILENO, frame.text);
+        break;
+      case RunMessage::kFailed:
+        finish(ClientEnd::Why::kFailed, frame.text);
+        break;
+      case RunMessage::kTaken:
+        finish(ClientEnd::Why::kTaken, "");
+        break;
+      case RunMessage::kEnded:
+        finish(ClientEnd::Why::kEnded, frame.text);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void begin() {
+    if (has_begun_) return;
+    has_begun_ = true;
+    signals_.emplace();
+    if (options_.is_terminal) raw_.emplace();
+  }
+
+  void show(int descriptor, const std::string& text) {
+    if (is_deaf_ || write_all(descriptor, text)) return;
+    is_deaf_ = true;  // `| head` has seen enough: the program need not go on
+    if (options_.is_terminal) {
+      finish(ClientEnd::Why::kDetached, "");
+    } else {
+      peer_.send(RunMessage::kStop, "");
+    }
+  }
+
+  void take_input() {
+    std::array<char, kPieceBytes> piece;
+    const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got > 0) {
+      peer_.send(RunMessage::kInput, {piece.data(), static_cast<size_t>(got)});
+      return;
+    }
+    has_input_ = false;
+    if (options_.is_terminal) {
+      finish(ClientEnd::Why::kDetached, "");
+    } else {
+      peer_.send(RunMessage::kInputEnd, "");
+    }
+  }
+
+  void heed_signals() {
+    while (const uint32_t one = signals_->next()) {
+      if (one == SIGWINCH) {
+        if (options_.is_terminal) peer_.send(RunMessage::kScreen, own_screen().encode());
+      } else if (options_.is_terminal) {
+        finish(ClientEnd::Why::kDetached, "");
+      } else {
+        peer_.send(RunMessage::kStop, "");
+      }
+    }
+  }
+
+  void finish(ClientEnd::Why why, const std::string& text) {
+    if (!end_) end_ = ClientEnd{why, text};
+  }
+
+  RunPeer peer_;
+  ClientOptions options_;
+  std::optional<HeldSignals> signals_;
+  std::optional<RawTerminal> raw_;
+  std::optional<ClientEnd> end_;
+  bool has_begun_ = false;
+  bool has_input_ = true;
+  bool is_deaf_ = false;
+};
+
+}  // namespace
+
+RunScreen own_screen() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) {
+    return {};
+  }
+  return {size.ws_row, size.ws_col};
+}
+
+ClientEnd attend_run(Fd supervisor, const ClientOptions& options) {
+  return Attendance(std::move(supervisor), options).run();
+}
+
+ClientEnd stop_run(Fd supervisor) {
+  RunPeer peer(std::move(supervisor));
+  peer.send(RunMessage::kStop, "");
+  while (peer.is_open()) {
+    pollfd one{peer.descriptor(), POLLIN, 0};
+    if (poll(&one, 1, -1) < 0) continue;
+    peer.receive();
+    while (auto frame = peer.next()) {
+      if (frame->kind == RunMessage::kEnded) return {ClientEnd::Why::kEnded, frame->text};
+    }
+  }
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,336 @@
+#include "tools/mcp_dialogue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/printable.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxShownBytes = 500;  // of a server's words in a message of ours
+
+std::string text_of(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string shown(std::string_view words) { return printable_line(words, kMaxShownBytes); }
+
+bool is_one_of(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// The name under which the workspace is told: its last component.
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// A path as a URI has it (RFC 3986): all but the unreserved characters is escaped.
+std::string file_uri(const std::string& path) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  std::string uri = "file://";
+  for (const char c : path) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      uri += c;
+      continue;
+    }
+    const auto byte = static_cast<uint8_t>(c);
+    uri += '%';
+    uri += kDigits[byte >> 4U];
+    uri += kDigits[byte & 0xFU];
+  }
+  return uri;
+}
+
+ordered_json client_info() { return {{"name", "galley"}, {"title", "Galley"}, {"version", "1"}}; }
+
+}  // namespace
+
+// --- what goes out --------------------------------------------------------------------------
+
+void McpDialogue::ask(std::string_view method, ordered_json params, Step step) {
+  if (is_stateless_) {
+    params["_meta"][kMcpVersionKey] = stateless_versions().back();
+    params["_meta"][kMcpCapabilitiesKey] = ordered_json::object();
+    params["_meta"]["io.modelcontextprotocol/clientInfo"] = client_info();
+  }
+  step_ = step;
+  out_ += request_line(++last_id_, method, params) + "\n";
+}
+
+std::string McpDialogue::begin() {
+  const bool is_known_stateless = is_one_of(stateless_versions(), errand_.version);
+  if (is_known_stateless) {
+    is_stateless_ = true;
+    reply_.version = errand_.version;
+    ask_list(Step::kList);
+  } else if (errand_.version.empty() && !errand_.skips_probe) {
+    is_stateless_ = true;
+    ask("server/discover", ordered_json::object(), Step::kProbe);
+  } else {
+    ask_initialize();
+  }
+  return std::exchange(out_, {});
+}
+
+void McpDialogue::ask_initialize() {
+  is_stateless_ = false;
+  ordered_json params;
+  params["protocolVersion"] =
+      errand_.version.empty() ? handshake_versions().back() : errand_.version;
+  params["capabilities"]["roots"]["listChanged"] = false;
+  params["clientInfo"] = client_info();
+  ask("initialize", std::move(params), Step::kInitialize);
+}
+
+void McpDialogue::ask_list(Step step) {
+  list_changed_ = false;
+  pages_ = 0;
+  ++readings_;
+  reply_.definitions.clear();
+  ask("tools/list", ordered_json::object(), step);
+}
+
+void McpDialogue::ask_call() {
+  ordered_json params;
+  params["name"] = errand_.call->tool;
+  params["arguments"] = ordered_json(errand_.call->arguments);
+  ask("tools/call", std::move(params), Step::kCall);
+}
+
+void McpDialogue::end(Error error) {
+  if (!error_) error_ = std::move(error);
+  step_ = Step::kOver;
+}
+
+void McpDialogue::end_garbage(const std::string& clause) {
+  end({ErrorKind::kIo, "tool.output", "the server " + clause, "", 0});
+}
+
+Result<McpReply> McpDialogue::outcome() const {
+  if (error_) return fail(*error_);
+  if (is_over()) return reply_;
+  static constexpr std::string_view kWaits[] = {"which versions it speaks", "the handshake",
+                                                "the list of its tools",    "the call",
+                                                "the list of its tools",    ""};
+  return fail(
+      ErrorKind::kIo, "tool.output",
+      "the server ended without an answer to " + std::string(kWaits[static_cast<size_t>(step_)]));
+}
+
+// --- what comes in --------------------------------------------------------------------------
+
+std::string McpDialogue::take(std::string_view piece) {
+  taken_ += piece.size();
+  pending_ += piece;
+  size_t begin = 0;
+  while (!is_over()) {
+    const size_t line_end = pending_.find('\n', std::max(begin, searched_));
+    if (line_end == std::string::npos) break;
+    take_line(std::string_view(pending_).substr(begin, line_end - begin));
+    begin = searched_ = line_end + 1;
+  }
+  pending_.erase(0, begin);
+  searched_ = pending_.size();
+  if (!is_over() && pending_.size() > kMaxMcpMessageBytes) {
+    end({ErrorKind::kQuota, "limit.tool_output",
+         "the server wrote a message of more than " + std::to_string(kMaxMcpMessageBytes) +
+             " bytes",
+         "", 0});
+  }
+  if (!is_over() && taken_ > kMaxMcpDialogueBytes) {
+    end({ErrorKind::kQuota, "limit.tool_output",
+         "the server wrote more than " + std::to_string(kMaxMcpDialogueBytes) +
+             " bytes in one call",
+         "", 0});
+  }
+  if (is_over()) pending_.clear();
+  return std::exchange(out_, {});
+}
+
+void McpDialogue::take_line(std::string_view line) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  auto read = read_message(line);
+  if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
+    return end_garbage("wrote a line that is no message: " + shown(broken->error.message));
+  }
+  auto& message = std::get<RpcMessage>(read);
+  switch (message.kind) {
+    case RpcMessage::Kind::kRequest:
+      return take_request(message);
+    case RpcMessage::Kind::kNotification:
+      return take_notification(message);
+    case RpcMessage::Kind::kResponse:
+      return take_response(std::move(message));
+  }
+}
+
+/// It may know the workspace. Nobody here answers a model's or a person's part.
+void McpDialogue::take_request(const RpcMessage& message) {
+  if (++requests_ > kMaxServerRequests) {
+    return end({ErrorKind::kQuota, "limit.tool_output",
+                "the server asked for more than " + std::to_string(kMaxServerRequests) +
+                    " things in one call",
+                "", 0});
+  }
+  if (message.method == "ping") {
+    out_ += result_line(message.id, ordered_json::object()) + "\n";
+  } else if (message.method == "roots/list") {
+    ordered_json root;
+    root["uri"] = file_uri(errand_.root);
+    root["name"] = last_component(errand_.root);
+    ordered_json result;
+    result["roots"] = ordered_json::array({std::move(root)});
+    out_ += result_line(message.id, result) + "\n";
+  } else {
+    out_ += error_line(message.id, {rpc::kMethodNotFound,
+                                    "this client does not offer '" + shown(message.method) + "'"}) +
+            "\n";
+  }
+}
+
+void McpDialogue::take_notification(const RpcMessage& message) {
+  if (message.method == "notifications/tools/list_changed") list_changed_ = true;
+  if (message.method != "notifications/message" || !errand_.on_log) return;
+  const auto data = message.params.find("data");
+  if (data == message.params.end()) return;
+  errand_.on_log(data->is_string() ? data->get<std::string>() : data->dump());
+}
+
+void McpDialogue::take_response(RpcMessage message) {
+  const auto* id = std::get_if<int64_t>(&message.id);
+  if (id == nullptr || *id != last_id_) {
+    return end_garbage("answered a request that was not made, or was answered before");
+  }
+  switch (step_) {
+    case Step::kProbe:
+      return take_probe(message);
+    case Step::kInitialize:
+      return take_hello(message);
+    case Step::kList:
+    case Step::kListAgain:
+      return take_page(message);
+    case Step::kCall:
+      return take_result(std::move(message));
+    case Step::kOver:
+      return;
+  }
+}
+
+/// A server of the handshake era answers the probe with some error.
+void McpDialogue::take_probe(const RpcMessage& message) {
+  const json& result = message.result;
+  if (message.error || !result.is_object()) return ask_initialize();
+  const std::string& ours = stateless_versions().back();
+  const auto versions = result.find("supportedVersions");
+  const bool is_shared =
+      versions != result.end() && versions->is_array() &&
+      std::any_of(versions->begin(), versions->end(), [&](const json& one) { return one == ours; });
+  if (!is_shared) return ask_initialize();
+  reply_.version = ours;
+  if (const auto meta = result.find("_meta"); meta != result.end() && meta->is_object()) {
+    note_server(*meta, "io.modelcontextprotocol/serverInfo");
+  }
+  ask_list(Step::kList);
+}
+
+/// What the server calls itself.
+void McpDialogue::note_server(const json& from, const char* key) {
+  const auto info = from.find(key);
+  if (info == from.end() || !info->is_object()) return;
+  reply_.server = text_of(*info, "name") + " " + text_of(*info, "version");
+}
+
+void McpDialogue::take_hello(const RpcMessage& message) {
+  if (message.error) return end_garbage("refused the handshake: " + shown(message.error->message));
+  if (!message.result.is_object()) return end_garbage("answered the handshake with no object");
+  reply_.version = text_of(message.result, "protocolVersion");
+  if (!is_one_of(handshake_versions(), reply_.version)) {
+    return end_garbage("speaks version '" + shown(reply_.version) +
+                       "' of the protocol, which this client does not");
+  }
+  note_server(message.result, "serverInfo");
+  out_ += notification_line("notifications/initialized", ordered_json::object()) + "\n";
+  ask_list(Step::kList);
+}
+
+void McpDialogue::take_page(const RpcMessage& message) {
+  if (message.error) {
+    return end_garbage("refused to list its tools: " + shown(message.error->message));
+  }
+  const bool is_object = message.result.is_object();
+  const auto tools = is_object ? message.result.find("tools") : message.result.end();
+  if (!is_object || tools == message.result.end() || !tools->is_array()) {
+    return end_garbage("listed no 'tools'");
+  }
+  for (const json& tool : *tools) {
+    if (!tool.is_object() || text_of(tool, "name").empty()) {
+      return end_garbage("listed a tool without a name");
+    }
+    if (reply_.definitions.size() >= kMaxMcpTools) {
+      return end({ErrorKind::kQuota, "limit.mcp_tools",
+                  "the server lists more than " + std::to_string(kMaxMcpTools) + " tools", "", 0});
+    }
+    reply_.definitions.push_back(tool);
+    reply_.definitions.back().erase("_meta");
+  }
+  const std::string cursor = text_of(message.result, "nextCursor");
+  if (cursor.empty()) return judge_list();
+  if (++pages_ >= kMaxListPages) return end_garbage("lists its tools on and on");
+  ordered_json params;
+  params["cursor"] = cursor;
+  ask("tools/list", std::move(params), step_);
+}
+
+void McpDialogue::judge_list() {
+  auto& all = reply_.definitions;
+  std::sort(all.begin(), all.end(),
+            [](const json& a, const json& b) { return text_of(a, "name") < text_of(b, "name"); });
+  const auto twin = std::adjacent_find(all.begin(), all.end(), [](const json& a, const json& b) {
+    return text_of(a, "name") == text_of(b, "name");
+  });
+  if (twin != all.end()) {
+    return end_garbage("lists two tools named '" + shown(text_of(*twin, "name")) + "'");
+  }
+  if (list_changed_ && readings_ >= kMaxListReadings) {
+    return end_garbage("changes the list of its tools on and on");
+  }
+  if (list_changed_) return ask_list(step_);
+  if (errand_.check) {
+    if (const auto sound = errand_.check(all); !sound) return end(sound.error());
+  }
+  if (errand_.call && step_ == Step::kList) return ask_call();
+  step_ = Step::kOver;
+}
+
+void McpDialogue::take_result(RpcMessage message) {
+  if (message.error) {
+    return end({ErrorKind::kIo, "tool.failed",
+                "the server says: " + shown(message.error->message) + " (" +
+                    std::to_string(message.error->code) + ")",
+                "", 0});
+  }
+  if (!message.result.is_object()) return end_garbage("answered the call with no object");
+  const std::string type = text_of(message.result, "resultType");
+  if (type == "input_required") {
+    return end({ErrorKind::kIo, "tool.failed",
+                "the server wants to ask a person or a model something, which is not offered here",
+                "", 0});
+  }
+  const auto content = message.result.find("content");
+  const bool is_content =
+      content != message.result.end() && content->is_array() &&
+      std::all_of(content->begin(), content->end(), [](const json& block) {
+        return block.is_object() && block.contains("type") && block["type"].is_string();
+      });
+  if (!is_content) return end_garbage("answered the call without a list 'content'");
+  reply_.result = std::move(message.result);
+  if (list_changed_) return ask_list(Step::kListAgain);
+  step_ = Step::kOver;
+}
+
+}  // namespace galley

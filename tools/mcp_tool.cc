@@ -1,0 +1,284 @@
+#include "tools/mcp_tool.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/printable.h"
+#include "staging/overlay/overlay.h"
+#include "staging/sandbox/input_relay.h"
+#include "tools/json_input.h"
+#include "tools/program_effects.h"
+#include "tools/schema.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using std::chrono::milliseconds;
+
+/// What a server that has answered has to end by itself, once its input ended.
+constexpr milliseconds kServerEndTime{500};
+
+/// Ends a server that does not end by itself.
+///
+/// Threads: arm() and the destructor on one thread; the waiting is done on another.
+class EndTimer {
+ public:
+  [[nodiscard]] std::stop_token token() const { return end_.get_token(); }
+  void end_now() { end_.request_stop(); }
+  void arm() {
+    if (waiter_.joinable()) return;
+    waiter_ = std::jthread([this](const std::stop_token& is_done) {
+      std::mutex mutex;
+      std::unique_lock lock(mutex);
+      std::condition_variable_any wake;
+      wake.wait_for(lock, is_done, kServerEndTime, [] { return false; });
+      if (!is_done.stop_requested()) end_.request_stop();
+    });
+  }
+
+ private:
+  std::stop_source end_;
+  std::jthread waiter_;  ///< the last member: joined before the source goes
+};
+
+Error server_error(ErrorKind kind, std::string reason, const std::string& message) {
+  return {kind, std::move(reason), message, "", 0};
+}
+
+/// What came of a run: the dialogue's word, unless the sandbox has a graver one.
+Result<McpReply> judged(const TrustedMcpServer& server, const McpDialogue& dialogue,
+                        const CommandResult& ran) {
+  const std::string named = "the MCP server '" + server.name + "'";
+  auto outcome = dialogue.outcome();
+  if (!outcome && dialogue.is_over()) {
+    Error error = outcome.error();
+    if (error.message.starts_with("the server ")) error.message.replace(0, 10, named);
+    return fail(std::move(error));
+  }
+  if (ran.breach && ran.breach->kind == LimitKind::kWall) {
+    return fail(server_error(ErrorKind::kTimeout, "tool.timeout",
+                             named + " gave no answer in the " + std::to_string(ran.breach->limit) +
+                                 " ms it has; it was ended, and nothing was staged"));
+  }
+  if (ran.breach) {
+    Error error = ran.breach->error();
+    error.message = named + ": " + error.message;
+    return fail(std::move(error));
+  }
+  if (!outcome) {
+    std::string message = named + " " + end_of_program(ran) + " before it answered";
+    const std::string complaint = last_words(ran.standard_error);
+    if (!complaint.empty()) message += "; it says: " + complaint;
+    return fail(server_error(ErrorKind::kIo, "tool.exit", message));
+  }
+  if (!ran.refused.empty()) {
+    return fail(server_error(ErrorKind::kIo, "tool.effects",
+                             named + " left '" + printable_line(ran.refused.front().path) +
+                                 "', which " + ran.refused.front().why + "; nothing was staged"));
+  }
+  return outcome;
+}
+
+/// The texts of a list of content blocks.
+std::string texts_of(const json& content) {
+  std::string text;
+  for (const json& block : content) {
+    const auto words = block.find("text");
+    if (words == block.end() || !words->is_string()) continue;
+    text += (text.empty() ? "" : "\n") + words->get<std::string>();
+  }
+  return text;
+}
+
+class McpTool final : public Tool {
+ public:
+  McpTool(std::shared_ptr<const TrustedMcpServer> server, std::string own_name, ToolInfo info,
+          std::optional<JsonSchema> structured)
+      : server_(std::move(server)),
+        own_name_(std::move(own_name)),
+        info_(std::move(info)),
+        structured_(std::move(structured)) {}
+
+  [[nodiscard]] const ToolInfo& info() const override { return info_; }
+  [[nodiscard]] TextSanitizer sanitizer() const override { return sanitized_text; }
+
+  Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
+    Intent intent;
+    intent.is_open_ended = true;
+    const std::string& program = server_->command.front();
+    intent.programs = {program.substr(program.rfind('/') + 1)};
+    return intent;
+  }
+
+  ToolResult run(const json& args, ToolContext& context) const override {
+    if (context.commands == nullptr) {
+      return failure({ErrorKind::kRefused, "sandbox.unavailable",
+                      named() + " asks a program, and none can be run here: no sandbox was set up",
+                      "", 0});
+    }
+    auto command = command_for(context);
+    if (!command) return failure(command.error());
+    const Overlay::Entries before = context.overlay.entries();
+    auto done = run_mcp_server(
+        *server_, errand(args, context), *std::move(command),
+        [&](const Command& one) { return context.commands->run(one, context.overlay); });
+    if (!done) return failure(done.error());
+    if (!done->reply) return failure(done->reply.error());
+    ToolResult result = result_of(done->reply->result);
+    if (result.ok) {
+      auto refusal = refusal_of_effects(before, {}, named(), context);
+      if (refusal) return ToolResult::failure(*std::move(refusal));
+    }
+    result.meta.cpu_ms = std::chrono::duration_cast<milliseconds>(done->ran.cpu).count();
+    result.meta.peak_memory = static_cast<int64_t>(done->ran.peak_memory_bytes);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::string named() const { return "the tool '" + info_.name + "'"; }
+  static ToolResult failure(const Error& error) {
+    return ToolResult::failure(tool_error_from(error));
+  }
+
+  Result<Command> command_for(const ToolContext& context) const {
+    Command command = mcp_server_command(*server_);
+    command.working_directory = context.cwd;
+    command.is_deterministic = context.deterministic;
+    if (context.deterministic) command.network = NetworkAccess::kNone;
+    if (!context.deadline.is_never()) {
+      command.limits.wall = std::min(server_->timeout, context.deadline.left(context.clock));
+    }
+    command.stop = context.stop;
+    for (const std::string& name : server_->secrets) {
+      const auto value = context.secrets ? context.secrets(name) : std::nullopt;
+      if (!value) {
+        return fail(ErrorKind::kRefused, "secret.unavailable",
+                    named() + " needs the secret '" + name +
+                        "', which is not provided here; give it with --secret " + name);
+      }
+      command.environment[name] = *value;
+    }
+    if (context.logger) {
+      command.on_output = [&context](OutputStream stream, std::string_view text) {
+        if (stream == OutputStream::kStderr) context.logger({ToolLog::Stream::kStderr, text});
+      };
+    }
+    return command;
+  }
+
+  McpErrand errand(const json& args, const ToolContext& context) const {
+    McpErrand errand;
+    errand.version = server_->version;
+    errand.root = context.root;
+    errand.call = McpErrand::Call{own_name_, args};
+    errand.check = [this](const std::vector<json>& now) { return server_->check_definitions(now); };
+    if (context.logger) {
+      errand.on_log = [&context](const std::string& line) {
+        context.logger({ToolLog::Stream::kNote, line});
+      };
+    }
+    return errand;
+  }
+
+  ToolResult result_of(const json& answer) const {
+    const json& content = answer.at("content");
+    if (answer.value("isError", json()) == true) {
+      std::string said = texts_of(content);
+      if (said.empty()) said = "it gives no reason";
+      return failure({ErrorKind::kIo, "tool.failed", named() + " says: " + said, "", 0});
+    }
+    ordered_json data;
+    data["content"] = ordered_json(content);
+    const auto structured = answer.find("structuredContent");
+    const bool has_structure = structured != answer.end() && !structured->is_null();
+    if (has_structure) data["structuredContent"] = ordered_json(*structured);
+    if (structured_) {
+      const auto violations =
+          has_structure ? structured_->check(*structured)
+                        : std::vector<SchemaViolation>{{"", "there is no structuredContent"}};
+      if (!violations.empty()) {
+        return failure({ErrorKind::kIo, "tool.output",
+                        named() + " answered otherwise than its own outputSchema says: " +
+                            describe(violations),
+                        "", 0});
+      }
+    }
+    return ToolResult::success(std::move(data));
+  }
+
+  std::shared_ptr<const TrustedMcpServer> server_;
+  std::string own_name_;
+  ToolInfo info_;
+  std::optional<JsonSchema> structured_;
+};
+
+}  // namespace
+
+Command mcp_server_command(const TrustedMcpServer& server) {
+  Command command;
+  command.argv = server.command;
+  command.environment = server.environment;
+  command.readable = server.readable;
+  command.limits.wall = server.timeout;
+  command.limits.max_memory_bytes = server.memory_bytes;
+  if (server.uses_network) command.network = NetworkAccess::kHost;
+  // How a server ends says nothing about its answer; many are ended by a signal.
+  command.effects = server.writes ? EffectsRule::kStageAlways : EffectsRule::kDrop;
+  return command;
+}
+
+Result<McpServerRun> run_mcp_server(
+    const TrustedMcpServer& server, McpErrand errand, Command command,
+    const std::function<Result<CommandResult>(const Command&)>& run) {
+  GALLEY_ASSIGN(command.input_relay, InputRelay::fed());
+  McpDialogue dialogue(std::move(errand));
+  EndTimer timer;
+  InputRelay& relay = *command.input_relay;
+  relay.feed(dialogue.begin());
+  command.passes_all_output = true;
+  command.end = timer.token();
+  command.on_output = [&, watch = std::move(command.on_output)](OutputStream stream,
+                                                                std::string_view text) {
+    if (watch) watch(stream, text);
+    if (stream != OutputStream::kStdout || dialogue.is_over()) return;
+    relay.feed(dialogue.take(text));
+    if (!dialogue.is_over()) return;
+    relay.end_input();
+    if (dialogue.outcome()) {
+      timer.arm();
+    } else {
+      timer.end_now();
+    }
+  };
+  GALLEY_ASSIGN(CommandResult ran, run(command));
+  Result<McpReply> reply = judged(server, dialogue, ran);
+  return McpServerRun{std::move(reply), std::move(ran)};
+}
+
+Result<std::unique_ptr<const Tool>> make_mcp_tool(std::shared_ptr<const TrustedMcpServer> server,
+                                                  const json& definition) {
+  GALLEY_ASSIGN(ToolInfo info, server->tool_info(definition));
+  std::optional<JsonSchema> structured;
+  if (const auto schema = definition.find("outputSchema"); schema != definition.end()) {
+    auto compiled = JsonSchema::compile(json_text(*schema));
+    if (!compiled) {
+      return fail(ErrorKind::kInvalid, "tool.schema",
+                  "the output schema of '" + printable_line(info.name) +
+                      "' cannot be checked: " + compiled.error().message);
+    }
+    structured = *std::move(compiled);
+  }
+  return std::unique_ptr<const Tool>(
+      std::make_unique<McpTool>(std::move(server), definition.at("name").get<std::string>(),
+                                std::move(info), std::move(structured)));
+}
+
+}  // namespace galley

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "staging/overlay/overlay.h"
+#include "staging/sandbox/command_runner.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+/// Judges what the program of a tool staged, path by path: each one has to be selected by `writable`
+/// (patterns; empty: anywhere), and its caller has to be allowed to write it. `named` begins the
+/// message: "the tool 'x'".
+/// Returns why it is refused (`tool.effects`, or what the policy says), or nothing.
+[[nodiscard]] std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
+                                                          const std::vector<std::string>& writable,
+                                                          const std::string& named,
+                                                          const ToolContext& context);
+
+/// The end of what a program wrote, as far as a message takes it; every character visible.
+[[nodiscard]] std::string last_words(const CapturedOutput& output);
+
+/// How a program ended: "ended with status 2", "was ended by signal 9".
+[[nodiscard]] std::string end_of_program(const CommandResult& ran);
+
+}  // namespace galley
