@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
