@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -91,6 +93,21 @@ Result<std::string> start_of(const HookRequest& request, const std::string& dire
   return absolute_path(path);
 }
 
+/// The arguments with paths below the agent's directory as they are when links are followed: an
+/// agent that was started by way of a link names files so, and Galley compares names.
+Result<nlohmann::json> with_plain_paths(const nlohmann::json& arguments, const std::string& cwd) {
+  nlohmann::json plain = arguments;
+  if (cwd.empty()) return plain;
+  GALLEY_ASSIGN(const std::string real, absolute_path(cwd));
+  for (const char* name : {"file_path", "path", "source", "destination"}) {
+    const auto found = plain.find(name);
+    if (found == plain.end() || !found->is_string()) continue;
+    const std::string path = found->get<std::string>();
+    if (path.starts_with(cwd + "/")) *found = real + path.substr(cwd.size());
+  }
+  return plain;
+}
+
 /// A command is staged in the workspace that it starts in, which has to be the one that judges.
 Result<void> check_start(const Session& session, const Workspace& workspace,
                          const std::string& start) {
@@ -135,7 +152,8 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   call.session_id = request.session;
   call.call_id = request.call_id;
   call.stop = late;
-  const CallResult result = transaction.call(edit.tool, json_text(edit.arguments), call);
+  GALLEY_ASSIGN(const nlohmann::json arguments, with_plain_paths(edit.arguments, request.cwd));
+  const CallResult result = transaction.call(edit.tool, json_text(arguments), call);
   if (!result) return text_of(failed_result(*result.result().error));
   return verdict_on_edit(session, *workspace, transaction, late);
 }

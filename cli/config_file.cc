@@ -1,5 +1,6 @@
 #include "cli/config_file.h"
 
+#include <tuple>
 #include <utility>
 
 #include "base/limits.h"

@@ -6,6 +6,7 @@
 #include "base/content_id.h"
 #include "base/nearest_name.h"
 #include "server/agents/opencode_plugin.h"
+#include "server/agents/wrapper_script.h"
 
 namespace galley {
 namespace {
@@ -30,6 +31,8 @@ AgentEntry codex_entry(AgentPart part, AgentScope scope, const AgentPlaces& plac
   const std::string mcp =
       "[mcp_servers.galley]\ncommand = \"galley\"\n"
       "args = [\"mcp\", \"--agent\", \"codex\", \"--profile\", \"openai\"]\n"
+      // codex gives a server seven variables of its own choice; these decide what Galley trusts.
+      "env_vars = [\"XDG_CONFIG_HOME\", \"XDG_STATE_HOME\", \"GALLEY_TRUST\"]\n"
       "default_tools_approval_mode = \"approve\"\n";
   const std::string hook =
       "[[hooks.PreToolUse]]\n\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"" +
@@ -116,46 +119,12 @@ AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& p
   return out;
 }
 
-/// What each writes of its own outside the workspace (docs/agents.md).
-std::string writable_places(std::string_view agent) {
-  if (agent == "codex") return R"("${CODEX_HOME:-$HOME/.codex}")";
-  if (agent == "claude") return R"("${CLAUDE_CONFIG_DIR:-$HOME/.claude}")";
-  if (agent == "gemini") return R"("$HOME/.gemini")";
-  return R"("${XDG_CONFIG_HOME:-$HOME/.config}/opencode" )"
-         R"("${XDG_DATA_HOME:-$HOME/.local/share}/opencode" )"
-         R"("${XDG_STATE_HOME:-$HOME/.local/state}/opencode" )"
-         R"("${XDG_CACHE_HOME:-$HOME/.cache}/opencode")";
-}
-
 AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string name(agent);
-  const std::string body =
-      "# Runs " + name +
-      " inside of a transaction: what it writes is staged, and judged before\n"
-      "# it is committed. 'galley agents uninstall " +
-      name +
-      " --wrapper' removes this file.\n"
-      "galley=$(command -v galley) || { echo 'galley is not on PATH' >&2; exit 127; }\n"
-      "arguments=$#\n"
-      "for place in " +
-      writable_places(agent) +
-      "; do\n"
-      "  mkdir -p \"$place\" || exit\n"
-      "  set -- \"$@\" --allow-write \"$place\"\n"
-      "done\n"
-      "set -- \"$@\" -- " +
-      name +
-      "\n"
-      "while [ \"$arguments\" -gt 0 ]; do\n"
-      "  set -- \"$@\" \"$1\"\n"
-      "  shift\n"
-      "  arguments=$((arguments - 1))\n"
-      "done\n"
-      "exec \"$galley\" run --network \"$@\"\n";
   const std::string folder = places.home + "/.local/bin";
   return {AgentPart::kWrapper,
           {folder + "/galley-" + name},
-          OwnFile("#!/bin/sh\n", "#", body),
+          OwnFile("#!/bin/sh\n", "#", wrapper_script(agent)),
           true,
           {folder},
           "start it with: galley-" + name};

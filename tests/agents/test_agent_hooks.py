@@ -70,8 +70,8 @@ class Hooked(AgentCase):
         (self.work / "a.txt").write_text("one\ntwo\n")
         self.git("init", "-q")
 
-    def run_agent(self, kind, script):
-        """One run with the hook as it is installed."""
+    def run_agent(self, kind, script, *parts):
+        """One run with what is installed."""
         with ModelServer(script) as model:
             agent = self.agent(kind, model.url)
             agent.configure()
@@ -81,7 +81,7 @@ class Hooked(AgentCase):
                    "XDG_CONFIG_HOME": self.environment["XDG_CONFIG_HOME"]}
             agent.environment = lambda: {**usual, **own}
             scope = "--user" if kind is HookedCodex else "--project"
-            self.galley("agents", "install", kind.name, "--hook", scope, "--yes", expect=0,
+            self.galley("agents", "install", kind.name, *parts, scope, "--yes", expect=0,
                         env={"CODEX_HOME": str(agent.home), "HOME": str(agent.home)})
             ran = agent.run(self.work, "Do what the model says.")
             self.model = model
@@ -109,10 +109,27 @@ class Hooked(AgentCase):
         return script
 
     def test_codex_is_held_to_the_rules_by_its_hook(self):
-        self.run_agent(HookedCodex, self.edits_and_commands(HookedCodex))
+        self.run_agent(HookedCodex, self.edits_and_commands(HookedCodex), "--hook")
 
     def test_opencode_is_held_to_the_rules_by_its_plugin(self):
-        self.run_agent(HookedOpenCode, self.edits_and_commands(HookedOpenCode))
+        self.run_agent(HookedOpenCode, self.edits_and_commands(HookedOpenCode), "--hook")
+
+    def test_codex_starts_the_server_that_is_installed_and_the_hook_lets_it_pass(self):
+        def script():
+            yield Call("tool_search", {"query": "read write files", "limit": 20}, "tool_search")
+            shown = yield Call("Read", {"file_path": "a.txt"}, namespace="mcp__galley")
+            assert "one" in shown and "two" in shown, shown
+            yield Say("done")
+
+        self.run_agent(HookedCodex, script)
+
+    def test_opencode_starts_the_server_that_is_installed_and_the_plugin_lets_it_pass(self):
+        def script():
+            shown = yield Call("galley_Read", {"file_path": "a.txt"})
+            assert "one\ntwo" in shown, shown
+            yield Say("done")
+
+        self.run_agent(HookedOpenCode, script)
 
 
 if __name__ == "__main__":

@@ -143,6 +143,14 @@ class Edits(HookCase):
                 answer, _ = self.answer("claude", "Write", {"file_path": path, "content": "x"})
                 self.assertEqual(answer, "deny")
 
+    def test_an_agent_that_was_started_by_way_of_a_link_is_understood(self):
+        link = self.scratch / "link"
+        link.symlink_to(self.work)
+        arguments = {"file_path": f"{link}/a.txt", "old_string": "one", "new_string": "ONE"}
+        self.assertEqual(self.answer("claude", "Edit", arguments, cwd=str(link))[0], "allow")
+        self.assertEqual(self.answer("claude", "Write", {"file_path": f"{link}/keys/x", "content": ""}, cwd=str(link))[0], "deny")
+        self.assertEqual(self.answer("claude", "Edit", arguments)[0], "deny")
+
     def test_a_relative_path_is_meant_from_where_the_agent_works(self):
         (self.work / "sub").mkdir()
         (self.work / "sub" / "b.txt").write_text("b\n")

@@ -297,7 +297,12 @@ class Wrappers(InstallCase):
             ran = self.run_script(script, environment)
             words = ran.splitlines()
             self.assertEqual(words[:2], ["run", "--network"])
-            self.assertEqual(words[words.index("--"):], ["--", agent, "exec", "two words", "--", "-x"])
+            program = words[words.index("--") + 1:]
+            self.assertEqual(program[0], "env")
+            own = ["-c", "sandbox_mode=danger-full-access"] if agent == "codex" else []
+            self.assertEqual(program[program.index(agent):], [agent, *own, "exec", "two words", "--", "-x"])
+            for variable in program[1:program.index(agent)]:
+                self.assertIn(str(self.home), variable.partition("=")[2])
             for place in words[2:words.index("--")][1::2]:
                 self.assertTrue(Path(place).is_dir(), place)
             self.agents("uninstall", agent, "--wrapper", "--yes")
