@@ -103,7 +103,7 @@ TEST_F(ToolViewTest, AvailabilityIsDecidedByAgentCapabilityAndPredicate) {
   has_tests = true;
   EXPECT_EQ(found("code", "run_tests"), "t");
   EXPECT_EQ(found("docs", "run_tests"), "tool.not_available");
-  EXPECT_EQ(ToolView(registry_, {"code", {}, ""}).list().size(), 1U);
+  EXPECT_EQ(ToolView(registry_, {"code", "", {}}).list().size(), 1U);
 }
 
 TEST_F(ToolViewTest, OneThatIsDisabledIsRefusedUntilItIsEnabledAgain) {
@@ -131,7 +131,7 @@ TEST_F(ToolViewTest, AReadOnlyViewHasOnlyToolsThatRead) {
 TEST_F(ToolViewTest, AnUnknownNameIsAnsweredWithTheNearestThatTheCallerSees) {
   ASSERT_TRUE(add("Reed", "t", standing(0, {"docs"})));
   ASSERT_TRUE(add("Read", "t"));
-  const auto unknown = ToolView(registry_, {"code", {}, ""}).find("Read1");
+  const auto unknown = ToolView(registry_, {"code", "", {}}).find("Read1");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().reason, "tool.unknown");
   EXPECT_NE(unknown.error().message.find("did you mean 'Read'?"), std::string::npos);
