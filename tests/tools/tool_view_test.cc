@@ -98,12 +98,13 @@ TEST_F(ToolViewTest, AvailabilityIsDecidedByAgentCapabilityAndPredicate) {
   EXPECT_EQ(found("code", "update_spec"), "tool.not_available");
   EXPECT_EQ(found("code", "find_agent"), "tool.not_available");
   EXPECT_EQ(found("code", "find_agent", {"custom:orchestrate"}), "t");
-  EXPECT_EQ(found("code", "find_agent", {"custom:*"}), "t");
+  EXPECT_EQ(found("code", "find_agent", {"custom:other"}), "tool.not_available");
   EXPECT_EQ(found("code", "run_tests"), "tool.not_available");
   has_tests = true;
   EXPECT_EQ(found("code", "run_tests"), "t");
   EXPECT_EQ(found("docs", "run_tests"), "tool.not_available");
-  EXPECT_EQ(ToolView(registry_, {"code", "", {}}).list().size(), 1U);
+  const auto has_none = [](std::string_view) { return false; };
+  EXPECT_EQ(ToolView(registry_, {"code", "", has_none}).list().size(), 1U);
 }
 
 TEST_F(ToolViewTest, OneThatIsDisabledIsRefusedUntilItIsEnabledAgain) {
