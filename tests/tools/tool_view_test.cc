@@ -98,12 +98,13 @@ TEST_F(ToolViewTest, AvailabilityIsDecidedByAgentCapabilityAndPredicate) {
   EXPECT_EQ(found("code", "update_spec"), "tool.not_available");
   EXPECT_EQ(found("code", "find_agent"), "tool.not_available");
   EXPECT_EQ(found("code", "find_agent", {"custom:orchestrate"}), "t");
-  EXPECT_EQ(found("code", "find_agent", {"custom:*"}), "t");
+  EXPECT_EQ(found("code", "find_agent", {"custom:other"}), "tool.not_available");
   EXPECT_EQ(found("code", "run_tests"), "tool.not_available");
   has_tests = true;
   EXPECT_EQ(found("code", "run_tests"), "t");
   EXPECT_EQ(found("docs", "run_tests"), "tool.not_available");
-  EXPECT_EQ(ToolView(registry_, {"code", {}, ""}).list().size(), 1U);
+  const auto has_none = [](std::string_view) { return false; };
+  EXPECT_EQ(ToolView(registry_, {"code", "", has_none}).list().size(), 1U);
 }
 
 TEST_F(ToolViewTest, OneThatIsDisabledIsRefusedUntilItIsEnabledAgain) {
@@ -131,7 +132,7 @@ TEST_F(ToolViewTest, AReadOnlyViewHasOnlyToolsThatRead) {
 TEST_F(ToolViewTest, AnUnknownNameIsAnsweredWithTheNearestThatTheCallerSees) {
   ASSERT_TRUE(add("Reed", "t", standing(0, {"docs"})));
   ASSERT_TRUE(add("Read", "t"));
-  const auto unknown = ToolView(registry_, {"code", {}, ""}).find("Read1");
+  const auto unknown = ToolView(registry_, {"code", "", {}}).find("Read1");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().reason, "tool.unknown");
   EXPECT_NE(unknown.error().message.find("did you mean 'Read'?"), std::string::npos);
