@@ -160,7 +160,7 @@ class StateFolder(SystemCase):
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)
         # What cannot be staged is kept where it was written.
         self.galley("run", "--", "mkfifo", "pipe", expect=1)
-        self.run_all("attach nobody", "stop nobody")
+        self.run_all("attach nobody", "stop nobody", "agent-hook codex", stdin=b"{}")
         for note in (self.state / "runs").glob("*/run.json"):
             self.galley("rollback", "--tx", note.parent.name, expect=0)
         self.galley("edit", "--tx", tx, "b.txt", expect=0, env={"VISUAL": "true", "EDITOR": "true"})
@@ -233,7 +233,7 @@ class StateFolder(SystemCase):
 
     def test_holds_what_the_page_lists_and_nothing_else(self):
         self.run_every_command()
-        commands = set(re.findall(r"^  ([a-z]+)\b", self.galley("--help").stdout.decode(), re.M))
+        commands = set(re.findall(r"^  ([a-z]+(?:-[a-z]+)*)", self.galley("--help").stdout.decode(), re.M))
         self.assertEqual(commands - self.done - {"galley"}, set(), "commands that this test does not run")
         rows = rows_of_page()
         self.assertEqual([entry for entry in sorted({entry for entry, _ in self.made})
