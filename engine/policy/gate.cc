@@ -14,8 +14,6 @@ namespace {
 
 /// Who said yes, until it is known whose the approval was.
 constexpr std::string_view kGivenBeforehand = "given beforehand";
-/// What an approver answers that found nobody to ask.
-constexpr std::string_view kNobody = "nobody";
 
 Finding finding_of(const Judgement& judgement) {
   Finding finding;
@@ -204,7 +202,7 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
   }
   if (!answer.is_yes) {
     verdict.decision = nobody_asked;
-    if (answer.by != kNobody) {
+    if (answer.was_asked) {
       const std::string by = answer.by.empty() ? "the approver" : answer.by;
       verdict.decision = refuse("gate.approval_missing", fmt::format("{}; {} said no", asked, by));
     }

@@ -94,7 +94,8 @@ struct ApprovalQuestion {
   struct Answer {
     ContentId proposal;
     bool is_yes = false;
-    std::string by;  ///< who answered, for the record
+    std::string by;         ///< who answered, for the record
+    bool was_asked = true;  ///< false: there was nobody who could be asked
   };
 
   const Proposal& proposed;         ///< what a yes is about; borrowed while the question is asked

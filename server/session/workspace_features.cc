@@ -69,7 +69,7 @@ Approver client_approver() {
     answer.proposal = question.proposed.id();
     McpRequest* request = current_request;
     if (request == nullptr || !request->client_can("elicitation")) {
-      answer.by = "nobody";
+      answer.was_asked = false;
       return answer;
     }
     std::string text = "This change needs a yes:\n";
