@@ -174,6 +174,33 @@ class InRun(InSandbox):
     def begin(self):
         pass
 
+    def with_a_person_beside(self):
+        """The agent works on while a person, in another terminal, looks at what it did so far and commits it."""
+        original, expected = self.known_trees()
+
+        def script():
+            yield from self.loses_a_comma()
+            assert self.proposed("--tx", NAME) == CARELESSLY_CHANGED, self.proposed("--tx", NAME)
+            refused = json.loads(self.galley("--json", "commit", "--tx", NAME, expect=1).stdout)
+            assert refused["reason"] == "gate.validator_failed", refused
+            self.assert_same_tree(self.work, original)
+            yield from self.mends_it()
+            self.galley("commit", "--tx", NAME, expect=0)
+            self.assert_same_tree(self.work, expected)
+            shown = yield self.tools.shell("cat data/rates.json && echo later > docs/later.txt")
+            assert DEARER in shown, shown
+            yield Say("Done.")
+
+        self.model(script, "Lower the rate of DE to 3.80.")
+        self.assert_same_tree(self.work, expected)
+        self.assertEqual(self.proposed(), {"docs/later.txt": "create"})
+        self.galley("commit", expect=0)
+        self.assertEqual((self.work / "docs/later.txt").read_text(), "later\n")
+        self.galley("undo", expect=0)
+        self.galley("undo", expect=0)
+        self.assert_same_tree(self.work, original)
+        self.galley("audit", "verify", expect=0)
+
     def run_inside(self, agent, prompt):
         values = [f"{name}={value}" for name, value in agent.environment().items()]
         resumed = ("--resume", self.tx) if self.tx else ()
@@ -254,12 +281,18 @@ class CodexInRun(InRun, AgentCase):
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         self.stages_and_mends()
 
+    def test_a_person_commits_what_it_did_so_far_while_it_works(self):
+        self.with_a_person_beside()
+
 
 class OpenCodeInRun(InRun, AgentCase):
     tools = OpenCodeTools()
 
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         self.stages_and_mends()
+
+    def test_a_person_commits_what_it_did_so_far_while_it_works(self):
+        self.with_a_person_beside()
 
 
 if __name__ == "__main__":
