@@ -151,7 +151,7 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   StagedStep step{action.record.execution_id, action.record.tool, scope.finish()};
   // What a tool's own calls change goes back with the tool's.
   const bool is_step = is_kept && !options_.dry_run && action.record.parent_execution_id.empty();
-  if (is_step) action.record.changed = names_of(step.changes);
+  if (is_step && overlay != nullptr) action.record.changed = names_of(step.changes);
   const bool is_quiet = action.is_trial || action.records_itself;
   if (is_quiet && !passed.error) return passed;
   if (auto recorded = record(std::move(action), result); !recorded) {

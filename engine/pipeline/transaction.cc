@@ -1,9 +1,9 @@
 #include <galley/transaction.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/calls/call_runner.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -34,6 +35,28 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
 RunReport report_of(const RunNote& note, const RunCapture& capture) {
   return {note.ended, capture.entries.size(), capture.report.ignored,
           capture.report.protected_paths};
+}
+
+/// Paths whose change the capture brings, or takes back.
+std::vector<std::string> changed_by(const Overlay::Entries& captured,
+                                    const Overlay::Entries& staged) {
+  std::map<RelPath, FileKind> kinds;
+  const auto add_news = [&kinds](const Overlay::Entries& some, const Overlay::Entries& others) {
+    for (const auto& [path, entry] : some) {
+      const auto other = others.find(path);
+      const bool is_same = other != others.end() && other->second.now == entry.now;
+      const bool is_gone = entry.now.kind == FileKind::kAbsent;
+      if (is_same || entry.before == entry.now) continue;
+      kinds.emplace(path, is_gone ? entry.before.kind : entry.now.kind);
+    }
+  };
+  add_news(captured, staged);
+  add_news(staged, captured);
+  std::vector<std::string> names;
+  for (const auto& [path, kind] : kinds) {
+    names.push_back(path.str() + (kind == FileKind::kDirectory ? "/" : ""));
+  }
+  return names;
 }
 
 Action capture_action(const RunNote& note, const RunReport& report, bool is_live) {
@@ -95,8 +118,9 @@ Result<void> Transaction::take_up_run() {
       state_->overlay.restore(std::move(capture.entries));
       return {};
     };
-    GALLEY_TRY(pass_alone(workspace, who, state_->recorder, capture_action(*note, report, !is_over),
-                          stage));
+    Action action = capture_action(*note, report, !is_over);
+    action.record.changed = changed_by(capture.entries, state_->overlay.entries());
+    GALLEY_TRY(pass_alone(workspace, who, state_->recorder, std::move(action), stage));
     if (state_->options.owner) state_->owners = state_->overlay.entries();
     GALLEY_TRY(save());
   }

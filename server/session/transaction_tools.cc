@@ -300,10 +300,11 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
   if (tx.empty() && open_->own().empty()) {
     return call_result("nothing is staged", {{"dropped", false}});
   }
-  GALLEY_TRY(open_->with(tx, [&](Transaction& transaction) -> Result<bool> {
+  const auto dropped = open_->with(tx, [&](Transaction& transaction) -> Result<bool> {
     GALLEY_TRY(transaction.rollback());
     return true;
-  }));
+  });
+  GALLEY_TRY(dropped);
   return call_result("dropped what was staged", {{"dropped", true}});
 }
 

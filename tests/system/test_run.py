@@ -502,8 +502,8 @@ class SideBySide(RunCase):
     def test_a_second_run_of_one_transaction_is_refused(self):
         shell = self.shell("--name", "mine")
         tx = self.only_note()["tx"]
-        refused = self.galley("run", "--resume", tx, "--", "true", expect=3)
-        self.assertIn(b"attach " + tx.encode(), refused.stderr)
+        refused = self.galley("run", "--resume", tx, "--", "true", expect=1)
+        self.assertIn(b"stop " + tx.encode(), refused.stderr)
         shell.type("exit\n")
         shell.finish()
 

@@ -260,7 +260,8 @@ TEST_F(ToolRuns, CommandsThatMayTakeAllMemoryRunOneAfterTheOther) {
 
 TEST_F(ToolRuns, OneToolIsToldAsTheListTellsIt) {
   Workspace& workspace = open();
-  for (const ToolInfo& listed : *workspace.tools()) {
+  const auto tools = workspace.tools();
+  for (const ToolInfo& listed : *tools) {
     const auto one = workspace.tool(listed.name);
     ASSERT_TRUE(one) << listed.name;
     EXPECT_EQ(one->description, listed.description);

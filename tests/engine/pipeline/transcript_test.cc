@@ -131,7 +131,7 @@ TEST_F(TranscriptTest, EveryLineConformsToTheSchema) {
 
 TEST_F(TranscriptTest, IsReadableByItsUserOnlyAndAFileThatOthersReadIsRefused) {
   TemporaryWorkspace first = tree();
-  begin(first);
+  const Transaction begun = begin(first);
   struct stat about {};
   ASSERT_EQ(::stat(file().c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777U, 0600U);

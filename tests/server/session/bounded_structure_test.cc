@@ -28,7 +28,8 @@ TEST(BoundedStructures, StayBelowWhatClientsCut) {
   ordered_json deep = lines(3000);
   for (int i = 0; i < 50; ++i) deep = ordered_json::array({std::move(deep), lines(50)});
   for (const ordered_json& large :
-       {ordered_json{{"content", lines(100'000)}}, ordered_json{{"entries", std::vector(9000, 7)}},
+       {ordered_json{{"content", lines(100'000)}},
+        ordered_json{{"entries", std::vector(20'000, 7)}},
         ordered_json{{"all", std::vector(500, lines(30))}}, many_texts, ordered_json{{"d", deep}},
         ordered_json{{"content", std::string(90'000, '"')}},
         ordered_json{{"content", std::string(90'000, '\x01')}}}) {
