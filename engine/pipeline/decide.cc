@@ -268,15 +268,22 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal,
   }
 }
 
-/// Paths that could be merged by themselves are no part of why the whole could not be.
+/// Paths that could be merged by themselves are no part of why the whole could not be. What lies
+/// below a directory that both made is found out by merging only.
 void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
-  const auto fits = [&](const ConflictPath& path) {
-    return std::none_of(misfits.paths.begin(), misfits.paths.end(),
-                        [&](const PathConflict& misfit) { return misfit.path == path.path; });
-  };
-  if (std::all_of(conflict.paths.begin(), conflict.paths.end(), fits)) return;
-  conflict.paths.erase(std::remove_if(conflict.paths.begin(), conflict.paths.end(), fits),
-                       conflict.paths.end());
+  std::vector<ConflictPath> kept;
+  for (const PathConflict& misfit : misfits.paths) {
+    const auto known =
+        std::find_if(conflict.paths.begin(), conflict.paths.end(),
+                     [&](const ConflictPath& path) { return path.path == misfit.path; });
+    if (known != conflict.paths.end()) {
+      kept.push_back(*known);
+    } else {
+      kept.push_back(
+          {misfit.path, misfit.expected, misfit.found, misfit.message, misfit.diff, misfit.hunks});
+    }
+  }
+  conflict.paths = std::move(kept);
 }
 
 }  // namespace

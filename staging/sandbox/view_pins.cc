@@ -28,6 +28,11 @@
 // ever after. Making and removing a directory of that name through the mount makes overlayfs forget
 // the entry. A directory, since nothing can be lost in one: rmdir(2) takes only an empty one, and
 // no file of the program's that took its place meanwhile.
+//
+// A directory that shows nothing of the lower layer, since the program made it itself or anew,
+// needs no whiteouts, and must have none: overlayfs lists those. It says so of itself (opaque)
+// where it took the place of another; one that had nothing below it gets that mark before something
+// comes there, or it would be merged with it once overlayfs has forgotten its entry.
 
 namespace galley {
 namespace {
@@ -35,6 +40,7 @@ namespace {
 constexpr uint32_t kUnchanged = ~uint32_t{0};  // of chown(2)
 constexpr uint32_t kPrivateMode = 0700;
 constexpr int kMostLooks = 100;
+constexpr const char* kOpaqueMark = "user.overlay.opaque";
 
 /// Whether this is the mount of an overlay whose upper layer is `upper`: a merged directory has the
 /// times of the upper one. A program that changes the directory just now gets another look.
@@ -92,6 +98,9 @@ class Pinning {
   Result<void> pin(const Change& change) {
     if (is_below_hidden(change.path)) return {};
     GALLEY_ASSIGN(const FileStat shown, look(view_.mount, change.path));
+    const bool is_its_own =
+        shown.kind == FileKind::kDirectory && change.before.kind == FileKind::kAbsent;
+    if (is_its_own) return make_opaque(change.path);
     if (shown.kind != FileKind::kAbsent) return copy_up(change.path);
     hidden_.insert(change.path);
     // The program deleted it, or what it lies in.
@@ -127,11 +136,34 @@ class Pinning {
                 "'" + path.str() + "' was not copied into the upper layer of the view");
   }
 
+  /// For a directory of the view's own.
+  Result<void> make_opaque(const RelPath& path) const {
+    const auto marked = view_.upper.set_attribute(path, {kOpaqueMark, "y"});
+    return marked || is_race(marked.error()) ? Result<void>() : marked;
+  }
+
+  /// Whether a directory shows nothing of the lower layer.
+  [[nodiscard]] Result<bool> is_opaque(const RelPath& path) const {
+    for (RelPath at = path; !at.is_root(); at = at.parent()) {
+      GALLEY_ASSIGN(const bool is_there, is_in_upper(at));
+      if (!is_there) continue;
+      const auto attributes = view_.upper.attributes(at);
+      if (!attributes && is_race(attributes.error())) continue;
+      if (!attributes) return attributes.error();
+      for (const ExtendedAttribute& attribute : *attributes) {
+        if (attribute.name == kOpaqueMark && attribute.value == "y") return true;
+      }
+    }
+    return false;
+  }
+
   /// For a path that the view does not have.
   Result<void> hide(const RelPath& path) const {
     const RelPath parent = path.parent();
     GALLEY_ASSIGN(const FileStat shown, look(view_.mount, parent));
     if (shown.kind != FileKind::kDirectory) return {};
+    GALLEY_ASSIGN(const bool shows_nothing_new, is_opaque(parent));
+    if (shows_nothing_new) return {};
     if (!parent.is_root()) GALLEY_TRY(copy_up(parent));
     GALLEY_ASSIGN(const bool is_there, is_in_upper(path));
     if (is_there) return {};  // a whiteout, or made just now

@@ -19,6 +19,8 @@ struct LiveView {
 ///     exists below             a change of nothing, through the      a copy in the upper layer
 ///                              mount: overlayfs copies it up
 ///     comes new                a whiteout in the upper layer         the whiteout
+///     a directory of the       it is marked opaque                   the mark
+///     view's own comes below
 ///     is the view's own, or    nothing                               the upper layer
 ///     hidden by it already
 ///

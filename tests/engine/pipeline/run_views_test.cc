@@ -130,6 +130,26 @@ TEST_F(RunViews, NameThatBothMadeIsANamedConflict) {
   EXPECT_EQ(tree_.read("n"), "theirs\n");
 }
 
+TEST_F(RunViews, FileInADirectoryThatBothMadeIsTheConflictAndTheDirectoryIsNone) {
+  const auto run = start();
+  commit_beside({{"d/theirs", "theirs\n"}, {"d/n", "theirs\n"}});
+  ASSERT_EQ(run->call({"mkdir", "d"}), "ok");
+  ASSERT_EQ(run->call({"write", "d/mine", "mine\n"}), "ok");
+  ASSERT_EQ(run->call({"write", "d/n", "mine\n"}), "ok");
+  const auto outcome = commit(run->id());
+  ASSERT_TRUE(outcome.has_value());
+  const auto* conflict = std::get_if<Conflict>(&*outcome);
+  ASSERT_NE(conflict, nullptr);
+  ASSERT_EQ(conflict->paths.size(), 1U);
+  EXPECT_EQ(conflict->paths[0].path.str(), "d/n");
+  EXPECT_EQ(tree_.read("d/n"), "theirs\n");
+  EXPECT_FALSE(tree_.exists("d/mine"));
+  ASSERT_EQ(run->call({"remove", "d/n"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("d/n"), "theirs\n");
+  EXPECT_EQ(tree_.read("d/mine"), "mine\n");
+}
+
 TEST_F(RunViews, TwoRunsMergeInTheOrderOfTheirCommits) {
   tree_.write("f", "a\nb\nc\nd\ne\n");
   const auto first = start();

@@ -238,6 +238,34 @@ TEST_P(ViewPins, WhatTheViewMadeItselfIsLeftAlone) {
   EXPECT_EQ(view_->read("g"), "okmine");
 }
 
+TEST_P(ViewPins, DirectoryThatTheViewMadeAnewShowsNothingNew) {
+  ASSERT_EQ(view_->call({"remove", "d/e/y"}), "ok");
+  ASSERT_EQ(view_->call({"rmdir", "d/e"}), "ok");
+  ASSERT_EQ(view_->call({"mkdir", "d/e"}), "ok");
+  ASSERT_EQ(view_->call({"mkdir", "d/e/in"}), "ok");
+  look({"d/e/new", "d/e/in/new"});
+  pin({}, {"d/e/new", "d/e/in", "d/e/in/new"});
+  workspace_.write("d/e/new", "of somebody");
+  workspace_.write("d/e/in/new", "of somebody");
+  EXPECT_EQ(view_->list("d/e"), "ok in");
+  EXPECT_EQ(view_->list("d/e/in"), "ok");
+  EXPECT_EQ(view_->call({"write", "d/e/new", "mine"}), "ok");
+  EXPECT_EQ(view_->list("d/e"), "ok in new");
+}
+
+TEST_P(ViewPins, DirectoryThatBothMakeShowsNothingNew) {
+  ASSERT_EQ(view_->call({"mkdir", "n"}), "ok");
+  ASSERT_EQ(view_->call({"mkdir", "n/in"}), "ok");
+  look({"n", "n/new", "n/in/new"});
+  pin({}, {"n", "n/new", "n/in", "n/in/new"});
+  workspace_.write("n/new", "of somebody");
+  workspace_.write("n/in/new", "of somebody");
+  EXPECT_EQ(view_->list("n"), "ok in");
+  EXPECT_EQ(view_->list("n/in"), "ok");
+  EXPECT_EQ(view_->call({"write", "n/new", "mine"}), "ok");
+  EXPECT_EQ(view_->list("n"), "ok in new");
+}
+
 TEST_P(ViewPins, NothingIsMadeBelowALinkOfTheView) {
   ASSERT_EQ(view_->call({"remove", "d/e/y"}), "ok");
   ASSERT_EQ(view_->call({"rmdir", "d/e"}), "ok");
