@@ -4,6 +4,7 @@
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -96,9 +97,10 @@ def misbehave(identity):
         while True:
             send({"id": "q", "method": "ping"})
     elif HOW == "memory":
-        hog = []
-        while True:
-            hog.append(bytearray(b"x" * (1 << 20)))
+        # Two that are allowed each, and not together: the kernel refuses one alone what is too much.
+        os.fork()
+        held = bytearray(resource.getrlimit(resource.RLIMIT_DATA)[0] * 6 // 10)
+        time.sleep(600)
     elif HOW == "refuses":
         send({"id": identity, "error": {"code": -32000, "message": "not today"}})
     else:
