@@ -10,22 +10,14 @@
 #include <cstdlib>
 #include <optional>
 
+#include "staging/sandbox/helper/descriptors.h"
+
 namespace galley {
 namespace {
 
 constexpr std::string_view kDescriptors = "/proc/self/fd/";
 constexpr int kFirstFreeFd = 10;
 constexpr unsigned kMfdExec = 0x10;  // MFD_EXEC of Linux 6.3, which Debian 12's headers lack
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = write(fd, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return true;
-}
 
 /// The same file, open for reading only: what is open for writing is not executed (ETXTBSY). Its
 /// number is above those that a child is given. Nothing where it could not be executed, either.

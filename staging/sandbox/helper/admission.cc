@@ -24,16 +24,6 @@ bool read_all(int fd, void* into, size_t count) {
   return true;
 }
 
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = write(fd, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return true;
-}
-
 /// Reads the bytes of one request, after their length.
 bool read_framed(int fd, std::string& bytes) {
   uint64_t size = 0;

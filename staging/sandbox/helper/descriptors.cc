@@ -1,6 +1,7 @@
 #include "staging/sandbox/helper/descriptors.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -58,6 +59,16 @@ bool receive_descriptors(int socket, std::vector<Fd>& descriptors) {
     descriptors.emplace_back(fd);
   }
   return passed == static_cast<size_t>(count);
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
 }
 
 }  // namespace galley

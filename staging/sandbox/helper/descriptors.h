@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "staging/sandbox/helper/fd.h"
@@ -20,5 +21,8 @@ inline constexpr size_t kMaxDescriptors = 120;
 /// Waits for what send_descriptors() sent and appends it to `descriptors`. Returns false when the
 /// other side is gone.
 [[nodiscard]] bool receive_descriptors(int socket, std::vector<Fd>& descriptors);
+
+/// Writes all of it to a descriptor that waits. Returns false with errno set when that fails.
+[[nodiscard]] bool write_all(int fd, std::string_view bytes);
 
 }  // namespace galley
