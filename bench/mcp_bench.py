@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LINES = 100
 MANY_CALLS = 10_000
 PART = 1 << 20
+NOTIFICATION = b'{"jsonrpc":"2.0","method":'
 
 
 def fetched():
@@ -59,12 +60,16 @@ class Server:
         rest = memoryview(line)
         while rest:
             rest = rest[os.write(self.sent, rest):]
-        answer = os.read(self.got, PART)
+        answer = b""
         while not answer.endswith(b"\n"):
             more = os.read(self.got, PART)
             if not more:
                 raise SystemExit(f"mcp_bench: a server ended with {self.process.wait()}")
             answer += more
+            if answer.startswith(NOTIFICATION) and answer.endswith(b"\n"):
+                # What it tells of itself is no answer: that one stands behind it, or comes later.
+                answer = answer.splitlines(keepends=True)[-1]
+                answer = b"" if answer.startswith(NOTIFICATION) else answer
         return answer
 
     def ask(self, method, params):

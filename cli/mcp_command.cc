@@ -50,16 +50,12 @@ Result<int> serve(Session& session) {
     if (!write_line(STDOUT_FILENO, line, deadline, clock)) is_gone = true;
   });
   LineReader lines(STDIN_FILENO, limits::kMaxJsonBytes);
-  while (!is_gone) {
-    GALLEY_ASSIGN(const auto line, lines.next());
-    if (!line) break;
-    if (line->is_too_long) {
-      server.refuse_long_line();
-    } else if (!line->text.empty()) {
-      server.take(line->text);
-    }
-  }
-  server.finish();
+  GALLEY_TRY(server.serve([&]() -> Result<std::optional<McpServer::Line>> {
+    if (is_gone) return std::optional<McpServer::Line>();
+    GALLEY_ASSIGN(auto line, lines.next());
+    if (!line) return std::optional<McpServer::Line>();
+    return McpServer::Line{std::move(line->text), line->is_too_long, lines.has_next()};
+  }));
   return kExitDone;
 }
 

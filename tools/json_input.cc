@@ -1,10 +1,15 @@
 #include "tools/json_input.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
+
+#include "base/utf8.h"
 
 namespace galley {
 namespace {
@@ -130,6 +135,95 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
   Error error_;
 };
 
+// --- writing --------------------------------------------------------------------------------
+// The library decodes each byte of a text for itself, and an answer with a file in it is hardly
+// anything but text: here eight bytes are looked at together. What is seldom, the library writes.
+
+/// Whether one of eight bytes cannot stand in a JSON text as it is: a control character, a quote,
+/// a backslash. (Bit tricks of "Bit Twiddling Hacks", "Determine if a word has a byte less than n".)
+bool has_byte_to_escape(const char* bytes) {
+  constexpr uint64_t kOnes = 0x0101010101010101U;
+  constexpr uint64_t kHighBits = 0x8080808080808080U;
+  uint64_t eight = 0;
+  std::memcpy(&eight, bytes, sizeof eight);
+  const auto less = [](uint64_t word, uint64_t than) { return (word - kOnes * than) & ~word; };
+  const uint64_t found = less(eight, ' ') | less(eight ^ (kOnes * uint8_t{'"'}), 1) |
+                         less(eight ^ (kOnes * uint8_t{'\\'}), 1);
+  return (found & kHighBits) != 0;
+}
+
+bool is_to_escape(char c) { return static_cast<uint8_t>(c) < ' ' || c == '"' || c == '\\'; }
+
+void append_escaped(std::string& out, char c) {
+  constexpr std::string_view kNamed = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kNames = "\"\\bfnrt";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out.push_back('\\');
+  if (const size_t at = kNamed.find(c); at != std::string_view::npos) {
+    out.push_back(kNames[at]);
+    return;
+  }
+  out.append("u00");
+  out.push_back(kHex[static_cast<uint8_t>(c) >> 4U]);
+  out.push_back(kHex[static_cast<uint8_t>(c) & 0xFU]);
+}
+
+void append_text(std::string& out, const std::string& text) {
+  if (!is_utf8(text)) {
+    out += json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+    return;
+  }
+  constexpr size_t kStep = sizeof(uint64_t);
+  out.push_back('"');
+  for (size_t at = 0; at < text.size();) {
+    const size_t plain = at;
+    while (at + kStep <= text.size() && !has_byte_to_escape(text.data() + at)) at += kStep;
+    while (at < text.size() && !is_to_escape(text[at])) ++at;
+    out.append(text, plain, at - plain);
+    if (at < text.size()) append_escaped(out, text[at++]);
+  }
+  out.push_back('"');
+}
+
+void append_number(std::string& out, std::integral auto number) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.append(digits.data(), end);
+}
+
+template <class Json>
+void append_json(std::string& out, const Json& value) {
+  const char* before = "";
+  switch (value.type()) {
+    case nlohmann::detail::value_t::string:
+      return append_text(out, value.template get_ref<const std::string&>());
+    case nlohmann::detail::value_t::number_unsigned:
+      return append_number(out, value.template get<uint64_t>());
+    case nlohmann::detail::value_t::number_integer:
+      return append_number(out, value.template get<int64_t>());
+    case nlohmann::detail::value_t::object:
+      out.push_back('{');
+      for (const auto& [key, member] : value.template get_ref<const typename Json::object_t&>()) {
+        out += std::exchange(before, ",");
+        append_text(out, key);
+        out.push_back(':');
+        append_json(out, member);
+      }
+      out.push_back('}');
+      return;
+    case nlohmann::detail::value_t::array:
+      out.push_back('[');
+      for (const Json& item : value) {
+        out += std::exchange(before, ",");
+        append_json(out, item);
+      }
+      out.push_back(']');
+      return;
+    default:
+      out += value.dump();
+  }
+}
+
 }  // namespace
 
 Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
@@ -149,11 +243,15 @@ Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
 }
 
 std::string json_text(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text;
+  append_json(text, document);
+  return text;
 }
 
 std::string json_text(const nlohmann::ordered_json& document) {
-  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text;
+  append_json(text, document);
+  return text;
 }
 
 std::string pretty_json_text(const nlohmann::ordered_json& document) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/audit/audit_chain.h"
+#include "engine/audit/audit_document.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -67,7 +68,7 @@ Result<Tail> read_tail(File& log, uint64_t size) {
 }
 
 /// The record that says what was lost before it.
-std::string gap_record(const Tail& tail, const std::optional<AuditHead>& head, int64_t wall_ns) {
+json gap_record(const Tail& tail, const std::optional<AuditHead>& head, int64_t wall_ns) {
   nlohmann::ordered_json output;
   if (!tail.fragment.empty()) {
     output["cut_bytes"] = tail.fragment.size();
@@ -81,26 +82,38 @@ std::string gap_record(const Tail& tail, const std::optional<AuditHead>& head, i
   event.kind = AuditKind::kGap;
   event.reason = "the log ended before it should: a crash, a power loss, or someone cut it";
   event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
-  return audit_record(event, wall_ns);
+  return audit_document(event, wall_ns);
 }
 
 /// Puts a record into the chain.
-Result<std::string> linked(std::string_view record, AuditPosition& position) {
+std::string linked(json record, AuditPosition& position) {
+  record["seq"] = position.seq + 1;
+  record["prev"] = position.hash.hex();
+  record.erase("hash");
+  position = {position.seq + 1, ContentId::of(json_text(record))};
+  record["hash"] = position.hash.hex();
+  return json_text(record) + "\n";
+}
+
+/// A record that was kept as text, in a journal for example.
+Result<json> read_record(std::string_view record) {
   if (record.size() > kMaxAuditRecordBytes) {
     return fail(ErrorKind::kInvalid, "audit.record",
                 "the audit record has " + std::to_string(record.size()) + " bytes, more than " +
                     std::to_string(kMaxAuditRecordBytes));
   }
   GALLEY_ASSIGN(json line, parse_json(record));
-  if (!line.is_object() || !line.contains("execution_id")) {
-    return fail(ErrorKind::kInvalid, "audit.record", "this is not a record of audit_record()");
+  if (line.is_object() && line.contains("execution_id")) return line;
+  return fail(ErrorKind::kInvalid, "audit.record", "this is not a record of audit_record()");
+}
+
+Result<std::vector<json>> read_records(const std::vector<std::string_view>& records) {
+  std::vector<json> read;
+  for (const std::string_view record : records) {
+    GALLEY_ASSIGN(json line, read_record(record));
+    read.push_back(std::move(line));
   }
-  line["seq"] = position.seq + 1;
-  line["prev"] = position.hash.hex();
-  line.erase("hash");
-  position = {position.seq + 1, ContentId::of(json_text(line))};
-  line["hash"] = position.hash.hex();
-  return json_text(line) + "\n";
+  return read;
 }
 
 }  // namespace
@@ -124,7 +137,7 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
 }
 
 Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
-                                              const std::vector<std::string_view>& records) {
+                                              std::vector<nlohmann::json> records) {
   GALLEY_ASSIGN(auto log,
                 directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate));
   GALLEY_ASSIGN(const FileStat stat, log->stat());
@@ -139,14 +152,11 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
     position = tail.position;
     end = tail.whole_bytes;
     if (!tail.fragment.empty() || (head && head->position.seq > position.seq)) {
-      GALLEY_ASSIGN(lines, linked(gap_record(tail, head, clock_->wall_ns()), position));
+      lines = linked(gap_record(tail, head, clock_->wall_ns()), position);
     }
     if (!tail.fragment.empty()) GALLEY_TRY(log->truncate(end));
   }
-  for (const std::string_view record : records) {
-    GALLEY_ASSIGN(const std::string line, linked(record, position));
-    lines += line;
-  }
+  for (json& record : records) lines += linked(std::move(record), position);
   GALLEY_TRY(log->write_at(end, lines));
   GALLEY_TRY(write_audit_head(head_file, {position, end + lines.size()}));
   // Its name once; of its contents settle() takes care.
@@ -155,12 +165,16 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
 }
 
 Result<AuditPosition> AuditLog::append(std::string_view record) {
+  GALLEY_ASSIGN(auto read, read_records({record}));
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
-  return append_locked(*head_file, {record});
+  return append_locked(*head_file, std::move(read));
 }
 
 Result<AuditPosition> AuditLog::append(const AuditEvent& event) {
-  return append(audit_record(event, clock_->wall_ns()));
+  std::vector<json> records;
+  records.push_back(audit_document(event, clock_->wall_ns()));
+  GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
+  return append_locked(*head_file, std::move(records));
 }
 
 namespace {
@@ -217,7 +231,8 @@ Result<size_t> AuditLog::append_missing(const std::vector<std::string>& records)
   if (indexes.empty()) return size_t{0};
   std::vector<std::string_view> lines;
   for (const size_t index : indexes) lines.push_back(records[index]);
-  GALLEY_TRY(append_locked(*head_file, lines));
+  GALLEY_ASSIGN(auto read, read_records(lines));
+  GALLEY_TRY(append_locked(*head_file, std::move(read)));
   return lines.size();
 }
 
@@ -231,8 +246,9 @@ Result<void> AuditLog::close_gap() {
 }
 
 Result<void> AuditLog::add(const std::vector<std::string>& records) {
+  GALLEY_ASSIGN(auto read, read_records({records.begin(), records.end()}));
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
-  GALLEY_TRY(append_locked(*head_file, {records.begin(), records.end()}));
+  GALLEY_TRY(append_locked(*head_file, std::move(read)));
   return {};
 }
 

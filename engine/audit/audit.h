@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -158,8 +159,7 @@ class AuditLog final : public AuditSink {
 
  private:
   Result<std::unique_ptr<WritableFile>> lock(OpenMode mode) const;
-  Result<AuditPosition> append_locked(WritableFile& head_file,
-                                      const std::vector<std::string_view>& records);
+  Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<nlohmann::json> records);
 
   const WritableDirectory* directory_;
   const Clock* clock_;

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "engine/audit/audit.h"
+#include "engine/audit/audit_document.h"
 #include "tools/json_input.h"
 #include "tools/redactor.h"
 
@@ -155,7 +156,7 @@ void put_changed(json& record, const std::vector<std::string>& changed) {
 
 }  // namespace
 
-std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
+nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns) {
   json record = json::object();
   record["schema"] = "galley.audit-record/1";
   record["timestamp"] = rfc3339_utc(wall_ns);
@@ -188,7 +189,11 @@ std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
     record["execution_id"] =
         "exec-" + ContentId::of(json_text(record)).hex().substr(0, kExecutionIdDigits);
   }
-  return json_text(record);
+  return record;
+}
+
+std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
+  return json_text(audit_document(event, wall_ns));
 }
 
 }  // namespace galley

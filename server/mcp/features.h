@@ -73,6 +73,10 @@ class McpFeatures {
   /// Errors: kInvalidParams for a tool that is not there.
   virtual McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request) = 0;
+  /// What a request works on: requests of one lane are worked on in the order in which they came,
+  /// and one at a time. Empty: beside any other. Called from one thread at a time.
+  [[nodiscard]] virtual std::string lane_of(const std::string& method,
+                                            const nlohmann::json& params) const = 0;
   /// `Resource` and `ResourceTemplate` objects.
   virtual std::vector<nlohmann::ordered_json> resources() = 0;
   virtual std::vector<nlohmann::ordered_json> resource_templates() = 0;

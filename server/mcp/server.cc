@@ -53,16 +53,20 @@ McpServer::McpServer(McpFeatures& features, const Clock& clock, Send send)
 McpServer::~McpServer() { finish(); }
 
 void McpServer::take(std::string_view line) {
+  if (Task task = accept(line)) enqueue(std::move(task));
+}
+
+/// Deals with one line; returns the request in it that is to be worked on.
+McpServer::Task McpServer::accept(std::string_view line) {
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
     refuse(broken->id, broken->error);
-    return;
+    return nullptr;
   }
   auto& message = std::get<RpcMessage>(read);
   switch (message.kind) {
     case RpcMessage::Kind::kRequest:
-      take_request(std::move(message));
-      break;
+      return accept_request(std::move(message));
     case RpcMessage::Kind::kNotification:
       take_notification(message);
       break;
@@ -70,6 +74,7 @@ void McpServer::take(std::string_view line) {
       take_response(std::move(message));
       break;
   }
+  return nullptr;
 }
 
 /// Answers what is no request that can be worked on. An id that is being worked on gets its own
@@ -117,29 +122,30 @@ std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& messa
   return Era{true, *capabilities};
 }
 
-void McpServer::take_request(RpcMessage message) {
+McpServer::Task McpServer::accept_request(RpcMessage message) {
   if (is_worked_on(message.id)) {
     send(error_line({}, {rpc::kInvalidRequest, "a request with this id is being worked on: " +
                                                    json_text(to_json(message.id))}));
-    return;
+    return nullptr;
   }
   auto found = era_of(message);
   if (const auto* error = std::get_if<RpcError>(&found)) {
     send(error_line(message.id, *error));
-    return;
+    return nullptr;
   }
-  const Era& era = std::get<Era>(found);
+  Era& era = std::get<Era>(found);
   if (era.is_stateless && is_of_handshake(message.method)) {
     send(error_line(message.id, no_method(message.method)));
-    return;
+    return nullptr;
   }
-  if (answer_at_once(message, era)) return;
+  if (answer_at_once(message, era)) return nullptr;
   auto task = std::make_shared<Running>();
+  task->lane = features_->lane_of(message.method, message.params);
   task->id = std::move(message.id);
   task->method = std::move(message.method);
   task->params = std::move(message.params);
-  task->era = era;
-  enqueue(std::move(task));
+  task->era = std::move(era);
+  return task;
 }
 
 /// What needs nothing of the workspace.
@@ -248,16 +254,11 @@ void McpServer::take_response(RpcMessage message) {
 }
 
 void McpServer::finish() {
+  drain();
   std::vector<std::thread> workers;
   {
-    std::unique_lock lock(mutex_);
-    if (is_over_ && workers_.empty()) return;
-    is_over_ = true;
-    wake_.notify_all();
-    work_.notify_all();
-    wake_.wait_for(lock, kDrainTime, [this] { return running_.empty(); });
-    for (const auto& [id, task] : running_) task->stop.request_stop();
-    wake_.notify_all();
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_finished_, true)) return;
     workers = std::move(workers_);
     workers_.clear();
   }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "server/mcp/features.h"
 #include "server/mcp/request_state.h"
 #include "tools/mcp/rpc_message.h"
@@ -30,19 +31,32 @@ namespace galley {
 /// its version and what the client can do. Which one a request belongs to shows in its `_meta`.
 /// The format is that of modelcontextprotocol.io/specification, 2025-11-25 and 2026-07-28.
 ///
-///     take(line) -> dispatch -> queue -> worker -> features -> send(answer)
+///     accept(line) -> dispatch -> queue -> worker -> features -> send(answer)
 ///                      |                   |
 ///                      |                   +-- ask(): question to the client, or input_required
 ///                      +-- ping, cancelled, answers to our questions: at once
 ///
+/// A request that comes alone is worked on by the thread that has read it: waking another one costs
+/// more than most calls. A second thread looks on, and reads in its place when it takes long.
+///
 /// Invariant: a request gets one answer, or none when it was cancelled; nothing that comes in ends
 ///            the server, and what it keeps of a client is bounded.
 /// Ownership: borrows features and clock; owns its threads.
-/// Threads:   take() and finish() are called from one thread; `send` is called from several, one at
-///            a time.
+///            Requests of one lane (McpFeatures::lane_of) are worked on in the order in which they
+///            came, one at a time.
+/// Threads:   serve(), take() and finish() are called from one thread; `send` is called from several,
+///            one at a time.
 class McpServer {
  public:
   using Send = std::function<void(const std::string& line)>;
+  /// What came from the client: a line, and whether another one is there already.
+  struct Line {
+    std::string text;
+    bool is_too_long = false;
+    bool has_next = false;
+  };
+  /// The next line; nothing at the end of the input.
+  using Input = std::function<Result<std::optional<Line>>()>;
 
   static constexpr size_t kMaxWorkers = 8;           ///< requests that are worked on side by side
   static constexpr size_t kMaxWaiting = 1000;        ///< requests that wait for one of them
@@ -50,16 +64,19 @@ class McpServer {
   static constexpr size_t kPageItems = 250;          ///< of one answer to a list
   static constexpr std::chrono::minutes kAnswerTime{10};  ///< for the client to answer a question
   static constexpr std::chrono::seconds kDrainTime{5};    ///< after the end of the input
+  /// A request that takes longer does not keep others from being read.
+  static constexpr std::chrono::milliseconds kReadAgainAfter{2};
 
   McpServer(McpFeatures& features, const Clock& clock, Send send);
   ~McpServer();
   McpServer(const McpServer&) = delete;
   McpServer& operator=(const McpServer&) = delete;
 
-  /// Takes one line from the client.
+  /// Reads the input to its end and answers it; `input` is called from two threads in turns.
+  /// Errors: those of `input`.
+  Result<void> serve(const Input& input);
+  /// Takes one line from the client, and returns before it is answered.
   void take(std::string_view line);
-  /// Answers a line that was longer than a message may be.
-  void refuse_long_line();
   /// The client is gone: nobody answers questions any more. Returns when what was begun has ended.
   void finish();
 
@@ -75,6 +92,7 @@ class McpServer {
     std::string method;
     nlohmann::json params;
     Era era;
+    std::string lane;  ///< see McpFeatures::lane_of
     std::stop_source stop;
     std::atomic<bool> is_silent = false;  ///< cancelled: it gets no answer
   };
@@ -89,9 +107,27 @@ class McpServer {
     nlohmann::json answer;
   };
   using Task = std::shared_ptr<Running>;
+  /// The two threads of serve(): one reads, and works on what it has read; one looks on.
+  struct Reading {
+    int reader = 0;             ///< which of the two reads
+    bool is_at_work = false;    ///< it works on a request
+    uint64_t works = 0;         ///< how many it has begun
+    bool is_unwatched = false;  ///< the other one sleeps until something is begun
+    bool is_over = false;
+    Result<void> result;
+  };
+
+  // --- what is read (server_input.cc) -----------------------------------------------------------
+  void read_in_turns(int me, const Input& input);
+  void look_on(std::unique_lock<std::mutex>& lock, int me);
+  void take_line(const Line& line, int me);
+  bool begin_here(const Task& task);
+  void drain();
 
   // --- what comes in (server.cc) ----------------------------------------------------------------
-  void take_request(RpcMessage message);
+  Task accept(std::string_view line);
+  Task accept_request(RpcMessage message);
+  void refuse_long_line();
   void refuse(std::optional<RpcId> id, const RpcError& error);
   [[nodiscard]] bool is_worked_on(const RpcId& id) const;
   void take_notification(const RpcMessage& message);
@@ -104,6 +140,8 @@ class McpServer {
 
   // --- what goes out (server_answers.cc) --------------------------------------------------------
   void work();
+  Task next_task();
+  bool leave(const Running& task);
   McpAnswer run(Running& task);
   McpAnswer answer(Running& task, Request& request);
   McpAnswer list(const Running& task, const char* member,
@@ -133,7 +171,10 @@ class McpServer {
   std::condition_variable wake_;  ///< answers to our questions, and the end
   std::condition_variable work_;  ///< requests for a worker, and the end
   std::deque<Task> waiting_;
-  std::map<RpcId, Task> running_;  ///< waiting ones, too
+  std::map<RpcId, Task> running_;     ///< waiting ones, too
+  std::set<std::string> busy_lanes_;  ///< of what is worked on
+  Reading reading_;
+  std::condition_variable watch_;  ///< of the thread that looks on
   std::vector<std::thread> workers_;
   size_t idle_ = 0;  ///< workers that take the next request, or will when their answer is out
   std::map<RpcId, Question> questions_;  ///< that the client was asked
@@ -141,7 +182,8 @@ class McpServer {
   std::map<RpcId, Listener> listeners_;
   std::set<std::string> subscribed_;  ///< of the handshake era
   bool is_initialized_ = false;
-  bool is_over_ = false;
+  bool is_over_ = false;                                           ///< the client is gone
+  bool is_finished_ = false;                                       ///< so are the workers
   nlohmann::json client_capabilities_ = nlohmann::json::object();  ///< of the handshake era
   std::string log_level_ = "info";                                 ///< of the handshake era
 };

@@ -77,24 +77,42 @@ void McpServer::work() {
   std::unique_lock lock(mutex_);
   ++idle_;
   while (true) {
-    work_.wait(lock, [this] { return !waiting_.empty() || is_over_; });
+    Task task;
+    work_.wait(lock, [&] { return (task = next_task()) || (is_over_ && waiting_.empty()); });
     --idle_;
-    if (waiting_.empty()) return;
-    const Task task = std::move(waiting_.front());
-    waiting_.pop_front();
+    if (!task) return;
     lock.unlock();
     McpAnswer answered = run(*task);
     lock.lock();
-    const bool is_wanted = !task->is_silent;
-    running_.erase(task->id);
-    // Before the answer goes out: what the client sends because of it finds this worker, and may
-    // have the same id.
+    const bool is_wanted = leave(*task);
+    // Before the answer goes out: what the client sends because of it finds this worker.
     ++idle_;
-    if (is_over_) wake_.notify_all();
     lock.unlock();
     if (is_wanted) reply(task->id, std::move(answered));
     lock.lock();
   }
+}
+
+/// The first that waits and whose lane is free; none where there is none.
+McpServer::Task McpServer::next_task() {
+  for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+    Task task = *at;
+    if (busy_lanes_.contains(task->lane)) continue;
+    waiting_.erase(at);
+    if (!task->lane.empty()) busy_lanes_.insert(task->lane);
+    return task;
+  }
+  return nullptr;
+}
+
+/// Ends the work on a request, under the lock and before the answer goes out: what the client sends
+/// because of it may have the same id. Returns whether it is to be answered.
+bool McpServer::leave(const Running& task) {
+  running_.erase(task.id);
+  busy_lanes_.erase(task.lane);
+  if (!waiting_.empty() || is_over_) work_.notify_all();
+  if (is_over_) wake_.notify_all();
+  return !task.is_silent;
 }
 
 McpAnswer McpServer::run(Running& task) {

@@ -24,6 +24,8 @@ std::string OpenTransactions::own() const {
 
 std::shared_ptr<OpenTransactions::Slot> OpenTransactions::slot_of(const std::string& id) {
   const std::lock_guard lock(mutex_);
+  // The thread that closes them sleeps only while there is none.
+  if (slots_.empty()) wake_.notify_all();
   auto& slot = slots_[id];
   if (!slot) slot = std::make_shared<Slot>();
   return slot;
@@ -73,7 +75,6 @@ Result<void> OpenTransactions::use(const std::string& id, const Work& work) {
     slot->used = std::chrono::steady_clock::now();
   }
   if (is_over && *is_over) forget(id);
-  wake_.notify_all();
   return is_over ? Result<void>() : fail(is_over.error());
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "engine/calls/executor.h"
 #include "server/session/call_results.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
@@ -38,6 +39,14 @@ constexpr const char* kAutocommitInstructions =
     "Each call that changes something is judged by policy and validators and committed at once; "
     "one "
     "that is refused leaves no trace. galley_undo takes a commit back.";
+
+/// The connection's own transaction, which may not be begun yet.
+constexpr const char* kOwnLane = "own";
+
+std::string text_member(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
 
 /// Some clients add a member of their own to the arguments of every call.
 void drop_client_members(const ToolInfo& info, json& arguments) {
@@ -184,6 +193,20 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   return answered;
 }
 
+std::string WorkspaceFeatures::lane_of(const std::string& method, const json& params) const {
+  if (method != "tools/call") return {};
+  const std::string name = text_member(params, "name");
+  if (name == "galley_log") return {};
+  const auto arguments = params.find("arguments");
+  const bool has_arguments = arguments != params.end() && arguments->is_object();
+  const std::string tx = has_arguments ? text_member(*arguments, "tx") : std::string();
+  const std::string own = open_.own();
+  if (!tx.empty()) return tx == own ? kOwnLane : tx;
+  if (!own.empty() || TransactionTools::has(name)) return kOwnLane;
+  const auto info = workspace_->tool(name);
+  return info && info->annotations.read_only ? std::string() : kOwnLane;
+}
+
 McpAnswer WorkspaceFeatures::call_of_either(const std::string& name, const json& arguments,
                                             McpRequest& request) {
   if (TransactionTools::has(name)) {
@@ -243,6 +266,15 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   return call_staged(info, arguments, tx, request);
 }
 
+/// The arguments are those of a message, so they were read as strictly as a call's are.
+ToolResult WorkspaceFeatures::call_in(Transaction& transaction, const ToolInfo& info,
+                                      const json& arguments, McpRequest& request) const {
+  ToolCall call;
+  call.tool = info.name;
+  call.args = std::make_shared<const json>(arguments);
+  return std::move(transaction.call_all({std::move(call)}, call_options(request)).front());
+}
+
 ordered_json WorkspaceFeatures::call_staged(const ToolInfo& info, const json& arguments,
                                             const std::string& tx, McpRequest& request) {
   ordered_json result;
@@ -250,9 +282,8 @@ ordered_json WorkspaceFeatures::call_staged(const ToolInfo& info, const json& ar
   const bool only_reads = info.annotations.read_only;
   const auto work = [&](Transaction& transaction) -> Result<bool> {
     id = transaction.id();
-    const CallResult called =
-        transaction.call(info.name, json_text(arguments), call_options(request));
-    result = tool_call_result(called.result(), only_reads ? std::string() : id);
+    const ToolResult called = call_in(transaction, info, arguments, request);
+    result = tool_call_result(called, only_reads ? std::string() : id);
     return false;
   };
   // Reading begins no transaction.
@@ -281,10 +312,9 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, const json
   options.agent = options_.agent;
   auto transaction = workspace_->begin(options);
   if (!transaction) return failed_result(transaction.error());
-  const CallResult called =
-      transaction->call(info.name, json_text(arguments), call_options(request));
-  ordered_json result = tool_call_result(called.result(), {});
-  if (!called) return result;
+  const ToolResult called = call_in(*transaction, info, arguments, request);
+  ordered_json result = tool_call_result(called, {});
+  if (!called.ok) return result;
   CommitRequest asked;
   asked.tool = info.name;
   const auto outcome = transaction->commit(asked);

@@ -49,6 +49,9 @@ class WorkspaceFeatures final : public McpFeatures {
   std::vector<nlohmann::ordered_json> tools() override;
   McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                       McpRequest& request) override;
+  /// That of the transaction; what only reads needs none.
+  [[nodiscard]] std::string lane_of(const std::string& method,
+                                    const nlohmann::json& params) const override;
   std::vector<nlohmann::ordered_json> resources() override;
   std::vector<nlohmann::ordered_json> resource_templates() override;
   McpAnswer read_resource(const std::string& uri, McpRequest& request) override;
@@ -66,6 +69,8 @@ class WorkspaceFeatures final : public McpFeatures {
   [[nodiscard]] nlohmann::ordered_json shown_tool(const ToolInfo& info) const;
   nlohmann::ordered_json call_own(const ToolInfo& info, nlohmann::json arguments,
                                   McpRequest& request);
+  ToolResult call_in(Transaction& transaction, const ToolInfo& info,
+                     const nlohmann::json& arguments, McpRequest& request) const;
   nlohmann::ordered_json call_staged(const ToolInfo& info, const nlohmann::json& arguments,
                                      const std::string& tx, McpRequest& request);
   nlohmann::ordered_json call_and_commit(const ToolInfo& info, const nlohmann::json& arguments,

@@ -1,5 +1,6 @@
 #include "staging/fs/content_store.h"
 
+#include <array>
 #include <cerrno>
 #include <mutex>
 #include <string>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "staging/fs/content_pack.h"
 
 namespace galley {
 
@@ -53,9 +55,14 @@ class MemoryStore final : public ContentStore {
 class DiskStore final : public ContentStore {
  public:
   explicit DiskStore(std::shared_ptr<WritableDirectory> directory)
-      : directory_(std::move(directory)) {}
+      : directory_(std::move(directory)), packs_(*directory_) {}
 
   Result<void> keep(const ContentId& id, const Content& content) override {
+    if (content->size() <= kMaxPackedBytes) {
+      GALLEY_ASSIGN(const bool is_kept, packs_.keep(id, *content));
+      if (is_kept) remember(id, content);
+      if (is_kept) return {};
+    }
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
     GALLEY_ASSIGN(const FileStat there, directory_->stat(name));
     if (there.kind == FileKind::kRegular && there.size == content->size()) return {};
@@ -79,9 +86,17 @@ class DiskStore final : public ContentStore {
   }
 
   Result<Content> get(const ContentId& id) const override {
-    GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
-    auto content = read_file(*directory_, name, limits::kMaxFileBytes);
-    if (!content && content.error().kind != ErrorKind::kNotFound) return fail(content.error());
+    if (Content known = remembered(id)) return known;
+    GALLEY_ASSIGN(auto content, packs_.find(id));
+    if (!content) {
+      GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
+      auto file = read_file(*directory_, name, limits::kMaxFileBytes);
+      if (!file && file.error().kind != ErrorKind::kNotFound) return fail(file.error());
+      if (file) content = *std::move(file);
+    }
+    if (!content) {
+      GALLEY_ASSIGN(content, packs_.find_anew(id));
+    }
     if (!content || ContentId::of(*content) != id) {
       return fail(ErrorKind::kInternal, "stage.content_missing",
                   "the staged content " + id.hex() + " is missing or damaged; roll the " +
@@ -91,6 +106,21 @@ class DiskStore final : public ContentStore {
   }
 
  private:
+  /// What was staged last is read next: by the diff of the call, and by the next edit.
+  static constexpr size_t kRemembered = 4;
+
+  void remember(const ContentId& id, const Content& content) {
+    const std::lock_guard lock(mutex_);
+    newest_[next_++ % kRemembered] = {id, content};
+  }
+  Content remembered(const ContentId& id) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [known, content] : newest_) {
+      if (content != nullptr && known == id) return content;
+    }
+    return nullptr;
+  }
+
   static constexpr int kMaxScratchNames = 1000;
 
   static constexpr size_t kCopyPieceBytes = size_t{1} << 20U;
@@ -143,6 +173,10 @@ class DiskStore final : public ContentStore {
   }
 
   std::shared_ptr<WritableDirectory> directory_;
+  mutable ContentPacks packs_;
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::array<std::pair<ContentId, Content>, kRemembered> newest_;
+  size_t next_ = 0;
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ class ContentStore {
 
 [[nodiscard]] std::shared_ptr<ContentStore> make_memory_store();
 
-/// Contents as files `<hex id>` in `directory`, verified against their id when read.
+/// Contents in packs of `directory`, long ones as files `<hex id>`; verified against their id when
+/// they are read.
 [[nodiscard]] std::shared_ptr<ContentStore> make_disk_store(
     std::shared_ptr<WritableDirectory> directory);
 

@@ -1,6 +1,7 @@
 #include "staging/fs/line_stream.h"
 
 #include <poll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,16 @@ namespace galley {
 namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10U;
+// A pipe that poll() calls ready takes so much without blocking (PIPE_BUF).
+constexpr size_t kAtOnce = 4096;
+
+/// Writes as much as is taken without waiting: -1 and EAGAIN where that is nothing, EOPNOTSUPP where
+/// the descriptor knows no such writing (before Linux 6.5 no pipe did).
+ssize_t write_what_fits(int descriptor, std::string_view bytes) {
+  const iovec one{const_cast<char*>(bytes.data()), bytes.size()};  // NOLINT: it is only read
+  constexpr off_t kAppend = -1;
+  return ::pwritev2(descriptor, &one, 1, kAppend, RWF_NOWAIT);
+}
 
 }  // namespace
 
@@ -52,18 +63,24 @@ Result<void> write_line(int descriptor, std::string_view line, const Deadline& d
   std::string bytes(line);
   bytes += '\n';
   std::string_view rest = bytes;
+  bool can_try = true;
   while (!rest.empty()) {
-    pollfd one{descriptor, POLLOUT, 0};
-    const int wait = deadline.is_never() ? -1 : static_cast<int>(deadline.left(clock).count());
-    const int ready = ::poll(&one, 1, wait);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0) return fail(os_error(errno, "waiting on", "standard output"));
-    if (ready == 0) {
-      return fail(ErrorKind::kTimeout, "stream.slow", "nobody reads what is written");
+    ssize_t count = -1;
+    if (can_try) {
+      count = write_what_fits(descriptor, rest);
+      can_try = count > 0;
     }
-    // A pipe that is ready takes so much without blocking (PIPE_BUF).
-    constexpr size_t kAtOnce = 4096;
-    const ssize_t count = ::write(descriptor, rest.data(), std::min(rest.size(), kAtOnce));
+    if (count < 0) {
+      pollfd one{descriptor, POLLOUT, 0};
+      const int wait = deadline.is_never() ? -1 : static_cast<int>(deadline.left(clock).count());
+      const int ready = ::poll(&one, 1, wait);
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready < 0) return fail(os_error(errno, "waiting on", "standard output"));
+      if (ready == 0) {
+        return fail(ErrorKind::kTimeout, "stream.slow", "nobody reads what is written");
+      }
+      count = ::write(descriptor, rest.data(), std::min(rest.size(), kAtOnce));
+    }
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) return fail(os_error(errno, "writing", "standard output"));
     rest.remove_prefix(static_cast<size_t>(count));

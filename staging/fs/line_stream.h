@@ -14,7 +14,7 @@ namespace galley {
 ///
 /// A line that is longer than it may be is skipped while it comes: what is held of it is bounded.
 ///
-/// Ownership: borrows the descriptor. Threads: confined to one thread.
+/// Ownership: borrows the descriptor. Threads: used by one at a time.
 /// Errors:    kIo.
 class LineReader {
  public:
@@ -26,6 +26,8 @@ class LineReader {
   };
   /// The next line; nothing at the end of the input. A last line without an end counts.
   Result<std::optional<Line>> next();
+  /// Whether the next one is there already, so that next() does not wait.
+  [[nodiscard]] bool has_next() const { return pending_.find('\n', searched_) != pending_.npos; }
 
  private:
   int descriptor_;

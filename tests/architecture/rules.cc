@@ -234,7 +234,7 @@ const std::vector<Room>& rooms() {
        {"base", "staging/fs", "staging/git", "staging/overlay", "staging/sandbox", "engine/policy",
         "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
       {"server/mcp", {"base", "tools", "tools/mcp"}},
-      {"server/session", {"base", "tools", "engine/pipeline", "server/mcp"}},
+      {"server/session", {"base", "tools", "engine/calls", "engine/pipeline", "server/mcp"}},
       {"server/agents", {"base", "tools", "engine/policy"}},
       {"cli",
        {"base",

@@ -138,6 +138,10 @@ class Fixture final : public McpFeatures {
     return out;
   }
 
+  [[nodiscard]] std::string lane_of(const std::string& /*method*/,
+                                    const json& /*params*/) const override {
+    return {};
+  }
   McpAnswer call_tool(const std::string& name, const json& arguments,
                       McpRequest& request) override {
     if (name == "test_simple_text") {
@@ -381,13 +385,12 @@ int serve() {
     static_cast<void>(write_line(STDOUT_FILENO, line, Deadline(), clock));
   });
   LineReader lines(STDIN_FILENO, limits::kMaxJsonBytes);
-  for (;;) {
-    const auto line = lines.next();
-    if (!line || !*line) break;
-    if (!(*line)->text.empty()) server.take((*line)->text);
-  }
-  server.finish();
-  return 0;
+  const auto served = server.serve([&lines]() -> Result<std::optional<McpServer::Line>> {
+    GALLEY_ASSIGN(auto line, lines.next());
+    if (!line) return std::optional<McpServer::Line>();
+    return McpServer::Line{std::move(line->text), line->is_too_long, lines.has_next()};
+  });
+  return served ? 0 : 1;
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
+#include <vector>
 
 namespace galley {
 namespace {
@@ -78,6 +81,73 @@ TEST(JsonInput, TextOfBytesThatAreNotUtf8NeverThrows) {
   nlohmann::json document;
   document["path"] = "a\xff";
   EXPECT_EQ(json_text(document), "{\"path\":\"a\xef\xbf\xbd\"}");
+}
+
+/// A value of any type, its texts put together from what is written in different ways.
+nlohmann::json any_value(std::mt19937& random, int depth) {
+  static const std::vector<std::string> kPieces = {"a",
+                                                   "plain words, longer than eight bytes",
+                                                   "\"",
+                                                   "\\",
+                                                   "/",
+                                                   "\n",
+                                                   "\x01",
+                                                   "\x1f",
+                                                   "\x7f",
+                                                   "\xc3\xa9",
+                                                   "\xf0\x9f\x90\xa7",
+                                                   "\xff",
+                                                   "\xe2\x82",
+                                                   "\xe2\x80\xa8",
+                                                   std::string(1, '\0')};
+  const auto text = [&] {
+    std::string made;
+    for (size_t pieces = random() % 12; pieces > 0; --pieces) {
+      made += kPieces[random() % kPieces.size()];
+    }
+    return made;
+  };
+  switch (random() % (depth > 0 ? 9 : 7)) {
+    case 0:
+      return nullptr;
+    case 1:
+      return random() % 2 == 0;
+    case 2:
+      return -static_cast<int64_t>(random());
+    case 3:
+      return static_cast<uint64_t>(random()) << 32U;
+    case 4:
+      return static_cast<double>(random()) / 3;
+    case 5:
+      return std::vector<double>{std::nan(""), 1e300, 0.0};
+    case 6:
+      return text();
+    case 7: {
+      nlohmann::json list = nlohmann::json::array();
+      for (size_t items = random() % 5; items > 0; --items) {
+        list.push_back(any_value(random, depth - 1));
+      }
+      return list;
+    }
+    default: {
+      nlohmann::json object = nlohmann::json::object();
+      for (size_t items = random() % 5; items > 0; --items) {
+        object[text()] = any_value(random, depth - 1);
+      }
+      return object;
+    }
+  }
+}
+
+TEST(JsonInput, TextIsWhatTheLibraryWrites) {
+  std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp)
+  for (int round = 0; round < 3000; ++round) {
+    const nlohmann::json document = any_value(random, 4);
+    const auto replace = nlohmann::json::error_handler_t::replace;
+    EXPECT_EQ(json_text(document), document.dump(-1, ' ', false, replace));
+    const nlohmann::ordered_json ordered = document;
+    EXPECT_EQ(json_text(ordered), document.dump(-1, ' ', false, replace));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "staging/fs/content_pack.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/proposal.h"
@@ -282,10 +283,11 @@ TEST(DiskStore, GivesBackWhatWasPutAndNoticesDamage) {
   auto opened = open_writable_disk_directory(tree.path());
   ASSERT_TRUE(opened);
   const auto store = make_disk_store(*std::move(opened));
-  const auto id = store->put("some bytes");
+  const std::string bytes(kMaxPackedBytes + 1, 'b');  // a file of its own
+  const auto id = store->put(bytes);
   ASSERT_TRUE(id);
-  EXPECT_EQ(**store->get(*id), "some bytes");
-  tree.write(id->hex(), "some bytez");
+  EXPECT_EQ(**store->get(*id), bytes);
+  tree.write(id->hex(), std::string(bytes.size(), 'z'));
   EXPECT_EQ(store->get(*id).error().reason, "stage.content_missing");
 }
 

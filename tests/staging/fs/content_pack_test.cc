@@ -1,0 +1,132 @@
+#include "staging/fs/content_pack.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "staging/fs/content_store.h"
+#include "staging/fs/disk_directory.h"
+#include "support/temp_directory.h"
+
+namespace galley {
+namespace {
+
+class ContentPackFacts : public ::testing::Test {
+ protected:
+  std::shared_ptr<ContentStore> store() {
+    return make_disk_store(*open_writable_disk_directory(tree.path()));
+  }
+  static std::string got(const std::shared_ptr<ContentStore>& store, const ContentId& id) {
+    const auto content = store->get(id);
+    return content ? **content : content.error().reason;
+  }
+  std::string pack(size_t number) { return tree.read("pack-" + std::to_string(number)); }
+
+  TempDirectory tree;
+};
+
+TEST_F(ContentPackFacts, WhatIsKeptIsFoundAndTheSameBytesAreKeptOnce) {
+  const auto first = store();
+  std::vector<ContentId> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(*first->put("content " + std::to_string(i % 10)));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(got(first, ids[static_cast<size_t>(i)]), "content " + std::to_string(i % 10));
+    EXPECT_EQ(got(store(), ids[static_cast<size_t>(i)]), "content " + std::to_string(i % 10));
+  }
+  const size_t before = pack(0).size();
+  ASSERT_TRUE(first->put("content 3"));
+  EXPECT_EQ(pack(0).size(), before);
+  EXPECT_FALSE(tree.exists("pack-1"));
+}
+
+TEST_F(ContentPackFacts, EachWriterHasItsPackAndFindsWhatOthersAdd) {
+  const auto one = store();
+  const auto other = store();
+  const ContentId of_one = *one->put("of one");
+  const ContentId of_other = *other->put("of the other");
+  EXPECT_TRUE(tree.exists("pack-1"));
+  EXPECT_EQ(got(one, of_other), "of the other");
+  EXPECT_EQ(got(other, of_one), "of one");
+  EXPECT_EQ(got(one, *other->put("and more")), "and more");
+}
+
+TEST_F(ContentPackFacts, ARecordThatWasCutShortIsTakenAwayByTheNextWriter) {
+  ContentId whole;
+  ContentId cut;
+  {
+    const auto writer = store();
+    whole = *writer->put("whole");
+    cut = *writer->put("cut short");
+  }
+  const std::string bytes = pack(0);
+  for (size_t size = bytes.size() - 1; size > bytes.size() / 2; --size) {
+    tree.write("pack-0", bytes.substr(0, size));
+    EXPECT_EQ(got(store(), cut), "stage.content_missing") << size;
+    const auto writer = store();
+    const ContentId more = *writer->put("more");
+    EXPECT_EQ(got(store(), whole), "whole") << size;
+    EXPECT_EQ(got(store(), more), "more") << size;
+    EXPECT_EQ(got(writer, cut), "stage.content_missing") << size;
+  }
+}
+
+TEST_F(ContentPackFacts, ChangedBytesAreNoContent) {
+  const ContentId id = *store()->put("some bytes");
+  const std::string bytes = pack(0);
+  for (size_t at = 0; at < bytes.size() - 1; ++at) {
+    std::string changed = bytes;
+    changed[at] = changed[at] == 'x' ? 'y' : 'x';
+    tree.write("pack-0", changed);
+    EXPECT_EQ(got(store(), id), "stage.content_missing") << at;
+  }
+}
+
+TEST_F(ContentPackFacts, AHeadThatNamesMoreThanAPackedContentHasIsTheEnd) {
+  const ContentId id = ContentId::of("x");
+  tree.write("pack-0", id.hex() + " 99999999999999999999\nx\n");
+  EXPECT_EQ(got(store(), id), "stage.content_missing");
+  tree.write("pack-0", id.hex() + " " + std::to_string(kMaxPackedBytes + 1) + "\n" +
+                           std::string(kMaxPackedBytes + 1, 'x') + "\n");
+  EXPECT_EQ(got(store(), id), "stage.content_missing");
+}
+
+TEST_F(ContentPackFacts, ALongContentIsAFileOfItsOwn) {
+  const auto writer = store();
+  const ContentId packed = *writer->put(std::string(kMaxPackedBytes, 'a'));
+  const ContentId alone = *writer->put(std::string(kMaxPackedBytes + 1, 'a'));
+  EXPECT_FALSE(tree.exists(packed.hex()));
+  EXPECT_TRUE(tree.exists(alone.hex()));
+  EXPECT_EQ(got(store(), packed).size(), kMaxPackedBytes);
+  EXPECT_EQ(got(store(), alone).size(), kMaxPackedBytes + 1);
+}
+
+TEST_F(ContentPackFacts, AFullPackIsFollowedByAnother) {
+  const auto writer = store();
+  std::vector<ContentId> ids;
+  for (size_t i = 0; i <= kMaxPackBytes / kMaxPackedBytes; ++i) {
+    ids.push_back(*writer->put(std::to_string(i) + std::string(kMaxPackedBytes - 4, 'b')));
+  }
+  EXPECT_TRUE(tree.exists("pack-1"));
+  EXPECT_FALSE(tree.exists("pack-2"));
+  for (const ContentId& id : ids)
+    EXPECT_EQ(got(writer, id).substr(0, 6).find("stage"), std::string::npos);
+  EXPECT_EQ(got(store(), ids.front()), "0" + std::string(kMaxPackedBytes - 4, 'b'));
+}
+
+TEST_F(ContentPackFacts, WhereEveryPackIsTakenAContentIsAFile) {
+  const auto directory = *open_writable_disk_directory(tree.path());
+  std::vector<std::unique_ptr<WritableFile>> held;
+  for (size_t number = 0; number < kMaxPacks; ++number) {
+    held.push_back(*directory->open_writable_file(rel("pack-" + std::to_string(number)),
+                                                  OpenMode::kCreateNew, 0600));
+    ASSERT_TRUE(*held.back()->try_lock(LockMode::kExclusive));
+  }
+  const ContentId id = *store()->put("alone");
+  EXPECT_TRUE(tree.exists(id.hex()));
+  EXPECT_EQ(got(store(), id), "alone");
+}
+
+}  // namespace
+}  // namespace galley
