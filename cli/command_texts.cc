@@ -107,7 +107,7 @@ std::vector<CommandText> transaction_texts() {
         "Without a terminal it gets standard input, output and error as they are."},
        {{"galley run -- bash", "a shell whose changes are looked at first"},
         {"galley run --network --allow-write ~/.codex -- codex", "an agent with its own state"},
-        {"galley run --commit -- make format", "commits if the gate says yes"}}},
+        {"galley run --layer ~/.codex -- codex", "the same; what it keeps goes with the run"}}},
       {"attach",
        {"Gives this terminal to a program that galley run started and that goes on without one. "
         "Whoever had it before loses it."},

@@ -195,6 +195,9 @@ void add_run_commands(OptionTable& table) {
   OptionTable::add_list(run, "--allow-write", args.run.writable,
                         "A folder of the host that it may write, such as its own state")
       ->type_name("PATH");
+  OptionTable::add_list(run, "--layer", args.run.layered,
+                        "The same, but what it writes there goes with the transaction")
+      ->type_name("PATH");
   run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
   CLI::Option* commit =
       run->add_flag("--commit", args.run.commits, "At the end commit what it changed");

@@ -2,6 +2,7 @@
 #include <galley/transaction.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "engine/calls/tool_names.h"
@@ -9,6 +10,7 @@
 #include "engine/pipeline/runs.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/run_basis.h"
+#include "engine/stages/run_layers.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/sandbox/host_folders.h"
 
@@ -21,7 +23,27 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
                                   {"network", request.command.network == NetworkAccess::kHost}};
   if (!request.name.empty()) input["name"] = request.name;
   if (!request.writable.empty()) input["allow_write"] = request.writable;
+  if (!request.layered.empty()) input["layers"] = request.layered;
   return input;
+}
+
+/// The layers of earlier runs in the transaction, and those that this one asks for. `place` is the
+/// path of the stage.
+Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
+                                           const RunRequest& request, const std::string& place) {
+  GALLEY_ASSIGN(const auto earlier, run_layers(stage));
+  std::set<std::string> layered(request.layered.begin(), request.layered.end());
+  for (const RunLayer& layer : earlier) layered.insert(layer.path);
+  for (const std::string& path : request.writable) {
+    if (!layered.contains(path)) continue;
+    return fail(ErrorKind::kUsage, "run.host_folder",
+                "--allow-write cannot name '" + path +
+                    "': what this transaction writes there lies in a layer");
+  }
+  GALLEY_ASSIGN(const auto all, need_run_layers(stage, request.layered));
+  std::vector<HostLayer> layers;
+  for (const RunLayer& layer : all) layers.push_back({layer.path, place + "/" + layer.home});
+  return layers;
 }
 
 }  // namespace
@@ -81,6 +103,9 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   options.columns = request.columns;
   options.home = home_folder();
   options.writable = request.writable;
+  GALLEY_ASSIGN(options.layers, host_layers(state_->stage->directory(), request,
+                                            workspace.root_path + "/.galley/stage/" + id()));
+  for (const HostLayer& layer : options.layers) note.layered.push_back(layer.path);
   Command command = request.command;
   for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {
     command.environment.try_emplace(name, value);
