@@ -7,6 +7,7 @@
 
 #include "engine/calls/tool_names.h"
 #include "engine/commit/run_start.h"
+#include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/runs.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/run_basis.h"
@@ -82,7 +83,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   WorkspaceState& workspace = *state_->workspace;
   GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.state_directory, id()));
   RunNote note;
-  // One that goes on where it was cut off builds on what it built on then.
+  // One that goes on where it was cut off has a layer already.
   const auto earlier = folder.note();
   if (!earlier) GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
   note.tx = id();
@@ -117,6 +118,10 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   GALLEY_ASSIGN(const RunStart moment,
                 RunStart::begin(*workspace.writable_root, *workspace.state_directory,
                                 workspace.clock(), waiting));
+  const std::string position = moment.position() ? moment.position()->str() : "";
+  if (earlier) {
+    GALLEY_TRY(rebase_left_run(workspace, folder, state_->overlay.store(), position));
+  }
   auto live = state_->runner()->start(command, options, state_->overlay);
   if (!live) {
     if (!earlier) (void)RunFolder::remove(*workspace.state_directory, std::move(folder));
@@ -124,8 +129,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   }
   note.mount_fd = (*live)->mount();
   note.began_ns = earlier ? earlier->began_ns : (*live)->began_ns();
-  note.history = moment.position() ? moment.position()->str() : "";
-  if (earlier) note.history = earlier->history;
+  note.history = position;
   GALLEY_TRY(folder.write_note(note));
   return std::make_unique<StartedRun>(
       StartedRun{std::move(folder), std::move(note), *std::move(live)});
