@@ -142,8 +142,10 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   return ending.status;
 }
 
-std::string place_of_run(const Session& session) {
-  const std::string& name = session.arguments().run.name;
+std::string place_of_run(const Session& session, const std::string& run) {
+  const Arguments& arguments = session.arguments();
+  std::string name = arguments.run.name.empty() ? arguments.id : arguments.run.name;
+  if (name.empty()) name = run;
   return name.empty() ? session.hint("status") : session.hint("attach " + name);
 }
 
@@ -156,7 +158,7 @@ Result<int> finish_client(Session& session, const ClientEnd& end) {
       return fail(decode_error(end.text));
     case ClientEnd::Why::kDetached:
     case ClientEnd::Why::kTaken:
-      session.say("the run goes on: " + place_of_run(session));
+      session.say("the run goes on: " + place_of_run(session, end.run));
       return kExitDone;
     case ClientEnd::Why::kLost:
       break;
@@ -168,6 +170,8 @@ Result<int> finish_client(Session& session, const ClientEnd& end) {
 
 Result<int> run(Session& session) {
   GALLEY_TRY(refuse_inside_exec("run"));
+  ClientOptions options;
+  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
   const bool is_terminal = session.terminal().is_terminal() &&
                            session.terminal().is_input_terminal() && !session.is_json();
   const RunScreen screen = own_screen();
@@ -176,7 +180,6 @@ Result<int> run(Session& session) {
     supervise_run(session, std::move(forked.socket), is_terminal, screen);
     return kExitDone;
   }
-  ClientOptions options;
   options.is_terminal = is_terminal;
   options.talks_only = session.is_json();
   return finish_client(session, attend_run(std::move(forked.socket), options));
@@ -199,9 +202,12 @@ Result<int> attach(Session& session) {
   if (!session.terminal().is_terminal() || !session.terminal().is_input_terminal()) {
     return fail(ErrorKind::kUsage, "run.no_terminal", "attach wants a terminal to give to the run");
   }
+  ClientOptions options;
+  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
+  options.is_terminal = options.attaches = true;
   GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
   session.terminal().hand_over();
-  return finish_client(session, attend_run(std::move(supervisor), {true, true, false}));
+  return finish_client(session, attend_run(std::move(supervisor), options));
 }
 
 Result<int> stop(Session& session) {
