@@ -103,6 +103,8 @@ struct RunArguments {
   std::string name;                   ///< --name
   std::string resume;                 ///< --resume N: the transaction of a run that was cut off
   std::vector<std::string> writable;  ///< --allow-write
+  std::vector<std::string> layered;   ///< --layer
+  std::string detach_keys = "ctrl-p,ctrl-q";
   bool shares_network = false;
   bool proposes_ignored = false;
   bool commits = false;

@@ -102,12 +102,12 @@ std::vector<CommandText> transaction_texts() {
        {"Runs a program, a shell or an agent, in a sandbox on the tree as it would be after the "
         "commit, on a terminal of its own. What it changes is staged when it ends, and then it is "
         "asked what becomes of it; elsewhere --commit or --drop say so, and else it is kept.\n"
-        "It goes on when the terminal goes away: galley status lists it, galley attach takes it "
-        "up, galley stop ends it.\n"
+        "It goes on when the terminal goes away or Ctrl-P Ctrl-Q is typed: galley status lists "
+        "it, galley attach takes it up, galley stop ends it.\n"
         "Without a terminal it gets standard input, output and error as they are."},
        {{"galley run -- bash", "a shell whose changes are looked at first"},
         {"galley run --network --allow-write ~/.codex -- codex", "an agent with its own state"},
-        {"galley run --commit -- make format", "commits if the gate says yes"}}},
+        {"galley run --layer ~/.codex -- codex", "the same; what it keeps goes with the run"}}},
       {"attach",
        {"Gives this terminal to a program that galley run started and that goes on without one. "
         "Whoever had it before loses it."},

@@ -28,6 +28,8 @@ constexpr std::array kSources = {
     SourceRow{"galley tools validate", "name", ValueSource::kTools},
     SourceRow{"galley tools remove", "name", ValueSource::kTools},
     SourceRow{"galley tools add", "folder", ValueSource::kDirectories},
+    SourceRow{"galley run", "--allow-write", ValueSource::kDirectories},
+    SourceRow{"galley run", "--layer", ValueSource::kDirectories},
     SourceRow{"galley blame", "path", ValueSource::kFiles},
     SourceRow{"galley policy explain", "path", ValueSource::kFiles},
     SourceRow{"galley policy test", "file", ValueSource::kFiles},

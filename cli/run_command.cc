@@ -10,6 +10,7 @@
 #include "cli/person.h"
 #include "cli/render.h"
 #include "cli/run_service.h"
+#include "engine/stages/run_layers.h"
 #include "staging/fs/controlling_terminal.h"
 #include "staging/sandbox/terminal/run_client.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
@@ -54,7 +55,7 @@ Result<void> say_summary(Session& session, const RunEnding& ending, const Propos
   DiffArguments names;
   names.name_status = true;
   GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
-  session.say_lines(listing);
+  if (!listing.empty()) session.say_lines(listing);
   if (ending.protected_paths > 0) {
     session.say(
         "what it changed in .git is dropped: commits of git that were made inside are not here");
@@ -64,6 +65,30 @@ Result<void> say_summary(Session& session, const RunEnding& ending, const Propos
                             ending.ignored_paths == 1 ? " is" : "s are"));
   }
   return {};
+}
+
+/// What the transaction's runs wrote over folders of the host.
+Result<std::vector<WrittenLayer>> layers_of(Session& session, const std::string& tx) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  return written_layers(*workspace->inside().state(), tx);
+}
+
+void say_layers(Session& session, const std::vector<WrittenLayer>& layers) {
+  for (const WrittenLayer& layer : layers) {
+    session.say(fmt::format(
+        "{} path{} written in {}: in a layer, .galley/{}, which goes with the "
+        "transaction",
+        layer.written, layer.written == 1 ? "" : "s", printable_line(layer.path), layer.place));
+  }
+}
+
+Json layers_json(const std::vector<WrittenLayer>& layers) {
+  Json all = Json::array();
+  for (const WrittenLayer& layer : layers) {
+    all.push_back(
+        {{"path", layer.path}, {"written", layer.written}, {"place", ".galley/" + layer.place}});
+  }
+  return all;
 }
 
 Json ending_json(const RunEnding& ending, const Proposal& proposal) {
@@ -92,9 +117,12 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   GALLEY_ASSIGN(Transaction transaction, session.resume(ending.tx));
   const Proposal proposal = transaction.proposal();
   Json document = ending_json(ending, proposal);
+  GALLEY_ASSIGN(const auto layers, layers_of(session, ending.tx));
+  document["layers"] = layers_json(layers);
   GALLEY_TRY(say_summary(session, ending, proposal));
+  say_layers(session, layers);
   AtEnd wish = wish_of(session.arguments().run);
-  const bool is_empty = proposal.is_empty() && ending.was_begun;
+  const bool is_empty = proposal.is_empty() && layers.empty() && ending.was_begun;
   if (is_empty) wish = AtEnd::kDrop;
   if (wish == AtEnd::kAsk) {
     GALLEY_ASSIGN(wish, ask_at_end(session, transaction));
@@ -114,8 +142,10 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   return ending.status;
 }
 
-std::string place_of_run(const Session& session) {
-  const std::string& name = session.arguments().run.name;
+std::string place_of_run(const Session& session, const std::string& run) {
+  const Arguments& arguments = session.arguments();
+  std::string name = arguments.run.name.empty() ? arguments.id : arguments.run.name;
+  if (name.empty()) name = run;
   return name.empty() ? session.hint("status") : session.hint("attach " + name);
 }
 
@@ -128,7 +158,7 @@ Result<int> finish_client(Session& session, const ClientEnd& end) {
       return fail(decode_error(end.text));
     case ClientEnd::Why::kDetached:
     case ClientEnd::Why::kTaken:
-      session.say("the run goes on: " + place_of_run(session));
+      session.say("the run goes on: " + place_of_run(session, end.run));
       return kExitDone;
     case ClientEnd::Why::kLost:
       break;
@@ -140,6 +170,8 @@ Result<int> finish_client(Session& session, const ClientEnd& end) {
 
 Result<int> run(Session& session) {
   GALLEY_TRY(refuse_inside_exec("run"));
+  ClientOptions options;
+  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
   const bool is_terminal = session.terminal().is_terminal() &&
                            session.terminal().is_input_terminal() && !session.is_json();
   const RunScreen screen = own_screen();
@@ -148,7 +180,6 @@ Result<int> run(Session& session) {
     supervise_run(session, std::move(forked.socket), is_terminal, screen);
     return kExitDone;
   }
-  ClientOptions options;
   options.is_terminal = is_terminal;
   options.talks_only = session.is_json();
   return finish_client(session, attend_run(std::move(forked.socket), options));
@@ -171,9 +202,12 @@ Result<int> attach(Session& session) {
   if (!session.terminal().is_terminal() || !session.terminal().is_input_terminal()) {
     return fail(ErrorKind::kUsage, "run.no_terminal", "attach wants a terminal to give to the run");
   }
+  ClientOptions options;
+  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
+  options.is_terminal = options.attaches = true;
   GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
   session.terminal().hand_over();
-  return finish_client(session, attend_run(std::move(supervisor), {true, true, false}));
+  return finish_client(session, attend_run(std::move(supervisor), options));
 }
 
 Result<int> stop(Session& session) {

@@ -15,6 +15,24 @@ namespace {
 
 constexpr int kSignalBase = 128;
 constexpr size_t kMaxAllowedWrites = 32;
+constexpr size_t kMaxLayers = 16;
+
+/// The folders of the host that an option names.
+Result<std::vector<std::string>> host_folders(std::string_view option,
+                                              const std::vector<std::string>& paths, size_t most,
+                                              const Workspace& workspace) {
+  if (paths.size() > most) {
+    return fail(
+        ErrorKind::kQuota, "limit.run_folders",
+        fmt::format("{} was given {} times, and {} are allowed", option, paths.size(), most));
+  }
+  std::vector<std::string> places;
+  for (const std::string& path : paths) {
+    GALLEY_ASSIGN(std::string place, check_host_folder(option, path, workspace.root_path()));
+    places.push_back(std::move(place));
+  }
+  return places;
+}
 
 /// What a request of `galley run` is, from its arguments.
 Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScreen& screen) {
@@ -28,15 +46,10 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   request.is_terminal = is_terminal;
   request.rows = screen.rows;
   request.columns = screen.columns;
-  if (arguments.run.writable.size() > kMaxAllowedWrites) {
-    return fail(ErrorKind::kQuota, "limit.run_folders",
-                fmt::format("--allow-write was given {} times, and {} are allowed",
-                            arguments.run.writable.size(), kMaxAllowedWrites));
-  }
-  for (const std::string& path : arguments.run.writable) {
-    GALLEY_ASSIGN(std::string place, check_writable(path, workspace->root_path()));
-    request.writable.push_back(std::move(place));
-  }
+  GALLEY_ASSIGN(request.writable, host_folders("--allow-write", arguments.run.writable,
+                                               kMaxAllowedWrites, *workspace));
+  GALLEY_ASSIGN(request.layered,
+                host_folders("--layer", arguments.run.layered, kMaxLayers, *workspace));
   return request;
 }
 
@@ -207,6 +220,7 @@ Json run_json(const ListedRun& run) {
   json["attached"] = run.is_live && note.is_attached;
   json["network"] = note.shares_network;
   json["allow_write"] = note.writable;
+  json["layers"] = note.layered;
   return json;
 }
 

@@ -183,6 +183,13 @@ void add_exec_command(OptionTable& table) {
       ->required();
 }
 
+void add_detach_keys(OptionTable& table, CLI::App* command) {
+  command
+      ->add_option("--detach-keys", table.arguments().run.detach_keys,
+                   "Keys that leave it running: ctrl-p,ctrl-q, or others, or none")
+      ->type_name("KEYS");
+}
+
 void add_run_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* run =
@@ -195,6 +202,9 @@ void add_run_commands(OptionTable& table) {
   OptionTable::add_list(run, "--allow-write", args.run.writable,
                         "A folder of the host that it may write, such as its own state")
       ->type_name("PATH");
+  OptionTable::add_list(run, "--layer", args.run.layered,
+                        "The same, but what it writes there goes with the transaction")
+      ->type_name("PATH");
   run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
   CLI::Option* commit =
       run->add_flag("--commit", args.run.commits, "At the end commit what it changed");
@@ -203,6 +213,7 @@ void add_run_commands(OptionTable& table) {
   CLI::Option* drop = run->add_flag("--drop", args.run.drops, "At the end drop it");
   commit->excludes(keep)->excludes(drop);
   keep->excludes(drop);
+  add_detach_keys(table, run);
   run->add_option("words", args.words, "Program and arguments, after --")
       ->type_name("PROGRAM")
       ->required();
@@ -211,6 +222,7 @@ void add_run_commands(OptionTable& table) {
   attach->add_option("id", args.id, "Name of the run, or the first digits of its id")
       ->type_name("N")
       ->required();
+  add_detach_keys(table, attach);
   CLI::App* stop = table.add("stop", "End a program that galley run started; keep what it changed",
                              kTransactionGroup);
   stop->add_option("id", args.id, "Name of the run, or the first digits of its id")

@@ -75,6 +75,11 @@ void drop_taken_back(
   std::erase_if(calls, [&](const RecordedCall& call) { return gone.contains(call.execution_id); });
 }
 
+bool has_call(const std::vector<RecordedCall>& calls, const std::string& execution) {
+  return std::any_of(calls.begin(), calls.end(),
+                     [&](const RecordedCall& call) { return call.execution_id == execution; });
+}
+
 }  // namespace
 
 bool RecordedCall::shares_path_with(const RecordedCall& other) const {
@@ -123,10 +128,19 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> rollbacks;
   GALLEY_TRY(for_each_record_with(state_root, {'"' + found.open_tx + '"'}, [&](const json& record) {
+    if (found.committed) return;
     if (text_of(record, "open_tx") == found.open_tx) {
       const auto number = committed_as(text_of(record, "kind"), text_of(record, "tx"),
                                        text_of(record, "execution_id"));
-      if (number) found.committed = number;
+      // A live run commits several times: each commit has the calls since the one before.
+      if (number && has_call(found.calls, id)) {
+        found.committed = number;
+        return;
+      }
+      if (number) {
+        found.calls.clear();
+        rollbacks.clear();
+      }
     }
     if (text_of(record, "tx") != found.open_tx || !record.contains("changed")) return;
     RecordedCall call{text_of(record, "execution_id"), text_of(record, "tool"),

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/calls/guarded_runner.h"
 #include "engine/commit/history_reader.h"
@@ -11,6 +12,7 @@
 #include "engine/stages/run_basis.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
@@ -81,6 +83,20 @@ class WithPreImages final : public ContentStore {
   std::map<ContentId, TxId> sources_;
 };
 
+/// Whether a layer says what is at a path: it has the path, or above it what hides the one below.
+Result<bool> holds(const Directory& layer, const RelPath& path) {
+  std::vector<RelPath> way;
+  for (RelPath at = path; !at.is_root(); at = at.parent()) way.push_back(at);
+  for (auto at = way.rbegin(); at != way.rend(); ++at) {
+    GALLEY_ASSIGN(const FileStat stat, layer.stat(*at));
+    if (stat.kind == FileKind::kAbsent) return false;
+    if (stat.kind != FileKind::kDirectory) return true;
+    GALLEY_ASSIGN(const bool shows_nothing, is_opaque(layer, *at));
+    if (shows_nothing) return true;
+  }
+  return true;
+}
+
 /// What the program did to a file between two looks at it.
 bool is_in_motion(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "run.file_changes";
@@ -130,6 +146,28 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
     }
     return capture;
   }
+}
+
+Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
+                             const std::shared_ptr<ContentStore>& store,
+                             const std::string& position) {
+  const StateDirectory& state = *workspace.state_directory;
+  GALLEY_ASSIGN(RunNote note, folder.note());
+  GALLEY_ASSIGN(Bases bases, bases_of(folder, note, state));
+  const WithPreImages contents(store, state, bases);
+  GALLEY_ASSIGN(const auto upper, folder.directory().open_directory(*RelPath::parse("upper")));
+  for (const auto& [path, id] : bases.pre_images) {
+    const Node& before = bases.entries.at(path).before;
+    GALLEY_ASSIGN(const bool is_held, holds(*upper, path));
+    if (!is_held) {
+      bases.entries.erase(path);
+    } else if (has_content(before)) {
+      GALLEY_TRY(contents.get(before.content));
+    }
+  }
+  GALLEY_TRY(replace_basis(folder, bases.entries));
+  note.history = position;
+  return folder.write_note(note);
 }
 
 std::optional<size_t> changes_of_live_run(WorkspaceState& workspace, const std::string& tx) {

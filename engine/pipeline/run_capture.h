@@ -38,6 +38,16 @@ struct RunCapture {
                                              const std::shared_ptr<ContentStore>& store,
                                              const IgnoreRule& ignore, bool is_live);
 
+/// For a run that is about to go on in a layer that was left: its view shows what is on disk now,
+/// but for what the layer holds. So what others committed meanwhile is left out of the base of what
+/// the layer holds, and is nothing new for the rest. `note.history` becomes `position`. For the
+/// holder of the writer lock.
+///
+/// Errors: kInvalid `run.damaged`.
+[[nodiscard]] Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
+                                           const std::shared_ptr<ContentStore>& store,
+                                           const std::string& position);
+
 /// How many paths a live run has changed so far, for a list; nothing when none runs in this
 /// transaction, or that cannot be told now.
 [[nodiscard]] std::optional<size_t> changes_of_live_run(WorkspaceState& workspace,

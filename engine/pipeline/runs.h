@@ -18,7 +18,8 @@ struct RunRequest {
   bool is_terminal = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
-  std::vector<std::string> writable;  ///< as check_writable() returned them
+  std::vector<std::string> writable;  ///< as check_host_folder() returned them
+  std::vector<std::string> layered;   ///< the same, to be written over
 };
 
 /// A run that was started, and what its supervisor holds for it.

@@ -17,8 +17,8 @@
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "engine/stages/run_basis.h"
+#include "engine/stages/run_layers.h"
 #include "engine/stages/savepoints.h"
-#include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
@@ -379,7 +379,7 @@ Result<void> Transaction::drop_stage() {
   state_->own_runner.reset();  // its layers lie in the stage
   if (!state_->stage) return {};
   StoredStage stage = *std::exchange(state_->stage, std::nullopt);
-  GALLEY_TRY(drop_scratch_home(stage.directory()));
+  GALLEY_TRY(drop_layers(stage.directory()));
   if (state_->unstaged_run) {
     GALLEY_ASSIGN(RunFolder folder,
                   RunFolder::open(*state_->workspace->state_directory, stage.id()));

@@ -2,13 +2,16 @@
 #include <galley/transaction.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "engine/calls/tool_names.h"
 #include "engine/commit/run_start.h"
+#include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/runs.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/run_basis.h"
+#include "engine/stages/run_layers.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/sandbox/host_folders.h"
 
@@ -21,7 +24,27 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
                                   {"network", request.command.network == NetworkAccess::kHost}};
   if (!request.name.empty()) input["name"] = request.name;
   if (!request.writable.empty()) input["allow_write"] = request.writable;
+  if (!request.layered.empty()) input["layers"] = request.layered;
   return input;
+}
+
+/// The layers of earlier runs in the transaction, and those that this one asks for. `place` is the
+/// path of the stage.
+Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
+                                           const RunRequest& request, const std::string& place) {
+  GALLEY_ASSIGN(const auto earlier, run_layers(stage));
+  std::set<std::string> layered(request.layered.begin(), request.layered.end());
+  for (const RunLayer& layer : earlier) layered.insert(layer.path);
+  for (const std::string& path : request.writable) {
+    if (!layered.contains(path)) continue;
+    return fail(ErrorKind::kUsage, "run.host_folder",
+                "--allow-write cannot name '" + path +
+                    "': what this transaction writes there lies in a layer");
+  }
+  GALLEY_ASSIGN(const auto all, need_run_layers(stage, request.layered));
+  std::vector<HostLayer> layers;
+  for (const RunLayer& layer : all) layers.push_back({layer.path, place + "/" + layer.home});
+  return layers;
 }
 
 }  // namespace
@@ -60,7 +83,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   WorkspaceState& workspace = *state_->workspace;
   GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.state_directory, id()));
   RunNote note;
-  // One that goes on where it was cut off builds on what it built on then.
+  // One that goes on where it was cut off has a layer already.
   const auto earlier = folder.note();
   if (!earlier) GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
   note.tx = id();
@@ -81,6 +104,9 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   options.columns = request.columns;
   options.home = home_folder();
   options.writable = request.writable;
+  GALLEY_ASSIGN(options.layers, host_layers(state_->stage->directory(), request,
+                                            workspace.root_path + "/.galley/stage/" + id()));
+  for (const HostLayer& layer : options.layers) note.layered.push_back(layer.path);
   Command command = request.command;
   for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {
     command.environment.try_emplace(name, value);
@@ -92,6 +118,10 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   GALLEY_ASSIGN(const RunStart moment,
                 RunStart::begin(*workspace.writable_root, *workspace.state_directory,
                                 workspace.clock(), waiting));
+  const std::string position = moment.position() ? moment.position()->str() : "";
+  if (earlier) {
+    GALLEY_TRY(rebase_left_run(workspace, folder, state_->overlay.store(), position));
+  }
   auto live = state_->runner()->start(command, options, state_->overlay);
   if (!live) {
     if (!earlier) (void)RunFolder::remove(*workspace.state_directory, std::move(folder));
@@ -99,8 +129,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   }
   note.mount_fd = (*live)->mount();
   note.began_ns = earlier ? earlier->began_ns : (*live)->began_ns();
-  note.history = moment.position() ? moment.position()->str() : "";
-  if (earlier) note.history = earlier->history;
+  note.history = position;
   GALLEY_TRY(folder.write_note(note));
   return std::make_unique<StartedRun>(
       StartedRun{std::move(folder), std::move(note), *std::move(live)});

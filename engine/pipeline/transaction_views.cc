@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/live_views.h"
+#include "engine/stages/run_basis.h"
 
 namespace galley {
 namespace {
@@ -57,6 +59,30 @@ std::vector<std::string> changed_by(const Overlay::Entries& captured,
     names.push_back(path.str() + (kind == FileKind::kDirectory ? "/" : ""));
   }
   return names;
+}
+
+/// What the run made of what was staged when it began, or at its last checkpoint.
+Result<StagedStep> step_of(const RunNote& note, const RunFolder& folder,
+                           const StateDirectory& state, const Overlay::Entries& captured) {
+  GALLEY_ASSIGN(const Overlay::Entries basis, settled_basis(folder, state));
+  StagedStep step{note.execution, "run", {}};
+  const auto add = [&step](const RelPath& path, const Node& before, const Node& after) {
+    Change change;
+    change.path = path;
+    change.before = before;
+    change.after = after;
+    if (before != after) step.changes.push_back(std::move(change));
+  };
+  for (const auto& [path, entry] : captured) {
+    const auto held = basis.find(path);
+    add(path, held == basis.end() ? entry.before : held->second.now, entry.now);
+  }
+  for (const auto& [path, entry] : basis) {
+    if (!captured.contains(path)) add(path, entry.now, entry.before);
+  }
+  std::sort(step.changes.begin(), step.changes.end(),
+            [](const Change& a, const Change& b) { return a.path < b.path; });
+  return step;
 }
 
 Action capture_action(const RunNote& note, const RunReport& report, bool is_live) {
@@ -114,6 +140,10 @@ Result<void> Transaction::take_up_run() {
     // The run's own agent stages here, whoever looks.
     TransactionOptions who;
     who.agent = note->agent;
+    if (is_over) {
+      GALLEY_ASSIGN(StagedStep step, step_of(*note, *folder, place, capture.entries));
+      if (!step.changes.empty()) state_->keep_step(std::move(step));
+    }
     const auto stage = [&](AuditEvent&) -> Result<void> {
       state_->overlay.restore(std::move(capture.entries));
       return {};

@@ -9,7 +9,7 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/workspace_state.h"
-#include "engine/stages/scratch_home.h"
+#include "engine/stages/run_layers.h"
 #include "engine/stages/stored_stage.h"
 #include "staging/fs/owner.h"
 
@@ -100,7 +100,7 @@ Result<void> Workspace::drop_damaged(const std::string& beginning) {
   action.record.reason = "it was damaged";
   const auto nothing = [](AuditEvent&) { return Result<void>(); };
   GALLEY_TRY(pass_alone(*state_, {}, recorder, std::move(action), nothing));
-  GALLEY_TRY(drop_scratch_home(stage.directory()));
+  GALLEY_TRY(drop_layers(stage.directory()));
   return StageDirectory::remove(*state_->state_directory, std::move(stage));
 }
 

@@ -88,14 +88,18 @@ Result<void> write_basis(const RunFolder& folder, const Overlay::Entries& staged
   for (const auto& [path, entry] : staged) {
     if (entry.before != entry.now) basis.emplace(path, entry);
   }
-  return replace(folder, basis_name(), encode_entries(basis));
+  return replace_basis(folder, basis);
+}
+
+Result<void> replace_basis(const RunFolder& folder, const Overlay::Entries& entries) {
+  return replace(folder, basis_name(), encode_entries(entries));
 }
 
 Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirectory& state) {
   GALLEY_ASSIGN(auto checkpoint, read_checkpoint(folder));
   if (checkpoint) {
     GALLEY_ASSIGN(const bool holds, is_committed(state, *checkpoint));
-    if (holds) GALLEY_TRY(replace(folder, basis_name(), encode_entries(checkpoint->basis)));
+    if (holds) GALLEY_TRY(replace_basis(folder, checkpoint->basis));
     GALLEY_TRY(folder.directory().remove_file(checkpoint_name()));
   }
   GALLEY_ASSIGN(const std::string text, read(folder, basis_name()));

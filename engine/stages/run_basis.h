@@ -25,6 +25,9 @@ namespace galley {
 /// Writes what is staged when a run begins; paths that were only read are left out.
 Result<void> write_basis(const RunFolder& folder, const Overlay::Entries& staged);
 
+/// Makes these entries the basis, whatever they say.
+Result<void> replace_basis(const RunFolder& folder, const Overlay::Entries& entries);
+
 /// Returns the basis that holds now, and makes an end of a checkpoint that is left over.
 /// Errors: kInvalid `run.damaged`.
 Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirectory& state);

@@ -62,6 +62,7 @@ Json to_json(const RunNote& note) {
           {"attached", note.is_attached},
           {"network", note.shares_network},
           {"allow_write", note.writable},
+          {"layers", note.layered},
           {"ended", note.ended}};
 }
 
@@ -83,6 +84,7 @@ RunNote from_json(const Json& json) {
   json.at("attached").get_to(note.is_attached);
   json.at("network").get_to(note.shares_network);
   json.at("allow_write").get_to(note.writable);
+  json.at("layers").get_to(note.layered);
   json.at("ended").get_to(note.ended);
   return note;
 }

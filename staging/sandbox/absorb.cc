@@ -365,7 +365,7 @@ Result<Absorption::Below> Absorption::look_for_marks(const Directory& opened, co
                                                      Below below) {
   GALLEY_ASSIGN(const auto attributes, opened.attributes(RelPath::root()));
   for (const ExtendedAttribute& attribute : attributes) {
-    if (attribute.name == "user.overlay.opaque" && attribute.value == "y") below = Below::kOpaque;
+    if (attribute.name == kOpaqueMark && attribute.value == "y") below = Below::kOpaque;
     if (attribute.name == "user.overlay.redirect" || attribute.name == "user.overlay.metacopy") {
       refuse(path.str(), "uses an overlayfs feature that was not asked for");
     }
@@ -434,11 +434,8 @@ Result<void> Absorption::stash(const RelPath& path) {
 Result<bool> Absorption::merge_outputs(const RelPath& path, const FileStat& stat) {
   {
     GALLEY_ASSIGN(const auto opened, layer_.at(path));
-    GALLEY_ASSIGN(const auto attributes, opened->attributes(RelPath::root()));
-    const bool is_opaque = std::any_of(attributes.begin(), attributes.end(), [](const auto& a) {
-      return a.name == "user.overlay.opaque";
-    });
-    if (is_opaque) return false;
+    GALLEY_ASSIGN(const bool shows_nothing, is_opaque(*opened, RelPath::root()));
+    if (shows_nothing) return false;
   }
   GALLEY_ASSIGN(const auto entries, layer_.list(path));
   for (const DirectoryEntry& entry : entries) {

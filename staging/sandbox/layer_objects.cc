@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -93,6 +94,13 @@ bool is_whiteout(const Directory& directory, const RelPath& name) {
   struct stat found {};
   return fstatat(directory.descriptor(), name.str().c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISCHR(found.st_mode) && found.st_rdev == makedev(0, 0);
+}
+
+Result<bool> is_opaque(const Directory& layer, const RelPath& directory) {
+  GALLEY_ASSIGN(const auto attributes, layer.attributes(directory));
+  return std::any_of(attributes.begin(), attributes.end(), [](const ExtendedAttribute& one) {
+    return one.name == kOpaqueMark && one.value == "y";
+  });
 }
 
 Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& path) {

@@ -9,8 +9,13 @@
 
 namespace galley {
 
+inline constexpr const char* kOpaqueMark = "user.overlay.opaque";
+
 /// Returns whether `name` in `directory` is a whiteout: a character device 0:0.
 [[nodiscard]] bool is_whiteout(const Directory& directory, const RelPath& name);
+
+/// Returns whether a directory of a layer shows nothing of what lies below it.
+[[nodiscard]] Result<bool> is_opaque(const Directory& layer, const RelPath& directory);
 
 /// Makes a whiteout at `path`, whose parent exists.
 /// Errors: kIo; `os_error` is EEXIST when something is there, EPERM where no whiteout can be made.

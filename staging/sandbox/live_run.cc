@@ -77,11 +77,53 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
   request.columns = options.columns;
   request.home = options.home;
   request.writable = options.writable;
+  for (const HostLayer& layer : options.layers) {
+    request.layered.push_back(layer.path);
+    request.layer_homes.push_back(layer.home);
+  }
   request.has_input = options.is_terminal ? 0 : 1;
   request.grace_ms = static_cast<uint64_t>(kStopGrace.count());
   request.upper_home = options.homes.upper;
   // What is written to the repository lies in the upper layer, and is dropped with it.
   std::erase(request.frozen, request.workspace + "/.git");
+}
+
+/// Makes `upper`, unless it is there, and a new `work`: for an overlay over `below`.
+Result<void> prepare_upper(const std::string& place, const Directory& below) {
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(place));
+  GALLEY_ASSIGN(const FileStat upper, home->stat(known("upper")));
+  if (upper.kind == FileKind::kAbsent) {
+    const std::string why = why_no_upper_layer(*home);
+    if (!why.empty()) {
+      return fail(ErrorKind::kRefused, "sandbox.unavailable",
+                  "what a run writes cannot be kept in " + place + ": " + why);
+    }
+  }
+  GALLEY_TRY(erase_layer(*home, known("work")));
+  GALLEY_ASSIGN(const FileStat root, below.stat(RelPath::root()));
+  GALLEY_TRY(imitate_owner(*home, RelPath::root(), root));
+  for (const char* name : {"upper", "work"}) {
+    if (name == std::string_view("upper") && upper.kind == FileKind::kDirectory) continue;
+    GALLEY_TRY(home->make_directory(known(name), kPrivateMode));
+    GALLEY_TRY(imitate_owner(*home, known(name), root));
+  }
+  GALLEY_ASSIGN(const auto opened, home->open_writable_directory(known("upper")));
+  return imitate_root(*opened, below);
+}
+
+/// The layers over folders of the host.
+Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
+  for (const HostLayer& layer : layers) {
+    const auto host = open_disk_directory(layer.path);
+    if (!host) {
+      return fail(ErrorKind::kNotFound, "run.host_folder",
+                  "'" + layer.path +
+                      "', over which the transaction has a layer, cannot be opened: " +
+                      host.error().message);
+    }
+    GALLEY_TRY(prepare_upper(layer.home, **host));
+  }
+  return {};
 }
 
 }  // namespace
@@ -93,31 +135,14 @@ Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& worksp
   GALLEY_TRY(imitate_root(*scratch, workspace));
   const auto hidden = make_whiteout(*scratch, known(".galley"));
   if (!hidden && hidden.error().os_error != EEXIST) return hidden;
-  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(homes.upper));
-  GALLEY_ASSIGN(const FileStat upper, home->stat(known("upper")));
-  if (upper.kind == FileKind::kAbsent) {
-    const std::string why = why_no_upper_layer(*home);
-    if (!why.empty()) {
-      return fail(ErrorKind::kRefused, "sandbox.unavailable",
-                  "what a run writes cannot be kept in " + homes.upper + ": " + why);
-    }
-  }
-  GALLEY_TRY(erase_layer(*home, known("work")));
-  GALLEY_ASSIGN(const FileStat root, workspace.stat(RelPath::root()));
-  GALLEY_TRY(imitate_owner(*home, RelPath::root(), root));
-  for (const char* name : {"upper", "work"}) {
-    if (name == std::string_view("upper") && upper.kind == FileKind::kDirectory) continue;
-    GALLEY_TRY(home->make_directory(known(name), kPrivateMode));
-    GALLEY_TRY(imitate_owner(*home, known(name), root));
-  }
-  GALLEY_ASSIGN(const auto opened, home->open_writable_directory(known("upper")));
-  return imitate_root(*opened, workspace);
+  return prepare_upper(homes.upper, workspace);
 }
 
 Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace) {
   GALLEY_TRY(prepare_live_layers(options.homes, workspace));
+  GALLEY_TRY(prepare_host_layers(options.layers));
   GALLEY_ASSIGN(const std::string changes, changes_layer(options.homes, overlay, workspace));
   if (!changes.empty()) request.lowers.push_back(changes);
   request.lowers.push_back(options.homes.lower + "/scratch");
@@ -198,10 +223,11 @@ Result<CommandResult> LiveRun::result() {
   return result_of(request_, none, std::move(run));
 }
 
-Result<std::string> check_writable(const std::string& path, const std::string& workspace) {
-  const auto no = [&path](const std::string& why) {
-    return fail(ErrorKind::kUsage, "run.allow_write",
-                "--allow-write cannot name '" + path + "': " + why);
+Result<std::string> check_host_folder(std::string_view option, const std::string& path,
+                                      const std::string& workspace) {
+  const auto no = [&](const std::string& why) {
+    return fail(ErrorKind::kUsage, "run.host_folder",
+                std::string(option) + " cannot name '" + path + "': " + why);
   };
   char real[PATH_MAX];
   struct stat found {};

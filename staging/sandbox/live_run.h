@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +28,12 @@ struct LiveHomes {
   std::string lower;  ///< outside the workspace
 };
 
+/// A folder of the host that a live run sees and writes over.
+struct HostLayer {
+  std::string path;  ///< as check_host_folder() returned it
+  std::string home;  ///< where what it writes lies, in `upper`
+};
+
 /// How a live run is started; what of a Command has no meaning here (input, effects) is not read.
 struct LiveOptions {
   LiveHomes homes;
@@ -34,7 +41,8 @@ struct LiveOptions {
   uint16_t rows = 24;
   uint16_t columns = 80;
   std::string home;                   ///< HOME inside; a directory that is made when it is missing
-  std::vector<std::string> writable;  ///< absolute, through no link (check_writable())
+  std::vector<std::string> writable;  ///< absolute, through no link (check_host_folder())
+  std::vector<HostLayer> layers;
 };
 
 /// How long a run that is told to stop has before it is killed.
@@ -94,12 +102,13 @@ class LiveRun {
 /// Makes the layers that a live run needs, unless they are there; the folder `work` is new.
 [[nodiscard]] Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace);
 
-/// Returns where a folder is that a run may write to: absolute, links resolved. `workspace` is the
-/// absolute path of its root.
-/// Errors: kUsage `run.allow_write` for what is no folder, for `/`, a folder of the system, and
+/// Returns where a folder is that a run may write to or over: absolute, links resolved. `option` is
+/// the option that names it, `workspace` the absolute path of the workspace's root.
+/// Errors: kUsage `run.host_folder` for what is no folder, for `/`, a folder of the system, and
 ///         whatever holds the workspace or lies in it.
-[[nodiscard]] Result<std::string> check_writable(const std::string& path,
-                                                 const std::string& workspace);
+[[nodiscard]] Result<std::string> check_host_folder(std::string_view option,
+                                                    const std::string& path,
+                                                    const std::string& workspace);
 
 /// The variables that a person's program needs to find its terminal and its home, from our own.
 [[nodiscard]] std::map<std::string, std::string> session_environment(bool is_terminal,

@@ -40,7 +40,6 @@ namespace {
 constexpr uint32_t kUnchanged = ~uint32_t{0};  // of chown(2)
 constexpr uint32_t kPrivateMode = 0700;
 constexpr int kMostLooks = 100;
-constexpr const char* kOpaqueMark = "user.overlay.opaque";
 
 /// Whether this is the mount of an overlay whose upper layer is `upper`: a merged directory has the
 /// times of the upper one. A program that changes the directory just now gets another look.
@@ -143,16 +142,13 @@ class Pinning {
   }
 
   /// Whether a directory shows nothing of the lower layer.
-  [[nodiscard]] Result<bool> is_opaque(const RelPath& path) const {
+  [[nodiscard]] Result<bool> is_below_opaque(const RelPath& path) const {
     for (RelPath at = path; !at.is_root(); at = at.parent()) {
       GALLEY_ASSIGN(const bool is_there, is_in_upper(at));
       if (!is_there) continue;
-      const auto attributes = view_.upper.attributes(at);
-      if (!attributes && is_race(attributes.error())) continue;
-      if (!attributes) return attributes.error();
-      for (const ExtendedAttribute& attribute : *attributes) {
-        if (attribute.name == kOpaqueMark && attribute.value == "y") return true;
-      }
+      const auto is_marked = is_opaque(view_.upper, at);
+      if (!is_marked && is_race(is_marked.error())) continue;
+      if (!is_marked || *is_marked) return is_marked;
     }
     return false;
   }
@@ -162,7 +158,7 @@ class Pinning {
     const RelPath parent = path.parent();
     GALLEY_ASSIGN(const FileStat shown, look(view_.mount, parent));
     if (shown.kind != FileKind::kDirectory) return {};
-    GALLEY_ASSIGN(const bool shows_nothing_new, is_opaque(parent));
+    GALLEY_ASSIGN(const bool shows_nothing_new, is_below_opaque(parent));
     if (shows_nothing_new) return {};
     if (!parent.is_root()) GALLEY_TRY(copy_up(parent));
     GALLEY_ASSIGN(const bool is_there, is_in_upper(path));

@@ -53,6 +53,8 @@ TEST(Completion, KnowsWhereOtherValuesComeFrom) {
   EXPECT_EQ(source_for({"apply", "--only", "a", ""}), ValueSource::kFiles);
   EXPECT_EQ(source_for({"apply", "x.patch", ""}), ValueSource::kFiles);
   EXPECT_EQ(source_for({"-C", ""}), ValueSource::kDirectories);
+  EXPECT_EQ(source_for({"run", "--layer", ""}), ValueSource::kDirectories);
+  EXPECT_EQ(source_for({"run", "--allow-write", ""}), ValueSource::kDirectories);
   EXPECT_EQ(source_for({"exec", "--", ""}), ValueSource::kFiles);
   EXPECT_EQ(source_for({"--reason", ""}), ValueSource::kNone);
   EXPECT_EQ(complete(OptionTable(), {"-C", "x", "-C", "y", "undo", "3"}).directories,

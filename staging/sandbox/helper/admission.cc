@@ -45,8 +45,8 @@ std::vector<int> descriptors_of(const ReceivedRequest& received, const LayerTree
   if (!trees.workspace.is_open()) return all;
   all.push_back(trees.workspace.get());
   all.push_back(trees.upper_home.get());
-  for (const std::vector<Fd>* list :
-       {&trees.lowers, &trees.keep, &trees.readable, &trees.writable}) {
+  for (const std::vector<Fd>* list : {&trees.lowers, &trees.keep, &trees.readable, &trees.writable,
+                                      &trees.layered, &trees.layer_homes}) {
     for (const Fd& tree : *list) all.push_back(tree.get());
   }
   return all;
@@ -56,7 +56,8 @@ bool take_apart(std::vector<Fd> all, bool has_trees, Admission& admission) {
   const SandboxRequest& request = admission.request;
   LayerTrees& trees = admission.trees;
   const size_t layers = 2 + request.lowers.size() + request.keep_from.size() +
-                        request.readable.size() + request.writable.size();
+                        request.readable.size() + request.writable.size() + request.layered.size() +
+                        request.layer_homes.size();
   if (all.size() != own_descriptors(request) + (has_trees ? layers : 0)) return false;
   size_t next = 0;
   if (request.has_input != 0) admission.input = std::move(all[next++]);
@@ -71,6 +72,8 @@ bool take_apart(std::vector<Fd> all, bool has_trees, Admission& admission) {
   take(request.keep_from.size(), trees.keep);
   take(request.readable.size(), trees.readable);
   take(request.writable.size(), trees.writable);
+  take(request.layered.size(), trees.layered);
+  take(request.layer_homes.size(), trees.layer_homes);
   return true;
 }
 

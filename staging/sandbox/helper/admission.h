@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "staging/sandbox/helper/fd.h"
-#include "staging/sandbox/helper/view.h"
+#include "staging/sandbox/helper/layer_trees.h"
 
 // What a waiting process needs to go on. The engine sends the helper its request: the command's
 // standard input and the channel, as descriptors, then the request's bytes. The helper (the

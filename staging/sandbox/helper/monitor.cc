@@ -99,6 +99,7 @@ bool become_owner(const SandboxRequest& request) {
 void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   gauge.watch(Fd(openat(trees.upper_home.get(), "upper", kFlags)));
+  for (const Fd& home : trees.layer_homes) gauge.watch(Fd(openat(home.get(), "upper", kFlags)));
   for (const Fd& kept : trees.keep) gauge.watch(Fd(openat(kept.get(), ".", kFlags)));
 }
 

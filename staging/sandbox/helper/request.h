@@ -27,7 +27,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790006;  // "galley", 6
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790007;  // "galley", 7
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 /// Where the helper's own file is when it has no name (nameless_program.h); the helper closes it.
@@ -79,7 +79,9 @@ struct SandboxRequest {
   uint64_t columns = 0;
   std::string home;  ///< a directory that is made when the view lacks it, or ""
   std::vector<std::string>
-      writable;  ///< directories of the host that it may write, through no link
+      writable;                      ///< directories of the host that it may write, through no link
+  std::vector<std::string> layered;  ///< the same, written over: what it writes lies elsewhere
+  std::vector<std::string> layer_homes;  ///< where: each holds `upper` and `work`
 };
 
 enum class HelperOutcome : uint32_t { kEnded, kSetupFailed, kExecFailed };
@@ -117,7 +119,7 @@ void for_each_field(Request& r, Field field) {
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);
   field(r.live), field(r.terminal), field(r.rows), field(r.columns);
-  field(r.home), field(r.writable);
+  field(r.home), field(r.writable), field(r.layered), field(r.layer_homes);
 }
 
 /// Appends values to a string.

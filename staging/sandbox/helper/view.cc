@@ -1,7 +1,6 @@
 #include "staging/sandbox/helper/view.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +12,8 @@
 #include <climits>
 #include <string_view>
 #include <vector>
+
+#include "staging/sandbox/helper/mounts.h"
 
 // How the command's view of the file system is built.
 //
@@ -55,19 +56,8 @@ namespace {
 constexpr const char* kNewRoot = "/tmp";
 constexpr uint64_t kRootTmpfsBytes = uint64_t{1} << 20U;
 constexpr mode_t kDirectoryMode = 0755;
-constexpr unsigned kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 std::string in_new_root(std::string_view path) { return kNewRoot + std::string(path); }
-
-Fd clone_tree(const std::string& path, unsigned flags) {
-  return Fd(open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags));
-}
-
-bool set_attributes(int tree, uint64_t attributes) {
-  mount_attr attr{};
-  attr.attr_set = attributes;
-  return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0;
-}
 
 bool attach(int tree, const std::string& target) {
   return move_mount(tree, "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
@@ -136,24 +126,6 @@ std::vector<SystemTree> readable_trees(const SandboxRequest& request, std::vecto
   return trees;
 }
 
-bool open_readable(const std::vector<std::string>& paths, std::vector<Fd>& out,
-                   SetupFailure& failure) {
-  for (const std::string& path : paths) {
-    Fd entry(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat found {};
-    if (!entry.is_open() || fstat(entry.get(), &found) != 0) return failed(failure, "open " + path);
-    if (!S_ISLNK(found.st_mode)) {
-      entry = clone_tree(path, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
-      const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
-      if (!entry.is_open() || !set_attributes(entry.get(), attributes)) {
-        return failed(failure, "clone " + path);
-      }
-    }
-    out.push_back(std::move(entry));
-  }
-  return true;
-}
-
 bool open_system(const std::vector<std::string>& paths, std::vector<SystemTree>& out,
                  SetupFailure& failure) {
   for (const std::string& path : paths) {
@@ -206,36 +178,20 @@ bool place_system(const std::vector<SystemTree>& system, SetupFailure& failure) 
   return true;
 }
 
-/// A place to write through to. No link on the way is followed: the engine resolved them.
-bool open_writable(const std::vector<std::string>& paths, std::vector<Fd>& out,
-                   SetupFailure& failure) {
-  for (const std::string& path : paths) {
-    open_how how{};
-    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    const Fd place(
-        static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
-    const unsigned depth = geteuid() == 0 ? 0 : AT_RECURSIVE;
-    Fd tree(place.is_open() ? open_tree(place.get(), "",
-                                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | depth)
-                            : -1);
-    if (!tree.is_open() || !set_attributes(tree.get(), kSafe)) {
-      return failed(failure, "open " + path);
-    }
-    out.push_back(std::move(tree));
-  }
-  return true;
-}
-
 /// Read-only and writable places of the host, a directory before what lies in it.
-std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& trees) {
+std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& trees,
+                                   std::vector<Fd> overlays) {
   std::vector<SystemTree> all = readable_trees(request, std::move(trees.readable));
-  for (size_t i = 0; i < trees.writable.size(); ++i) {
-    SystemTree entry;
-    entry.path = request.writable[i];
-    entry.tree = std::move(trees.writable[i]);
-    all.push_back(std::move(entry));
-  }
+  const auto add = [&all](const std::vector<std::string>& paths, std::vector<Fd>& mounts) {
+    for (size_t i = 0; i < mounts.size(); ++i) {
+      SystemTree entry;
+      entry.path = paths[i];
+      entry.tree = std::move(mounts[i]);
+      all.push_back(std::move(entry));
+    }
+  };
+  add(request.writable, trees.writable);
+  add(request.layered, overlays);
   std::stable_sort(all.begin(), all.end(), [](const SystemTree& a, const SystemTree& b) {
     return a.path.size() < b.path.size();
   });
@@ -286,8 +242,9 @@ bool place_dev_links(SetupFailure& failure) {
 
 /// Makes the overlay from layers attached at short paths: the `lowerdir=a:b` option then needs no
 /// escaping and stays under fsconfig's limit of 256 bytes, on kernels without `lowerdir+` too.
-Fd make_overlay(const LayerTrees& trees, SetupFailure& failure) {
-  if (!attach_new("tmpfs", {{"size", std::to_string(kRootTmpfsBytes)}}, kSafe, kNewRoot)) {
+Fd make_overlay(const std::vector<const Fd*>& lower_trees, const Fd& upper_home,
+                SetupFailure& failure) {
+  if (!attach_new("tmpfs", {{"size", std::to_string(kRootTmpfsBytes)}}, kSafeMount, kNewRoot)) {
     (void)failed(failure, "mount a place for the layers");
     return {};
   }
@@ -298,12 +255,11 @@ Fd make_overlay(const LayerTrees& trees, SetupFailure& failure) {
     return mkdir(target.c_str(), kDirectoryMode) == 0 && attach(tree.get(), target);
   };
   bool done = true;
-  for (size_t i = 0; i < trees.lowers.size(); ++i) {
-    done = done && place(trees.lowers[i], std::to_string(i));
+  for (size_t i = 0; i < lower_trees.size(); ++i) {
+    done = done && place(*lower_trees[i], std::to_string(i));
   }
-  done = done && place(trees.workspace, "w");
   const std::string layers = lowers;
-  if (!done || !place(trees.upper_home, "u")) {
+  if (!done || !place(upper_home, "u")) {
     (void)failed(failure, "attach the layers");
     return {};
   }
@@ -313,9 +269,25 @@ Fd make_overlay(const LayerTrees& trees, SetupFailure& failure) {
                                  {"workdir", in_new_root("/u/work")},
                                  {"userxattr", ""},
                                  {"volatile", ""}},
-                                kSafe);
+                                kSafeMount);
   if (!overlay.is_open()) (void)failed(failure, "mount overlayfs");
   return overlay;
+}
+
+Fd overlay_of_workspace(const LayerTrees& trees, SetupFailure& failure) {
+  std::vector<const Fd*> lowers;
+  for (const Fd& lower : trees.lowers) lowers.push_back(&lower);
+  lowers.push_back(&trees.workspace);
+  return make_overlay(lowers, trees.upper_home, failure);
+}
+
+/// Overlays over folders of the host, one for each of SandboxRequest::layered.
+bool overlays_of_host(const LayerTrees& trees, std::vector<Fd>& overlays, SetupFailure& failure) {
+  for (size_t i = 0; i < trees.layered.size(); ++i) {
+    overlays.push_back(make_overlay({&trees.layered[i]}, trees.layer_homes[i], failure));
+    if (!overlays.back().is_open()) return false;
+  }
+  return true;
 }
 
 bool place_overlay(const SandboxRequest& request, const Fd& overlay, SetupFailure& failure) {
@@ -358,7 +330,7 @@ bool freeze(const SandboxRequest& request, SetupFailure& failure) {
     struct stat found {};
     if (lstat(target.c_str(), &found) != 0 || S_ISLNK(found.st_mode)) continue;
     const Fd tree = clone_tree(target, AT_RECURSIVE);
-    if (!tree.is_open() || !set_attributes(tree.get(), MOUNT_ATTR_RDONLY | kSafe) ||
+    if (!tree.is_open() || !set_attributes(tree.get(), MOUNT_ATTR_RDONLY | kSafeMount) ||
         !attach(tree.get(), target)) {
       return failed(failure, "make " + path + " read-only");
     }
@@ -380,7 +352,7 @@ bool cover(const SandboxRequest& request, SetupFailure& failure) {
     struct stat found {};
     if (lstat(target.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
     const Fd tree = clone_tree(blank, 0);
-    if (!tree.is_open() || !set_attributes(tree.get(), MOUNT_ATTR_RDONLY | kSafe) ||
+    if (!tree.is_open() || !set_attributes(tree.get(), MOUNT_ATTR_RDONLY | kSafeMount) ||
         !attach(tree.get(), target)) {
       return failed(failure, "cover " + path);
     }
@@ -404,45 +376,6 @@ bool pivot(SetupFailure& failure) {
 
 }  // namespace
 
-bool open_layers(const SandboxRequest& request, LayerTrees& trees, SetupFailure& failure) {
-  // overlayfs does not look into mounts below the workspace; without privileges the kernel lets us
-  // clone a mount only together with them, and with them root could not map every owner.
-  trees.workspace = clone_tree(request.workspace, geteuid() == 0 ? 0 : AT_RECURSIVE);
-  if (!trees.workspace.is_open()) return failed(failure, "clone the workspace");
-  struct stat found {};
-  if (fstat(trees.workspace.get(), &found) != 0 || found.st_dev != request.workspace_device ||
-      found.st_ino != request.workspace_inode) {
-    errno = ESTALE;
-    return failed(failure, "find the workspace where it was");
-  }
-  for (const std::string& lower : request.lowers) {
-    trees.lowers.push_back(clone_tree(lower, 0));
-    if (!trees.lowers.back().is_open()) return failed(failure, "clone a layer");
-  }
-  trees.upper_home = clone_tree(request.upper_home, 0);
-  if (!trees.upper_home.is_open()) return failed(failure, "clone the upper layer");
-  for (const std::string& kept : request.keep_from) {
-    trees.keep.push_back(clone_tree(kept, 0));
-    if (!trees.keep.back().is_open()) return failed(failure, "clone a kept directory");
-  }
-  return open_readable(request.readable, trees.readable, failure) &&
-         open_writable(request.writable, trees.writable, failure);
-}
-
-bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {
-  const auto map = [&](const Fd& tree) {
-    mount_attr attr{};
-    attr.attr_set = MOUNT_ATTR_IDMAP;
-    attr.userns_fd = static_cast<uint64_t>(user_ns);
-    return mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0;
-  };
-  bool done = map(trees.workspace) && map(trees.upper_home);
-  for (const Fd& lower : trees.lowers) done = done && map(lower);
-  for (const Fd& kept : trees.keep) done = done && map(kept);
-  for (const Fd& place : trees.writable) done = done && map(place);
-  return done || failed(failure, "map the owners of the layers");
-}
-
 bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
                 SetupFailure& failure) {
   std::vector<SystemTree> system;
@@ -450,10 +383,11 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return failed(failure, "make the mounts private");
   }
-  const Fd overlay = make_overlay(trees, failure);
-  if (!overlay.is_open()) return false;
+  const Fd overlay = overlay_of_workspace(trees, failure);
+  std::vector<Fd> over_host;
+  if (!overlay.is_open() || !overlays_of_host(trees, over_host, failure)) return false;
   const std::string root_size = std::to_string(kRootTmpfsBytes);
-  if (!attach_new("tmpfs", {{"size", root_size}, {"mode", "0755"}}, kSafe, kNewRoot)) {
+  if (!attach_new("tmpfs", {{"size", root_size}, {"mode", "0755"}}, kSafeMount, kNewRoot)) {
     return failed(failure, "mount the root");
   }
   for (const char* name : {"/tmp", "/proc", "/dev", "/run"}) {
@@ -461,18 +395,18 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
       return failed(failure, "make the root");
   }
   const std::string private_size = std::to_string(request.private_bytes);
-  if (!attach_new("tmpfs", {{"size", private_size}, {"mode", "1777"}}, kSafe,
+  if (!attach_new("tmpfs", {{"size", private_size}, {"mode", "1777"}}, kSafeMount,
                   in_new_root("/tmp"))) {
     return failed(failure, "mount /tmp");
   }
   if (mkdir(in_new_root("/tmp/home").c_str(), 0700) != 0) return failed(failure, "make the home");
-  const bool is_placed =
-      place_system(system, failure) && place_system(host_trees(request, trees), failure);
+  const bool is_placed = place_system(system, failure) &&
+                         place_system(host_trees(request, trees, std::move(over_host)), failure);
   if (!is_placed || !place_dev_links(failure)) return false;
   if (request.live != 0 && !place_terminals(failure)) return false;
   // One that lies in what is read-only is missing, as one that nobody made.
   if (!request.home.empty()) (void)make_path(in_new_root(request.home));
-  if (!attach_new("proc", {}, kSafe | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
+  if (!attach_new("proc", {}, kSafeMount | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
   }
   if (!place_overlay(request, overlay, failure)) return false;

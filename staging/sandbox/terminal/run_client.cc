@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "staging/sandbox/terminal/run_socket.h"
+#include "staging/sandbox/terminal/terminal_modes.h"
 
 namespace galley {
 namespace {
@@ -121,9 +122,10 @@ class Attendance {
   void take(const RunFrameReader::Frame& frame) {
     switch (frame.kind) {
       case RunMessage::kBegun:
-        begin();
+        begin(frame.text);
         break;
       case RunMessage::kOutput:
+        if (options_.is_terminal) modes_.see(frame.text);
         show(options_.talks_only ? STDERR_FILENO : STDOUT_FILENO, frame.text);
         break;
       case RunMessage::kErrors:
@@ -143,8 +145,9 @@ class Attendance {
     }
   }
 
-  void begin() {
+  void begin(const std::string& run) {
     if (has_begun_) return;
+    run_ = run;
     has_begun_ = true;
     signals_.emplace();
     if (options_.is_terminal) raw_.emplace();
@@ -165,7 +168,7 @@ class Attendance {
     const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (got > 0) {
-      peer_.send(RunMessage::kInput, {piece.data(), static_cast<size_t>(got)});
+      pass_on({piece.data(), static_cast<size_t>(got)});
       return;
     }
     has_input_ = false;
@@ -174,6 +177,18 @@ class Attendance {
     } else {
       peer_.send(RunMessage::kInputEnd, "");
     }
+  }
+
+  void pass_on(std::string_view typed) {
+    if (!options_.is_terminal) {
+      peer_.send(RunMessage::kInput, typed);
+      return;
+    }
+    const DetachKeys::Typed keys = options_.detach_keys.take(typed);
+    if (!keys.passed.empty()) peer_.send(RunMessage::kInput, keys.passed);
+    if (!keys.detaches) return;
+    finish(ClientEnd::Why::kDetached, "");
+    (void)write_all(STDOUT_FILENO, "\r\n");  // the cursor is where the program left it
   }
 
   void heed_signals() {
@@ -189,7 +204,10 @@ class Attendance {
   }
 
   void finish(ClientEnd::Why why, const std::string& text) {
-    if (!end_) end_ = ClientEnd{why, text};
+    if (end_) return;
+    end_ = ClientEnd{why, text, run_};
+    const std::string restore = modes_.restore();
+    if (!restore.empty() && !is_deaf_) (void)write_all(STDOUT_FILENO, restore);
   }
 
   RunPeer peer_;
@@ -197,6 +215,8 @@ class Attendance {
   std::optional<HeldSignals> signals_;
   std::optional<RawTerminal> raw_;
   std::optional<ClientEnd> end_;
+  std::string run_;
+  TerminalModes modes_;
   bool has_begun_ = false;
   bool has_input_ = true;
   bool is_deaf_ = false;
@@ -224,7 +244,7 @@ ClientEnd stop_run(Fd supervisor) {
     if (poll(&one, 1, -1) < 0) continue;
     peer.receive();
     while (auto frame = peer.next()) {
-      if (frame->kind == RunMessage::kEnded) return {ClientEnd::Why::kEnded, frame->text};
+      if (frame->kind == RunMessage::kEnded) return {ClientEnd::Why::kEnded, frame->text, ""};
     }
   }
   return {};

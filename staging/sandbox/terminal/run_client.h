@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/terminal/detach_keys.h"
 #include "staging/sandbox/terminal/run_frames.h"
 
 namespace galley {
@@ -13,12 +14,13 @@ struct ClientEnd {
   enum class Why : uint8_t {
     kEnded,     ///< the run is over; `text` is what its supervisor says of it
     kFailed,    ///< it did not start, or could not be had; `text` says why
-    kDetached,  ///< our terminal is gone, or we were told to leave: the run goes on
+    kDetached,  ///< the keys were typed, our terminal is gone, or we were told to leave: it goes on
     kTaken,     ///< somebody else attached
     kLost,      ///< the supervisor is gone
   };
   Why why = Why::kLost;
   std::string text;
+  std::string run;  ///< id of the run, where it was told
 };
 
 /// What this process gives to a run, and takes from it.
@@ -28,6 +30,7 @@ struct ClientOptions {
   bool is_terminal = false;
   bool attaches = false;    ///< to a run that is there already
   bool talks_only = false;  ///< what it writes to standard output goes to standard error, too
+  DetachKeys detach_keys;   ///< on a terminal
 };
 
 /// The size of the terminal on standard output; the usual one where it is none.

@@ -1,0 +1,70 @@
+"""galley run --resume on a layer that could not be staged, while others committed.
+
+Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+
+import hostile
+from test_run_views import ViewCase, with_lines
+
+
+class OnALayerThatWasLeft(ViewCase):
+    def leave(self, script):
+        """A run whose layer stays, since it made a FIFO; its transaction."""
+        self.galley("run", "--", "sh", "-ec", f"{script}; mkfifo pipe", expect=1)
+        return self.open_transactions()[0]["tx"]
+
+    def resume(self, tx, script, expect=0):
+        return self.galley("run", "--resume", tx, "--commit", "--", "sh", "-ec", f"{script}; rm pipe", expect=expect)
+
+    def test_what_it_did_to_a_change_of_others_is_not_lost(self):
+        tx = self.leave("echo mine > mine")
+        self.apply("sed -i s/3/three/ lines; echo theirs > theirs; rm gone")
+        self.resume(tx, "sed -i s/three/3/ lines; rm theirs; echo back > gone")
+        self.assertEqual((self.read("lines"), self.read("gone"), self.read("mine")), (with_lines(), "back\n", "mine\n"))
+        self.assertFalse((self.work / "theirs").exists())
+
+    def test_what_it_wrote_before_is_merged_with_theirs(self):
+        tx = self.leave("sed -i s/1/one/ lines")
+        self.apply("sed -i s/9/nine/ lines")
+        shown = self.resume(tx, "cat lines; sed -i s/5/five/ lines").stdout.decode()
+        self.assertTrue(shown.startswith(with_lines(l1="one")), shown)
+        self.assertEqual(self.read("lines"), with_lines(l1="one", l5="five", l9="nine"))
+
+    def test_the_same_lines_are_a_named_conflict_and_both_are_there(self):
+        tx = self.leave("sed -i s/3/mine/ lines; echo mine > made")
+        self.apply("sed -i s/3/theirs/ lines; rm open")
+        ran = self.resume(tx, "test ! -e open; echo more > more", expect=1)
+        self.assertIn(b"lines", ran.stderr)
+        self.assertEqual(self.read("lines"), with_lines(l3="theirs"))
+        self.assertIn(b"+mine", self.galley("diff", "--tx", tx, expect=0).stdout)
+        self.assertFalse((self.work / "made").exists())
+        self.assertFalse((self.work / "more").exists())
+
+    def test_what_it_deleted_and_they_changed_is_a_named_conflict(self):
+        tx = self.leave("rm read; rm -r listed; mkdir listed")
+        self.apply("echo changed > read; echo changed > listed/a")
+        ran = self.resume(tx, "true", expect=1)
+        self.assertIn(b"read", ran.stderr)
+        self.assertEqual((self.read("read"), self.read("listed/a")), ("changed\n", "changed\n"))
+
+    def test_left_twice_between_commits_of_others(self):
+        tx = self.leave("sed -i s/1/one/ lines")
+        self.apply("sed -i s/5/five/ lines; sed -i s/r/R/ read")
+        self.galley("run", "--resume", tx, "--", "sh", "-ec", "sed -i s/R/r/ read; echo mine >> read", expect=1)
+        self.apply("sed -i s/9/nine/ lines; echo n > new")
+        self.resume(tx, "test -e new; rm new; sed -i s/3/three/ lines")
+        self.assertEqual(self.read("lines"), with_lines(l1="one", l3="three", l5="five", l9="nine"))
+        self.assertEqual(self.read("read"), "read\nmine\n")
+        self.assertFalse((self.work / "new").exists())
+
+    def test_a_program_that_does_not_start_leaves_it_as_it_was(self):
+        tx = self.leave("sed -i s/1/one/ lines")
+        self.apply("sed -i s/9/nine/ lines; sed -i s/r/R/ read")
+        self.galley("run", "--resume", tx, "--", "no-such-program", expect=127)
+        self.apply("sed -i s/8/eight/ lines; sed -i s/R/r/ read")
+        self.resume(tx, "sed -i s/r/R/ read")
+        self.assertEqual(self.read("lines"), with_lines(l1="one", l8="eight", l9="nine"))
+        self.assertEqual(self.read("read"), "Read\n")
+
+
+if __name__ == "__main__":
+    hostile.main()
