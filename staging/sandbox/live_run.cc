@@ -60,8 +60,9 @@ Result<LiveEnds> make_input_pipe() {
 /// Shows what is staged; nothing where that is nothing.
 Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay,
                                   const Directory& workspace) {
-  GALLEY_ASSIGN(const LayerHome lower, LayerHome::open(homes.lower));
-  GALLEY_TRY(erase_layer(lower.directory(), known(kLiveFolder)));
+  GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
+  GALLEY_TRY(erase_layer(*lower, known(kLiveFolder)));
+  if (overlay.changes().empty()) return std::string();
   GALLEY_ASSIGN(const LayerHome live, LayerHome::open(homes.lower + "/" + kLiveFolder));
   GALLEY_TRY(live.directory().make_directory(known("changes"), kPrivateMode));
   LayerCache layers(live, workspace);
@@ -129,9 +130,9 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
 }  // namespace
 
 Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace) {
-  GALLEY_ASSIGN(const LayerHome lower, LayerHome::open(homes.lower));
-  GALLEY_TRY(make_directories(lower.directory(), known("scratch"), kPrivateMode));
-  GALLEY_ASSIGN(const auto scratch, lower.directory().open_writable_directory(known("scratch")));
+  GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
+  GALLEY_TRY(make_directories(*lower, known("scratch"), kPrivateMode));
+  GALLEY_ASSIGN(const auto scratch, lower->open_writable_directory(known("scratch")));
   GALLEY_TRY(imitate_root(*scratch, workspace));
   const auto hidden = make_whiteout(*scratch, known(".galley"));
   if (!hidden && hidden.error().os_error != EEXIST) return hidden;
