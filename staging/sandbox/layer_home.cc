@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "staging/fs/disk_directory.h"
@@ -34,6 +36,25 @@ Error unavailable(const std::string& why) {
           "", 0};
 }
 
+/// File systems that have shown this process that they can hold upper layers.
+///
+/// Threads: safe to share.
+class ProvenSystems {
+ public:
+  bool has(dev_t device) {
+    const std::lock_guard lock(mutex_);
+    return devices_.contains(device);
+  }
+  void add(dev_t device) {
+    const std::lock_guard lock(mutex_);
+    devices_.insert(device);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<dev_t> devices_;
+};
+
 Result<void> erase_home(const std::string& path) {
   const size_t slash = path.rfind('/');
   GALLEY_ASSIGN(const auto parent,
@@ -49,6 +70,10 @@ std::string why_no_upper_layer(const WritableDirectory& directory) {
   if (fstatfs(directory.descriptor(), &system) != 0) return "it cannot be looked at";
   if (system.f_type == OVERLAYFS_SUPER_MAGIC)
     return "it lies on overlayfs, which cannot be stacked";
+  static ProvenSystems proven;
+  struct stat found {};
+  const bool is_known = fstat(directory.descriptor(), &found) == 0;
+  if (is_known && proven.has(found.st_dev)) return "";
   // Files show it as well as a directory would, and are made and removed faster.
   const RelPath probe = *RelPath::parse("upper-probe");
   (void)erase_layer(directory, probe);
@@ -58,6 +83,7 @@ std::string why_no_upper_layer(const WritableDirectory& directory) {
   if (!keeps_attributes) return "it cannot keep user extended attributes";
   if (!make_whiteout(directory, probe)) return "it cannot hold whiteouts";
   (void)directory.remove_file(probe);
+  if (is_known) proven.add(found.st_dev);
   return "";
 }
 
