@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -35,6 +37,25 @@ Result<std::vector<std::string>> host_folders(std::string_view option,
   return places;
 }
 
+/// What --env adds to the environment. A name alone that we do not have is left out.
+Result<std::map<std::string, std::string>> environment_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (name.empty()) {
+      return fail(ErrorKind::kUsage, "run.environment",
+                  "--env '" + word + "': say it as NAME=VALUE, or as NAME");
+    }
+    if (equals != std::string::npos) {
+      environment[name] = word.substr(equals + 1);
+    } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
+      environment[name] = value;
+    }
+  }
+  return environment;
+}
+
 /// What a request of `galley run` is, from its arguments.
 Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScreen& screen) {
   const Arguments& arguments = session.arguments();
@@ -43,6 +64,7 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   request.command.argv = arguments.words;
   if (arguments.run.shares_network) request.command.network = NetworkAccess::kHost;
   request.command.propose_ignored = arguments.run.proposes_ignored;
+  GALLEY_ASSIGN(request.command.environment, environment_of(arguments.run.environment));
   request.name = arguments.run.name;
   request.is_terminal = is_terminal;
   request.rows = screen.rows;

@@ -77,6 +77,7 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
   request.rows = options.rows;
   request.columns = options.columns;
   request.home = options.home;
+  request.git_config = options.git_config;
   request.writable = options.writable;
   for (const HostLayer& layer : options.layers) {
     request.layered.push_back(layer.path);
@@ -263,7 +264,10 @@ std::map<std::string, std::string> session_environment(bool is_terminal, const s
   if (is_terminal) {
     for (const char* name : {"TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR"}) take(name);
   }
-  for (const char* name : {"USER", "LOGNAME"}) take(name);
+  for (const char* name : {"USER", "LOGNAME", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+                           "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}) {
+    take(name);
+  }
   if (!home.empty()) all["HOME"] = home;
   return all;
 }
