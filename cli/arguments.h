@@ -100,10 +100,11 @@ struct ExecArguments {
 
 /// run: what the program gets, and what becomes of what it changed.
 struct RunArguments {
-  std::string name;                   ///< --name
-  std::string resume;                 ///< --resume N: the transaction of a run that was cut off
-  std::vector<std::string> writable;  ///< --allow-write
-  std::vector<std::string> layered;   ///< --layer
+  std::string name;                      ///< --name
+  std::string resume;                    ///< --resume N: the transaction of a run that was cut off
+  std::vector<std::string> writable;     ///< --allow-write
+  std::vector<std::string> layered;      ///< --layer
+  std::vector<std::string> environment;  ///< --env NAME[=VALUE]
   std::string detach_keys = "ctrl-p,ctrl-q";
   bool shares_network = false;
   bool proposes_ignored = false;

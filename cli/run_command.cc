@@ -47,14 +47,11 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
   }
 }
 
-/// Says how it ended and what it changed.
-Result<void> say_summary(Session& session, const RunEnding& ending, const Proposal& proposal) {
-  const size_t count = proposal.changes().size();
+/// Says how it ended and what it changed, of which `listing` is a list.
+void say_summary(Session& session, const RunEnding& ending, size_t count,
+                 const std::string& listing) {
   session.say(fmt::format("{}; {} path{} changed", ending.ended, count, count == 1 ? "" : "s"));
   if (!ending.breach.empty()) session.say(ending.breach);
-  DiffArguments names;
-  names.name_status = true;
-  GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
   if (!listing.empty()) session.say_lines(listing);
   if (ending.protected_paths > 0) {
     session.say(
@@ -64,7 +61,6 @@ Result<void> say_summary(Session& session, const RunEnding& ending, const Propos
     session.say(fmt::format("{} path{} that git ignores not proposed", ending.ignored_paths,
                             ending.ignored_paths == 1 ? " is" : "s are"));
   }
-  return {};
 }
 
 /// What the transaction's runs wrote over folders of the host.
@@ -91,14 +87,15 @@ Json layers_json(const std::vector<WrittenLayer>& layers) {
   return all;
 }
 
-Json ending_json(const RunEnding& ending, const Proposal& proposal) {
+Json ending_json(const RunEnding& ending, Json changes, Json layers) {
   return {{"schema", "galley.run/1"},
           {"ok", true},
           {"tx", ending.tx},
           {"status", ending.status},
           {"ended", ending.ended},
           {"git_changed", ending.protected_paths > 0},
-          {"changes", changes_json(proposal.changes())}};
+          {"changes", std::move(changes)},
+          {"layers", std::move(layers)}};
 }
 
 Result<int> commit_run(Session& session, Transaction& transaction, const RunEnding& ending,
@@ -111,26 +108,38 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
   return ending.status != kExitDone ? ending.status : status;
 }
 
+/// The run is over, and its supervisor dropped what was nothing.
+int conclude_dropped(Session& session, const RunEnding& ending) {
+  say_summary(session, ending, 0, "");
+  if (session.is_json()) {
+    Json document = ending_json(ending, Json::array(), Json::array());
+    document["end"] = "dropped";
+    session.print(document);
+  }
+  return ending.status;
+}
+
 /// The run is over and its layer staged: what becomes of it?
 Result<int> conclude(Session& session, const RunEnding& ending) {
   if (ending.error) return fail(*ending.error);
+  if (ending.is_dropped) return conclude_dropped(session, ending);
   GALLEY_ASSIGN(Transaction transaction, session.resume(ending.tx));
   const Proposal proposal = transaction.proposal();
-  Json document = ending_json(ending, proposal);
+  DiffArguments names;
+  names.name_status = true;
+  GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
   GALLEY_ASSIGN(const auto layers, layers_of(session, ending.tx));
-  document["layers"] = layers_json(layers);
-  GALLEY_TRY(say_summary(session, ending, proposal));
+  say_summary(session, ending, proposal.changes().size(), listing);
   say_layers(session, layers);
+  Json document = ending_json(ending, changes_json(proposal.changes()), layers_json(layers));
   AtEnd wish = wish_of(session.arguments().run);
-  const bool is_empty = proposal.is_empty() && layers.empty() && ending.was_begun;
-  if (is_empty) wish = AtEnd::kDrop;
   if (wish == AtEnd::kAsk) {
     GALLEY_ASSIGN(wish, ask_at_end(session, transaction));
   }
   if (wish == AtEnd::kCommit) return commit_run(session, transaction, ending, document);
   if (wish == AtEnd::kDrop) {
     GALLEY_TRY(transaction.rollback());
-    if (!is_empty) session.say("dropped");
+    session.say("dropped");
   } else {
     session.say(fmt::format("kept in transaction {}: {}, {}, {}", ending.tx,
                             session.hint("diff --tx " + ending.tx),
@@ -223,8 +232,10 @@ Result<int> stop(Session& session) {
     session.print(Json{
         {"schema", "galley.stop/1"}, {"ok", true}, {"tx", ending->tx}, {"ended", ending->ended}});
   }
-  session.say(fmt::format("{}; kept in transaction {}: {}", ending->ended, ending->tx,
-                          session.hint("diff --tx " + ending->tx)));
+  session.say(ending->is_dropped
+                  ? ending->ended + "; it changed nothing"
+                  : fmt::format("{}; kept in transaction {}: {}", ending->ended, ending->tx,
+                                session.hint("diff --tx " + ending->tx)));
   return kExitDone;
 }
 

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/printable.h"
 #include "engine/pipeline/runs.h"
+#include "engine/stages/run_layers.h"
 #include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
 
@@ -34,6 +37,25 @@ Result<std::vector<std::string>> host_folders(std::string_view option,
   return places;
 }
 
+/// What --env adds to the environment. A name alone that we do not have is left out.
+Result<std::map<std::string, std::string>> environment_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    if (name.empty()) {
+      return fail(ErrorKind::kUsage, "run.environment",
+                  "--env '" + word + "': say it as NAME=VALUE, or as NAME");
+    }
+    if (equals != std::string::npos) {
+      environment[name] = word.substr(equals + 1);
+    } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
+      environment[name] = value;
+    }
+  }
+  return environment;
+}
+
 /// What a request of `galley run` is, from its arguments.
 Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScreen& screen) {
   const Arguments& arguments = session.arguments();
@@ -42,6 +64,7 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   request.command.argv = arguments.words;
   if (arguments.run.shares_network) request.command.network = NetworkAccess::kHost;
   request.command.propose_ignored = arguments.run.proposes_ignored;
+  GALLEY_ASSIGN(request.command.environment, environment_of(arguments.run.environment));
   request.name = arguments.run.name;
   request.is_terminal = is_terminal;
   request.rows = screen.rows;
@@ -85,7 +108,22 @@ std::string words_for(const CommandResult& result) {
   return fmt::format("exit {}", result.exit_code.value_or(kExitFailure));
 }
 
-/// The program is dead: what it wrote is staged now.
+/// The transaction with what its run wrote.
+Result<Transaction> resume(Session& session, const std::string& tx) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const Arguments& arguments = session.arguments();
+  return workspace->resume(tx, arguments.global.agent, arguments.global.message);
+}
+
+/// Whether nothing is in it: nothing staged, and no layer over a folder of the host.
+bool is_empty(Session& session, Transaction& transaction) {
+  const auto workspace = session.open();
+  if (!workspace || !transaction.proposal().is_empty()) return false;
+  const auto layers = written_layers(*(*workspace)->inside().state(), transaction.id());
+  return layers && layers->empty();
+}
+
+/// The program is dead: what it wrote is staged now, and where that is nothing, nothing is left.
 RunEnding end_run(Session& session, StartedRun started) {
   RunEnding ending;
   ending.tx = started.note.tx;
@@ -104,7 +142,7 @@ RunEnding end_run(Session& session, StartedRun started) {
   started.note.mount_fd = -1;
   (void)started.folder.write_note(started.note);
   started.folder.let_go();
-  const auto transaction = session.resume(ending.tx);
+  auto transaction = resume(session, ending.tx);
   if (!transaction) {
     ending.error = transaction.error();
   } else if (const Error* why = transaction->unstaged_run(); why != nullptr) {
@@ -112,6 +150,8 @@ RunEnding end_run(Session& session, StartedRun started) {
   } else if (const RunReport* report = transaction->ended_run(); report != nullptr) {
     ending.ignored_paths = report->ignored_paths;
     ending.protected_paths = report->protected_paths;
+    ending.is_dropped =
+        ending.was_begun && is_empty(session, *transaction) && transaction->rollback().has_value();
   }
   return ending;
 }
@@ -141,6 +181,7 @@ std::string RunEnding::encode() const {
                {"ended", ended},
                {"breach", breach},
                {"was_begun", was_begun},
+               {"dropped", is_dropped},
                {"ignored", ignored_paths},
                {"protected", protected_paths}};
   if (error) json["error"] = encode_error(*error);
@@ -156,6 +197,7 @@ std::optional<RunEnding> RunEnding::decode(const std::string& text) {
   ending.ended = json.value("ended", std::string());
   ending.breach = json.value("breach", std::string());
   ending.was_begun = json.value("was_begun", false);
+  ending.is_dropped = json.value("dropped", false);
   ending.ignored_paths = json.value("ignored", uint64_t{0});
   ending.protected_paths = json.value("protected", uint64_t{0});
   if (json.contains("error")) ending.error = decode_error(json.value("error", std::string()));

@@ -14,10 +14,11 @@ namespace galley {
 /// What the supervisor of a run says of its end; its clients take it from there.
 struct RunEnding {
   std::string tx;
-  int status = 0;         ///< exit status of the program, as a shell has it
-  std::string ended;      ///< the same for people: "exit 3"
-  std::string breach;     ///< the limit that ended it, or ""
-  bool was_begun = true;  ///< its transaction was begun for it
+  int status = 0;           ///< exit status of the program, as a shell has it
+  std::string ended;        ///< the same for people: "exit 3"
+  std::string breach;       ///< the limit that ended it, or ""
+  bool was_begun = true;    ///< its transaction was begun for it
+  bool is_dropped = false;  ///< that transaction is gone, since nothing was changed
   uint64_t ignored_paths = 0;
   uint64_t protected_paths = 0;
   std::optional<Error> error;  ///< why what it wrote is not staged

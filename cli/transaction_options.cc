@@ -205,6 +205,9 @@ void add_run_commands(OptionTable& table) {
   OptionTable::add_list(run, "--layer", args.run.layered,
                         "The same, but what it writes there goes with the transaction")
       ->type_name("PATH");
+  OptionTable::add_list(run, "--env", args.run.environment,
+                        "Put this into its environment; a name alone: as it is here")
+      ->type_name("NAME[=VALUE]");
   run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
   CLI::Option* commit =
       run->add_flag("--commit", args.run.commits, "At the end commit what it changed");

@@ -102,8 +102,7 @@ class GuardedRunner final : public CommandRunner {
                                          const Overlay& overlay) override {
     GALLEY_ASSIGN(Command bounded_command, checked(command));
     bounded_command.limits.wall = std::chrono::milliseconds(0);
-    GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
-    return sandbox->start(bounded_command, options, overlay);
+    return start_live_run(sandbox_options(), bounded_command, options, overlay);
   }
 
  private:
@@ -224,13 +223,20 @@ class GuardedRunner final : public CommandRunner {
   Result<CommandRunner*> need_sandbox() {
     const std::lock_guard lock(mutex_);
     if (sandbox_ != nullptr) return sandbox_.get();
-    SandboxOptions options;
-    options.workspace = options_.workspace;
+    SandboxOptions options = sandbox_options();
     options.layer_home = options_.layer_home;
     options.keep_home = options_.keep_home;
     if (options_.scratch_home) {
       GALLEY_ASSIGN(options.scratch_home, options_.scratch_home());
     }
+    GALLEY_ASSIGN(sandbox_, make_sandbox(std::move(options), *clock_));
+    return sandbox_.get();
+  }
+
+  /// But for where the layers lie.
+  [[nodiscard]] SandboxOptions sandbox_options() const {
+    SandboxOptions options;
+    options.workspace = options_.workspace;
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
     options.readable = *readable_;
@@ -238,8 +244,7 @@ class GuardedRunner final : public CommandRunner {
                                             const Deadline& deadline) {
       return (*ignore)(path, is_directory, deadline);
     };
-    GALLEY_ASSIGN(sandbox_, make_sandbox(std::move(options), *clock_));
-    return sandbox_.get();
+    return options;
   }
 
   const Config* config_;

@@ -13,6 +13,8 @@
 #include "engine/stages/run_basis.h"
 #include "engine/stages/run_layers.h"
 #include "engine/stages/scratch_home.h"
+#include "staging/fs/owner.h"
+#include "staging/git/git_files.h"
 #include "staging/sandbox/host_folders.h"
 
 namespace galley {
@@ -23,6 +25,8 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
                                   {"terminal", request.is_terminal},
                                   {"network", request.command.network == NetworkAccess::kHost}};
   if (!request.name.empty()) input["name"] = request.name;
+  // Of the environment the names: values may be secrets.
+  for (const auto& [name, value] : request.command.environment) input["env"].push_back(name);
   if (!request.writable.empty()) input["allow_write"] = request.writable;
   if (!request.layered.empty()) input["layers"] = request.layered;
   return input;
@@ -103,6 +107,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   options.rows = request.rows;
   options.columns = request.columns;
   options.home = home_folder();
+  options.git_config = GitFiles(workspace.root_path, effective_user()).identity();
   options.writable = request.writable;
   GALLEY_ASSIGN(options.layers, host_layers(state_->stage->directory(), request,
                                             workspace.root_path + "/.galley/stage/" + id()));

@@ -145,7 +145,7 @@ Result<void> Transaction::take_up_run() {
       if (!step.changes.empty()) state_->keep_step(std::move(step));
     }
     const auto stage = [&](AuditEvent&) -> Result<void> {
-      state_->overlay.restore(std::move(capture.entries));
+      if (is_news) state_->overlay.restore(std::move(capture.entries));
       return {};
     };
     Action action = capture_action(*note, report, !is_over);

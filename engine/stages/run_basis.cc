@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/commit/history_reader.h"
+#include "staging/fs/replace_file.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace galley {
@@ -13,23 +14,12 @@ namespace {
 constexpr std::string_view kCheckpointMagic = "galley checkpoint 1 ";
 constexpr uint64_t kMaxBasisBytes = uint64_t{256} << 20U;
 
-RelPath basis_name() { return *RelPath::parse("basis"); }
-RelPath checkpoint_name() { return *RelPath::parse("checkpoint"); }
-
-Result<void> replace(const RunFolder& folder, const RelPath& name, const std::string& text) {
-  GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(name.str() + ".new"));
-  {
-    GALLEY_ASSIGN(const auto file,
-                  folder.directory().open_writable_file(fresh, OpenMode::kOpenOrCreate, 0600));
-    GALLEY_TRY(file->truncate(0));
-    GALLEY_TRY(file->write_at(0, text));
-  }
-  return folder.directory().rename(fresh, folder.directory(), name, RenameMode::kReplace);
-}
+constexpr std::string_view kBasis = "basis";
+constexpr std::string_view kCheckpoint = "checkpoint";
 
 /// Empty when there is none.
-Result<std::string> read(const RunFolder& folder, const RelPath& name) {
-  auto text = read_file(folder.directory(), name, kMaxBasisBytes);
+Result<std::string> read(const RunFolder& folder, std::string_view name) {
+  auto text = read_file(folder.directory(), *RelPath::parse(name), kMaxBasisBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::string();
   return text;
 }
@@ -57,7 +47,7 @@ struct Checkpoint {
 };
 
 Result<std::optional<Checkpoint>> read_checkpoint(const RunFolder& folder) {
-  GALLEY_ASSIGN(const std::string text, read(folder, checkpoint_name()));
+  GALLEY_ASSIGN(const std::string text, read(folder, kCheckpoint));
   if (text.empty()) return std::optional<Checkpoint>();
   std::string_view rest = text;
   const size_t line = rest.find('\n');
@@ -92,7 +82,10 @@ Result<void> write_basis(const RunFolder& folder, const Overlay::Entries& staged
 }
 
 Result<void> replace_basis(const RunFolder& folder, const Overlay::Entries& entries) {
-  return replace(folder, basis_name(), encode_entries(entries));
+  const WritableDirectory& place = folder.directory();
+  if (!entries.empty()) return replace_file(place, kBasis, encode_entries(entries));
+  const auto gone = place.remove_file(*RelPath::parse(kBasis));
+  return gone || gone.error().kind == ErrorKind::kNotFound ? Result<void>() : gone;
 }
 
 Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirectory& state) {
@@ -100,15 +93,15 @@ Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirec
   if (checkpoint) {
     GALLEY_ASSIGN(const bool holds, is_committed(state, *checkpoint));
     if (holds) GALLEY_TRY(replace_basis(folder, checkpoint->basis));
-    GALLEY_TRY(folder.directory().remove_file(checkpoint_name()));
+    GALLEY_TRY(folder.directory().remove_file(*RelPath::parse(kCheckpoint)));
   }
-  GALLEY_ASSIGN(const std::string text, read(folder, basis_name()));
+  GALLEY_ASSIGN(const std::string text, read(folder, kBasis));
   return entries_of(folder, text);
 }
 
 Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const ContentId& proposal,
                              const Overlay::Entries& captured) {
-  GALLEY_ASSIGN(const std::string text, read(folder, basis_name()));
+  GALLEY_ASSIGN(const std::string text, read(folder, kBasis));
   GALLEY_ASSIGN(Overlay::Entries basis, entries_of(folder, text));
   for (const auto& [path, entry] : captured) {
     if (entry.before == entry.now) continue;
@@ -116,9 +109,9 @@ Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const Co
     held.before = held.now = entry.now;
     basis.insert_or_assign(path, std::move(held));
   }
-  return replace(folder, checkpoint_name(),
-                 std::string(kCheckpointMagic) + transaction.str() + " " + proposal.hex() + "\n" +
-                     encode_entries(basis));
+  return replace_file(folder.directory(), kCheckpoint,
+                      std::string(kCheckpointMagic) + transaction.str() + " " + proposal.hex() +
+                          "\n" + encode_entries(basis));
 }
 
 }  // namespace galley

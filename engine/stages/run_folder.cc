@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/replace_file.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
@@ -201,14 +202,7 @@ Result<void> RunFolder::write_note(const RunNote& note) const {
   if (text.size() > kMaxRunNoteBytes) {
     return fail(ErrorKind::kQuota, "limit.run_note", "the command line of the run is too long");
   }
-  const RelPath fresh = known("run.json.new");
-  {
-    GALLEY_ASSIGN(const auto file,
-                  directory_->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
-    GALLEY_TRY(file->truncate(0));
-    GALLEY_TRY(file->write_at(0, text));
-  }
-  return directory_->rename(fresh, *directory_, known("run.json"), RenameMode::kReplace);
+  return swap_file(*directory_, "run.json", text);
 }
 
 Result<std::vector<std::string>> RunFolder::list(const StateDirectory& state) {

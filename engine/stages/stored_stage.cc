@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "engine/stages/savepoints.h"
 #include "staging/fs/owner.h"
+#include "staging/fs/replace_file.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace galley {
@@ -24,40 +25,6 @@ std::string one_line(std::string text) {
     if (c == '\n' || c == '\r') c = ' ';
   }
   return text;
-}
-
-Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
-                          const std::string& content) {
-  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
-  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(std::string(name) + ".new"));
-  GALLEY_ASSIGN(const auto file,
-                directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0600));
-  GALLEY_TRY(file->truncate(0));
-  // ext4 writes a file back at once when it replaces another and has no space reserved.
-  if (!content.empty()) (void)file->allocate(content.size());
-  GALLEY_TRY(file->write_at(0, content));
-  return directory.rename(scratch, directory, target, RenameMode::kReplace);
-}
-
-/// As replace_file, for what is replaced with each call: the file that was replaced stays as
-/// `<name>.new` and is written the next time, so that none is made and none is deleted. One that
-/// has another name, in a fork, is not written.
-Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
-                       const std::string& content) {
-  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
-  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse(std::string(name) + ".new"));
-  GALLEY_ASSIGN(auto file, directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0600));
-  GALLEY_ASSIGN(FileStat stat, file->stat());
-  if (stat.nlink > 1) {
-    GALLEY_TRY(directory.remove_file(scratch));
-    GALLEY_ASSIGN(file, directory.open_writable_file(scratch, OpenMode::kCreateNew, 0600));
-    stat.size = 0;
-  }
-  if (content.size() > stat.size) (void)file->allocate(content.size());
-  GALLEY_TRY(file->write_at(0, content));
-  if (content.size() < stat.size) GALLEY_TRY(file->truncate(content.size()));
-  if (directory.rename(scratch, directory, target, RenameMode::kExchange)) return {};
-  return directory.rename(scratch, directory, target, RenameMode::kReplace);
 }
 
 /// One that is not there is not copied.

@@ -117,6 +117,10 @@ Result<void> DiskFile::allocate(uint64_t size) {
 }
 
 Result<void> DiskFile::truncate(uint64_t size) {
+  // ext4 writes a file back when it is closed after it was cut to nothing, even if it was empty.
+  struct stat now {};
+  const bool is_new = size == 0 && fstat(fd(), &now) == 0 && now.st_size == 0 && now.st_blocks == 0;
+  if (is_new) return {};
   int status = -1;
   do {
     status = ftruncate(fd(), static_cast<off_t>(size));

@@ -50,6 +50,16 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+/// As text of a configuration.
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char byte : value) {
+    if (byte == '"' || byte == '\\') text += '\\';
+    text += byte;
+  }
+  return text + "\"";
+}
+
 /// The folder of the user's git configuration; empty: nobody's.
 std::string user_folder() {
   const std::string home = variable("HOME");
@@ -58,24 +68,37 @@ std::string user_folder() {
   return home.empty() ? home : home + "/.config/git";
 }
 
+/// The user's own configurations, the one that counts last.
+std::vector<std::string> user_files() {
+  if (std::string global = variable("GIT_CONFIG_GLOBAL"); !global.empty()) return {global};
+  std::vector<std::string> files;
+  if (const std::string folder = user_folder(); !folder.empty()) {
+    files.push_back(folder + "/config");
+  }
+  if (const std::string home = variable("HOME"); !home.empty()) {
+    files.push_back(home + "/.gitconfig");
+  }
+  return files;
+}
+
 }  // namespace
 
-std::optional<std::string> core_value_in(std::string_view git_config,
-                                         std::string_view lower_case_name) {
+std::optional<std::string> git_value_in(std::string_view git_config, std::string_view section,
+                                        std::string_view name) {
   std::optional<std::string> found;
-  bool is_core = false;
+  bool is_meant = false;
   while (!git_config.empty()) {
     const size_t end = std::min(git_config.find('\n'), git_config.size());
     std::string_view line = trimmed(git_config.substr(0, end));
     git_config.remove_prefix(std::min(end + 1, git_config.size()));
     if (line.starts_with('[')) {
       const size_t close = std::min(line.find(']'), line.size());
-      is_core = is_word(trimmed(line.substr(1, close - 1)), "core");
+      is_meant = is_word(trimmed(line.substr(1, close - 1)), section);
       line = trimmed(line.substr(std::min(close + 1, line.size())));
     }
     const size_t equals = line.find('=');
-    if (!is_core || equals == line.npos) continue;
-    if (is_word(trimmed(line.substr(0, equals)), lower_case_name)) {
+    if (!is_meant || equals == line.npos) continue;
+    if (is_word(trimmed(line.substr(0, equals)), name)) {
       found = value_of(trimmed(line.substr(equals + 1)));
     }
   }
@@ -92,21 +115,12 @@ std::optional<GitPlaces> GitFiles::find() const {
 
 std::optional<std::string> GitFiles::core_value(const GitPlaces& places,
                                                 std::string_view lower_case_name) const {
-  std::vector<std::string> files;
-  if (variable("GIT_CONFIG_NOSYSTEM").empty()) files.emplace_back("/etc/gitconfig");
-  if (const std::string global = variable("GIT_CONFIG_GLOBAL"); !global.empty()) {
-    files.push_back(global);
-  } else {
-    const std::string home = variable("HOME");
-    if (const std::string folder = user_folder(); !folder.empty()) {
-      files.push_back(folder + "/config");
-    }
-    if (!home.empty()) files.push_back(home + "/.gitconfig");
-  }
+  std::vector<std::string> files = user_files();
+  if (variable("GIT_CONFIG_NOSYSTEM").empty()) files.insert(files.begin(), "/etc/gitconfig");
   files.push_back(places.common + "/config");
   std::optional<std::string> found;
   for (const std::string& file : files) {
-    auto value = core_value_in(text_of(file, kMaxGitConfigBytes), lower_case_name);
+    auto value = git_value_in(text_of(file, kMaxGitConfigBytes), "core", lower_case_name);
     if (value) found = std::move(value);
   }
   return found;
@@ -121,6 +135,21 @@ std::string GitFiles::core_file(const GitPlaces& places, std::string_view lower_
   }
   if (path.starts_with("~/")) path = variable("HOME") + path.substr(1);
   return path.starts_with('/') ? text_of(path, max_bytes) : std::string();
+}
+
+std::string GitFiles::identity() const {
+  constexpr size_t kMaxValueBytes = 1024;
+  std::string text;
+  for (const char* name : {"name", "email"}) {
+    std::string found;
+    for (const std::string& file : user_files()) {
+      const auto value = git_value_in(text_of(file, kMaxGitConfigBytes), "user", name);
+      if (value) found = *value;
+    }
+    if (found.empty() || found.size() > kMaxValueBytes) continue;
+    text += (text.empty() ? "[user]\n\t" : "\t") + std::string(name) + " = " + quoted(found) + "\n";
+  }
+  return text;
 }
 
 std::string GitFiles::text_of(const std::string& path, uint64_t max_bytes) const {

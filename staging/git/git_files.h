@@ -14,10 +14,11 @@ struct GitPlaces {
   std::string common;  ///< the git directory that worktrees share
 };
 
-/// The last value of a variable of `[core]` in the text of a git configuration, without its quotes;
-/// nothing when it is not there.
-[[nodiscard]] std::optional<std::string> core_value_in(std::string_view git_config,
-                                                       std::string_view lower_case_name);
+/// The last value of a variable of a section, `core` say, in the text of a git configuration,
+/// without its quotes; nothing when it is not there. Both names are in lower case.
+[[nodiscard]] std::optional<std::string> git_value_in(std::string_view git_config,
+                                                      std::string_view section,
+                                                      std::string_view name);
 
 /// Reads what git reads around a workspace, without libgit2.
 ///
@@ -38,6 +39,9 @@ class GitFiles {
   /// folder of git configuration; empty when there is none.
   [[nodiscard]] std::string core_file(const GitPlaces& places, std::string_view lower_case_name,
                                       const std::string& default_name, uint64_t max_bytes) const;
+  /// A configuration with name and email of this user's own one, and nothing else of it; empty when
+  /// it has neither.
+  [[nodiscard]] std::string identity() const;
   /// The text of a file; empty when it is not there or not to be believed.
   [[nodiscard]] std::string text_of(const std::string& path, uint64_t max_bytes) const;
 

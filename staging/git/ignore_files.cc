@@ -19,7 +19,7 @@ std::string ignore_file(const Directory& work_tree, const RelPath& directory) {
 }  // namespace
 
 std::string excludes_file_in(std::string_view git_config) {
-  return core_value_in(git_config, "excludesfile").value_or(std::string());
+  return git_value_in(git_config, "core", "excludesfile").value_or(std::string());
 }
 
 Result<IgnoreFiles> IgnoreFiles::open(const std::string& workspace) {

@@ -16,9 +16,10 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kPrivateMode = 0700;
+constexpr int kOpenLevels = 8;  ///< of directories that are open at once
 
-/// Empties `top` however deep it is: every directory below it is first moved up to be a child of
-/// `top`, so that no path gets long and no descriptor is held per level.
+/// Empties `top` however deep it is: what lies more than some levels below it is moved up to be a
+/// child of `top`, so that no path gets long and few descriptors are held.
 class Eraser {
  public:
   explicit Eraser(const WritableDirectory& top) : top_(top) {}
@@ -32,7 +33,7 @@ class Eraser {
           GALLEY_TRY(unlink_entry(top_, entry.name));
           continue;
         }
-        GALLEY_TRY(empty(entry.name));
+        GALLEY_TRY(remove(top_, entry.name, kOpenLevels));
         has_directories = true;
       }
       if (!has_directories) return {};
@@ -45,26 +46,28 @@ class Eraser {
     return os_error(errno, "cannot remove from a layer", "");
   }
 
-  /// Removes the files of a child of top, moves its directories up, removes it.
-  Result<void> empty(const std::string& name) {
-    if (unlinkat(top_.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
-    (void)fchmodat(top_.descriptor(), name.c_str(), kPrivateMode, 0);
+  /// Removes a directory with what is at most so many levels below it, and moves the rest up.
+  Result<void> remove(const WritableDirectory& parent, const std::string& name, int levels) {
+    if (unlinkat(parent.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
+    (void)fchmodat(parent.descriptor(), name.c_str(), kPrivateMode, 0);
     // Names here may be any bytes, hence no RelPath.
     const int fd =
-        openat(top_.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        openat(parent.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return os_error(errno, "cannot enter a layer", "");
     GALLEY_ASSIGN(const auto child,
                   open_writable_disk_directory("/proc/self/fd/" + std::to_string(fd)));
     close(fd);
     GALLEY_ASSIGN(const auto entries, child->list());
     for (const DirectoryEntry& entry : entries) {
-      if (entry.kind == FileKind::kDirectory) {
-        GALLEY_TRY(move_up(*child, entry.name));
-      } else {
+      if (entry.kind != FileKind::kDirectory) {
         GALLEY_TRY(unlink_entry(*child, entry.name));
+      } else if (levels > 0) {
+        GALLEY_TRY(remove(*child, entry.name, levels - 1));
+      } else {
+        GALLEY_TRY(move_up(*child, entry.name));
       }
     }
-    if (unlinkat(top_.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
+    if (unlinkat(parent.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
     return os_error(errno, "cannot remove from a layer", "");
   }
 

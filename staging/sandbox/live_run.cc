@@ -60,8 +60,9 @@ Result<LiveEnds> make_input_pipe() {
 /// Shows what is staged; nothing where that is nothing.
 Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay,
                                   const Directory& workspace) {
-  GALLEY_ASSIGN(const LayerHome lower, LayerHome::open(homes.lower));
-  GALLEY_TRY(erase_layer(lower.directory(), known(kLiveFolder)));
+  GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
+  GALLEY_TRY(erase_layer(*lower, known(kLiveFolder)));
+  if (overlay.changes().empty()) return std::string();
   GALLEY_ASSIGN(const LayerHome live, LayerHome::open(homes.lower + "/" + kLiveFolder));
   GALLEY_TRY(live.directory().make_directory(known("changes"), kPrivateMode));
   LayerCache layers(live, workspace);
@@ -76,6 +77,7 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
   request.rows = options.rows;
   request.columns = options.columns;
   request.home = options.home;
+  request.git_config = options.git_config;
   request.writable = options.writable;
   for (const HostLayer& layer : options.layers) {
     request.layered.push_back(layer.path);
@@ -129,9 +131,9 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
 }  // namespace
 
 Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace) {
-  GALLEY_ASSIGN(const LayerHome lower, LayerHome::open(homes.lower));
-  GALLEY_TRY(make_directories(lower.directory(), known("scratch"), kPrivateMode));
-  GALLEY_ASSIGN(const auto scratch, lower.directory().open_writable_directory(known("scratch")));
+  GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
+  GALLEY_TRY(make_directories(*lower, known("scratch"), kPrivateMode));
+  GALLEY_ASSIGN(const auto scratch, lower->open_writable_directory(known("scratch")));
   GALLEY_TRY(imitate_root(*scratch, workspace));
   const auto hidden = make_whiteout(*scratch, known(".galley"));
   if (!hidden && hidden.error().os_error != EEXIST) return hidden;
@@ -262,7 +264,10 @@ std::map<std::string, std::string> session_environment(bool is_terminal, const s
   if (is_terminal) {
     for (const char* name : {"TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR"}) take(name);
   }
-  for (const char* name : {"USER", "LOGNAME"}) take(name);
+  for (const char* name : {"USER", "LOGNAME", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+                           "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"}) {
+    take(name);
+  }
   if (!home.empty()) all["HOME"] = home;
   return all;
 }

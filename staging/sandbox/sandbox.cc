@@ -43,17 +43,6 @@ class Sandbox final : public CommandRunner {
     return run_locked(command, overlay);
   }
 
-  Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
-                                         const Overlay& overlay) override {
-    if (is_copying_) return CommandRunner::start(command, options, overlay);
-    GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
-    std::optional<WaitingProcess> helper = namespaces_.take_helper();
-    if (!helper) {
-      GALLEY_ASSIGN(helper, WaitingProcess::start(options_.helper));
-    }
-    return LiveRun::start(*std::move(helper), std::move(request), options, overlay, *workspace_);
-  }
-
  private:
   Result<CommandResult> run_locked(const Command& command, Overlay& overlay) {
     GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
@@ -122,11 +111,8 @@ std::optional<WaitingProcess> first_helper(const std::string& program) {
   return std::move(*started);
 }
 
-}  // namespace
-
-void start_first_helper() { WaitingFirst::instance().start(); }
-
-Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
+/// Finds the helper and the workspace that the options name, and opens the latter.
+Result<std::unique_ptr<Directory>> settle(SandboxOptions& options) {
   if (options.helper.empty()) {
     auto helper = companion_program("galley-sandbox");
     if (!helper) {
@@ -139,13 +125,32 @@ Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, cons
     return os_error(errno, "cannot find the workspace", options.workspace);
   }
   options.workspace = canonical;
-  GALLEY_ASSIGN(auto workspace, open_disk_directory(options.workspace));
+  return open_disk_directory(options.workspace);
+}
+
+}  // namespace
+
+void start_first_helper() { WaitingFirst::instance().start(); }
+
+Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options, const Clock& clock) {
+  GALLEY_ASSIGN(auto workspace, settle(options));
   std::optional<WaitingProcess> first;
   if (!options.force_copy) first = first_helper(options.helper);
   GALLEY_ASSIGN(LayerHomes homes, open_homes(options));
   GALLEY_TRY(homes.prepare(*workspace, options.force_copy ? LayerUse::kCopy : LayerUse::kOverlay));
   return std::make_unique<Sandbox>(std::move(options), std::move(workspace), std::move(homes),
                                    clock, std::move(first));
+}
+
+Result<std::unique_ptr<LiveRun>> start_live_run(SandboxOptions options, const Command& command,
+                                                const LiveOptions& live, const Overlay& overlay) {
+  GALLEY_ASSIGN(const auto workspace, settle(options));
+  GALLEY_ASSIGN(SandboxRequest request, build_request(options, command, *workspace));
+  std::optional<WaitingProcess> helper = first_helper(options.helper);
+  if (!helper) {
+    GALLEY_ASSIGN(helper, WaitingProcess::start(options.helper));
+  }
+  return LiveRun::start(*std::move(helper), std::move(request), live, overlay, *workspace);
 }
 
 }  // namespace galley

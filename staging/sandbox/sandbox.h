@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "staging/sandbox/absorb.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/live_run.h"
 
 namespace galley {
 
@@ -47,5 +48,14 @@ void start_first_helper();
 ///            program is missing. What the kernel refuses shows at the first run.
 [[nodiscard]] Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options,
                                                                   const Clock& clock);
+
+/// Starts `command` behind the same walls on the tree that `overlay` proposes, and returns while it
+/// runs. Nothing is staged: what it writes lies in the layers that `live` names, so of `options`
+/// those for layers are not read, nor those for copies.
+/// Errors: as make_sandbox() and CommandRunner have them.
+[[nodiscard]] Result<std::unique_ptr<LiveRun>> start_live_run(SandboxOptions options,
+                                                              const Command& command,
+                                                              const LiveOptions& live,
+                                                              const Overlay& overlay);
 
 }  // namespace galley

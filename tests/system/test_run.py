@@ -315,6 +315,13 @@ class WithoutItsTerminal(RunCase):
         self.assertEqual(self.notes(), [])
         self.assertEqual(self.staged(tx), "A\tkept.txt\n")
 
+    def test_stopping_one_that_changed_nothing_leaves_nothing(self):
+        shell = self.shell("--name", "mine")
+        shell.vanish()
+        wait_until(lambda: not self.only_note()["attached"])
+        self.assertIn(b"it changed nothing", self.galley("stop", "mine", expect=0).stderr)
+        self.assertEqual((self.notes(), self.open_transactions()), ([], []))
+
     def test_one_that_does_not_want_to_stop_is_killed(self):
         shell = self.on_terminal("run", "--name", "mine", "--", "bash", "-c",
                                  "trap '' TERM HUP; echo deaf; while :; do sleep 1; done")

@@ -159,9 +159,12 @@ class StateFolder(SystemCase):
         fork = self.begin("fork", "--tx", tx)
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)
         # What cannot be staged is kept where it was written.
+        self.galley("run", "--", "mkfifo", "pipe", expect=1)
         layered = self.scratch / "layered"
         layered.mkdir()
-        self.galley("run", "--layer", layered, "--", "mkfifo", "pipe", f"{layered}/pipe", expect=1)
+        ran = self.begin()
+        self.galley("exec", "--tx", ran, "--", "sh", "-c", "echo d > d.txt", expect=0)
+        self.galley("run", "--resume", ran, "--layer", layered, "--", "mkfifo", "pipe", f"{layered}/pipe", expect=1)
         self.run_all("attach nobody", "stop nobody", "agent-hook codex", stdin=b"{}")
         for note in (self.state / "runs").glob("*/run.json"):
             self.galley("rollback", "--tx", note.parent.name, expect=0)

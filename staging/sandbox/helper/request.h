@@ -77,7 +77,8 @@ struct SandboxRequest {
   uint64_t terminal = 0;  ///< 1: its standard streams are a terminal of its own
   uint64_t rows = 0;      ///< of that terminal
   uint64_t columns = 0;
-  std::string home;  ///< a directory that is made when the view lacks it, or ""
+  std::string home;        ///< a directory that is made when the view lacks it, or ""
+  std::string git_config;  ///< text of its `.gitconfig`, unless one is there; "": none
   std::vector<std::string>
       writable;                      ///< directories of the host that it may write, through no link
   std::vector<std::string> layered;  ///< the same, written over: what it writes lies elsewhere
@@ -119,7 +120,7 @@ void for_each_field(Request& r, Field field) {
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);
   field(r.live), field(r.terminal), field(r.rows), field(r.columns);
-  field(r.home), field(r.writable), field(r.layered), field(r.layer_homes);
+  field(r.home), field(r.git_config), field(r.writable), field(r.layered), field(r.layer_homes);
 }
 
 /// Appends values to a string.

@@ -1,6 +1,7 @@
 #include "staging/sandbox/helper/view.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/mounts.h"
 
 // How the command's view of the file system is built.
@@ -360,6 +362,21 @@ bool cover(const SandboxRequest& request, SetupFailure& failure) {
   return true;
 }
 
+/// Who the user is, for git: the home holds nothing else. Through no link, since until pivot()
+/// links lead to the host.
+void make_git_config(const SandboxRequest& request) {
+  if (request.git_config.empty()) return;
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  const Fd home(static_cast<int>(
+      syscall(SYS_openat2, AT_FDCWD, in_new_root(request.home).c_str(), &how, sizeof how)));
+  constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+  const Fd file(openat(home.get(), ".gitconfig", kFlags, 0644));
+  // One that is there is the user's own.
+  if (file.is_open()) (void)write_all(file.get(), request.git_config);
+}
+
 bool pivot(SetupFailure& failure) {
   if (chdir(kNewRoot) != 0) return failed(failure, "enter the new root");
   mount_attr attr{};
@@ -405,7 +422,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
   if (!is_placed || !place_dev_links(failure)) return false;
   if (request.live != 0 && !place_terminals(failure)) return false;
   // One that lies in what is read-only is missing, as one that nobody made.
-  if (!request.home.empty()) (void)make_path(in_new_root(request.home));
+  if (!request.home.empty() && make_path(in_new_root(request.home))) make_git_config(request);
   if (!attach_new("proc", {}, kSafeMount | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
   }

@@ -1,0 +1,52 @@
+#include "staging/fs/replace_file.h"
+
+#include <memory>
+#include <string>
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateFile = 0600;
+
+Result<RelPath> fresh_name(std::string_view name) {
+  return RelPath::parse(std::string(name) + ".new");
+}
+
+}  // namespace
+
+Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
+                          std::string_view content) {
+  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
+  GALLEY_ASSIGN(const RelPath fresh, fresh_name(name));
+  GALLEY_ASSIGN(const FileStat replaced, directory.stat(target));
+  GALLEY_ASSIGN(const auto file,
+                directory.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_TRY(file->truncate(0));
+  // ext4 writes a file back at once when it replaces another and has no space reserved. Where it
+  // replaces none, space is not looked for before it is written back: most are gone before that.
+  const bool replaces = replaced.kind != FileKind::kAbsent;
+  if (replaces && !content.empty()) (void)file->allocate(content.size());
+  GALLEY_TRY(file->write_at(0, content));
+  return directory.rename(fresh, directory, target, RenameMode::kReplace);
+}
+
+Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
+                       std::string_view content) {
+  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
+  GALLEY_ASSIGN(const RelPath fresh, fresh_name(name));
+  GALLEY_ASSIGN(auto file,
+                directory.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_ASSIGN(FileStat stat, file->stat());
+  if (stat.nlink > 1) {
+    GALLEY_TRY(directory.remove_file(fresh));
+    GALLEY_ASSIGN(file, directory.open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+    stat.size = 0;
+  }
+  GALLEY_TRY(file->write_at(0, content));
+  if (content.size() < stat.size) GALLEY_TRY(file->truncate(content.size()));
+  // Neither is written back at once then, as one that takes another's place would be.
+  if (directory.rename(fresh, directory, target, RenameMode::kExchange)) return {};
+  return directory.rename(fresh, directory, target, RenameMode::kReplace);
+}
+
+}  // namespace galley

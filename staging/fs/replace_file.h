@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "staging/fs/directory.h"
+
+// Files that are replaced whole, so that whoever reads one sees it as it was or as it is. Nothing
+// is synced. What is new goes to `<name>.new` first.
+
+namespace galley {
+
+/// Writes a private file, in place of the one that is there.
+[[nodiscard]] Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
+                                        std::string_view content);
+
+/// As replace_file(), for what is replaced again and again: the file that was replaced stays as
+/// `<name>.new` and is written the next time, so that none is made and none is deleted. One that
+/// has another name, in a fork, is not written.
+[[nodiscard]] Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
+                                     std::string_view content);
+
+}  // namespace galley
