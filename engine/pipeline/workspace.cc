@@ -102,6 +102,14 @@ Result<void> WorkspaceState::open_state() {
   return options.recovers ? recover() : Result<void>();
 }
 
+Result<void> WorkspaceState::look_for_state() {
+  if (doubt || state_directory) return {};
+  GALLEY_ASSIGN(auto found, StateDirectory::open(*writable_root));
+  const std::lock_guard guard(mutex);
+  if (found && !state_directory) set_state(*std::move(found));
+  return {};
+}
+
 /// The log first: whoever sees the directory may use both.
 void WorkspaceState::set_state(StateDirectory made) {
   auto directory = std::make_unique<StateDirectory>(std::move(made));

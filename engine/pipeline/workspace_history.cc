@@ -57,8 +57,9 @@ UndoOptions without_markers(const WorkspaceState& workspace, UndoOptions options
 
 }  // namespace
 
-Result<History> history_of(const WorkspaceState& workspace, std::string_view verb) {
+Result<History> history_of(WorkspaceState& workspace, std::string_view verb) {
   if (workspace.doubt) return *workspace.doubt;
+  GALLEY_TRY(workspace.look_for_state());
   if (workspace.state() != nullptr) return History(*workspace.state());
   return fail(ErrorKind::kNotFound, "history.empty",
               "nothing to " + std::string(verb) + " yet: nothing was committed in '" +
@@ -88,6 +89,7 @@ Result<CommitOutcome> Workspace::redo(std::string_view id, const UndoOptions& op
 
 Result<std::vector<TxSummary>> Workspace::log(const HistoryFilter& filter) const {
   if (state_->doubt) return *state_->doubt;
+  GALLEY_TRY(state_->look_for_state());
   if (state_->state() == nullptr) return std::vector<TxSummary>();
   return History(*state_->state()).list(filter);
 }

@@ -67,6 +67,7 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
     GALLEY_ASSIGN(const auto open, stages());
     GALLEY_ASSIGN(wanted, own_stage(open, agent));
   }
+  GALLEY_TRY(state_->look_for_state());
   if (!state_->state_directory) return none_open();
   GALLEY_ASSIGN(const auto meant, stage_ids(*state_->state_directory, wanted));
   if (meant.size() == 1) wanted = meant.front();
@@ -106,6 +107,7 @@ Result<void> Workspace::drop_damaged(const std::string& beginning) {
 
 Result<std::vector<Workspace::Stage>> Workspace::stages() const {
   std::vector<StageStatus> found;
+  GALLEY_TRY(state_->look_for_state());
   if (!state_->state_directory) return found;
   GALLEY_ASSIGN(const auto infos, list_stages(*state_->state_directory));
   for (const StageInfo& info : infos) {

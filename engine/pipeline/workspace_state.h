@@ -93,6 +93,8 @@ struct WorkspaceState {
   }
   /// The `.galley` directory, or null when nothing that is believed was ever kept here.
   [[nodiscard]] const StateDirectory* state() const { return state_directory.get(); }
+  /// Takes up a `.galley` that somebody made since.
+  Result<void> look_for_state();
   /// Makes `.galley` when there is none.
   Result<void> need_state();
   /// Under the mutex.
@@ -120,6 +122,6 @@ struct WorkspaceState {
 
 /// The history, for a verb that needs one.
 /// Errors: kNotFound `history.empty`; kRefused `state.not_believed`.
-[[nodiscard]] Result<History> history_of(const WorkspaceState& workspace, std::string_view verb);
+[[nodiscard]] Result<History> history_of(WorkspaceState& workspace, std::string_view verb);
 
 }  // namespace galley

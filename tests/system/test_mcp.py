@@ -423,6 +423,28 @@ class Hostile(McpCase):
         client.call("Write", file="other.txt", content="other\n")
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
 
+    def test_what_others_commit_where_nothing_was_kept_yet_is_seen(self):
+        client = self.connect()
+        self.assertEqual(client.call("galley_log")["structuredContent"]["commits"], [])
+        self.assertFalse((self.work / ".galley").exists())
+        self.galley("call", "Write", '{"file": "new.txt", "content": "new"}', expect=0)
+        self.galley("commit", expect=0)
+        commits = client.call("galley_log")["structuredContent"]["commits"]
+        self.assertEqual(len(commits), 1)
+        self.galley("begin", expect=0)
+        self.assertEqual(client.call("galley_undo", id=str(commits[0]["id"]))["structuredContent"]["outcome"], "committed")
+        self.assertFalse((self.work / "new.txt").exists())
+
+    def test_edits_sent_without_waiting_are_made_in_their_order(self):
+        client = self.connect()
+        client.call("Write", file="count.txt", content="0\n")
+        sent = [client.request("tools/call", {"name": "Edit", "arguments":
+                                              {"file": "count.txt", "old_string": f"{n}\n", "new_string": f"{n + 1}\n"}})
+                for n in range(100)]
+        for _ in sent:
+            self.assertFalse(client.next()["result"]["isError"])
+        self.assertIn("100", self.text(client.call("Read", file="count.txt")))
+
     def test_the_end_of_the_input_ends_the_server_after_what_was_asked(self):
         lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize",
                   "params": {"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}},
