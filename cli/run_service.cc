@@ -220,9 +220,13 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
     (void)run.folder.write_note(run.note);
   };
   supervisor.watch();
+  const auto workspace = session.open();
+  const auto held = workspace
+                        ? RunFolder::hold_directories(*(*workspace)->inside().state(), run.note.tx)
+                        : std::vector<std::unique_ptr<Directory>>();
   const RunEnding ending = end_run(session, run);
   supervisor.announce(RunMessage::kEnded, ending.encode());
-  // The view, in which no process is, is unmounted only now: nobody waits for that.
+  // Only now, when nobody waits, is the view unmounted, in which no process is any more.
 }
 
 std::optional<ListedRun> run_of(Session& session, const std::string& tx) {
