@@ -124,12 +124,11 @@ bool is_empty(Session& session, Transaction& transaction) {
 }
 
 /// The program is dead: what it wrote is staged now, and where that is nothing, nothing is left.
-RunEnding end_run(Session& session, StartedRun started) {
+RunEnding end_run(Session& session, StartedRun& started) {
   RunEnding ending;
   ending.tx = started.note.tx;
   ending.was_begun = session.arguments().run.resume.empty();
   const auto result = started.live->result();
-  started.live.reset();
   if (result) {
     ending.status = status_of(*result);
     ending.ended = words_for(*result);
@@ -221,8 +220,13 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
     (void)run.folder.write_note(run.note);
   };
   supervisor.watch();
-  const RunEnding ending = end_run(session, std::move(run));
+  const auto workspace = session.open();
+  const auto held = workspace
+                        ? RunFolder::hold_directories(*(*workspace)->inside().state(), run.note.tx)
+                        : std::vector<std::unique_ptr<Directory>>();
+  const RunEnding ending = end_run(session, run);
   supervisor.announce(RunMessage::kEnded, ending.encode());
+  // Only now, when nobody waits, is the view unmounted, in which no process is any more.
 }
 
 std::optional<ListedRun> run_of(Session& session, const std::string& tx) {

@@ -46,7 +46,7 @@ Result<void> pin(const RunFolder& folder, const ChangeSet& changes) {
   if (!is_supervised(*note)) return not_pinned(folder, "its process cannot be seen");
   const auto mount = open_writable_disk_directory("/proc/" + std::to_string(note->supervisor.pid) +
                                                   "/fd/" + std::to_string(note->mount_fd));
-  // The descriptor is closed when the program is dead, before the note says so.
+  // The descriptor is closed when the program is dead.
   if (!mount && mount.error().kind == ErrorKind::kNotFound) return {};
   if (!mount) return not_pinned(folder, mount.error().message);
   GALLEY_ASSIGN(const auto upper,

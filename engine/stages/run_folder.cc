@@ -237,6 +237,19 @@ Result<std::string> RunFolder::find(const StateDirectory& state, const std::stri
   return fail(ErrorKind::kUsage, "run.which", text);
 }
 
+std::vector<std::unique_ptr<Directory>> RunFolder::hold_directories(const StateDirectory& state,
+                                                                    const std::string& tx) {
+  std::string overlays_own = folder_path(tx).str();
+  for (const char* name : {"work", "work", "incompat"}) overlays_own += std::string("/") + name;
+  std::vector<std::unique_ptr<Directory>> held;
+  for (const std::string& place : {"stage/" + tx, "contents/" + tx, std::string("runs/graveyard"),
+                                   overlays_own, overlays_own + "/volatile"}) {
+    auto opened = state.root().open_directory(known(place));
+    if (opened) held.push_back(*std::move(opened));
+  }
+  return held;
+}
+
 Result<void> RunFolder::remove(const StateDirectory& state, RunFolder folder) {
   const std::string tx = folder.tx_;
   // The note first: without it there is no run, and what is left is garbage.

@@ -81,6 +81,11 @@ class RunFolder {
 
   [[nodiscard]] Result<RunNote> note() const;
   Result<void> write_note(const RunNote& note) const;
+  /// Opens the directories that go with a run and its transaction. One that is removed while it is
+  /// open gives its space back when it is closed, which can wait for the disk: whoever holds them
+  /// until its answer is out makes nobody wait.
+  static std::vector<std::unique_ptr<Directory>> hold_directories(const StateDirectory& state,
+                                                                  const std::string& tx);
   /// Removes the folder and everything in it.
   static Result<void> remove(const StateDirectory& state, RunFolder folder);
 

@@ -14,6 +14,9 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kMark = " galley-agents 1 ";
+/// Seen of Claude Code 2.1.330 and Gemini CLI 0.61.0.
+constexpr std::string_view kNotBelow =
+    " reads this file where it is started, and not in folders below: start it here, or say --user";
 
 /// Whatever ends the hook otherwise, a status that an agent takes for a no: it is let through by a
 /// program that is not found or was killed.
@@ -61,7 +64,9 @@ Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPla
   const bool is_user = scope == AgentScope::kUser;
   if (part == AgentPart::kHook) {
     const std::string folder = (is_user ? places.home : places.project) + "/.claude";
-    return AgentEntry{part, {folder + "/settings.json"}, claude_hook(), false, {folder}, ""};
+    AgentEntry out{part, {folder + "/settings.json"}, claude_hook(), false, {folder}, ""};
+    if (!is_user) out.next_step = "Claude Code" + std::string(kNotBelow);
+    return out;
   }
   if (is_user) {
     return no_such_part(
@@ -96,7 +101,12 @@ AgentEntry gemini_entry(AgentPart part, AgentScope scope, const AgentPlaces& pla
   JsonConfigEntry entry = part == AgentPart::kHook
                               ? JsonConfigEntry({"hooks", "BeforeTool"}, std::move(value), true)
                               : JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false);
-  return {part, {folder + "/settings.json"}, std::move(entry), false, {folder}, ""};
+  AgentEntry out{part, {folder + "/settings.json"}, std::move(entry), false, {folder}, ""};
+  if (!is_user && part == AgentPart::kHook) {
+    out.next_step =
+        "Gemini CLI asks once whether to trust the folder, and" + std::string(kNotBelow);
+  }
+  return out;
 }
 
 AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {

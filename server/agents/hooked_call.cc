@@ -15,12 +15,13 @@ using nlohmann::json;
 using Deed = HookedCall::Deed;
 
 /// They read, ask or plan, or start agents whose own calls are hooked in turn.
-constexpr std::array<std::string_view, 75> kReaders = {
+constexpr std::array<std::string_view, 84> kReaders = {
     // Claude Code
     "Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "TodoRead",
     "Task", "Agent", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
     "BashOutput", "KillShell", "KillBash", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion",
     "Skill", "SlashCommand", "ToolSearch", "ListMcpResourcesTool", "ReadMcpResourceTool",
+    "ReadMcpResourceDirTool", "ListAgents", "SendMessage", "ReportFindings", "CronList",
     // codex
     "update_plan", "view_image", "web_search", "request_user_input", "spawn_agent", "wait",
     "wait_agent", "send_input", "close_agent", "resume_agent", "list_mcp_resources",
@@ -29,7 +30,8 @@ constexpr std::array<std::string_view, 75> kReaders = {
     "read_file", "read_many_files", "list_directory", "search_file_content", "grep_search",
     "web_fetch", "google_web_search", "write_todos", "ask_user", "activate_skill",
     "enter_plan_mode", "exit_plan_mode", "get_internal_docs", "complete_task", "cli_help",
-    "codebase_investigator",
+    "codebase_investigator", "update_topic", "invoke_agent", "list_background_processes",
+    "read_background_output",
     // opencode; some are others' too
     "read", "list", "glob", "grep", "webfetch", "websearch", "codesearch", "todowrite", "todoread",
     "task", "skill", "lsp", "question", "plan_enter", "plan_exit", "invalid"};
@@ -195,12 +197,19 @@ std::vector<std::string> words_before(const StagedProgram& staged) {
   return words;
 }
 
+/// `galley --agent NAME commit` is `galley commit`: so the answer to a staged command has it.
+std::string without_own_name(const StagedProgram& staged, const std::string& command) {
+  const std::string named = "galley --agent " + staged.agent + " ";
+  return command.starts_with(named) ? "galley " + command.substr(named.size()) : command;
+}
+
 std::string staged_text(const StagedProgram& staged, const std::string& command) {
   std::vector<std::string> words = words_before(staged);
   std::string line;
-  if (is_own_command(command)) {
+  const std::string own = without_own_name(staged, command);
+  if (is_own_command(own)) {
     for (const std::string& word : words) line += shell_word(word) + " ";
-    return line + command.substr(command.find(' ') + 1);
+    return line + own.substr(own.find(' ') + 1);
   }
   words.insert(words.end(), {"exec", "--begin", "--", "sh", "-c", command});
   for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
@@ -261,12 +270,13 @@ Result<Deed> command_of(const HookRequest& request, const StagedProgram& staged)
 Result<Deed> deed_of(const HookRequest& request, const StagedProgram& staged,
                      const std::vector<std::string>& passed) {
   const std::string& tool = request.tool;
-  if (is_among(tool, kShells)) return command_of(request, staged);
-  if (auto edit = edit_of(request)) return *std::move(edit);
+  // First: some are named as tools of the file server are, and what they do is staged.
   const bool is_own = std::any_of(kOwnPrefixes.begin(), kOwnPrefixes.end(),
                                   [&](auto prefix) { return tool.starts_with(prefix); });
-  if (is_own || is_among(tool, kReaders) || is_passed(tool, passed))
-    return Deed(HookedCall::Pass{});
+  if (is_own) return Deed(HookedCall::Pass{});
+  if (is_among(tool, kShells)) return command_of(request, staged);
+  if (auto edit = edit_of(request)) return *std::move(edit);
+  if (is_among(tool, kReaders) || is_passed(tool, passed)) return Deed(HookedCall::Pass{});
   return Error{ErrorKind::kRefused, "hook.unknown_tool",
                "it cannot be told what the tool '" + printable_line(tool) +
                    "' changes, so its call is denied; use the tools that edit files or run "

@@ -74,15 +74,16 @@ std::string why_no_upper_layer(const WritableDirectory& directory) {
   struct stat found {};
   const bool is_known = fstat(directory.descriptor(), &found) == 0;
   if (is_known && proven.has(found.st_dev)) return "";
-  // Files show it as well as a directory would, and are made and removed faster.
-  const RelPath probe = *RelPath::parse("upper-probe");
-  (void)erase_layer(directory, probe);
-  if (!directory.open_writable_file(probe, OpenMode::kCreateNew)) return "it cannot be written";
-  const bool keeps_attributes = bool(directory.set_attribute(probe, {"user.overlay.opaque", "y"}));
-  (void)directory.remove_file(probe);
+  // One object is made for it, and no folder: removing one can wait for the disk.
+  const RelPath whiteout = *RelPath::parse("upper-probe");
+  (void)erase_layer(directory, whiteout);
+  const char* mark = "user.overlay.probe";
+  const bool keeps_attributes = bool(directory.set_attribute(RelPath::root(), {mark, "y"}));
+  const bool holds_whiteouts = bool(make_whiteout(directory, whiteout));
+  (void)directory.remove_attribute(RelPath::root(), mark);
+  (void)directory.remove_file(whiteout);
   if (!keeps_attributes) return "it cannot keep user extended attributes";
-  if (!make_whiteout(directory, probe)) return "it cannot hold whiteouts";
-  (void)directory.remove_file(probe);
+  if (!holds_whiteouts) return "it cannot hold whiteouts";
   if (is_known) proven.add(found.st_dev);
   return "";
 }

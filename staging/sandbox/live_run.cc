@@ -212,7 +212,6 @@ Result<CommandResult> LiveRun::result() {
     received += static_cast<size_t>(got);
   }
   is_over_ = true;
-  mount_ = Fd();
   process_.control = Fd();
   process_.helper.wait();
   if (received != sizeof report || report.version != kWireVersion) {

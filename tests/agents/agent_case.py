@@ -31,8 +31,8 @@ class AgentCase(EverydayCase):
     def agent(self, kind, url):
         """An agent with a home of its own; where npm does not answer, the test did not run."""
         if kind.path() is None:
-            reason = agents.fetched()[1]
-            if REQUIRES_AGENTS:
+            reason, is_fault = kind.lacking()
+            if REQUIRES_AGENTS and is_fault:
                 self.fail(f"GALLEY_REQUIRE_AGENTS=1, but there is no {kind.name}: {reason}")
             raise unittest.SkipTest(f"{kind.name} did not run: {reason}")
         return kind(self.scratch / kind.name, url)

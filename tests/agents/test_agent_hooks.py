@@ -2,11 +2,12 @@
 """Real agents with the hook that `galley agents install` writes: their own edits are judged before they are made, and their
 commands run staged. The model is a script on loopback, everything else is the agent as npm has it."""
 
-import unittest
+import json
+import re
 from pathlib import Path
 
 from agent_case import AgentCase, main
-from agents import Codex, OpenCode
+from agents import Claude, Codex, Gemini, OpenCode
 from model_server import Call, ModelServer, Say
 from support import GALLEY
 
@@ -23,40 +24,7 @@ builtin = "json"
 class HookedCodex(Codex):
     """Its person has looked at the hook: `codex exec` skips one that nobody trusted."""
 
-    def command(self, work, prompt):
-        words = super().command(work, prompt)
-        words.insert(words.index("exec") + 1, "--dangerously-bypass-hook-trust")
-        return words
-
-    @staticmethod
-    def edit(path, old, new):
-        return Call("apply_patch", f"*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch\n", "custom")
-
-    @staticmethod
-    def write(path, text):
-        return Call("apply_patch", f"*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch\n", "custom")
-
-    @staticmethod
-    def shell(command):
-        return Call("exec_command", {"cmd": command})
-
-
-class HookedOpenCode(OpenCode):
-    def environment(self):
-        environment = super().environment()
-        return {**environment, "XDG_CONFIG_HOME": str(self.home / "config")}
-
-    @staticmethod
-    def edit(path, old, new):
-        return Call("edit", {"filePath": path, "oldString": old, "newString": new})
-
-    @staticmethod
-    def write(path, text):
-        return Call("write", {"filePath": path, "content": text + "\n"})
-
-    @staticmethod
-    def shell(command):
-        return Call("bash", {"command": command, "description": "a command"})
+    trusts_hooks = ("--dangerously-bypass-hook-trust",)
 
 
 class Hooked(AgentCase):
@@ -71,7 +39,7 @@ class Hooked(AgentCase):
         self.git("init", "-q")
 
     def run_agent(self, kind, script, *parts):
-        """One run with what is installed."""
+        """One run with what is installed; then it is taken out again, and its files are as they were."""
         with ModelServer(script) as model:
             agent = self.agent(kind, model.url)
             agent.configure()
@@ -80,29 +48,41 @@ class Hooked(AgentCase):
             own = {"PATH": self.path, "XDG_STATE_HOME": self.environment["XDG_STATE_HOME"],
                    "XDG_CONFIG_HOME": self.environment["XDG_CONFIG_HOME"]}
             agent.environment = lambda: {**usual, **own}
-            scope = "--user" if kind is HookedCodex else "--project"
-            self.galley("agents", "install", kind.name, *parts, scope, "--yes", expect=0,
-                        env={"CODEX_HOME": str(agent.home), "HOME": str(agent.home)})
+            scope = "user" if kind is HookedCodex else "project"
+            entries = (kind.name, *parts, f"--{scope}")
+            before = self.configured(agent, scope)
+            self.galley("agents", "install", *entries, "--yes", expect=0, env=usual)
+            self.assertNotEqual(self.configured(agent, scope), before)
             ran = agent.run(self.work, "Do what the model says.")
-            self.model = model
             self.check(model, ran)
+            self.galley("agents", "uninstall", *entries, "--yes", expect=0, env=usual)
+            self.assertEqual(self.configured(agent, scope), before)
+
+    def configured(self, agent, scope):
+        """What is in each file that Galley may write for the agent there."""
+        listed = json.loads(self.galley("--json", "agents", "list", expect=0, env=agent.environment()).stdout)
+        files = {Path(each["file"]) for each in listed["entries"]
+                 if (each["agent"], each["scope"]) == (agent.name, scope)}
+        return {file: file.read_bytes() if file.exists() else None for file in files}
 
     def edits_and_commands(self, kind):
         def script():
-            shown = yield kind.edit("a.txt", "one", "ONE")
+            shown = yield from kind.edits(self.work, "a.txt", "one\n", "ONE\n")
             assert (self.work / "a.txt").read_text() == "ONE\ntwo\n", shown
-            shown = yield kind.write("keys/k", "secret")
+            shown = yield kind.write(self.work, "keys/k", "secret\n")
             assert "keys/k" in shown and "policy" in shown, shown
             assert not (self.work / "keys").exists()
-            shown = yield kind.write("b.json", "{,")
+            shown = yield kind.write(self.work, "b.json", "{,\n")
             assert "b.json:1" in shown, shown
             assert not (self.work / "b.json").exists()
             shown = yield kind.shell("printf 'made\\n' > made.txt; cat made.txt a.txt")
-            assert "made\nONE\ntwo" in shown and "commit" in shown, shown
+            assert "made\nONE\ntwo" in shown, shown
             assert not (self.work / "made.txt").exists()
+            hint = re.search(r"not on disk before: (galley .*commit)$", shown, re.M)
+            assert hint, shown
             shown = yield kind.shell("galley diff --name-status")
             assert "made.txt" in shown, shown
-            yield kind.shell("galley commit")
+            yield kind.shell(hint[1])
             assert (self.work / "made.txt").read_text() == "made\n"
             yield Say("done")
 
@@ -112,24 +92,57 @@ class Hooked(AgentCase):
         self.run_agent(HookedCodex, self.edits_and_commands(HookedCodex), "--hook")
 
     def test_opencode_is_held_to_the_rules_by_its_plugin(self):
-        self.run_agent(HookedOpenCode, self.edits_and_commands(HookedOpenCode), "--hook")
+        self.run_agent(OpenCode, self.edits_and_commands(OpenCode), "--hook")
+
+    def test_gemini_is_held_to_the_rules_by_its_hook(self):
+        self.run_agent(Gemini, self.edits_and_commands(Gemini), "--hook")
+
+    def test_claude_is_held_to_the_rules_by_its_hook(self):
+        self.run_agent(Claude, self.edits_and_commands(Claude), "--hook")
+
+    def with_its_server(self, kind, mistake, mend, commit, opening=None):
+        """The server that is installed, which the hook lets pass: an edit, a refusal, what mends it, a commit."""
+        file = self.work / "b.json"
+
+        def script():
+            if opening:
+                yield opening
+            shown = yield mistake
+            assert "staged" in shown and not file.exists(), shown
+            shown = yield commit
+            assert "json.syntax" in shown and not file.exists(), shown
+            shown = yield mend
+            assert "staged" in shown and not file.exists(), shown
+            shown = yield commit
+            assert "committed" in shown and file.read_text() == "{}\n", shown
+            yield Say("done")
+
+        self.run_agent(kind, script)
 
     def test_codex_starts_the_server_that_is_installed_and_the_hook_lets_it_pass(self):
-        def script():
-            yield Call("tool_search", {"query": "read write files", "limit": 20}, "tool_search")
-            shown = yield Call("Read", {"file_path": "a.txt"}, namespace="mcp__galley")
-            assert "one" in shown and "two" in shown, shown
-            yield Say("done")
+        def patch(change):
+            return Call("apply_patch", {"input": f"*** Begin Patch\n{change}*** End Patch\n"}, namespace="mcp__galley")
 
-        self.run_agent(HookedCodex, script)
+        self.with_its_server(HookedCodex, patch("*** Add File: b.json\n+{,\n"),
+                             patch("*** Update File: b.json\n@@\n-{,\n+{}\n"),
+                             Call("galley_commit", {}, namespace="mcp__galley"),
+                             Call("tool_search", {"query": "write files, commit", "limit": 20}, "tool_search"))
+
+    def writes_over_its_server(self, kind, write, commit, opening=None):
+        mistake, mend = (Call(write, {"file_path": "b.json", "content": text}) for text in ("{,\n", "{}\n"))
+        self.with_its_server(kind, mistake, mend, Call(commit, {}), opening)
 
     def test_opencode_starts_the_server_that_is_installed_and_the_plugin_lets_it_pass(self):
-        def script():
-            shown = yield Call("galley_Read", {"file_path": "a.txt"})
-            assert "one\ntwo" in shown, shown
-            yield Say("done")
+        # It puts that line into a file of a project that has none.
+        (self.work / "opencode.json").write_text('{"$schema": "https://opencode.ai/config.json"}\n')
+        self.writes_over_its_server(OpenCode, "galley_Write", "galley_galley_commit")
 
-        self.run_agent(HookedOpenCode, script)
+    def test_gemini_starts_the_server_that_is_installed_and_the_hook_lets_it_pass(self):
+        self.writes_over_its_server(Gemini, "mcp_galley_write_file", "mcp_galley_galley_commit")
+
+    def test_claude_starts_the_server_that_is_installed_and_the_hook_lets_it_pass(self):
+        search = Call("ToolSearch", {"query": "+galley write commit", "max_results": 20})
+        self.writes_over_its_server(Claude, "mcp__galley__Write", "mcp__galley__galley_commit", search)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,18 @@ gate refuses it and the tree is untouched, and what they mended is committed. Th
 import json
 import re
 import shutil
+from pathlib import Path
 
 from agent_case import AgentCase, main
-from agents import Codex, OpenCode, fetched
-from model_server import Call, ModelServer, Say
+from agents import Claude, Codex, Gemini, OpenCode
+from model_server import ModelServer, Say
+from support import GALLEY
 
 RULES = """
 [sandbox]
 network = true
 readable = {folders}
+environment = {variables}
 
 [[validator]]
 builtin = "json"
@@ -33,65 +36,39 @@ CARELESSLY_CHANGED = {"data/rates.json": "modify", "docs/note.txt": "create", "d
                       "docs/rates-2019.txt": "delete", "bin/tidy": "mode"}
 
 
-class CodexTools:
-    """codex edits by patches, and has a shell."""
-
-    agent = Codex
-
-    @staticmethod
-    def edit(_work, path, old, new):
-        patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-{old}+{new}*** End Patch\n"
-        return Call("apply_patch", patch, "custom")
-
-    @staticmethod
-    def shell(line):
-        return Call("exec_command", {"cmd": line})
-
-
-class OpenCodeTools:
-    """opencode replaces strings, and has a shell."""
-
-    agent = OpenCode
-
-    @staticmethod
-    def edit(work, path, old, new):
-        return Call("edit", {"filePath": f"{work}/{path}", "oldString": old, "newString": new})
-
-    @staticmethod
-    def shell(line):
-        return Call("bash", {"command": line, "description": "a line for the shell"})
-
-
 class InSandbox:
-    """What both agents do; `tools` are their own."""
+    """What all agents do, each with tools of its own."""
 
-    tools = None
+    kind = None
 
     def setUp(self):
         super().setUp()
         self.need_walls()
 
     def trust_rules(self, agent):
-        modules, _ = fetched()
-        (self.work / "galley.toml").write_text(RULES.format(folders=json.dumps([str(modules), str(agent.home)])))
+        self.write_rules([agent.programs(), agent.home], [])
+
+    def write_rules(self, folders, variables):
+        (self.work / "galley.toml").write_text(RULES.format(folders=json.dumps([str(folder) for folder in folders]),
+                                                            variables=json.dumps(variables)))
 
     def loses_a_comma(self):
         """The model edits a file and loses a comma; its shell makes a note, moves a file and makes another executable."""
-        tools = self.tools
-        shown = yield tools.shell("cat data/rates.json")
+        kind = self.kind
+        shown = yield kind.shell("cat data/rates.json")
         assert RATE in shown, shown
-        yield tools.edit(self.work, "data/rates.json", RATE, WITHOUT_COMMA)
-        shown = yield tools.shell(f"printf '{NOTE.strip()}\\n' > docs/note.txt && mv docs/rates-2019.txt docs/old.txt && "
+        yield from kind.edits(self.work, "data/rates.json", RATE, WITHOUT_COMMA)
+        shown = yield kind.shell(f"printf '{NOTE.strip()}\\n' > docs/note.txt && mv docs/rates-2019.txt docs/old.txt && "
                                   "chmod a-x bin/tidy && python3 -B bin/quote 1.2 DE || echo status $?")
         assert "Expecting ',' delimiter" in shown, "the shell sees what the edit did\n" + shown
 
     def mends_it(self):
         """Told of the refusal, it mends what the validator named."""
-        tools = self.tools
-        shown = yield tools.shell("cat docs/note.txt; python3 -B -m json.tool data/rates.json || true")
+        kind = self.kind
+        shown = yield kind.shell("cat docs/note.txt; python3 -B -m json.tool data/rates.json || true")
         assert NOTE in shown and "line 5" in shown, shown
-        yield tools.edit(self.work, "data/rates.json", WITHOUT_COMMA, DEARER)
-        shown = yield tools.shell("sed -i 's/1.2), 5.5)/1.2), 5.4)/' tests/test_quote.py && python3 -B -m unittest 2>&1")
+        yield from kind.edits(self.work, "data/rates.json", WITHOUT_COMMA, DEARER)
+        shown = yield kind.shell("sed -i 's/1.2), 5.5)/1.2), 5.4)/' tests/test_quote.py && python3 -B -m unittest 2>&1")
         assert "OK" in shown, shown
 
     def careless(self):
@@ -104,7 +81,7 @@ class InSandbox:
 
     def known_trees(self):
         """The tree before the commit and after it."""
-        self.trust_rules(self.agent(self.tools.agent, "http://127.0.0.1:1/v1"))
+        self.trust_rules(self.agent(self.kind, "http://127.0.0.1:1/v1"))
         original = self.scratch / "original"
         shutil.copytree(self.work, original, symlinks=True)
         expected = self.scratch / "expected"
@@ -120,7 +97,7 @@ class InSandbox:
     def model(self, script, prompt):
         """One run of the agent inside, with this script for a model."""
         with ModelServer(script) as model:
-            agent = self.agent(self.tools.agent, model.url)
+            agent = self.agent(self.kind, model.url)
             agent.configure()
             self.trust_rules(agent)
             ran = self.run_inside(agent, prompt)
@@ -187,7 +164,7 @@ class InRun(InSandbox):
             yield from self.mends_it()
             self.galley("commit", "--tx", NAME, expect=0)
             self.assert_same_tree(self.work, expected)
-            shown = yield self.tools.shell("cat data/rates.json && echo later > docs/later.txt")
+            shown = yield self.kind.shell("cat data/rates.json && echo later > docs/later.txt")
             assert DEARER in shown, shown
             yield Say("Done.")
 
@@ -213,13 +190,50 @@ class InRun(InSandbox):
         return ran
 
 
+class Wrapped(InSandbox):
+    """The script that `galley agents install NAME --wrapper` writes, started as a person would."""
+
+    own = ()  # what the script itself says inside
+
+    def trust_rules(self, agent):
+        told = set(agent.environment()) - {"HOME", "PATH", "TMPDIR", "LANG", "TERM", *self.own}
+        self.write_rules([agent.programs()], sorted(told))
+
+    def run_inside(self, agent, prompt):
+        programs = self.scratch / "bin"
+        programs.mkdir()
+        (programs / "galley").symlink_to(Path(GALLEY).resolve())
+        places = {**agent.environment(), "PATH": f"{programs}:{agent.search_path()}:/usr/local/bin:/usr/bin:/bin"}
+        places.pop("TMPDIR")
+        self.galley("agents", "install", agent.name, "--wrapper", "--yes", expect=0, env=places)
+        script = agent.home / ".local" / "bin" / f"galley-{agent.name}"
+        words = [str(word) for word in agent.arguments(self.work, prompt)]
+        ran = agent.run_command([str(script), *words], self.work, self.environment_of(places))
+        self.galley("agents", "uninstall", agent.name, "--wrapper", "--yes", expect=0, env=places)
+        self.assertFalse(script.exists())
+        return ran
+
+    def works_in_a_run(self):
+        original, expected = self.known_trees()
+
+        def script():
+            yield from self.loses_a_comma()
+            yield from self.mends_it()
+            yield Say("Mended.")
+
+        self.model(script, "Lower the rate of DE to 3.80.")
+        self.assert_same_tree(self.work, original)
+        self.galley("commit", expect=0)
+        self.assert_same_tree(self.work, expected)
+
+
 class OnScreen(InSandbox):
     """`galley run` on a terminal: the agent's own screen, a person who types, and the question at the end."""
 
     def at_terminal(self, script, prompt, answer, *options):
         """The person waits for the end of the turn, leaves the agent, and answers what becomes of its changes."""
         with ModelServer(script) as model:
-            agent = self.agent(self.tools.agent, model.url)
+            agent = self.agent(self.kind, model.url)
             agent.configure()
             agent.trust(self.work)
             self.trust_rules(agent)
@@ -255,28 +269,28 @@ class OnScreen(InSandbox):
 
 
 class CodexOnScreen(OnScreen, AgentCase):
-    tools = CodexTools()
+    kind = Codex
 
     def test_a_person_leaves_it_and_is_asked_what_becomes_of_its_changes(self):
         self.is_asked_at_the_end()
 
 
 class CodexInExec(InExec, AgentCase):
-    tools = CodexTools()
+    kind = Codex
 
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         self.stages_and_mends()
 
 
 class OpenCodeInExec(InExec, AgentCase):
-    tools = OpenCodeTools()
+    kind = OpenCode
 
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         self.stages_and_mends()
 
 
 class CodexInRun(InRun, AgentCase):
-    tools = CodexTools()
+    kind = Codex
 
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         self.stages_and_mends()
@@ -286,13 +300,50 @@ class CodexInRun(InRun, AgentCase):
 
 
 class OpenCodeInRun(InRun, AgentCase):
-    tools = OpenCodeTools()
+    kind = OpenCode
 
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         self.stages_and_mends()
 
     def test_a_person_commits_what_it_did_so_far_while_it_works(self):
         self.with_a_person_beside()
+
+
+class GeminiInRun(InRun, AgentCase):
+    kind = Gemini
+
+    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+        self.stages_and_mends()
+
+
+class ClaudeInRun(InRun, AgentCase):
+    kind = Claude
+
+    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+        self.stages_and_mends()
+
+
+class CodexWrapped(Wrapped, AgentCase):
+    kind = Codex
+    own = ("CODEX_HOME",)
+
+    def test_its_script_starts_it_in_a_run(self):
+        self.works_in_a_run()
+
+
+class GeminiWrapped(Wrapped, AgentCase):
+    kind = Gemini
+
+    def test_its_script_starts_it_in_a_run(self):
+        self.works_in_a_run()
+
+
+class ClaudeWrapped(Wrapped, AgentCase):
+    kind = Claude
+    own = ("CLAUDE_CONFIG_DIR",)
+
+    def test_its_script_starts_it_in_a_run(self):
+        self.works_in_a_run()
 
 
 if __name__ == "__main__":

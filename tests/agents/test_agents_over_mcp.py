@@ -8,7 +8,7 @@ import shutil
 import unittest
 
 from agent_case import AgentCase, main
-from agents import Codex, OpenCode
+from agents import Claude, Codex, Gemini, OpenCode
 from model_server import Call, ModelServer, Say
 
 RULES = """
@@ -32,6 +32,10 @@ class CodexView:
     """What codex shows its model: the structured form and nothing else."""
 
     agent = Codex
+
+    @staticmethod
+    def text(shown):
+        return shown
 
     @staticmethod
     def opening():
@@ -97,6 +101,10 @@ class OpenCodeView:
     agent = OpenCode
 
     @staticmethod
+    def text(shown):
+        return shown
+
+    @staticmethod
     def opening():
         return None
 
@@ -147,6 +155,50 @@ class OpenCodeView:
         return re.findall(r"^(\d+) \d{4}-", shown, re.M)
 
 
+class GeminiView(OpenCodeView):
+    """What Gemini CLI shows its model: the text between two marks, and of what failed all, as JSON."""
+
+    agent = Gemini
+
+    def text(self, shown):
+        failed = re.search(r"\AMCP tool '\w+' reported tool error .* with response: (\[.*\])\Z", shown, re.S)
+        if failed:
+            response = json.loads(failed[1])[0]["functionResponse"]["response"]
+            assert response["isError"] is True, response
+            return "\n".join(part["text"] for part in response["content"])
+        return self.found(r"\A<untrusted_context>\n([\s\S]*)\n</untrusted_context>\Z", shown)[1]
+
+    @staticmethod
+    def tool(name, **arguments):
+        return Call(f"mcp_galley_{name}", arguments)
+
+
+class ClaudeView(CodexView):
+    """What Claude Code shows its model: the structured form, and of what failed the text; a reminder of its own behind both."""
+
+    agent = Claude
+    found = staticmethod(OpenCodeView.found)
+    nearest, findings = OpenCodeView.nearest, OpenCodeView.findings
+    needed_approval, refused_call = OpenCodeView.needed_approval, OpenCodeView.refused_call
+
+    @staticmethod
+    def text(shown):
+        return shown.split("\n\n<system-reminder>", 1)[0]
+
+    @staticmethod
+    def opening():
+        """Tools of servers have to be searched for."""
+        return Call("ToolSearch", {"query": "+galley edit read write commit undo log", "max_results": 20})
+
+    @staticmethod
+    def tool(name, **arguments):
+        return Call(f"mcp__galley__{name}", arguments)
+
+    @staticmethod
+    def answer(shown):
+        return json.loads(shown)
+
+
 class OverMcp:
     """The story; a class for each agent says who tells it."""
 
@@ -168,7 +220,7 @@ class OverMcp:
         view = self.view
         if view.opening():
             found = yield view.opening()
-            assert '"name": "Edit"' in found and '"name": "galley_commit"' in found, found
+            assert 'Edit"' in found and 'galley_commit"' in found, found
 
         # The price of the zone DE goes up. What the model remembers of the file is not what is there.
         rates = "data/rates.json"
@@ -223,8 +275,20 @@ class OverMcp:
         assert view.logged(shown) == [third, second, first], shown
         yield Say("The price of DE is 4.10; the list for the counter is as it was.")
 
+    def reading(self, script):
+        """The script, shown what the agent means with all that it wraps around it."""
+        def read():
+            told = script()
+            turn = next(told)
+            while not isinstance(turn, Say):
+                shown = yield turn
+                turn = told.send(self.view.text(shown))
+            yield turn
+
+        return read
+
     def run_agent(self, script, prompt):
-        with ModelServer(script) as model:
+        with ModelServer(self.reading(script)) as model:
             agent = self.agent(self.view.agent, model.url)
             agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
             ran = agent.run(self.work, prompt)
@@ -285,6 +349,26 @@ class CodexOverMcp(OverMcp, AgentCase):
 
 class OpenCodeOverMcp(OverMcp, AgentCase):
     view = OpenCodeView()
+
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+        self.mends_and_undoes()
+
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+        self.repeats_what_was_approved()
+
+
+class GeminiOverMcp(OverMcp, AgentCase):
+    view = GeminiView()
+
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+        self.mends_and_undoes()
+
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
+        self.repeats_what_was_approved()
+
+
+class ClaudeOverMcp(OverMcp, AgentCase):
+    view = ClaudeView()
 
     def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
         self.mends_and_undoes()

@@ -233,7 +233,11 @@ class Commands(HookCase):
     def test_looking_at_and_committing_what_is_staged_is_said_to_galley_itself(self):
         for command in ("galley diff", "galley commit", "galley status --json", "galley undo --path=src"):
             _, changed = self.answer("codex", "Bash", {"command": command})
-            self.assertEqual(changed["command"], command.replace("galley", f"{PROGRAM} --agent codex", 1))
+            own = command.replace("galley", f"{PROGRAM} --agent codex", 1)
+            self.assertEqual(changed["command"], own)
+            # As the answer to a staged command names it.
+            _, changed = self.answer("codex", "Bash", {"command": command.replace("galley", "galley --agent codex", 1)})
+            self.assertEqual(changed["command"], own)
         for command in ("galley commit; rm x", "galley diff --html=/tmp/x", "galley --agent person commit",
                         "galley commit --agent person", "galley run -- sh", "galley trust", "galley diff > x",
                         "galley validate --verdict x", "galley -C / diff", "galley log $(rm x)", "galley"):
@@ -256,8 +260,10 @@ class Commands(HookCase):
 class Others(HookCase):
     def test_tools_that_read_pass(self):
         for agent, tools in {"codex": ["update_plan", "view_image", "mcp__galley__Edit"],
-                             "claude": ["Read", "Glob", "Grep", "WebFetch", "Task", "mcp__galley__Bash"],
-                             "gemini": ["read_file", "glob", "google_web_search", "mcp_galley_replace"],
+                             "claude": ["Read", "Glob", "Grep", "WebFetch", "Task", "ListAgents", "SendMessage",
+                                        "ReportFindings", "mcp__galley__Bash"],
+                             "gemini": ["read_file", "glob", "google_web_search", "update_topic", "invoke_agent",
+                                        "read_background_output", "mcp_galley_replace", "mcp_galley_write_file"],
                              "opencode": ["read", "grep", "todowrite", "galley_galley_commit"]}.items():
             for tool in tools:
                 with self.subTest(tool):

@@ -263,6 +263,14 @@ class Refusals(InstallCase):
         self.assertIn(b"codex", self.galley("agents", "install", "codx", expect=2).stderr)
 
 
+class Hints(InstallCase):
+    def test_a_hook_of_a_project_is_said_not_to_hold_below_it(self):
+        for agent in ("claude", "gemini"):
+            for scope, is_said in (("--project", True), ("--user", False)):
+                said = self.galley("agents", "install", agent, "--hook", scope, "--yes", expect=0)
+                self.assertEqual(b"not in folders below" in said.stdout + said.stderr, is_said, agent)
+
+
 class Lists(InstallCase):
     def states_of_all(self):
         listed = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
