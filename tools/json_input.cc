@@ -140,7 +140,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
 // anything but text: here eight bytes are looked at together. What is seldom, the library writes.
 
 /// Whether one of eight bytes cannot stand in a JSON text as it is: a control character, a quote,
-/// a backslash. (Bit tricks of "Bit Twiddling Hacks", "Determine if a word has a byte less than n".)
+/// a backslash. (After "Bit Twiddling Hacks", "Determine if a word has a byte less than n".)
 bool has_byte_to_escape(const char* bytes) {
   constexpr uint64_t kOnes = 0x0101010101010101U;
   constexpr uint64_t kHighBits = 0x8080808080808080U;

@@ -40,12 +40,11 @@ namespace galley {
 /// more than most calls. A second thread looks on, and reads in its place when it takes long.
 ///
 /// Invariant: a request gets one answer, or none when it was cancelled; nothing that comes in ends
-///            the server, and what it keeps of a client is bounded.
+///            the server, and what it keeps of a client is bounded. Requests of one lane
+///            (McpFeatures::lane_of) are worked on in the order in which they came, one at a time.
 /// Ownership: borrows features and clock; owns its threads.
-///            Requests of one lane (McpFeatures::lane_of) are worked on in the order in which they
-///            came, one at a time.
-/// Threads:   serve(), take() and finish() are called from one thread; `send` is called from several,
-///            one at a time.
+/// Threads:   serve(), take() and finish() are called from one thread; `send` is called from
+///            several, one at a time.
 class McpServer {
  public:
   using Send = std::function<void(const std::string& line)>;

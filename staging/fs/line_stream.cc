@@ -15,8 +15,8 @@ constexpr size_t kReadBytes = size_t{64} << 10U;
 // A pipe that poll() calls ready takes so much without blocking (PIPE_BUF).
 constexpr size_t kAtOnce = 4096;
 
-/// Writes as much as is taken without waiting: -1 and EAGAIN where that is nothing, EOPNOTSUPP where
-/// the descriptor knows no such writing (before Linux 6.5 no pipe did).
+/// Writes as much as is taken without waiting: -1 and EAGAIN where that is nothing, EOPNOTSUPP
+/// where the descriptor knows no such writing (before Linux 6.5 no pipe did).
 ssize_t write_what_fits(int descriptor, std::string_view bytes) {
   const iovec one{const_cast<char*>(bytes.data()), bytes.size()};  // NOLINT: it is only read
   constexpr off_t kAppend = -1;

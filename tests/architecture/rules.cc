@@ -64,15 +64,15 @@ const std::vector<Door>& system_doors() {
 /// Headers of the operating system that do no harm anywhere.
 bool is_plain_system_header(std::string_view header) {
   static const std::set<std::string_view> table = {
-      "unistd.h",       "signal.h",    "pthread.h",       "poll.h",        "errno.h",
-      "sys/ioctl.h",    "sys/types.h", "sys/resource.h",  "sys/random.h",  "sys/socket.h",
-      "sys/un.h",       "elf.h",       "sys/time.h",      "time.h",        "fnmatch.h",
-      "limits.h",       "stdlib.h",    "string.h",        "sys/utsname.h", "sys/mman.h",
-      "sys/file.h",     "sys/xattr.h", "sys/vfs.h",       "sys/statvfs.h", "sys/eventfd.h",
-      "sys/signalfd.h", "termios.h",   "pwd.h",           "grp.h",         "syslog.h",
-      "locale.h",       "wchar.h",     "immintrin.h",     "emmintrin.h",   "nmmintrin.h",
-      "cpuid.h",        "arm_acle.h",  "sys/sysmacros.h", "sys/statfs.h",  "sys/auxv.h",
-      "stdio.h",        "endian.h",    "byteswap.h",      "malloc.h"};
+      "unistd.h",      "signal.h",       "pthread.h",   "poll.h",          "errno.h",
+      "sys/ioctl.h",   "sys/uio.h",      "sys/types.h", "sys/resource.h",  "sys/random.h",
+      "sys/socket.h",  "sys/un.h",       "elf.h",       "sys/time.h",      "time.h",
+      "fnmatch.h",     "limits.h",       "stdlib.h",    "string.h",        "sys/utsname.h",
+      "sys/mman.h",    "sys/file.h",     "sys/xattr.h", "sys/vfs.h",       "sys/statvfs.h",
+      "sys/eventfd.h", "sys/signalfd.h", "termios.h",   "pwd.h",           "grp.h",
+      "syslog.h",      "locale.h",       "wchar.h",     "immintrin.h",     "emmintrin.h",
+      "nmmintrin.h",   "cpuid.h",        "arm_acle.h",  "sys/sysmacros.h", "sys/statfs.h",
+      "sys/auxv.h",    "stdio.h",        "endian.h",    "byteswap.h",      "malloc.h"};
   return table.count(header) != 0;
 }
 

@@ -427,11 +427,11 @@ class Hostile(McpCase):
         client = self.connect()
         self.assertEqual(client.call("galley_log")["structuredContent"]["commits"], [])
         self.assertFalse((self.work / ".galley").exists())
+        self.galley("begin", expect=0)
         self.galley("call", "Write", '{"file": "new.txt", "content": "new"}', expect=0)
         self.galley("commit", expect=0)
         commits = client.call("galley_log")["structuredContent"]["commits"]
         self.assertEqual(len(commits), 1)
-        self.galley("begin", expect=0)
         self.assertEqual(client.call("galley_undo", id=str(commits[0]["id"]))["structuredContent"]["outcome"], "committed")
         self.assertFalse((self.work / "new.txt").exists())
 
