@@ -24,8 +24,12 @@ class OneTool final : public McpFeatures {
 
   [[nodiscard]] Identity identity() const override { return {"one", "", "1", ""}; }
   std::vector<ordered_json> tools() override { return {{{"name", "work"}}}; }
-  McpAnswer call_tool(const std::string& name, const json& /*arguments*/,
+  McpAnswer call_tool(const std::string& name, const json& arguments,
                       McpRequest& request) override {
+    {
+      const std::lock_guard lock(mutex_);
+      begun.push_back(arguments);
+    }
     if (name != "work") return RpcError{rpc::kInvalidParams, "there is no such tool"};
     return work(request);
   }
@@ -51,10 +55,12 @@ class OneTool final : public McpFeatures {
   }
   void on_change(Changed changed) override { changed_ = std::move(changed); }
   void change(std::string_view uri) { changed_(uri); }
-  json completed;  ///< the other arguments that came with a completion
+  std::vector<json> begun;  ///< the arguments of all calls, in the order in which they were begun
+  json completed;           ///< the other arguments that came with a completion
 
  private:
   Changed changed_;
+  std::mutex mutex_;
 };
 
 /// A server and everything it said.
@@ -468,8 +474,8 @@ TEST_F(McpServerFacts, ARequestThatTakesLongKeepsNoOtherFromBeingRead) {
 TEST_F(McpServerFacts, AQuestionToTheClientIsAnsweredByWhatIsReadMeanwhile) {
   SentLines sent;
   features.work = [&](McpRequest& asked) -> McpAnswer {
-    const auto said = asked.ask("q", "elicitation/create", ordered_json::object());
-    return ordered_json{{"said", said ? ordered_json(*said) : ordered_json()}};
+    const auto answer = asked.ask("q", "elicitation/create", ordered_json::object());
+    return ordered_json{{"said", answer ? ordered_json(*answer) : ordered_json()}};
   };
   std::thread client([&] {
     sent.send(request(
@@ -489,30 +495,30 @@ TEST_F(McpServerFacts, AQuestionToTheClientIsAnsweredByWhatIsReadMeanwhile) {
 TEST_F(McpServerFacts, RequestsOfOneLaneAreWorkedOnInTheirOrder) {
   SentLines sent;
   Door door;
-  std::vector<int> order;
-  std::atomic<int> begun = 0;
+  std::atomic<int> works = 0;
   features.work = [&](McpRequest&) -> McpAnswer {
-    if (begun++ == 0) door.pass();
+    if (works++ == 0) door.pass();
     return ordered_json::object();
   };
   const auto in_lane = [](int id, const std::string& lane) {
     json message = call(id);
-    message["params"]["arguments"]["lane"] = lane;
+    message["params"]["arguments"] = {{"lane", lane}, {"number", id}};
     return stateless(message);
   };
   for (int id = 1; id < 20; ++id) sent.send(in_lane(id, "a"));
   sent.send(in_lane(20, ""));
   std::thread client([&] {
     (void)answer_to(20);  // beside those of the lane, which wait for the first
-    EXPECT_EQ(begun, 2);
+    EXPECT_EQ(works, 2);
     door.open();
-    (void)answer_to(19);
+    for (int id = 1; id < 20; ++id) (void)answer_to(id);
     sent.end();
   });
   EXPECT_TRUE(server.serve(sent.input()));
   client.join();
-  for (const json& message : said) {
-    if (message["id"] != 20) order.push_back(message["id"].get<int>());
+  std::vector<int> order;
+  for (const json& arguments : features.begun) {
+    if (arguments["lane"] == "a") order.push_back(arguments["number"].get<int>());
   }
   ASSERT_EQ(order.size(), 19U);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
