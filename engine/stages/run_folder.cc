@@ -202,7 +202,8 @@ Result<void> RunFolder::write_note(const RunNote& note) const {
   if (text.size() > kMaxRunNoteBytes) {
     return fail(ErrorKind::kQuota, "limit.run_note", "the command line of the run is too long");
   }
-  return swap_file(*directory_, "run.json", text);
+  // Others read it without a lock, so the file that was replaced is not written again.
+  return replace_file(*directory_, "run.json", text);
 }
 
 Result<std::vector<std::string>> RunFolder::list(const StateDirectory& state) {

@@ -14,9 +14,9 @@ namespace galley {
 [[nodiscard]] Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
                                         std::string_view content);
 
-/// As replace_file(), for what is replaced again and again: the file that was replaced stays as
-/// `<name>.new` and is written the next time, so that none is made and none is deleted. One that
-/// has another name, in a fork, is not written.
+/// As replace_file(), for what is replaced again and again, and is read only by who holds a lock:
+/// the file that was replaced stays as `<name>.new` and is written the next time, so that none is
+/// made and none is deleted. One that has another name, in a fork, is not written.
 [[nodiscard]] Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
                                      std::string_view content);
 
