@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/limits.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/open_directories.h"
@@ -39,16 +40,19 @@ bool is_directory(const Directory& directory, const RelPath& path) {
   return stat && stat->kind == FileKind::kDirectory;
 }
 
+/// How many paths a program wrote, of the first limits::kMaxChanges that are looked at.
 uint64_t count_written(const WritableDirectory& upper, const std::string& path) {
   const auto host = open_disk_directory(path);  // it may be gone
   OpenDirectories open(upper);
   std::vector<RelPath> waiting = {RelPath::root()};
   uint64_t count = 0;
-  while (!waiting.empty()) {
+  uint64_t seen = 0;
+  while (!waiting.empty() && seen < limits::kMaxChanges) {
     const RelPath folder = std::move(waiting.back());
     waiting.pop_back();
     const auto entries = open.list(folder);
     if (!entries) continue;  // the program shut it
+    seen += entries->size();
     for (const DirectoryEntry& entry : *entries) {
       const auto name = RelPath::parse(entry.name);
       const auto child = name ? folder.join(*name) : name;

@@ -40,7 +40,7 @@ Result<void> ContentPacks::scan(size_t number, File& file) {
   uint64_t& end = ends_[number];
   GALLEY_ASSIGN(const FileStat stat, file.stat());
   const uint64_t size = std::min(stat.size, kMaxPackBytes + kMaxPackedBytes + kMaxHeadBytes + 1);
-  while (end < size) {
+  while (end < size && places_.size() < kMaxPackedContents) {
     GALLEY_ASSIGN(const std::string text, file.read_at(end, kMaxHeadBytes));
     const auto head = read_head(text);
     if (!head || end + head->bytes + head->size + 1 > size) break;
@@ -59,6 +59,7 @@ Result<bool> ContentPacks::claim() {
     GALLEY_ASSIGN(const bool is_mine, file->try_lock(LockMode::kExclusive));
     if (!is_mine) continue;
     GALLEY_TRY(scan(number, *file));
+    if (places_.size() >= kMaxPackedContents) return false;
     if (ends_[number] >= kMaxPackBytes) continue;
     GALLEY_ASSIGN(const FileStat stat, file->stat());
     if (stat.size > ends_[number]) GALLEY_TRY(file->truncate(ends_[number]));
@@ -76,6 +77,7 @@ Result<bool> ContentPacks::keep(const ContentId& id, const std::string& content)
     if (!has_own) return false;
   }
   if (places_.contains(id)) return true;
+  if (places_.size() >= kMaxPackedContents) return false;
   std::string record = id.hex() + " " + std::to_string(content.size()) + "\n";
   const size_t head = record.size();
   record.append(content).push_back('\n');

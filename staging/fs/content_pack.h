@@ -21,6 +21,8 @@ inline constexpr size_t kMaxPackedBytes = 262'144;
 inline constexpr uint64_t kMaxPackBytes = 67'108'864;
 /// So many packs in one directory, and so many writers.
 inline constexpr size_t kMaxPacks = 256;
+/// So many contents are known by their place in a pack.
+inline constexpr size_t kMaxPackedContents = 262'144;
 
 /// Small contents one after the other in files `pack-<n>` of a directory.
 ///
@@ -41,7 +43,7 @@ class ContentPacks {
   /// Borrows the directory.
   explicit ContentPacks(const WritableDirectory& directory) : directory_(&directory) {}
 
-  /// False where no pack is free: nothing was kept.
+  /// False where no pack is free, or kMaxPackedContents are known: nothing was kept.
   Result<bool> keep(const ContentId& id, const std::string& content);
   /// What is known to be in a pack.
   Result<std::optional<std::string>> find(const ContentId& id);

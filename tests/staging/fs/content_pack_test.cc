@@ -128,5 +128,19 @@ TEST_F(ContentPackFacts, WhereEveryPackIsTakenAContentIsAFile) {
   EXPECT_EQ(got(store(), id), "alone");
 }
 
+TEST_F(ContentPackFacts, MoreContentsThanAreKnownByTheirPlaceAreFiles) {
+  std::string records;
+  for (size_t i = 0; i < kMaxPackedContents; ++i) {
+    records += ContentId::of(std::to_string(i)).hex() + " 0\n\n";
+  }
+  const ContentId last = ContentId::of("behind them");
+  tree.write("pack-0", records + last.hex() + " 11\nbehind them\n");
+  EXPECT_EQ(got(store(), last), "stage.content_missing");
+  const auto writer = store();
+  const ContentId id = *writer->put("alone");
+  EXPECT_TRUE(tree.exists(id.hex()));
+  EXPECT_EQ(got(writer, id), "alone");
+}
+
 }  // namespace
 }  // namespace galley
