@@ -4,9 +4,9 @@ import json
 import os
 import re
 import subprocess
-import unittest
 from pathlib import Path
 
+import hostile
 from support import GALLEY, SystemCase, snapshot
 
 PROGRAM = str(Path(GALLEY).resolve())
@@ -349,4 +349,4 @@ class Others(HookCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

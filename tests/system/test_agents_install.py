@@ -3,9 +3,9 @@
 import json
 import os
 import stat
-import unittest
 from pathlib import Path
 
+import hostile
 from support import SystemCase, snapshot
 
 CODEX = '''# my own
@@ -323,4 +323,4 @@ class Wrappers(InstallCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

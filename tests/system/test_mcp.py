@@ -7,8 +7,8 @@ import re
 import shutil
 import signal
 import subprocess
-import unittest
 
+import hostile
 from mcp_client import STATELESS, McpClient
 from support import GALLEY, SystemCase
 
@@ -467,4 +467,4 @@ class Hostile(McpCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

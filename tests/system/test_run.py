@@ -6,9 +6,9 @@ import signal
 import subprocess
 import threading
 import time
-import unittest
 from pathlib import Path
 
+import hostile
 from support import GALLEY, SystemCase, snapshot
 from terminal_session import TerminalSession, wait_until
 
@@ -516,4 +516,4 @@ class SideBySide(RunCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()
