@@ -26,6 +26,10 @@ def wait_until(what, said="it never came true"):
     raise AssertionError(said)
 
 
+def set_size(descriptor, rows, columns):
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
 class TerminalSession:
     """`screen` is all that was written so far; expect() goes on behind what it found last."""
 
@@ -34,15 +38,15 @@ class TerminalSession:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             try:
+                set_size(0, rows, columns)  # by the child: a window has its size before a program runs in it
                 if cwd:
                     os.chdir(cwd)
                 os.execvpe(argv[0], argv, env or os.environ)
             finally:
                 os._exit(127)
-        self.resize(rows, columns)
 
     def resize(self, rows, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        set_size(self.master, rows, columns)
 
     def type(self, text):
         os.write(self.master, text.encode() if isinstance(text, str) else text)

@@ -150,8 +150,13 @@ class Attendance {
     run_ = run;
     has_begun_ = true;
     signals_.emplace();
-    if (options_.is_terminal) raw_.emplace();
+    if (!options_.is_terminal) return;
+    raw_.emplace();
+    // A window that was resized before its signal was held had nobody to tell it to.
+    tell_screen();
   }
+
+  void tell_screen() { peer_.send(RunMessage::kScreen, own_screen().encode()); }
 
   void show(int descriptor, const std::string& text) {
     if (is_deaf_ || write_all(descriptor, text)) return;
@@ -194,7 +199,7 @@ class Attendance {
   void heed_signals() {
     while (const uint32_t one = signals_->next()) {
       if (one == SIGWINCH) {
-        if (options_.is_terminal) peer_.send(RunMessage::kScreen, own_screen().encode());
+        if (options_.is_terminal) tell_screen();
       } else if (options_.is_terminal) {
         finish(ClientEnd::Why::kDetached, "");
       } else {
