@@ -232,7 +232,7 @@ class Queries(Budgets):
 class AfterACommand(Budgets):
     """Reading back what a command left obeys the command's own deadline."""
 
-    def exec(self, script, expect, timeout_ms=5000, config="", **options):
+    def exec(self, script, expect, timeout_ms=30_000, config="", **options):
         self.write("galley.toml", f"[sandbox]\ntimeout_ms = {timeout_ms}\n{config}")
         stages = self.work / ".galley" / "stage"
         if not stages.exists() or not list(stages.iterdir()):
