@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -30,8 +31,11 @@ class LineReader {
   [[nodiscard]] bool has_next() const { return pending_.find('\n', searched_) != pending_.npos; }
 
  private:
+  static constexpr size_t kReadBytes = size_t{64} << 10U;
+
   int descriptor_;
   size_t max_bytes_;
+  std::vector<char> piece_ = std::vector<char>(kReadBytes);  ///< what is read next
   std::string pending_;
   size_t searched_ = 0;  ///< no line end in so many bytes of `pending_`
   bool skips_ = false;
