@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "engine/audit/audit.h"
+#include "engine/commit/graveyard.h"
 #include "engine/commit/leftovers.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/writer_lock.h"
@@ -78,6 +79,15 @@ Result<void> clear_runs(const StateDirectory& state, bool dry_run,
     if (!dry_run) GALLEY_TRY(RunFolder::remove(state, *std::move(folder)));
   }
   return {};
+}
+
+/// Directories that views of runs showed after they were removed; none is live any more.
+Result<void> clear_graveyard(const StateDirectory& state, const WriterLock& lock, bool dry_run,
+                             std::vector<ClearedItem>& cleared) {
+  GALLEY_ASSIGN(const Graveyard graveyard, Graveyard::find(state));
+  if (!graveyard.is_there()) return {};
+  cleared.push_back({"removed directories that runs had shown", 0});
+  return dry_run ? Result<void>() : Graveyard::clear(state, lock);
 }
 
 // --- checks ---------------------------------------------------------------------------------
@@ -247,6 +257,8 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
     if (home != homes.end() && !dry_run) GALLEY_TRY(remove_layer_home(home->second));
   }
   GALLEY_TRY(clear_runs(state, dry_run, cleared));
+  // A run that begins does so under our lock.
+  if (busy.empty()) GALLEY_TRY(clear_graveyard(state, lock, dry_run, cleared));
   for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
   if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
   GALLEY_TRY(clear_history(workspace, dry_run, cleared));

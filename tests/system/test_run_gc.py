@@ -1,0 +1,59 @@
+"""galley gc beside runs: what one needs stays, what a kill left goes.
+
+Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+
+import json
+import os
+import signal
+
+import hostile
+from test_run_views import ViewCase
+
+
+class Garbage(ViewCase):
+    def setUp(self):
+        super().setUp()
+        self.graveyard = self.work / ".galley/runs/graveyard"
+
+    def gc(self, *options):
+        cleared = json.loads(self.galley("--json", "gc", *options, expect=0).stdout)["cleared"]
+        return [one["what"] for one in cleared]
+
+    def kill(self, shell, tx):
+        note = next(one for one in self.notes() if one["tx"] == tx)
+        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
+        self.assertEqual(shell.finish(), 3)
+
+    def test_a_live_run_loses_nothing(self):
+        shell, tx = self.start()
+        shell.do("echo mine > mine; sed -i s/3/three/ lines")
+        self.apply("rm -r tree")
+        self.assertEqual(self.gc(), [])
+        self.assertEqual(shell.do("cat tree/deep/x mine"), "x\nmine\n")
+        self.assertEqual(self.staged(tx), "M\tlines\nA\tmine\n")
+
+    def test_what_a_killed_run_wrote_is_taken_up_after_it(self):
+        shell, tx = self.start()
+        shell.do("echo mine > mine")
+        self.apply("rm -r tree")
+        self.kill(shell, tx)
+        self.assertTrue(any(self.graveyard.iterdir()))
+        said = self.gc("--dry-run")
+        self.assertIn("removed directories that runs had shown", said)
+        self.assertTrue(any(self.graveyard.iterdir()))
+        self.assertEqual(self.gc(), said)
+        self.assertFalse(self.graveyard.exists())
+        self.assertEqual(self.staged(tx), "A\tmine\n")
+        self.galley("commit", "--tx", tx, expect=0)
+        self.assertEqual((self.read("mine"), (self.work / "tree").exists()), ("mine\n", False))
+
+    def test_what_one_of_two_still_shows_stays(self):
+        (shell, tx), (other, _) = self.start(name="mine"), self.start(name="other")
+        self.apply("rm -r tree")
+        self.kill(shell, tx)
+        self.assertEqual(self.gc(), [])
+        self.assertEqual(other.do("cat tree/deep/x"), "x\n")
+
+
+if __name__ == "__main__":
+    hostile.main()
