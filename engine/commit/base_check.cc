@@ -28,6 +28,7 @@ class BaseCheck {
 
  private:
   Result<void> check(size_t i);
+  Result<void> conflict_above(const Change& change, const Error& error);
   Result<void> check_emptied(const Change& change, const Location& at);
   Result<void> check_writable(const Change& change, const Location& at, const FileStat& stat);
   Result<Node> node_now(const Change& change, const Location& at, const FileStat& stat) const;
@@ -81,17 +82,7 @@ Result<void> BaseCheck::check(size_t i) {
     return {};
   }
   auto at = view_.locate(change.path);
-  if (!at && (at.error().os_error == ENOENT || at.error().os_error == ENOTDIR)) {
-    Node missing;
-    ConflictPath path = make_conflict(change.path, change.before, missing);
-    if (change.before.kind == FileKind::kAbsent) {
-      path.message = "the directory '" + change.path.parent().str() + "' that was to hold '" +
-                     change.path.str() + "' is gone";
-    }
-    result_.conflicts.push_back(std::move(path));
-    return {};
-  }
-  if (!at) return at.error();
+  if (!at) return conflict_above(change, at.error());
   GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
   GALLEY_TRY(check_writable(change, *at, stat));
   result_.stats[i] = stat;
@@ -110,6 +101,21 @@ Result<void> BaseCheck::check(size_t i) {
   }
   GALLEY_TRY(record_before(i, *at, stat));
   return check_emptied(change, *at);
+}
+
+/// What is to hold the path is no directory any more. A link there is not looked through.
+Result<void> BaseCheck::conflict_above(const Change& change, const Error& error) {
+  const bool is_link = error.reason == "path.through_symlink";
+  if (!is_link && error.os_error != ENOENT && error.os_error != ENOTDIR) return fail(error);
+  ConflictPath path = make_conflict(change.path, change.before, Node());
+  if (is_link) {
+    path.message = "'" + change.path.str() + "' lies behind a symbolic link now";
+  } else if (change.before.kind == FileKind::kAbsent) {
+    path.message = "the directory '" + change.path.parent().str() + "' that was to hold '" +
+                   change.path.str() + "' is gone";
+  }
+  result_.conflicts.push_back(std::move(path));
+  return {};
 }
 
 /// A directory that takes no change is told of before anything is touched, not found out between

@@ -18,7 +18,7 @@ struct CheckedBases {
 /// believed, else by content. A touch, or the same bytes written again, is no conflict.
 ///
 /// Fills owner and attributes of the `before` sides of `plan`.
-/// Errors: kRefused `path.through_symlink`, `commit.crosses_mount`; kIo.
+/// Errors: kRefused `commit.crosses_mount`; kIo.
 Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, WorkspaceView& view);
 
 /// Whether the stat says that this is still what was looked at, beyond doubt.

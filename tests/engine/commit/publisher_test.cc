@@ -192,15 +192,20 @@ TEST_P(PublisherFacts, EveryWayABaseCanChangeIsSeen) {
   EXPECT_EQ(picture_of(ws()), base);
 }
 
-TEST_P(PublisherFacts, ASymlinkPlantedInAParentIsRefused) {
+TEST_P(PublisherFacts, ASymlinkPlantedInAParentIsANamedConflict) {
   put_file(ws(), "d/f", "f");
   const Proposal proposal = ChangeBuilder(ws()).write("d/f", "new").proposal();
   ASSERT_TRUE(ws().rename(rel("d"), ws(), rel("real"), RenameMode::kNoReplace));
   ASSERT_TRUE(ws().make_symlink(rel("d"), "real"));
+  const auto before = picture_of(ws());
   const auto outcome = publish(ws(), proposal);
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(outcome.error().reason, "path.through_symlink");
-  EXPECT_EQ(picture_of(ws())["real/f"], "f 644 f");
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  const auto* conflict = std::get_if<Conflict>(&*outcome);
+  ASSERT_NE(conflict, nullptr);
+  ASSERT_EQ(conflict->paths.size(), 1U);
+  EXPECT_EQ(conflict->paths[0].path, rel("d/f"));
+  EXPECT_EQ(conflict->paths[0].message, "'d/f' lies behind a symbolic link now");
+  EXPECT_EQ(picture_of(ws()), before);
 }
 
 TEST_P(PublisherFacts, ProtectedPathsAndEmptyProposalsAreRefusedWithoutATrace) {
