@@ -15,6 +15,7 @@
 #include "cli/tool_calls.h"
 #include "cli/tool_profile.h"
 #include "staging/sandbox/person_editor.h"
+#include "tools/json_input.h"
 #include "tools/shapes.h"
 
 namespace galley {
@@ -24,10 +25,7 @@ namespace {
 
 /// What a tool that reads or runs found, as people read it; nothing for other answers.
 std::optional<std::string> answer_text(const Json& data) {
-  const auto text_of = [&data](const char* field) {
-    const auto found = data.find(field);
-    return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
+  const auto text_of = [&data](const char* field) { return text_member(data, field); };
   if (data.contains("encoding")) return std::nullopt;
   if (data.contains("stdout")) return text_of("stdout") + text_of("stderr");
   if (data.contains("content")) return text_of("content");

@@ -8,6 +8,7 @@
 
 #include "tools/call_arguments.h"
 #include "tools/edit_adapters.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -65,28 +66,28 @@ Result<Operation> adapt_read(const json& args, const PathOrigin& origin) {
 
 Result<Operation> adapt_write(const json& args, const PathOrigin& origin) {
   GALLEY_ASSIGN(RelPath path, file_of(args, origin));
-  return Operation(WriteFile{std::move(path), text_of(args, "content"), {}});
+  return Operation(WriteFile{std::move(path), text_member(args, "content"), {}});
 }
 
 Result<Operation> adapt_list(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), origin));
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_member(args, "path"), origin));
   return Operation(ListDirectory{std::move(path)});
 }
 
 Result<Operation> adapt_tree(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), origin));
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_member(args, "path"), origin));
   return Operation(ListDirectory{std::move(path), true});
 }
 
 Result<Operation> adapt_info(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(RelPath path, directory_argument(text_of(args, "path"), origin));
+  GALLEY_ASSIGN(RelPath path, directory_argument(text_member(args, "path"), origin));
   return Operation(FileInfo{std::move(path)});
 }
 
 Result<Operation> adapt_find(const json& args, const PathOrigin& origin) {
   FindFiles find;
-  GALLEY_ASSIGN(find.under, directory_argument(text_of(args, "path"), origin));
-  find.pattern = text_of(args, "pattern");
+  GALLEY_ASSIGN(find.under, directory_argument(text_member(args, "path"), origin));
+  find.pattern = text_member(args, "pattern");
   find.include_ignored = flag_of(args, "include_ignored");
   if (args.contains("excludePatterns")) {
     for (const json& pattern : args["excludePatterns"]) {
@@ -98,11 +99,11 @@ Result<Operation> adapt_find(const json& args, const PathOrigin& origin) {
 
 Result<Operation> adapt_search(const json& args, const PathOrigin& origin) {
   SearchText search;
-  GALLEY_ASSIGN(search.under, directory_argument(text_of(args, "path"), origin));
-  search.pattern = text_of(args, "pattern");
-  search.glob = text_of(args, "glob");
-  search.type = text_of(args, "type");
-  const std::string mode = text_of(args, "output_mode");
+  GALLEY_ASSIGN(search.under, directory_argument(text_member(args, "path"), origin));
+  search.pattern = text_member(args, "pattern");
+  search.glob = text_member(args, "glob");
+  search.type = text_member(args, "type");
+  const std::string mode = text_member(args, "output_mode");
   search.output = mode == "content" ? SearchText::Output::kContent
                   : mode == "count" ? SearchText::Output::kCount
                                     : SearchText::Output::kFiles;
@@ -128,27 +129,27 @@ Result<Operation> adapt_delete(const json& args, const PathOrigin& origin) {
 }
 
 Result<Operation> adapt_move(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), origin));
-  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), origin));
+  GALLEY_ASSIGN(RelPath from, file_argument(text_member(args, "source"), origin));
+  GALLEY_ASSIGN(RelPath to, file_argument(text_member(args, "destination"), origin));
   return Operation(MovePath{std::move(from), std::move(to)});
 }
 
 Result<Operation> adapt_copy(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(RelPath from, file_argument(text_of(args, "source"), origin));
-  GALLEY_ASSIGN(RelPath to, file_argument(text_of(args, "destination"), origin));
+  GALLEY_ASSIGN(RelPath from, file_argument(text_member(args, "source"), origin));
+  GALLEY_ASSIGN(RelPath to, file_argument(text_member(args, "destination"), origin));
   return Operation(CopyPath{std::move(from), std::move(to)});
 }
 
 Result<Operation> adapt_chmod(const json& args, const PathOrigin& origin) {
   GALLEY_ASSIGN(RelPath path, file_of(args, origin));
   constexpr int kOctal = 8;
-  const auto mode = static_cast<uint32_t>(std::stoul(text_of(args, "mode"), nullptr, kOctal));
+  const auto mode = static_cast<uint32_t>(std::stoul(text_member(args, "mode"), nullptr, kOctal));
   return Operation(ChangeMode{std::move(path), mode});
 }
 
 Result<Operation> adapt_symlink(const json& args, const PathOrigin& origin) {
   GALLEY_ASSIGN(RelPath path, file_of(args, origin));
-  return Operation(MakeSymlink{std::move(path), text_of(args, "target"), false});
+  return Operation(MakeSymlink{std::move(path), text_member(args, "target"), false});
 }
 
 Result<Operation> adapt_mkdir(const json& args, const PathOrigin& origin) {
@@ -160,7 +161,7 @@ Result<Operation> adapt_mkdir(const json& args, const PathOrigin& origin) {
 /// gives beside it, `command` is a line for the shell.
 Result<Operation> adapt_bash(const json& args, const PathOrigin&) {
   RunCommand run;
-  const std::string command = text_of(args, "command");
+  const std::string command = text_member(args, "command");
   if (args.contains("args")) {
     run.argv.push_back(command);
     for (const json& argument : args["args"]) run.argv.push_back(argument.get<std::string>());

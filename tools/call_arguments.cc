@@ -1,4 +1,5 @@
 #include "tools/call_arguments.h"
+#include "tools/json_input.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,14 +8,9 @@ namespace galley {
 
 using nlohmann::json;
 
-std::string text_of(const json& args, const char* key) {
-  const auto field = args.find(key);
-  return field != args.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
 std::string first_of(const json& args, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
-    if (args.contains(key)) return text_of(args, key);
+    if (args.contains(key)) return text_member(args, key);
   }
   return {};
 }
@@ -32,7 +28,7 @@ std::optional<uint64_t> count_of(const json& args, const char* key) {
 
 std::optional<uint32_t> mode_of(const json& args, const char* key) {
   constexpr int kOctal = 8;
-  const std::string text = text_of(args, key);
+  const std::string text = text_member(args, key);
   if (text.empty()) return {};
   return static_cast<uint32_t>(std::stoul(text, nullptr, kOctal));
 }

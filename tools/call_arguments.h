@@ -11,7 +11,6 @@ namespace galley {
 // One argument of a call by its name. One that is absent or of another type counts as not given:
 // the schema has refused the latter.
 
-[[nodiscard]] std::string text_of(const nlohmann::json& args, const char* key);
 /// The first of these keys that is there.
 [[nodiscard]] std::string first_of(const nlohmann::json& args,
                                    std::initializer_list<const char*> keys);

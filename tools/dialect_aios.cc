@@ -7,6 +7,7 @@
 #include "tools/call_arguments.h"
 #include "tools/catalogue.h"
 #include "tools/dialect.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -58,11 +59,11 @@ constexpr const char* kTwoPaths =
     R"("source":{"type":"string","minLength":1},"destination":{"type":"string","minLength":1})";
 
 Result<RelPath> path_of(const json& args, const PathOrigin& origin) {
-  return file_argument(text_of(args, "path"), origin);
+  return file_argument(text_member(args, "path"), origin);
 }
 
 Result<RelPath> directory_of(const json& args, const PathOrigin& origin) {
-  return directory_argument(text_of(args, "path"), origin);
+  return directory_argument(text_member(args, "path"), origin);
 }
 
 template <class... Operations>
@@ -152,7 +153,7 @@ Dialect search_dialect() {
           [](const json& args, const PathOrigin& origin) -> Plan {
             FindFiles find;
             GALLEY_ASSIGN(find.under, directory_of(args, origin));
-            find.pattern = text_of(args, "pattern");
+            find.pattern = text_member(args, "pattern");
             find.include_ignored = flag_of(args, "include_ignored");
             return operations(std::move(find));
           },
@@ -190,7 +191,7 @@ Dialect disk_usage_dialect() {
 
 Plan plan_write(const json& args, const PathOrigin& origin) {
   GALLEY_ASSIGN(const RelPath path, path_of(args, origin));
-  const WriteFile write{path, text_of(args, "content"), mode_of(args, "mode")};
+  const WriteFile write{path, text_member(args, "content"), mode_of(args, "mode")};
   if (!flag_of(args, "backup")) return operations(write);
   GALLEY_ASSIGN(const RelPath backups, RelPath::parse(kBackups));
   return operations(BackUpFile{path, backups}, write);
@@ -213,13 +214,13 @@ Dialect write_dialect() {
   info.rollback_tool = "fs.delete";
   info.examples = {R"({"path":"etc/nginx/nginx.conf","content":"server { listen 80; }\n",)"
                    R"("mode":"0644"})"};
-  return {
-      std::move(info), plan_write, [](const json& args, const Results& results) {
-        ordered_json data = {{"success", true}, {"bytes_written", text_of(args, "content").size()}};
-        const ordered_json& first = results.front();
-        if (first.contains("backupPath")) data["backup_path"] = first["backupPath"];
-        return data;
-      }};
+  return {std::move(info), plan_write, [](const json& args, const Results& results) {
+            ordered_json data = {{"success", true},
+                                 {"bytes_written", text_member(args, "content").size()}};
+            const ordered_json& first = results.front();
+            if (first.contains("backupPath")) data["backup_path"] = first["backupPath"];
+            return data;
+          }};
 }
 
 Dialect delete_dialect() {
@@ -264,8 +265,8 @@ struct Ends {
 
 Result<Ends> ends_of(const json& args, const PathOrigin& origin) {
   Ends ends;
-  GALLEY_ASSIGN(ends.from, file_argument(text_of(args, "source"), origin));
-  GALLEY_ASSIGN(ends.to, file_argument(text_of(args, "destination"), origin));
+  GALLEY_ASSIGN(ends.from, file_argument(text_member(args, "source"), origin));
+  GALLEY_ASSIGN(ends.to, file_argument(text_member(args, "destination"), origin));
   return ends;
 }
 
@@ -353,7 +354,7 @@ Dialect symlink_dialect() {
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
             GALLEY_ASSIGN(RelPath path, path_of(args, origin));
-            return operations(MakeSymlink{std::move(path), text_of(args, "target"), true});
+            return operations(MakeSymlink{std::move(path), text_member(args, "target"), true});
           },
           succeeded};
 }

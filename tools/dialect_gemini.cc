@@ -7,6 +7,7 @@
 #include "tools/call_arguments.h"
 #include "tools/catalogue.h"
 #include "tools/dialect.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -50,7 +51,7 @@ std::vector<Dialect> gemini_dialect() {
       [](const json& args, const PathOrigin& origin) -> Plan {
         FindFiles find;
         GALLEY_ASSIGN(find.under, start_of(args, origin));
-        find.pattern = text_of(args, "pattern");
+        find.pattern = text_member(args, "pattern");
         find.include_ignored = !flag_of(args, "respect_git_ignore", true);
         return std::vector<Operation>{std::move(find)};
       },
@@ -65,8 +66,8 @@ std::vector<Dialect> gemini_dialect() {
       [](const json& args, const PathOrigin& origin) -> Plan {
         SearchText find;
         GALLEY_ASSIGN(find.under, start_of(args, origin));
-        find.pattern = text_of(args, "pattern");
-        find.glob = text_of(args, "include");
+        find.pattern = text_member(args, "pattern");
+        find.glob = text_member(args, "include");
         find.output = SearchText::Output::kContent;
         return std::vector<Operation>{std::move(find)};
       },
@@ -80,7 +81,7 @@ std::vector<Dialect> gemini_dialect() {
             R"("command")"),
       [](const json& args, const PathOrigin& origin) -> Plan {
         RunCommand run;
-        run.argv = {"sh", "-c", text_of(args, "command")};
+        run.argv = {"sh", "-c", text_member(args, "command")};
         run.is_shell = true;
         GALLEY_ASSIGN(run.directory, start_of(args, origin));
         return std::vector<Operation>{std::move(run)};

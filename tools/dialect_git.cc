@@ -9,6 +9,7 @@
 #include "tools/call_arguments.h"
 #include "tools/catalogue.h"
 #include "tools/dialect.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -170,7 +171,8 @@ Dialect status_dialect() {
           [](const json& args, const PathOrigin& origin) -> Plan {
             std::vector<std::string> words = {"status", "--porcelain=v2", "--branch", "-z", "--"};
             if (args.contains("path")) {
-              GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
+              GALLEY_ASSIGN(const RelPath path,
+                            directory_argument(text_member(args, "path"), origin));
               words.push_back(path.is_root() ? "." : path.str());
             }
             return std::vector<Operation>{git(std::move(words))};
@@ -186,11 +188,11 @@ Dialect status_dialect() {
 Plan plan_diff(const json& args, const PathOrigin& origin) {
   std::vector<std::string> words = {"diff", "--no-ext-diff", "--no-textconv", "--no-color"};
   if (flag_of(args, "cached")) words.emplace_back("--cached");
-  const std::string base = text_of(args, "commit");
+  const std::string base = text_member(args, "commit");
   if (!base.empty()) words.push_back(base);
   words.emplace_back("--");
   if (args.contains("path")) {
-    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
+    GALLEY_ASSIGN(const RelPath path, directory_argument(text_member(args, "path"), origin));
     words.push_back(path.is_root() ? "." : path.str());
   }
   return std::vector<Operation>{git(std::move(words))};

@@ -7,6 +7,7 @@
 #include "tools/call_arguments.h"
 #include "tools/catalogue.h"
 #include "tools/dialect.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -30,8 +31,8 @@ Result<void> check_allowed(const RelPath& path, const NachosFolders& folders,
 }
 
 Plan plan_of(const json& args, const PathOrigin& origin, const NachosFolders& folders) {
-  const std::string action = text_of(args, "action");
-  const std::string text = text_of(args, "path");
+  const std::string action = text_member(args, "action");
+  const std::string text = text_member(args, "path");
   if (action == "list") {
     GALLEY_ASSIGN(RelPath directory, directory_argument(text, origin));
     GALLEY_TRY(check_allowed(directory, folders, origin));
@@ -44,12 +45,12 @@ Plan plan_of(const json& args, const PathOrigin& origin, const NachosFolders& fo
   if (!args.contains("content")) {
     return fail(ErrorKind::kInvalid, "args.content", "content is required for write action");
   }
-  return std::vector<Operation>{WriteFile{std::move(path), text_of(args, "content"), {}}};
+  return std::vector<Operation>{WriteFile{std::move(path), text_member(args, "content"), {}}};
 }
 
 /// What Nachos has as `result` of each action.
 ordered_json answer_of(const json& args, const std::vector<ordered_json>& results) {
-  const std::string action = text_of(args, "action");
+  const std::string action = text_member(args, "action");
   const ordered_json& data = results.front();
   if (action == "write") return {{"result", {{"written", true}}}};
   if (action == "delete") return {{"result", {{"deleted", true}}}};

@@ -86,9 +86,9 @@ Dialect search_code_dialect() {
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
             SearchText search;
-            GALLEY_ASSIGN(search.under, directory_argument(text_of(args, "path"), origin));
-            search.pattern = text_of(args, "pattern");
-            search.glob = text_of(args, "glob");
+            GALLEY_ASSIGN(search.under, directory_argument(text_member(args, "path"), origin));
+            search.pattern = text_member(args, "pattern");
+            search.glob = text_member(args, "glob");
             search.output = SearchText::Output::kContent;
             search.ignore_case = flag_of(args, "ignoreCase");
             const auto around = static_cast<uint32_t>(count_of(args, "contextLines").value_or(0));
@@ -115,9 +115,9 @@ Dialect find_references_dialect() {
                                      R"("symbol","definitions","definitionsFrom","references")");
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
-            GALLEY_ASSIGN(RelPath under, directory_argument(text_of(args, "path"), origin));
-            return std::vector<Operation>{
-                FindReferences{std::move(under), text_of(args, "symbol"), text_of(args, "glob")}};
+            GALLEY_ASSIGN(RelPath under, directory_argument(text_member(args, "path"), origin));
+            return std::vector<Operation>{FindReferences{
+                std::move(under), text_member(args, "symbol"), text_member(args, "glob")}};
           },
           as_it_is};
 }
@@ -135,7 +135,7 @@ Dialect analyze_dependencies_dialect() {
                                      R"("numFiles","files","dependencies","truncated")");
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
-            GALLEY_ASSIGN(RelPath under, directory_argument(text_of(args, "path"), origin));
+            GALLEY_ASSIGN(RelPath under, directory_argument(text_member(args, "path"), origin));
             return std::vector<Operation>{ListImports{std::move(under)}};
           },
           as_it_is};
@@ -165,9 +165,9 @@ Dialect run_command_dialect() {
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
             RunCommand run;
-            run.argv = {"sh", "-c", text_of(args, "command")};
+            run.argv = {"sh", "-c", text_member(args, "command")};
             run.is_shell = true;
-            GALLEY_ASSIGN(run.directory, directory_argument(text_of(args, "cwd"), origin));
+            GALLEY_ASSIGN(run.directory, directory_argument(text_member(args, "cwd"), origin));
             if (const auto timeout = count_of(args, "timeout")) {
               run.timeout = std::chrono::milliseconds(*timeout);
             }
@@ -239,7 +239,7 @@ Dialect read_specs_dialect(const TenexSettings& settings) {
                                      "");
   const auto plan = [folder = settings.specs](const json& args, const PathOrigin&) -> Plan {
     if (args.contains("specName")) {
-      GALLEY_ASSIGN(RelPath path, spec_path(folder, text_of(args, "specName")));
+      GALLEY_ASSIGN(RelPath path, spec_path(folder, text_member(args, "specName")));
       return std::vector<Operation>{ReadFile{std::move(path)}};
     }
     GALLEY_ASSIGN(RelPath directory, RelPath::parse(folder));
@@ -279,10 +279,10 @@ Dialect update_spec_dialect(const TenexSettings& settings) {
         "filePath":{"type":"string"})",
                                      R"("updated","specName")");
   const auto plan = [folder = settings.specs](const json& args, const PathOrigin&) -> Plan {
-    const std::string name = text_of(args, "specName");
+    const std::string name = text_member(args, "specName");
     GALLEY_ASSIGN(const RelPath path, spec_path(folder, name));
-    std::vector<Operation> all = {WriteFile{path, text_of(args, "content"), {}}};
-    const std::string summary = one_line(text_of(args, "summary"));
+    std::vector<Operation> all = {WriteFile{path, text_member(args, "content"), {}}};
+    const std::string summary = one_line(text_member(args, "summary"));
     if (summary.empty()) return all;
     GALLEY_ASSIGN(const RelPath file, RelPath::parse(std::string(kSummaries) + ".md"));
     GALLEY_ASSIGN(RelPath summaries, path.parent().join(file));
@@ -321,7 +321,7 @@ Dialect remember_lesson_dialect(const TenexSettings& settings) {
                                      R"("remembered")");
   const auto plan = [folder = settings.lessons](const json& args, const PathOrigin&) -> Plan {
     GALLEY_ASSIGN(const RelPath directory, RelPath::parse(folder));
-    GALLEY_ASSIGN(const RelPath file, RelPath::parse(text_of(args, "eventId") + ".jsonl"));
+    GALLEY_ASSIGN(const RelPath file, RelPath::parse(text_member(args, "eventId") + ".jsonl"));
     GALLEY_ASSIGN(RelPath path, directory.join(file));
     ordered_json line = {{"title", args["title"]}, {"lesson", args["lesson"]}};
     if (args.contains("context")) line["context"] = args["context"];
@@ -347,8 +347,8 @@ Dialect find_agent_dialect(const TenexSettings& settings) {
                                      R"("count","agents")");
   const auto plan = [folder = settings.agents](const json& args, const PathOrigin&) -> Plan {
     GALLEY_ASSIGN(RelPath directory, RelPath::parse(folder));
-    return std::vector<Operation>{
-        FindAgents{std::move(directory), text_of(args, "query"), text_of(args, "capability")}};
+    return std::vector<Operation>{FindAgents{std::move(directory), text_member(args, "query"),
+                                             text_member(args, "capability")}};
   };
   const auto admit = [allowed = settings.orchestrators](const std::string& agent) -> Result<void> {
     const bool is_listed = std::find(allowed.begin(), allowed.end(), agent) != allowed.end();

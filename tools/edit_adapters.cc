@@ -7,6 +7,7 @@
 #include "staging/printing/git_diff.h"
 #include "tools/adapters.h"
 #include "tools/edit_formats.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -58,11 +59,6 @@ Result<Operation> edits_of_file(const RelPath& path, std::vector<Pair> pairs, bo
   return Operation(std::move(operation));
 }
 
-std::string text_of(const json& args, const char* key) {
-  const auto field = args.find(key);
-  return field != args.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
 bool flag_of(const json& args, const char* key) {
   const auto field = args.find(key);
   return field != args.end() && field->is_boolean() && field->get<bool>();
@@ -102,16 +98,16 @@ Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
     return fail(ErrorKind::kInvalid, "args.mixed",
                 "give either 'patch' or 'old_string' and 'new_string', not both");
   }
-  const bool check_only = text_of(args, "strategy") == "check";
+  const bool check_only = text_member(args, "strategy") == "check";
   const char* path_key = args.contains("file") ? "file" : "file_path";
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, path_key), origin));
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_member(args, path_key), origin));
   if (!has_patch) {
-    return edits_of_file(
-        path,
-        {{text_of(args, "old_string"), text_of(args, "new_string"), flag_of(args, "replace_all")}},
-        check_only);
+    return edits_of_file(path,
+                         {{text_member(args, "old_string"), text_member(args, "new_string"),
+                           flag_of(args, "replace_all")}},
+                         check_only);
   }
-  const std::string patch = text_of(args, "patch");
+  const std::string patch = text_member(args, "patch");
   auto read = patch_operation(patch, EditFormat::kAuto, check_only, origin);
   if (!read && read.error().reason == "edit.no_file_name") {
     // Hunks alone are enough here: the file is an argument of its own.
@@ -137,33 +133,33 @@ Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
 }
 
 Result<Operation> adapt_multi_edit(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), origin));
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_member(args, "file_path"), origin));
   std::vector<Pair> pairs;
   for (const json& edit : args.at("edits")) {
-    pairs.push_back(
-        {text_of(edit, "old_string"), text_of(edit, "new_string"), flag_of(edit, "replace_all")});
+    pairs.push_back({text_member(edit, "old_string"), text_member(edit, "new_string"),
+                     flag_of(edit, "replace_all")});
   }
   return edits_of_file(path, std::move(pairs), false);
 }
 
 Result<Operation> adapt_apply_patch(const json& args, const PathOrigin& origin) {
   const char* key = args.contains("input") ? "input" : "patch";
-  return patch_operation(text_of(args, key), EditFormat::kAuto, false, origin);
+  return patch_operation(text_member(args, key), EditFormat::kAuto, false, origin);
 }
 
 Result<Operation> adapt_replace(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "file_path"), origin));
-  return edits_of_file(
-      path,
-      {{text_of(args, "old_string"), text_of(args, "new_string"), flag_of(args, "allow_multiple")}},
-      false);
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_member(args, "file_path"), origin));
+  return edits_of_file(path,
+                       {{text_member(args, "old_string"), text_member(args, "new_string"),
+                         flag_of(args, "allow_multiple")}},
+                       false);
 }
 
 Result<Operation> adapt_edit_file(const json& args, const PathOrigin& origin) {
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), origin));
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_member(args, "path"), origin));
   std::vector<Pair> pairs;
   for (const json& edit : args.at("edits")) {
-    pairs.push_back({text_of(edit, "oldText"), text_of(edit, "newText"), false});
+    pairs.push_back({text_member(edit, "oldText"), text_member(edit, "newText"), false});
   }
   return edits_of_file(path, std::move(pairs), flag_of(args, "dryRun"));
 }
@@ -198,7 +194,7 @@ Result<Operation> adapt_insert(const json& args, const RelPath& path) {
   operation.edits.format = EditFormat::kEdits;
   TextEdit edit;
   edit.kind = TextEdit::Kind::kInsert;
-  std::string text = text_of(args, key);
+  std::string text = text_member(args, key);
   if (!text.empty() && text.back() != '\n') text += '\n';  // lines are inserted, never joined
   edit.new_text = operation.edits.keep(std::move(text));
   edit.whole_lines = true;
@@ -217,24 +213,24 @@ tl::unexpected<Error> missing(const char* command, const char* key) {
 }  // namespace
 
 Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) {
-  const std::string command = text_of(args, "command");
+  const std::string command = text_member(args, "command");
   if (command == "view") {
-    GALLEY_ASSIGN(const RelPath path, directory_argument(text_of(args, "path"), origin));
+    GALLEY_ASSIGN(const RelPath path, directory_argument(text_member(args, "path"), origin));
     return adapt_view(args, path);
   }
-  GALLEY_ASSIGN(const RelPath path, file_argument(text_of(args, "path"), origin));
+  GALLEY_ASSIGN(const RelPath path, file_argument(text_member(args, "path"), origin));
   if (command == "create") {
     if (!args.contains("file_text")) return missing("create", "file_text");
-    return Operation(WriteFile{path, text_of(args, "file_text")});
+    return Operation(WriteFile{path, text_member(args, "file_text")});
   }
   if (command == "str_replace") {
     if (!args.contains("old_str")) return missing("str_replace", "old_str");
-    const std::string old_text = text_of(args, "old_str");
+    const std::string old_text = text_member(args, "old_str");
     if (old_text.empty()) {
       return fail(ErrorKind::kInvalid, "args.empty_old_text",
                   "old_str is empty, which names no place; use insert or create");
     }
-    return edits_of_file(path, {{old_text, text_of(args, "new_str"), false}}, false);
+    return edits_of_file(path, {{old_text, text_member(args, "new_str"), false}}, false);
   }
   if (command == "insert") return adapt_insert(args, path);
   return fail(ErrorKind::kInvalid, "args.undo_edit",

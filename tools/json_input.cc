@@ -224,6 +224,13 @@ void append_json(std::string& out, const Json& value) {
   }
 }
 
+template <class Json>
+std::string member_text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->template get<std::string>()
+                                                     : std::string();
+}
+
 }  // namespace
 
 Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
@@ -240,6 +247,12 @@ Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
   StrictBuilder builder(text, limits);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) return fail(builder.error());
   return builder.take();
+}
+
+std::string text_member(const json& object, const char* key) { return member_text(object, key); }
+
+std::string text_member(const nlohmann::ordered_json& object, const char* key) {
+  return member_text(object, key);
 }
 
 std::string json_text(const json& document) {

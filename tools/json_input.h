@@ -25,6 +25,10 @@ struct JsonLimits {
 ///         line and column; kQuota, reason `limit.json_bytes`.
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
+/// A text member of an object; empty where there is none, or it is no text.
+[[nodiscard]] std::string text_member(const nlohmann::json& object, const char* key);
+[[nodiscard]] std::string text_member(const nlohmann::ordered_json& object, const char* key);
+
 /// The document as text in one line. Bytes that are not UTF-8 in its strings become U+FFFD.
 [[nodiscard]] std::string json_text(const nlohmann::json& document);
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);

@@ -35,7 +35,7 @@ std::vector<std::string> capabilities_of(const json& agent) {
 
 bool is_wanted(const FindAgents& find, const json& agent) {
   const std::string text =
-      lower_case(text_of(agent, "name") + "\n" + text_of(agent, "description"));
+      lower_case(text_member(agent, "name") + "\n" + text_member(agent, "description"));
   if (text.find(lower_case(find.query)) == std::string::npos) return false;
   const auto capabilities = capabilities_of(agent);
   return find.capability.empty() ||
@@ -61,13 +61,13 @@ Performed perform_agents(const FindAgents& find, ToolContext& context) {
     }
     const auto content = peek(context.overlay, *path, kMaxAgentFileBytes);
     const auto agent = content ? parse_json(**content) : Result<json>(content.error());
-    if (!agent || !agent->is_object() || text_of(*agent, "name").empty()) {
+    if (!agent || !agent->is_object() || text_member(*agent, "name").empty()) {
       unreadable.push_back(path->str());
       continue;
     }
     if (!is_wanted(find, *agent)) continue;
-    agents.push_back({{"name", text_of(*agent, "name")},
-                      {"description", text_of(*agent, "description")},
+    agents.push_back({{"name", text_member(*agent, "name")},
+                      {"description", text_member(*agent, "description")},
                       {"capabilities", capabilities_of(*agent)},
                       {"path", path->str()}});
   }

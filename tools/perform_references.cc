@@ -111,10 +111,7 @@ Command tags_command(const std::set<RelPath>& files, const ToolContext& context)
 void add_definition(std::string_view line, const std::string& symbol, ordered_json& out) {
   const auto tag = parse_json(line);
   if (!tag || !tag->is_object() || tag->value("_type", "") != "tag") return;
-  const auto text = [&](const char* key) {
-    const auto field = tag->find(key);
-    return field != tag->end() && field->is_string() ? field->get<std::string>() : std::string();
-  };
+  const auto text = [&](const char* key) { return text_member(*tag, key); };
   const auto number = tag->find("line");
   if (text("name") != symbol || number == tag->end() || !number->is_number_integer()) return;
   std::string path = text("path");

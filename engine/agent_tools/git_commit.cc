@@ -8,6 +8,7 @@
 #include "staging/git/git_program.h"
 #include "staging/git/git_raw_diff.h"
 #include "tools/call_arguments.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -50,7 +51,7 @@ class GitCommitTool final : public Tool {
     const auto layout = GitProgram::elsewhere(root_path_).layout();
     if (!layout) return ToolResult::failure(tool_error_from(layout.error()));
     return ToolResult::success(
-        ordered_json{{"queued", !context.dry_run}, {"message", text_of(args, "message")}});
+        ordered_json{{"queued", !context.dry_run}, {"message", text_member(args, "message")}});
   }
 
  private:

@@ -69,9 +69,7 @@ Result<AuditLink> read_audit_link(std::string_view line) {
 
 std::string audit_timestamp(std::string_view record) {
   const auto parsed = parse_json(record);
-  if (!parsed || !parsed->is_object()) return {};
-  const auto found = parsed->find("timestamp");
-  return found != parsed->end() && found->is_string() ? found->get<std::string>() : std::string();
+  return parsed ? text_member(*parsed, "timestamp") : std::string();
 }
 
 Result<std::optional<AuditHead>> read_audit_head(File& file) {

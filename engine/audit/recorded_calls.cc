@@ -7,17 +7,12 @@
 #include <utility>
 
 #include "engine/audit/audit_chain.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
 
 using nlohmann::json;
-
-/// A text member; empty where there is none: the log is text from a file.
-std::string text_of(const json& record, const char* key) {
-  const auto found = record.find(key);
-  return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::vector<std::string> texts_of(const json& record, const char* key) {
   std::vector<std::string> texts;
@@ -104,9 +99,9 @@ Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
     const Directory& state_root) {
   std::vector<std::pair<std::string, TxId>> found;
   GALLEY_TRY(for_each_record_with(state_root, {R"("open_tx":")"}, [&](const json& record) {
-    const auto id = committed_as(text_of(record, "kind"), text_of(record, "tx"),
-                                 text_of(record, "execution_id"));
-    if (id) found.emplace_back(text_of(record, "open_tx"), *id);
+    const auto id = committed_as(text_member(record, "kind"), text_member(record, "tx"),
+                                 text_member(record, "execution_id"));
+    if (id) found.emplace_back(text_member(record, "open_tx"), *id);
   }));
   return found;
 }
@@ -117,8 +112,8 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
   const std::string id(execution);
   bool is_known = false;
   GALLEY_TRY(for_each_record_with(state_root, {id}, [&](const json& record) {
-    if (text_of(record, "execution_id") != id || !record.contains("changed")) return;
-    found.open_tx = text_of(record, "tx");
+    if (text_member(record, "execution_id") != id || !record.contains("changed")) return;
+    found.open_tx = text_member(record, "tx");
     is_known = true;
   }));
   if (!is_known || id.empty() || found.open_tx.empty()) {
@@ -129,9 +124,9 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
   std::vector<std::pair<std::string, std::vector<std::string>>> rollbacks;
   GALLEY_TRY(for_each_record_with(state_root, {'"' + found.open_tx + '"'}, [&](const json& record) {
     if (found.committed) return;
-    if (text_of(record, "open_tx") == found.open_tx) {
-      const auto number = committed_as(text_of(record, "kind"), text_of(record, "tx"),
-                                       text_of(record, "execution_id"));
+    if (text_member(record, "open_tx") == found.open_tx) {
+      const auto number = committed_as(text_member(record, "kind"), text_member(record, "tx"),
+                                       text_member(record, "execution_id"));
       // A live run commits several times: each commit has the calls since the one before.
       if (number && has_call(found.calls, id)) {
         found.committed = number;
@@ -142,13 +137,14 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
         rollbacks.clear();
       }
     }
-    if (text_of(record, "tx") != found.open_tx || !record.contains("changed")) return;
-    RecordedCall call{text_of(record, "execution_id"), text_of(record, "tool"),
+    if (text_member(record, "tx") != found.open_tx || !record.contains("changed")) return;
+    RecordedCall call{text_member(record, "execution_id"), text_member(record, "tool"),
                       without_parents(texts_of(record, "changed")), 0};
     const auto more = record.find("changed_more");
     if (more != record.end() && more->is_number_unsigned()) call.changed_more = *more;
     const auto output = record.find("output");
-    if (text_of(record, "kind") == "rollback" && output != record.end() && output->is_object()) {
+    if (text_member(record, "kind") == "rollback" && output != record.end() &&
+        output->is_object()) {
       auto executions = texts_of(*output, "executions");
       if (!executions.empty()) rollbacks.emplace_back(call.execution_id, std::move(executions));
     }

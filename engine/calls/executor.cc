@@ -38,11 +38,6 @@ std::vector<std::string> names_of(const ChangeSet& changes) {
   return names;
 }
 
-std::string string_field(const json& call, const char* key) {
-  const auto field = call.find(key);
-  return field != call.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
 tl::unexpected<Error> malformed_calls(const std::string& why) {
   return fail(ErrorKind::kInvalid, "calls.malformed",
               "the document of calls is malformed: " + why +
@@ -75,9 +70,9 @@ Result<std::vector<ToolCall>> parse_calls(std::string_view text) {
   std::vector<ToolCall> calls;
   for (json& item : document) {
     ToolCall call;
-    call.tool = string_field(item, "tool");
-    call.call_id = string_field(item, "call_id");
-    call.reason = string_field(item, "reason");
+    call.tool = text_member(item, "tool");
+    call.call_id = text_member(item, "call_id");
+    call.reason = text_member(item, "reason");
     if (item.contains("args")) call.args = std::make_shared<const json>(std::move(item["args"]));
     calls.push_back(std::move(call));
   }

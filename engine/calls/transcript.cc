@@ -138,11 +138,6 @@ tl::unexpected<Error> malformed_line(size_t line, const std::string& why) {
               "line " + std::to_string(line) + " of the transcript is malformed: " + why);
 }
 
-std::string text_member(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 const JsonSchema& line_schema() {
   static const auto schema = JsonSchema::compile(R"({"type": "object", "required": ["schema"],
     "properties": {

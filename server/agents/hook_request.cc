@@ -16,11 +16,6 @@ Error malformed(const std::string& what) {
           "this is no request of an agent's hook that Galley knows: " + what, "", 0};
 }
 
-std::string text_member(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::optional<HookProtocol> protocol_of(const std::string& event) {
   if (event == "PreToolUse") return HookProtocol::kPreToolUse;
   if (event == "BeforeTool") return HookProtocol::kBeforeTool;

@@ -4,6 +4,7 @@
 
 #include "server/mcp/request.h"
 #include "server/mcp/server.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -15,11 +16,6 @@ using nlohmann::ordered_json;
 constexpr int64_t kDiscoverTtlMs = 60'000;
 constexpr int64_t kListTtlMs = 5'000;
 constexpr int64_t kContentTtlMs = 0;
-
-std::string text_member(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 /// Arguments of a call: an object, empty when there are none.
 std::optional<json> arguments_of(const json& params) {

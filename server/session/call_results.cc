@@ -14,11 +14,6 @@ using nlohmann::ordered_json;
 constexpr size_t kMaxListed = 200;         // changes and findings of one answer
 constexpr size_t kMaxCommandChanges = 20;  // paths in front of a command's output
 
-std::string string_member(const ordered_json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 char letter_of(const Change& change) {
   if (change.renamed_from) return 'R';
   if (change.is_create()) return 'A';
@@ -70,7 +65,7 @@ std::string command_text(const ordered_json& data) {
     size_t shown = 0;
     for (const ordered_json& change : data["changes"]) {
       if (++shown > kMaxCommandChanges) break;
-      text += string_member(change, "change") + " " + string_member(change, "path") + "\n";
+      text += text_member(change, "change") + " " + text_member(change, "path") + "\n";
     }
     if (shown > kMaxCommandChanges) {
       text += "and " + std::to_string(data["changes"].size() - kMaxCommandChanges) +
@@ -78,8 +73,8 @@ std::string command_text(const ordered_json& data) {
     }
     if (shown > 0) text += "[stdout]\n";
   }
-  text += string_member(data, "stdout");
-  const std::string errors = string_member(data, "stderr");
+  text += text_member(data, "stdout");
+  const std::string errors = text_member(data, "stderr");
   if (!errors.empty()) text += "\n[stderr]\n" + errors;
   return text;
 }
@@ -97,7 +92,7 @@ std::string block_texts(const ordered_json& content) {
 
 /// The content of a file or a search; of a long file the first lines, and how the next are had.
 std::string content_text(const ordered_json& data) {
-  std::string text = string_member(data, "content");
+  std::string text = text_member(data, "content");
   if (text.size() <= kMaxPageText || !data.contains("startLine") || data.contains("encoding")) {
     return text;
   }
@@ -116,15 +111,15 @@ std::string text_of_data(const ordered_json& data, const std::string& tx) {
     text = command_text(data);
   } else if (data.contains("content") && data["content"].is_string()) {
     text = content_text(data);
-    if (data.contains("encoding")) text = "[" + string_member(data, "encoding") + "]\n" + text;
+    if (data.contains("encoding")) text = "[" + text_member(data, "encoding") + "]\n" + text;
   } else if (data.contains("content") && data["content"].is_array()) {
     text = block_texts(data["content"]);
   } else if (data.contains("changes")) {
     for (const ordered_json& change : data["changes"]) {
-      text += string_member(change, "change") + " " + string_member(change, "path") + "\n";
+      text += text_member(change, "change") + " " + text_member(change, "path") + "\n";
     }
     if (data["changes"].empty()) text = "nothing changed\n";
-    text += string_member(data, "diff");
+    text += text_member(data, "diff");
   } else {
     text = pretty_json_text(data);
   }

@@ -64,11 +64,6 @@ const std::vector<Verb>& verbs() {
   return kVerbs;
 }
 
-std::string text_argument(const json& arguments, const char* name) {
-  const auto found = arguments.find(name);
-  return found != arguments.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 int64_t number_argument(const json& arguments, const char* name, int64_t otherwise) {
   const auto found = arguments.find(name);
   return found != arguments.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
@@ -173,7 +168,7 @@ ordered_json TransactionTools::call(const std::string& name, const json& argumen
 }
 
 Result<ordered_json> TransactionTools::begin(const json& arguments) {
-  GALLEY_ASSIGN(const std::string id, open_->begin(text_argument(arguments, "message")));
+  GALLEY_ASSIGN(const std::string id, open_->begin(text_member(arguments, "message")));
   ordered_json structured;
   structured["tx"] = id;
   return call_result("began transaction " + id, std::move(structured));
@@ -204,7 +199,7 @@ Result<ordered_json> TransactionTools::status(const std::string& tx) {
 }
 
 Result<ordered_json> TransactionTools::show_status(const json& arguments) {
-  GALLEY_ASSIGN(ordered_json structured, status(text_argument(arguments, "tx")));
+  GALLEY_ASSIGN(ordered_json structured, status(text_member(arguments, "tx")));
   std::string text = "no transaction of this connection is open; nothing is staged\n";
   if (structured["tx"].is_string()) {
     text = "transaction " + structured["tx"].get<std::string>() + ", not on disk:\n";
@@ -231,7 +226,7 @@ Result<std::string> TransactionTools::diff_text(const std::string& tx) {
 }
 
 Result<ordered_json> TransactionTools::show_diff(const json& arguments) {
-  GALLEY_ASSIGN(const std::string diff, diff_text(text_argument(arguments, "tx")));
+  GALLEY_ASSIGN(const std::string diff, diff_text(text_member(arguments, "tx")));
   size_t next = 0;
   const auto offset = static_cast<size_t>(number_argument(arguments, "offset", 0));
   std::string page = structured_page_of(diff, offset, next);
@@ -253,7 +248,7 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
   ordered_json structured = nothing_staged();
   std::string text = "nothing is staged\n";
   GALLEY_TRY(
-      open_->look(text_argument(arguments, "tx"), [&](Transaction* transaction) -> Result<bool> {
+      open_->look(text_member(arguments, "tx"), [&](Transaction* transaction) -> Result<bool> {
         if (transaction == nullptr) return false;
         GALLEY_ASSIGN(const Preview shown, transaction->preview(progress_to(request)));
         structured["tx"] = transaction->id();
@@ -280,7 +275,7 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
 
 Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest& request) {
   ordered_json result;
-  const std::string tx = text_argument(arguments, "tx");
+  const std::string tx = text_member(arguments, "tx");
   if (tx.empty() && open_->own().empty()) {
     return call_result("nothing is staged: nothing to commit", {{"outcome", "nothing"}});
   }
@@ -296,7 +291,7 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
 }
 
 Result<ordered_json> TransactionTools::rollback(const json& arguments) {
-  const std::string tx = text_argument(arguments, "tx");
+  const std::string tx = text_member(arguments, "tx");
   if (tx.empty() && open_->own().empty()) {
     return call_result("nothing is staged", {{"dropped", false}});
   }
@@ -312,7 +307,7 @@ Result<ordered_json> TransactionTools::undo(const json& arguments) {
   TransactionOptions who;
   who.agent = agent_;
   GALLEY_ASSIGN(const CommitOutcome outcome,
-                workspace_->undo(text_argument(arguments, "id"), {}, who));
+                workspace_->undo(text_member(arguments, "id"), {}, who));
   return commit_result(outcome, {});
 }
 

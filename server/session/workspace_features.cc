@@ -43,11 +43,6 @@ constexpr const char* kAutocommitInstructions =
 /// The connection's own transaction, which may not be begun yet.
 constexpr const char* kOwnLane = "own";
 
-std::string text_member(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// Some clients add a member of their own to the arguments of every call.
 void drop_client_members(const ToolInfo& info, json& arguments) {
   if (info.input_schema.find("wait_for_previous") == std::string::npos) {

@@ -193,9 +193,7 @@ McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arg
   if (!is_review && name != "explain_refusal") {
     return RpcError{rpc::kInvalidParams, "there is no prompt named '" + name.substr(0, 64) + "'"};
   }
-  const auto named = arguments.find("tx");
-  const std::string tx =
-      named != arguments.end() && named->is_string() ? named->get<std::string>() : std::string();
+  const std::string tx = text_member(arguments, "tx");
   std::string text = is_review
                          ? "Review this change. Say first whether it should be committed, then "
                            "what is wrong, by file and line.\n\n"

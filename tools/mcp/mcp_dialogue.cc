@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -12,11 +13,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr size_t kMaxShownBytes = 500;  // of a server's words in a message of ours
-
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::string shown(std::string_view words) { return printable_line(words, kMaxShownBytes); }
 
@@ -242,13 +238,13 @@ void McpDialogue::take_probe(const RpcMessage& message) {
 void McpDialogue::note_server(const json& from, const char* key) {
   const auto info = from.find(key);
   if (info == from.end() || !info->is_object()) return;
-  reply_.server = text_of(*info, "name") + " " + text_of(*info, "version");
+  reply_.server = text_member(*info, "name") + " " + text_member(*info, "version");
 }
 
 void McpDialogue::take_hello(const RpcMessage& message) {
   if (message.error) return end_garbage("refused the handshake: " + shown(message.error->message));
   if (!message.result.is_object()) return end_garbage("answered the handshake with no object");
-  reply_.version = text_of(message.result, "protocolVersion");
+  reply_.version = text_member(message.result, "protocolVersion");
   if (!is_one_of(handshake_versions(), reply_.version)) {
     return end_garbage("speaks version '" + shown(reply_.version) +
                        "' of the protocol, which this client does not");
@@ -268,7 +264,7 @@ void McpDialogue::take_page(const RpcMessage& message) {
     return end_garbage("listed no 'tools'");
   }
   for (const json& tool : *tools) {
-    if (!tool.is_object() || text_of(tool, "name").empty()) {
+    if (!tool.is_object() || text_member(tool, "name").empty()) {
       return end_garbage("listed a tool without a name");
     }
     if (reply_.definitions.size() >= kMaxMcpTools) {
@@ -278,7 +274,7 @@ void McpDialogue::take_page(const RpcMessage& message) {
     reply_.definitions.push_back(tool);
     reply_.definitions.back().erase("_meta");
   }
-  const std::string cursor = text_of(message.result, "nextCursor");
+  const std::string cursor = text_member(message.result, "nextCursor");
   if (cursor.empty()) return judge_list();
   if (++pages_ >= kMaxListPages) return end_garbage("lists its tools on and on");
   ordered_json params;
@@ -288,13 +284,14 @@ void McpDialogue::take_page(const RpcMessage& message) {
 
 void McpDialogue::judge_list() {
   auto& all = reply_.definitions;
-  std::sort(all.begin(), all.end(),
-            [](const json& a, const json& b) { return text_of(a, "name") < text_of(b, "name"); });
+  std::sort(all.begin(), all.end(), [](const json& a, const json& b) {
+    return text_member(a, "name") < text_member(b, "name");
+  });
   const auto twin = std::adjacent_find(all.begin(), all.end(), [](const json& a, const json& b) {
-    return text_of(a, "name") == text_of(b, "name");
+    return text_member(a, "name") == text_member(b, "name");
   });
   if (twin != all.end()) {
-    return end_garbage("lists two tools named '" + shown(text_of(*twin, "name")) + "'");
+    return end_garbage("lists two tools named '" + shown(text_member(*twin, "name")) + "'");
   }
   if (list_changed_ && readings_ >= kMaxListReadings) {
     return end_garbage("changes the list of its tools on and on");
@@ -315,7 +312,7 @@ void McpDialogue::take_result(RpcMessage message) {
                 "", 0});
   }
   if (!message.result.is_object()) return end_garbage("answered the call with no object");
-  const std::string type = text_of(message.result, "resultType");
+  const std::string type = text_member(message.result, "resultType");
   if (type == "input_required") {
     return end({ErrorKind::kIo, "tool.failed",
                 "the server wants to ask a person or a model something, which is not offered here",

@@ -23,21 +23,16 @@ constexpr size_t kMaxListedChanges = 5;
 constexpr size_t kMaxShownNameBytes = 100;
 constexpr milliseconds kLongestServerTime{600'000};
 
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::string name_of(const json& definition) { return text_of(definition, "name"); }
+std::string name_of(const json& definition) { return text_member(definition, "name"); }
 
 std::string shown(const std::string& text) { return printable_line(text, kMaxShownNameBytes); }
 
 /// What it calls itself in one line for people.
 std::string title_of(const json& definition) {
-  std::string title = text_of(definition, "title");
+  std::string title = text_member(definition, "title");
   const auto hints = definition.find("annotations");
   if (title.empty() && hints != definition.end() && hints->is_object()) {
-    title = text_of(*hints, "title");
+    title = text_member(*hints, "title");
   }
   return title.empty() ? name_of(definition) : title;
 }
@@ -199,12 +194,12 @@ Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {
   info.name = name + "." + name_of(definition);
   info.namespace_name = name;
   info.title = sanitized_text(title_of(definition));
-  info.description = sanitized_text(text_of(definition, "description"));
+  info.description = sanitized_text(text_member(definition, "description"));
   if (info.description.find_first_not_of(" \t\r\n") == std::string::npos) {
     info.description = "A tool of the MCP server " + name + ", which does not describe it.";
   }
   const auto input = definition.find("inputSchema");
-  if (input == definition.end() || !input->is_object() || text_of(*input, "type") != "object") {
+  if (input == definition.end() || !input->is_object() || text_member(*input, "type") != "object") {
     return bad("tool.schema",
                "the tool '" + shown(info.name) + "' has no inputSchema with \"type\": \"object\"");
   }
