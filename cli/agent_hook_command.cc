@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include "server/agents/agent_programs.h"
 #include "server/agents/hooked_call.h"
 #include "server/session/call_results.h"
+#include "server/session/transaction_tools.h"
 #include "staging/fs/host_file.h"
 #include "tools/json_input.h"
 
@@ -164,11 +166,27 @@ StagedProgram staged_program(const std::string& agent) {
   return {self ? *self : "galley", agent};
 }
 
+/// Whether `galley mcp` offers it: the name as agents spell it.
+Result<bool> is_offered(Session& session, std::string_view name) {
+  if (TransactionTools::has(name)) return true;
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const auto tools, workspace->tools());
+  return std::any_of(tools.begin(), tools.end(), [name](const ToolInfo& tool) {
+    return std::equal(
+        name.begin(), name.end(), tool.name.begin(), tool.name.end(), [](char spelled, char own) {
+          const bool is_kept =
+              std::isalnum(static_cast<unsigned char>(own)) != 0 || own == '_' || own == '-';
+          return spelled == own || (spelled == '_' && !is_kept);
+        });
+  });
+}
+
 Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
   const StagedProgram staged = staged_program(session.arguments().global.agent);
   GALLEY_ASSIGN(const HookedCall::Deed deed,
-                deed_of(request, staged, session.arguments().agents.allow));
+                deed_of(request, staged, session.arguments().agents.allow,
+                        [&](std::string_view name) { return is_offered(session, name); }));
   if (std::holds_alternative<HookedCall::Pass>(deed)) return hook_allows(request.protocol);
   if (const auto* command = std::get_if<HookedCall::Command>(&deed)) {
     GALLEY_ASSIGN(const Workspace* workspace, session.open());

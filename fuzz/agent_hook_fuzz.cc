@@ -12,8 +12,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const galley::StagedProgram staged{"galley", "bot"};
+  const galley::IsOffered is_offered = [](std::string_view name) { return name == "Edit"; };
   if (const auto request = galley::read_hook_request(text)) {
-    const auto deed = galley::deed_of(*request, staged, {"pass*"});
+    const auto deed = galley::deed_of(*request, staged, {"pass*"}, is_offered);
     GALLEY_CHECK(deed || !deed.error().message.empty());
     GALLEY_CHECK(!galley::hook_denies(request->protocol, text).empty());
   }
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   galley::HookRequest command;
   command.tool = "Bash";
   command.input = {{"command", std::string(text)}};
-  const auto deed = galley::deed_of(command, staged, {});
+  const auto deed = galley::deed_of(command, staged, {}, is_offered);
   GALLEY_CHECK(deed.has_value() && !std::holds_alternative<galley::HookedCall::Pass>(*deed));
   return 0;
 }

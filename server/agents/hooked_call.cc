@@ -268,12 +268,14 @@ Result<Deed> command_of(const HookRequest& request, const StagedProgram& staged)
 }  // namespace
 
 Result<Deed> deed_of(const HookRequest& request, const StagedProgram& staged,
-                     const std::vector<std::string>& passed) {
+                     const std::vector<std::string>& passed, const IsOffered& is_offered) {
   const std::string& tool = request.tool;
   // First: some are named as tools of the file server are, and what they do is staged.
-  const bool is_own = std::any_of(kOwnPrefixes.begin(), kOwnPrefixes.end(),
-                                  [&](auto prefix) { return tool.starts_with(prefix); });
-  if (is_own) return Deed(HookedCall::Pass{});
+  for (const std::string_view prefix : kOwnPrefixes) {
+    if (!tool.starts_with(prefix)) continue;
+    GALLEY_ASSIGN(const bool is_own, is_offered(std::string_view(tool).substr(prefix.size())));
+    if (is_own) return Deed(HookedCall::Pass{});
+  }
   if (is_among(tool, kShells)) return command_of(request, staged);
   if (auto edit = edit_of(request)) return *std::move(edit);
   if (is_among(tool, kReaders) || is_passed(tool, passed)) return Deed(HookedCall::Pass{});

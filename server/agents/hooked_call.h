@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -36,13 +37,19 @@ struct StagedProgram {
   std::string agent;  ///< may be empty
 };
 
+/// Whether `galley mcp` offers a tool of this name in the workspace. Agents spell it with `_` for
+/// each character that is no letter, no digit, `_` or `-`.
+using IsOffered = std::function<Result<bool>(std::string_view name)>;
+
 /// Tells what a call does. `passed` are names of tools that a person lets pass unjudged; one that
-/// ends in `*` means all that begin so.
+/// ends in `*` means all that begin so. A call of Galley's own server is one of a tool that it
+/// offers: a name that only begins so may be another server's.
 /// Errors: kRefused `hook.unknown_tool` for a tool of which it cannot be told what it changes,
 ///         `hook.background`; kInvalid `hook.input` when its arguments are not as that tool has
-///         them.
+///         them; those of `is_offered`.
 [[nodiscard]] Result<HookedCall::Deed> deed_of(const HookRequest& request,
                                                const StagedProgram& staged,
-                                               const std::vector<std::string>& passed);
+                                               const std::vector<std::string>& passed,
+                                               const IsOffered& is_offered);
 
 }  // namespace galley

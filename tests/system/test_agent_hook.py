@@ -269,6 +269,14 @@ class Others(HookCase):
                 with self.subTest(tool):
                     self.assertEqual(self.answer(agent, tool, {"x": 1}), ("allow", None))
 
+    def test_another_server_whose_name_begins_as_ours_is_none_of_galley(self):
+        for agent, tool in (("claude", "mcp__galley__x__Bash"), ("gemini", "mcp_galley_x_run"), ("opencode", "galley_x_Bash"),
+                            ("codex", "mcp__galley__Teleport")):
+            with self.subTest(tool):
+                answer, reason = self.answer(agent, tool, {"x": 1})
+                self.assertEqual(answer, "deny")
+                self.assertIn(f"--allow-tool {tool}", reason)
+
     def test_a_tool_of_which_nothing_is_known_is_denied_until_a_person_lets_it_pass(self):
         answer, reason = self.answer("claude", "mcp__github__create_issue", {})
         self.assertEqual(answer, "deny")

@@ -5,6 +5,7 @@
 
 #include <any>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -237,7 +238,8 @@ TEST_F(ToolRuns, CommandsThatMayTakeAllMemoryRunOneAfterTheOther) {
   std::atomic<int> most = 0;
   runner_ = FakeCommandRunner([&](const Command&, Overlay&) -> Result<CommandResult> {
     most = std::max<int>(most, ++running);
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    // Time for another to begin, if it could.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
     --running;
     CommandResult result;
     result.exit_code = 0;

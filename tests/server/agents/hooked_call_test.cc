@@ -19,7 +19,7 @@ Result<HookedCall::Deed> deed(const std::string& tool, json input) {
   HookRequest request;
   request.tool = tool;
   request.input = std::move(input);
-  return deed_of(request, kStaged, {});
+  return deed_of(request, kStaged, {}, [](std::string_view name) { return name == "Edit"; });
 }
 
 TEST(HookedCall, EditsAreTranslatedToToolsOfGalley) {
@@ -54,6 +54,20 @@ TEST(HookedCall, AnUnknownToolIsRefused) {
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().reason, "hook.unknown_tool");
   EXPECT_TRUE(std::holds_alternative<HookedCall::Pass>(deed("Read", json::object()).value()));
+}
+
+TEST(HookedCall, OnlyToolsThatGalleyOffersAreItsOwn) {
+  for (const char* own : {"mcp__galley__Edit", "mcp_galley_Edit", "galley_Edit"}) {
+    const auto passed = deed(own, json::object());
+    ASSERT_TRUE(passed.has_value()) << own;
+    EXPECT_TRUE(std::holds_alternative<HookedCall::Pass>(*passed)) << own;
+  }
+  for (const char* other : {"mcp__galley__x__Edit", "mcp_galley_x_Edit", "galley_x_Edit", "galley_",
+                            "mcp__galley__Teleport"}) {
+    const auto refused = deed(other, json::object());
+    ASSERT_FALSE(refused.has_value()) << other;
+    EXPECT_EQ(refused.error().reason, "hook.unknown_tool") << other;
+  }
 }
 
 TEST(HookedCall, APatchKeepsBothDirectories) {
