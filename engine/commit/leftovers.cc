@@ -75,7 +75,7 @@ Result<void> Clearing::drop_contents() {
   for (const std::string& name : unused) {
     const RelPath path = known("contents/" + name);
     const auto directory = state_.root().open_directory(path);
-    const uint64_t bytes = directory ? tree_bytes(**directory) : 0;
+    const uint64_t bytes = directory ? tree_use(**directory).bytes : 0;
     if (!dry_run_) GALLEY_TRY(remove_tree(state_.root(), path));
     report_.bytes += bytes;
     report_.files.push_back(path.str());

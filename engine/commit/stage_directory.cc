@@ -189,8 +189,8 @@ Result<void> StageDirectory::remove(const StateDirectory& state, StageDirectory 
   return {};
 }
 
-uint64_t tree_bytes(const Directory& directory) {
-  uint64_t bytes = 0;
+TreeUse tree_use(const Directory& directory) {
+  TreeUse use;
   std::vector<RelPath> waiting = {RelPath::root()};
   while (!waiting.empty()) {
     const RelPath folder = std::move(waiting.back());
@@ -208,14 +208,15 @@ uint64_t tree_bytes(const Directory& directory) {
       const auto name = RelPath::parse(entry.name);
       const auto path = name ? folder.join(*name) : name;
       if (!path) continue;  // deeper than any path that Galley made
-      if (entry.kind == FileKind::kDirectory) {
-        waiting.push_back(*path);
-      } else if (const auto stat = at.stat(*name)) {
-        bytes += stat->size;
-      }
+      const bool is_directory = entry.kind == FileKind::kDirectory;
+      if (is_directory) waiting.push_back(*path);
+      const auto stat = at.stat(*name);
+      if (!stat) continue;
+      if (!is_directory) use.bytes += stat->size;
+      use.changed_ns = std::max(use.changed_ns, stat->ctime_ns);
     }
   }
-  return bytes;
+  return use;
 }
 
 Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
@@ -249,11 +250,11 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     info.id = entry.name;
     GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
     info.mtime_ns = stat.mtime_ns;
-    info.bytes = tree_bytes(**directory);
+    info.bytes = tree_use(**directory).bytes;
     const auto pool = pool_of(**directory, entry.name);
     if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {
       const auto contents = state.root().open_directory(pool_path(*pool));
-      info.bytes += contents ? tree_bytes(**contents) : 0;
+      info.bytes += contents ? tree_use(**contents).bytes : 0;
     }
     const auto owner = (*directory)->open_writable_file(known("owner"), OpenMode::kReadWrite);
     if (owner) {

@@ -67,8 +67,12 @@ Result<std::vector<std::string>> stage_ids(const StateDirectory& state, std::str
 /// `contents/`. They stay so: only a stage that refers to contents can be forked.
 Result<std::vector<std::string>> unused_contents(const StateDirectory& state);
 
-/// Bytes of all files below a directory, links not followed. What went away meanwhile or cannot be
-/// read (a command that was killed leaves a directory of mode 000) is left out.
-uint64_t tree_bytes(const Directory& directory);
+struct TreeUse {
+  uint64_t bytes = 0;      ///< of all files
+  int64_t changed_ns = 0;  ///< when something there changed last (ctime); 0: it is empty
+};
+/// What lies below a directory, links not followed. What went away meanwhile or cannot be read (a
+/// command that was killed leaves a directory of mode 000) is left out.
+TreeUse tree_use(const Directory& directory);
 
 }  // namespace galley

@@ -9,6 +9,7 @@
 #include "engine/commit/graveyard.h"
 #include "engine/commit/leftovers.h"
 #include "engine/commit/recovery.h"
+#include "engine/commit/stage_directory.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
@@ -59,6 +60,19 @@ Result<std::vector<std::string>> busy_stages(const StateDirectory& state) {
     if (is_live) busy.push_back(id);
   }
   return busy;
+}
+
+/// Transactions whose run was cut off and wrote something since then: while a program runs, nothing
+/// in its transaction itself changes.
+Result<std::vector<std::string>> stages_written_since(const StateDirectory& state,
+                                                      int64_t since_ns) {
+  std::vector<std::string> written;
+  GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
+  for (const std::string& id : ids) {
+    const auto folder = RunFolder::open(state, id);
+    if (folder && tree_use(folder->directory()).changed_ns >= since_ns) written.push_back(id);
+  }
+  return written;
 }
 
 /// Folders of runs whose transaction is gone.
@@ -248,9 +262,13 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   AuditLog log(state.root(), workspace.inside().clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(const auto busy, busy_stages(state));
+  const int64_t oldest =
+      workspace.inside().clock().wall_ns() - std::chrono::nanoseconds(kMaxStageAge).count();
+  GALLEY_ASSIGN(auto kept, stages_written_since(state, oldest));
+  kept.insert(kept.end(), busy.begin(), busy.end());
   GALLEY_ASSIGN(const LeftoverReport leftovers,
                 clear_leftovers(*workspace.inside().writable_root, state, lock,
-                                workspace.inside().clock(), {kMaxStageAge, dry_run, busy, &log}));
+                                workspace.inside().clock(), {kMaxStageAge, dry_run, kept, &log}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);

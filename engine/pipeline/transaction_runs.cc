@@ -16,6 +16,7 @@
 #include "staging/fs/owner.h"
 #include "staging/git/git_files.h"
 #include "staging/sandbox/host_folders.h"
+#include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
@@ -87,9 +88,13 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   WorkspaceState& workspace = *state_->workspace;
   GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.state_directory, id()));
   RunNote note;
-  // One that goes on where it was cut off has a layer already.
+  // One that goes on where it was cut off has a layer already. Without a note it has none: what
+  // lies there was being removed, or never began.
   const auto earlier = folder.note();
-  if (!earlier) GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
+  if (!earlier) {
+    GALLEY_TRY(erase_layer(folder.directory(), *RelPath::parse("upper")));
+    GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
+  }
   note.tx = id();
   note.name = request.name;
   note.argv = request.command.argv;

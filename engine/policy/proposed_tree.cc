@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/limits.h"
+#include "staging/fs/reachable_stat.h"
 
 namespace galley {
 namespace {
@@ -50,7 +51,7 @@ Result<Node> ProposedTree::node(const RelPath& path) const {
   if (path.is_protected()) return fail(protected_path(path));
   if (const Change* found = change(path)) return found->after;
   if (is_below_changed_file(path)) return Node();
-  GALLEY_ASSIGN(const FileStat stat, workspace_->stat(path));
+  GALLEY_ASSIGN(const FileStat stat, reachable_stat(*workspace_, path));
   Node node;
   node.kind = stat.kind;
   node.mode = stat.kind == FileKind::kSymlink ? 0 : stat.mode & 0777U;

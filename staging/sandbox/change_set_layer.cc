@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "staging/fs/reachable_stat.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
@@ -99,7 +100,7 @@ Result<void> ChangeSetLayer::take_away(const Change& change) {
   auto removed = directory_->remove_directory(change.path);
   if (removed || removed.error().os_error != ENOTEMPTY) return removed;
   // Others below it still need it: it goes back to the workspace's look.
-  GALLEY_ASSIGN(const FileStat base, workspace_->stat(change.path));
+  GALLEY_ASSIGN(const FileStat base, reachable_stat(*workspace_, change.path));
   if (base.kind == FileKind::kDirectory) late_modes_.emplace_back(change.path, base.mode);
   return {};
 }
@@ -127,7 +128,7 @@ Result<void> ChangeSetLayer::make_merged_parent(const RelPath& path) {
   }
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(directory_->remove_file(path));
   GALLEY_TRY(directory_->make_directory(path, kWritableMode));
-  GALLEY_ASSIGN(FileStat base, workspace_->stat(path));
+  GALLEY_ASSIGN(FileStat base, reachable_stat(*workspace_, path));
   if (base.kind != FileKind::kDirectory) {
     GALLEY_ASSIGN(base, workspace_->stat(RelPath::root()));
     base.mode = kNewDirectoryMode;
@@ -138,7 +139,7 @@ Result<void> ChangeSetLayer::make_merged_parent(const RelPath& path) {
 
 Result<void> ChangeSetLayer::give_owner(const RelPath& path, const Change& change) {
   const bool has_base = change.before.kind != FileKind::kAbsent;
-  GALLEY_ASSIGN(FileStat like, workspace_->stat(has_base ? path : RelPath::root()));
+  GALLEY_ASSIGN(FileStat like, reachable_stat(*workspace_, has_base ? path : RelPath::root()));
   if (like.kind == FileKind::kAbsent) {
     GALLEY_ASSIGN(like, workspace_->stat(RelPath::root()));
   }
@@ -157,7 +158,7 @@ Result<void> ChangeSetLayer::write(const Change& change, const ContentStore& sto
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*directory_, path));
   if (change.after.kind == FileKind::kAbsent) {
     // Nothing below to hide: a created path that was given up again.
-    GALLEY_ASSIGN(const FileStat base, workspace_->stat(path));
+    GALLEY_ASSIGN(const FileStat base, reachable_stat(*workspace_, path));
     if (base.kind == FileKind::kAbsent) return {};
     return make_whiteout(*directory_, path);
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "staging/fs/reachable_stat.h"
 #include "staging/sandbox/layer_objects.h"
 
 // How a mounted overlay is kept from the changes of its lower layer.
@@ -65,13 +66,6 @@ bool is_race(const Error& error) {
          error.os_error == ENOTEMPTY;
 }
 
-/// As Directory::stat; below a link that the program put there is nothing.
-Result<FileStat> look(const Directory& directory, const RelPath& path) {
-  auto stat = directory.stat(path);
-  if (!stat && stat.error().reason == "path.through_symlink") return FileStat();
-  return stat;
-}
-
 /// Acts as the owner of a directory while it lives: an overlay of a namespace that does not know
 /// root's number lets root make nothing.
 class ActingAsOwner {
@@ -96,7 +90,7 @@ class Pinning {
 
   Result<void> pin(const Change& change) {
     if (is_below_hidden(change.path)) return {};
-    GALLEY_ASSIGN(const FileStat shown, look(view_.mount, change.path));
+    GALLEY_ASSIGN(const FileStat shown, reachable_stat(view_.mount, change.path));
     const bool is_its_own =
         shown.kind == FileKind::kDirectory && change.before.kind == FileKind::kAbsent;
     if (is_its_own) return make_opaque(change.path);
@@ -116,7 +110,7 @@ class Pinning {
   }
 
   [[nodiscard]] Result<bool> is_in_upper(const RelPath& path) const {
-    GALLEY_ASSIGN(const FileStat there, look(view_.upper, path));
+    GALLEY_ASSIGN(const FileStat there, reachable_stat(view_.upper, path));
     return there.kind != FileKind::kAbsent;
   }
 
@@ -129,7 +123,7 @@ class Pinning {
     GALLEY_ASSIGN(const bool is_copied, is_in_upper(path));
     if (is_copied) return {};
     // Removed right after it was copied up, or a view of something else.
-    GALLEY_ASSIGN(const FileStat shown, look(view_.mount, path));
+    GALLEY_ASSIGN(const FileStat shown, reachable_stat(view_.mount, path));
     if (shown.kind == FileKind::kAbsent) return {};
     return fail(ErrorKind::kRefused, "run.not_its_view",
                 "'" + path.str() + "' was not copied into the upper layer of the view");
@@ -156,7 +150,7 @@ class Pinning {
   /// For a path that the view does not have.
   Result<void> hide(const RelPath& path) const {
     const RelPath parent = path.parent();
-    GALLEY_ASSIGN(const FileStat shown, look(view_.mount, parent));
+    GALLEY_ASSIGN(const FileStat shown, reachable_stat(view_.mount, parent));
     if (shown.kind != FileKind::kDirectory) return {};
     GALLEY_ASSIGN(const bool shows_nothing_new, is_below_opaque(parent));
     if (shows_nothing_new) return {};

@@ -103,7 +103,16 @@ class InSandbox:
             ran = self.run_inside(agent, prompt)
         self.check(model, ran)
 
-    def stages_and_mends(self):
+    def proposed(self, *options):
+        """What `galley diff` says is done to each path."""
+        shown = json.loads(self.galley("--json", "diff", *options, expect=0).stdout)
+        return {each["path"]: each["operation"] for each in shown["changes"]}
+
+
+class InTwoTurns(InSandbox):
+    """What the agent did is refused, and another run of it in the same transaction mends it."""
+
+    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         original, expected = self.known_trees()
         self.begin()
 
@@ -122,13 +131,8 @@ class InSandbox:
         self.assert_same_tree(self.work, original)
         self.galley("audit", "verify", expect=0)
 
-    def proposed(self, *options):
-        """What `galley diff` says is done to each path."""
-        shown = json.loads(self.galley("--json", "diff", *options, expect=0).stdout)
-        return {each["path"]: each["operation"] for each in shown["changes"]}
 
-
-class InExec(InSandbox):
+class InExec(InTwoTurns):
     """`galley exec`: the agent without a terminal; its home is a copy that goes."""
 
     def begin(self):
@@ -143,7 +147,7 @@ class InExec(InSandbox):
                                     *agent.command(self.work, prompt))], self.work, self.environment_of({}))
 
 
-class InRun(InSandbox):
+class InRun(InTwoTurns):
     """`galley run`: the agent writes what it keeps to a folder of its own, which is no part of the change."""
 
     tx = ""
@@ -151,7 +155,20 @@ class InRun(InSandbox):
     def begin(self):
         pass
 
-    def with_a_person_beside(self):
+    def run_inside(self, agent, prompt):
+        values = [f"{name}={value}" for name, value in agent.environment().items()]
+        resumed = ("--resume", self.tx) if self.tx else ()
+        ran = agent.run_command(
+            [str(word) for word in (*self.program, "run", "--name", NAME, "--network", "--keep", *resumed, "--allow-write", agent.home, "--",
+                                    "env", *values, *agent.command(self.work, prompt))], self.work, self.environment_of({}))
+        kept = re.search(r"kept in transaction ([0-9a-f]+)", ran.stderr)
+        self.assertTrue(kept, f"{ran.stdout}\n{ran.stderr}")
+        self.tx = kept[1]
+        return ran
+
+
+class InRunBesideAPerson(InRun):
+    def test_a_person_commits_what_it_did_so_far_while_it_works(self):
         """The agent works on while a person, in another terminal, looks at what it did so far and commits it."""
         original, expected = self.known_trees()
 
@@ -178,17 +195,6 @@ class InRun(InSandbox):
         self.assert_same_tree(self.work, original)
         self.galley("audit", "verify", expect=0)
 
-    def run_inside(self, agent, prompt):
-        values = [f"{name}={value}" for name, value in agent.environment().items()]
-        resumed = ("--resume", self.tx) if self.tx else ()
-        ran = agent.run_command(
-            [str(word) for word in (*self.program, "run", "--name", NAME, "--network", "--keep", *resumed, "--allow-write", agent.home, "--",
-                                    "env", *values, *agent.command(self.work, prompt))], self.work, self.environment_of({}))
-        kept = re.search(r"kept in transaction ([0-9a-f]+)", ran.stderr)
-        self.assertTrue(kept, f"{ran.stdout}\n{ran.stderr}")
-        self.tx = kept[1]
-        return ran
-
 
 class Wrapped(InSandbox):
     """The script that `galley agents install NAME --wrapper` writes, started as a person would."""
@@ -213,7 +219,7 @@ class Wrapped(InSandbox):
         self.assertFalse(script.exists())
         return ran
 
-    def works_in_a_run(self):
+    def test_its_script_starts_it_in_a_run(self):
         original, expected = self.known_trees()
 
         def script():
@@ -248,7 +254,7 @@ class OnScreen(InSandbox):
             self.fail(f"{error}\n{ran.screen[-4000:]}")
         return ran
 
-    def is_asked_at_the_end(self):
+    def test_a_person_leaves_it_and_is_asked_what_becomes_of_its_changes(self):
         original, expected = self.known_trees()
 
         def careless():
@@ -271,79 +277,43 @@ class OnScreen(InSandbox):
 class CodexOnScreen(OnScreen, AgentCase):
     kind = Codex
 
-    def test_a_person_leaves_it_and_is_asked_what_becomes_of_its_changes(self):
-        self.is_asked_at_the_end()
-
 
 class CodexInExec(InExec, AgentCase):
     kind = Codex
-
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
-        self.stages_and_mends()
 
 
 class OpenCodeInExec(InExec, AgentCase):
     kind = OpenCode
 
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
-        self.stages_and_mends()
 
-
-class CodexInRun(InRun, AgentCase):
+class CodexInRun(InRunBesideAPerson, AgentCase):
     kind = Codex
 
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
-        self.stages_and_mends()
 
-    def test_a_person_commits_what_it_did_so_far_while_it_works(self):
-        self.with_a_person_beside()
-
-
-class OpenCodeInRun(InRun, AgentCase):
+class OpenCodeInRun(InRunBesideAPerson, AgentCase):
     kind = OpenCode
-
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
-        self.stages_and_mends()
-
-    def test_a_person_commits_what_it_did_so_far_while_it_works(self):
-        self.with_a_person_beside()
 
 
 class GeminiInRun(InRun, AgentCase):
     kind = Gemini
 
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
-        self.stages_and_mends()
-
 
 class ClaudeInRun(InRun, AgentCase):
     kind = Claude
-
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
-        self.stages_and_mends()
 
 
 class CodexWrapped(Wrapped, AgentCase):
     kind = Codex
     own = ("CODEX_HOME",)
 
-    def test_its_script_starts_it_in_a_run(self):
-        self.works_in_a_run()
-
 
 class GeminiWrapped(Wrapped, AgentCase):
     kind = Gemini
-
-    def test_its_script_starts_it_in_a_run(self):
-        self.works_in_a_run()
 
 
 class ClaudeWrapped(Wrapped, AgentCase):
     kind = Claude
     own = ("CLAUDE_CONFIG_DIR",)
-
-    def test_its_script_starts_it_in_a_run(self):
-        self.works_in_a_run()
 
 
 if __name__ == "__main__":

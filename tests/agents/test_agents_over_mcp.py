@@ -5,7 +5,6 @@ needs a person's yes, commits and undoes. The model is a script on loopback, eve
 import json
 import re
 import shutil
-import unittest
 
 from agent_case import AgentCase, main
 from agents import Claude, Codex, Gemini, OpenCode
@@ -200,7 +199,7 @@ class ClaudeView(CodexView):
 
 
 class OverMcp:
-    """The story; a class for each agent says who tells it."""
+    """The stories; a class for each agent says who tells them."""
 
     view = None
 
@@ -295,7 +294,7 @@ class OverMcp:
         self.check(model, ran)
         return agent
 
-    def mends_and_undoes(self):
+    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
         (self.work / "galley.toml").write_text(RULES)
         expected = self.scratch / "expected"
         shutil.copytree(self.work, expected, symlinks=True)
@@ -311,7 +310,6 @@ class OverMcp:
                          [(agent.name, "undo"), (agent.name, "commit"), (agent.name, "commit")])
         self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"], [])
         self.galley("audit", "verify", expect=0)
-
 
     def cautious(self):
         """In the strict mode each call that changes something needs a person's yes, which holds for that call once."""
@@ -331,7 +329,7 @@ class OverMcp:
         assert paths == ["docs/note.txt"], paths
         yield Say("done")
 
-    def repeats_what_was_approved(self):
+    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
         (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
         self.run_agent(self.cautious, "Write a note.")
         self.assertEqual((self.work / "docs/note.txt").read_text(), "announced\n")
@@ -340,41 +338,17 @@ class OverMcp:
 class CodexOverMcp(OverMcp, AgentCase):
     view = CodexView()
 
-    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
-        self.mends_and_undoes()
-
-    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
-        self.repeats_what_was_approved()
-
 
 class OpenCodeOverMcp(OverMcp, AgentCase):
     view = OpenCodeView()
-
-    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
-        self.mends_and_undoes()
-
-    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
-        self.repeats_what_was_approved()
 
 
 class GeminiOverMcp(OverMcp, AgentCase):
     view = GeminiView()
 
-    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
-        self.mends_and_undoes()
-
-    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
-        self.repeats_what_was_approved()
-
 
 class ClaudeOverMcp(OverMcp, AgentCase):
     view = ClaudeView()
-
-    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
-        self.mends_and_undoes()
-
-    def test_a_call_that_asks_is_approved_by_a_person_and_repeated(self):
-        self.repeats_what_was_approved()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Conflicts: what they say, as text and as JSON, and that nothing is committed by one."""
 
 import json
+import shutil
 import unittest
 
 from support import SystemCase
@@ -79,6 +80,19 @@ class Conflicts(SystemCase):
         self.call("Write", {"file_path": "a.txt", "content": "one\nzwei, deux\nthree\n"})
         self.commit(expect=0)
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei, deux\nthree\n")
+
+    def test_a_folder_that_a_file_took_the_place_of_is_one(self):
+        self.write("folder/old.txt", "old\n")
+        self.galley("begin", expect=0)
+        self.call("Write", {"file_path": "folder/old.txt", "content": "new\n"})
+        self.call("Write", {"file_path": "folder/new.txt", "content": "new\n"})
+        shutil.rmtree(self.work / "folder")
+        self.write("folder", "a file\n")
+        self.galley("validate", expect=0)
+        document = self.commit(expect=1)
+        self.assertEqual(document["reason"], "conflict.changed_on_disk")
+        self.assertEqual({path["path"] for path in document["conflict"]["paths"]}, {"folder/new.txt", "folder/old.txt"})
+        self.assertEqual((self.work / "folder").read_text(), "a file\n")
 
     def test_what_has_no_lines_gets_no_markers(self):
         (self.work / "b.bin").write_bytes(b"\0one")

@@ -2,6 +2,9 @@
 
 Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
 
+import os
+import time
+
 import hostile
 from test_run_views import ViewCase, with_lines
 
@@ -64,6 +67,23 @@ class OnALayerThatWasLeft(ViewCase):
         self.resume(tx, "sed -i s/r/R/ read")
         self.assertEqual(self.read("lines"), with_lines(l1="one", l8="eight", l9="nine"))
         self.assertEqual(self.read("read"), "Read\n")
+
+    def test_a_layer_whose_removal_was_cut_off_is_no_part_of_it(self):
+        tx = self.galley("begin", expect=0).stdout.decode().strip()
+        layer = self.work / ".galley" / "runs" / tx / "upper"
+        layer.mkdir(parents=True)
+        (layer / "dropped").write_text("dropped\n")
+        self.galley("run", "--resume", tx, "--", "sh", "-ec", "test ! -e dropped; echo mine > mine", expect=0)
+        self.assertEqual(self.staged(tx), "A\tmine\n")
+
+    def test_gc_does_not_forget_what_was_written_just_now(self):
+        tx = self.leave("echo mine > mine")
+        stage = self.work / ".galley" / "stage" / tx
+        for path in (stage, *stage.iterdir()):
+            os.utime(path, (time.time() - 15 * 86400,) * 2)  # as of a run that was as long
+        self.galley("gc", expect=0)
+        self.resume(tx, "cat mine")
+        self.assertEqual(self.read("mine"), "mine\n")
 
 
 if __name__ == "__main__":

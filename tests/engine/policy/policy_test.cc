@@ -217,6 +217,19 @@ TEST_F(PolicyTest, CaseCollisionIsRefusedUnlessConfigured) {
   EXPECT_EQ(judge().decision, Decision::kAllow);
 }
 
+TEST_F(PolicyTest, AFolderThatIsNoneAnyMoreIsNoErrorOfTheRules) {
+  ASSERT_TRUE(overlay_.write(rel("src/new.c"), "x"));
+  ASSERT_TRUE(overlay_.write(rel("src/gen/new.c"), "x"));
+  const WritableDirectory& disk = workspace_.directory();
+  ASSERT_TRUE(disk.rename(rel("src"), disk, rel("moved"), RenameMode::kNoReplace));
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+  workspace_.write("src", "a file\n");
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+  ASSERT_TRUE(disk.remove_file(rel("src")));
+  ASSERT_TRUE(disk.make_symlink(rel("src"), "moved"));
+  EXPECT_EQ(judge().decision, Decision::kAllow);
+}
+
 TEST_F(PolicyTest, CaseOnlyRenameIsNoCollision) {
   ASSERT_TRUE(overlay_.move(rel("README.md"), rel("readme.md")));
   EXPECT_EQ(judge().decision, Decision::kAllow);

@@ -149,5 +149,16 @@ TEST_F(ChangeSetLayerTest, SameChangesAgainWriteNothing) {
   EXPECT_EQ(at("other.txt"), "=o");
 }
 
+TEST_F(ChangeSetLayerTest, AFolderThatBecameALinkShowsWhatIsStagedBelowIt) {
+  ASSERT_TRUE(overlay_.write(rel("src/a.c"), "new").has_value());
+  ASSERT_TRUE(overlay_.remove(rel("src/b.c")).has_value());
+  ASSERT_TRUE(overlay_.write(rel("src/deep/d.c"), "d").has_value());
+  const WritableDirectory& disk = workspace_.directory();
+  ASSERT_TRUE(disk.rename(rel("src"), disk, rel("moved"), RenameMode::kNoReplace).has_value());
+  ASSERT_TRUE(disk.make_symlink(rel("src"), "moved").has_value());
+  show();
+  EXPECT_EQ(at("src") + at("src/a.c") + at("src/b.c") + at("src/deep/d.c"), "d=new=d");
+}
+
 }  // namespace
 }  // namespace galley
