@@ -109,7 +109,7 @@ Result<void> BaseCheck::conflict_above(const Change& change, const Error& error)
   if (!is_link && error.os_error != ENOENT && error.os_error != ENOTDIR) return fail(error);
   ConflictPath path = make_conflict(change.path, change.before, Node());
   if (is_link) {
-    path.message = "'" + change.path.str() + "' lies behind a symbolic link now";
+    path.message = behind_link(change.path);
   } else if (change.before.kind == FileKind::kAbsent) {
     path.message = "the directory '" + change.path.parent().str() + "' that was to hold '" +
                    change.path.str() + "' is gone";
@@ -213,6 +213,10 @@ ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node
     conflict.message = name + " was " + in_words(expected) + " and is " + in_words(found) + " now";
   }
   return conflict;
+}
+
+std::string behind_link(const RelPath& path) {
+  return "'" + path.str() + "' lies behind a symbolic link now";
 }
 
 Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, WorkspaceView& view) {

@@ -32,5 +32,7 @@ inline constexpr size_t kMaxReadConflicts = 100;
 
 /// The conflict of one path, in words.
 ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found);
+/// The words for a path above which a link came meanwhile: it is not looked through.
+[[nodiscard]] std::string behind_link(const RelPath& path);
 
 }  // namespace galley

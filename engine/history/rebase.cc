@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/commit/base_check.h"
 #include "engine/history/three_way.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/layered_store.h"
@@ -112,7 +113,8 @@ class RebaseRun {
     auto node = view_.node(path);
     if (!node && is_behind_leaving_link(path, node.error())) return found;
     if (!node && node.error().kind == ErrorKind::kRefused) {
-      found.problem = node.error().message;
+      found.problem =
+          node.error().reason == "path.through_symlink" ? behind_link(path) : node.error().message;
       return found;
     }
     if (!node) return fail(node.error());

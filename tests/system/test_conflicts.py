@@ -94,6 +94,23 @@ class Conflicts(SystemCase):
         self.assertEqual({path["path"] for path in document["conflict"]["paths"]}, {"folder/new.txt", "folder/old.txt"})
         self.assertEqual((self.work / "folder").read_text(), "a file\n")
 
+    def test_a_folder_that_a_link_took_the_place_of_is_one(self):
+        self.write("folder/old.txt", "old\n")
+        self.galley("begin", expect=0)
+        for name in ("old.txt", "new.txt", "deep/new.txt"):
+            self.call("Write", {"file_path": f"folder/{name}", "content": "new\n"})
+        (self.work / "folder").rename(self.work / "real")
+        (self.work / "folder").symlink_to("real")
+        self.galley("validate", expect=0)
+        document = self.commit(expect=1)
+        self.assertEqual(document["reason"], "conflict.changed_on_disk")
+        messages = {path["path"]: path["message"] for path in document["conflict"]["paths"]}
+        self.assertLessEqual({"folder/old.txt", "folder/new.txt"}, set(messages))
+        for path, message in messages.items():
+            self.assertEqual(message, f"'{path}' lies behind a symbolic link now")
+        self.assertEqual([path.name for path in (self.work / "real").iterdir()], ["old.txt"])
+        self.assertEqual((self.work / "real/old.txt").read_text(), "old\n")
+
     def test_what_has_no_lines_gets_no_markers(self):
         (self.work / "b.bin").write_bytes(b"\0one")
         self.galley("begin", expect=0)
