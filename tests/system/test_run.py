@@ -95,6 +95,10 @@ class InAPipe(RunCase):
         ran = self.galley("run", "--", "sh", "-c", "seq 1 400000", expect=0)
         self.assertEqual(ran.stdout, b"".join(b"%d\n" % n for n in range(1, 400001)))
 
+    def test_input_is_whole_however_much_it_is(self):
+        lines = b"".join(b"%d\n" % n for n in range(1, 400001))
+        self.assertEqual(self.galley("run", "--", "sh", "-c", "sleep 0.2; cat", stdin=lines, expect=0).stdout, lines)
+
     def test_a_reader_that_has_enough_ends_the_program(self):
         ran = subprocess.run(["sh", "-c", f"'{GALLEY}' -C '{self.work}' run --drop -- sh -c 'yes' | head -1"],
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
@@ -428,6 +432,28 @@ class Faults(RunCase):
         self.assertTrue(client.stdout.read().endswith(b"300000\n"))
         client.stdout.close()
         self.assertEqual(client.wait(), 0)
+
+    def with_endless_input(self, script):
+        """A run that was given more input than may wait for a program that does not read it."""
+        with open("/dev/zero", "rb") as zeros:
+            client = subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--name", "mine", "--", "sh", "-c", script],
+                                      stdin=zeros, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                      env={**os.environ, **self.environment})
+        self.addCleanup(client.kill)
+        read = Path(f"/proc/{client.pid}/io")
+        wait_until(lambda: int(read.read_text().split()[1]) > 256 << 10, "nobody reads the input")
+        return client
+
+    def test_one_that_does_not_read_what_it_is_given_can_be_stopped(self):
+        client = self.with_endless_input("exec sleep 1000")
+        self.galley("stop", "mine", expect=0)
+        client.wait(60)
+
+    def test_so_it_can_by_a_signal_to_its_client(self):
+        client = self.with_endless_input("exec sleep 1000")
+        client.send_signal(signal.SIGINT)
+        client.wait(60)
+        self.assertEqual(self.notes(), [])
 
 
 class Walls(RunCase):

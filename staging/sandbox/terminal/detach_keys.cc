@@ -58,10 +58,9 @@ DetachKeys::Key DetachKeys::next_key(std::string_view typed) {
   constexpr int kLocks = 64 | 128;
   constexpr int kRelease = 3;
   const Key byte{std::string(typed.substr(0, 1)), static_cast<unsigned char>(typed.front()), false};
+  if (!typed.starts_with(kStart)) return byte;
   const size_t end = typed.find_first_not_of("0123456789:;", kStart.size());
-  const bool is_kitty =
-      typed.starts_with(kStart) && end != std::string_view::npos && typed[end] == 'u';
-  if (!is_kitty) return byte;
+  if (end == std::string_view::npos || typed[end] != 'u') return byte;
   std::string_view rest = typed.substr(kStart.size(), end - kStart.size());
   Key key{std::string(typed.substr(0, end + 1)), -1, false};
   const int code = take_number(rest, -1);

@@ -97,7 +97,8 @@ class Attendance {
 
  private:
   void turn() {
-    const bool takes_input = has_begun_ && has_input_ && !peer_.has_unsent();
+    const bool takes_input =
+        has_begun_ && has_input_ && !peer_.has_unsent() && unread_bytes_ < kMaxRunUnsentBytes;
     pollfd polled[3] = {
         {peer_.descriptor(), static_cast<short>(POLLIN | (peer_.has_unsent() ? POLLOUT : 0)), 0},
         {takes_input ? STDIN_FILENO : -1, POLLIN, 0},
@@ -130,6 +131,9 @@ class Attendance {
         break;
       case RunMessage::kErrors:
         show(STDERR_FILENO, frame.text);
+        break;
+      case RunMessage::kRead:
+        unread_bytes_ = 0;
         break;
       case RunMessage::kFailed:
         finish(ClientEnd::Why::kFailed, frame.text);
@@ -186,14 +190,19 @@ class Attendance {
 
   void pass_on(std::string_view typed) {
     if (!options_.is_terminal) {
-      peer_.send(RunMessage::kInput, typed);
+      give(typed);
       return;
     }
     const DetachKeys::Typed keys = options_.detach_keys.take(typed);
-    if (!keys.passed.empty()) peer_.send(RunMessage::kInput, keys.passed);
+    if (!keys.passed.empty()) give(keys.passed);
     if (!keys.detaches) return;
     finish(ClientEnd::Why::kDetached, "");
     (void)write_all(STDOUT_FILENO, "\r\n");  // the cursor is where the program left it
+  }
+
+  void give(std::string_view input) {
+    unread_bytes_ += input.size();
+    peer_.send(RunMessage::kInput, input);
   }
 
   void heed_signals() {
@@ -222,6 +231,7 @@ class Attendance {
   std::optional<ClientEnd> end_;
   std::string run_;
   TerminalModes modes_;
+  size_t unread_bytes_ = 0;  ///< of its input, sent since the program had read everything
   bool has_begun_ = false;
   bool has_input_ = true;
   bool is_deaf_ = false;

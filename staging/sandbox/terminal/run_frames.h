@@ -21,6 +21,7 @@ enum class RunMessage : char {
   kFailed = 'f',  ///< it does not, or this client cannot have it; text for the client
   kOutput = 'o',  ///< bytes that it wrote to its terminal or standard output
   kErrors = 'E',  ///< bytes that it wrote to its standard error
+  kRead = 'R',    ///< the program has all of its input that came until now
   kTaken = 't',   ///< another client attached; this one has nothing any more
   kEnded = 'x',   ///< it has ended and what it wrote is staged; text for the client
 };
@@ -33,6 +34,9 @@ struct RunScreen {
   [[nodiscard]] static std::optional<RunScreen> decode(std::string_view bytes);
 };
 
+/// What may wait for a client, or for the program, before nothing more is read from the other side.
+/// A client sends so much input and waits for kRead: what it says besides is heard meanwhile.
+inline constexpr size_t kMaxRunUnsentBytes = size_t{256} << 10U;
 /// The most that one message carries; a peer that announces more is cut off.
 inline constexpr size_t kMaxRunFrameBytes = size_t{64} << 10U;
 

@@ -23,6 +23,9 @@ using std::chrono::steady_clock;
 constexpr size_t kPieceBytes = size_t{16} << 10U;
 constexpr std::chrono::milliseconds kAnnounceTime{1000};
 constexpr int kLastStream = 2;
+/// A client that does not wait for kRead is heard no further. More than it may send: some may be on
+/// its way when the program has all before it.
+constexpr size_t kMaxInputBytes = 4 * kMaxRunUnsentBytes;
 
 void never_block(int descriptor) {
   if (descriptor < 0) return;
@@ -100,7 +103,7 @@ void RunSupervisor::turn() {
   }
   polled.all[Polled::kSignals] = {signals_.get(), POLLIN, 0};
   for (size_t i = 0; i < clients_.size(); ++i) {
-    const bool is_heard = input_.size() < kMaxRunUnsentBytes;
+    const bool is_heard = attached_ != static_cast<int>(i) || input_.size() < kMaxInputBytes;
     const int wanted = (is_heard ? POLLIN : 0) | (clients_[i].has_unsent() ? POLLOUT : 0);
     polled.all.at(Polled::kClients + i) = {clients_[i].descriptor(), static_cast<short>(wanted), 0};
   }
@@ -165,7 +168,9 @@ void RunSupervisor::give_input() {
     return;
   }
   input_.erase(0, static_cast<size_t>(gave));
-  if (input_.empty() && input_ends_) run_->close_input();
+  if (!input_.empty()) return;
+  if (input_ends_) run_->close_input();
+  if (RunPeer* const client = attached(); client != nullptr) client->send(RunMessage::kRead, "");
 }
 
 void RunSupervisor::accept() {

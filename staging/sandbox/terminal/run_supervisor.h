@@ -14,8 +14,6 @@ namespace galley {
 
 /// What of the program's terminal is kept for who attaches: the last of what it wrote.
 inline constexpr size_t kMaxRunBacklogBytes = size_t{256} << 10U;
-/// What may wait for a client, or for the program, before nothing more is read from the other side.
-inline constexpr size_t kMaxRunUnsentBytes = size_t{256} << 10U;
 inline constexpr size_t kMaxRunClients = 16;
 
 /// A process that goes on without its terminal, and what connects it with who made it.

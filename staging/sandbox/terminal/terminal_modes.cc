@@ -42,7 +42,7 @@ void TerminalModes::take(std::string_view body, char last) {
   int number = 1;
   if (pops) {
     (void)std::from_chars(body.data(), body.data() + body.size(), number);
-    keyboards_ = std::max(0, keyboards_ - number);
+    keyboards_ -= std::clamp(number, 0, keyboards_);
     return;
   }
   while (!body.empty()) {

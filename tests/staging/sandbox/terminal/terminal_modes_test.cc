@@ -31,6 +31,11 @@ TEST(TerminalModes, WhatTheProgramSwitchedOffItselfIsLeftAlone) {
   EXPECT_EQ(restored_after("\x1b[>1u\x1b[<9u"), "");
 }
 
+TEST(TerminalModes, NobodyTakesBackFewerThanNone) {
+  EXPECT_EQ(restored_after("\x1b[<-5u"), "");
+  EXPECT_EQ(restored_after("\x1b[<-2147483648u\x1b[<-2147483647u\x1b[>1u"), "\x1b[<1u\x1b[0m");
+}
+
 TEST(TerminalModes, BrokenSequencesEndSomewhere) {
   EXPECT_EQ(restored_after("\x1b[?" + std::string(1000, '1') + "h\x1b[?;;;h\x1b[?h\x1b[?25"), "");
 }
