@@ -117,9 +117,14 @@ json document_of(const JsonDocument& document, const DocumentBounds& bounds) {
   return text.size() <= bounds.max_bytes ? out : named_by_hash(text);
 }
 
+/// Redacted before it is cut: half a secret has no pattern any more.
+std::string field_of(const std::string& value) {
+  constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
+  return valid_utf8(redact_patterns(value.substr(0, kMaxLookedAt)).substr(0, kMaxFieldBytes));
+}
+
 void put_text(json& record, const char* key, const std::string& value) {
-  if (value.empty()) return;
-  record[key] = redact_patterns(valid_utf8(value.substr(0, kMaxFieldBytes)));
+  if (!value.empty()) record[key] = field_of(value);
 }
 
 void put_list(json& record, const char* key, const std::vector<std::string>& values) {
@@ -167,8 +172,7 @@ nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "tool", event.tool);
   put_text(record, "agent", event.agent);
   // A person's is told by an empty name: absent means that it was the caller's own.
-  if (event.owner)
-    record["owner"] = redact_patterns(valid_utf8(event.owner->substr(0, kMaxFieldBytes)));
+  if (event.owner) record["owner"] = field_of(*event.owner);
   put_text(record, "task_id", event.task_id);
   put_text(record, "goal_id", event.goal_id);
   put_text(record, "session_id", event.session_id);

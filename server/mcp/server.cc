@@ -161,8 +161,10 @@ bool McpServer::answer_at_once(const RpcMessage& message, const Era& era) {
       reply(message.id, RpcError{rpc::kInvalidParams, "'level' is a level of syslog"});
       return true;
     }
-    const std::lock_guard lock(mutex_);
-    log_level_ = level->get<std::string>();
+    {
+      const std::lock_guard lock(mutex_);
+      log_level_ = level->get<std::string>();
+    }
     reply(message.id, ordered_json::object());
   } else if (method == "resources/subscribe" || method == "resources/unsubscribe") {
     reply(message.id, subscribe(message.params, method == "resources/subscribe"));
@@ -197,8 +199,9 @@ McpAnswer McpServer::initialize(const json& params) {
 }
 
 void McpServer::enqueue(Task task) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (waiting_.size() >= kMaxWaiting) {
+    lock.unlock();
     send(error_line(task->id, {rpc::kInternalError, "too many requests wait for an answer"}));
     return;
   }

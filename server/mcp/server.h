@@ -157,6 +157,7 @@ class McpServer {
   // --- subscriptions (server_subscriptions.cc) --------------------------------------------------
   McpAnswer subscribe(const nlohmann::json& params, bool is_on);
   void listen(const RpcMessage& message);
+  bool add_listener(const RpcId& id, Listener listener);
   void changed(std::string_view uri);
   void end_listeners();
 
@@ -164,7 +165,7 @@ class McpServer {
   const Clock* clock_;
   Send send_;
   RequestState states_;
-  std::mutex send_mutex_;
+  std::mutex send_mutex_;  ///< taken before `mutex_`, never under it: a client may not read
 
   mutable std::mutex mutex_;      ///< guards everything below
   std::condition_variable wake_;  ///< answers to our questions, and the end

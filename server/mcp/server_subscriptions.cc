@@ -76,15 +76,19 @@ void McpServer::listen(const RpcMessage& message) {
   ordered_json params;
   params["_meta"][kSubscriptionKey] = to_json(message.id);
   params["notifications"] = std::move(agreed);
-  {
-    const std::lock_guard lock(mutex_);
-    if (listeners_.size() >= kMaxSubscriptions) {
-      send(error_line(message.id, {rpc::kInvalidRequest, "there are too many subscriptions"}));
-      return;
-    }
-    listeners_.emplace(message.id, std::move(listener));
+  // Held so long: what changes from now on is told behind the first message.
+  const std::lock_guard sending(send_mutex_);
+  if (!add_listener(message.id, std::move(listener))) {
+    send_(error_line(message.id, {rpc::kInvalidRequest, "there are too many subscriptions"}));
+    return;
   }
-  send(notification_line("notifications/subscriptions/acknowledged", params));
+  send_(notification_line("notifications/subscriptions/acknowledged", params));
+}
+
+bool McpServer::add_listener(const RpcId& id, Listener listener) {
+  const std::lock_guard lock(mutex_);
+  if (listeners_.size() >= kMaxSubscriptions) return false;
+  return listeners_.emplace(id, std::move(listener)).second;
 }
 
 /// Called by the features, from the thread of a request.

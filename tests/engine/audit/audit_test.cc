@@ -385,6 +385,14 @@ TEST(AuditRecord, SecretsAreRedacted) {
   EXPECT_NE(text.find("/root"), std::string::npos);
 }
 
+TEST(AuditRecord, ASecretAcrossTheEndOfALongFieldLeavesNoPart) {
+  for (size_t before = 2000; before < 2060; before += 3) {
+    AuditEvent call = event("x");
+    call.reason = std::string(before, 'x') + " ghp_0123456789abcdefghijABCDEFGHIJ012345 please";
+    EXPECT_EQ(audit_record(call, kNow).find("ghp_"), std::string::npos) << before;
+  }
+}
+
 TEST(AuditRecord, IsBoundedAndCanonicalWhateverGoesIn) {
   AuditEvent call = event(std::string(100'000, 'i'));
   call.agent = "bytes \xff\xfe and \n newline";

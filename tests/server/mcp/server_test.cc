@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/mcp/server_facts.h"
@@ -259,6 +261,28 @@ TEST_F(McpServerFacts, AStreamIsAcknowledgedFirstAndAnsweredWhenTheServerEnds) {
   for (const json& message : said) {
     const json& body = message.contains("params") ? message["params"] : message["result"];
     EXPECT_EQ(body["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+  }
+}
+
+TEST_F(McpServerFacts, AChangeAtTheSameMomentIsToldBehindTheAcknowledgement) {
+  const std::string line =
+      stateless(request("s", "subscriptions/listen",
+                        {{"notifications", {{"resourceSubscriptions", {"a:1"}}}}}))
+          .dump();
+  for (int i = 0; i < 2000; ++i) {
+    OneTool one;
+    std::string first;
+    McpServer stream(one, clock, [&](const std::string& sent) {
+      if (first.empty()) first = sent;
+    });
+    std::atomic<bool> is_over = false;
+    std::jthread changing([&] {
+      while (!is_over) one.change("a:1");
+    });
+    stream.take(line);
+    is_over = true;
+    changing.join();
+    ASSERT_NE(first.find("notifications/subscriptions/acknowledged"), std::string::npos) << i;
   }
 }
 
