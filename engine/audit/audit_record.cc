@@ -120,7 +120,8 @@ json document_of(const JsonDocument& document, const DocumentBounds& bounds) {
 /// Redacted before it is cut: half a secret has no pattern any more.
 std::string field_of(const std::string& value) {
   constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
-  return valid_utf8(redact_patterns(value.substr(0, kMaxLookedAt)).substr(0, kMaxFieldBytes));
+  const std::string text = valid_utf8(value.substr(0, kMaxLookedAt));
+  return valid_utf8(redact_patterns(text).substr(0, kMaxFieldBytes));
 }
 
 void put_text(json& record, const char* key, const std::string& value) {

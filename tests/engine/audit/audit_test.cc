@@ -393,6 +393,14 @@ TEST(AuditRecord, ASecretAcrossTheEndOfALongFieldLeavesNoPart) {
   }
 }
 
+TEST(AuditRecord, ASecretWithBytesThatAreNoTextIsRedacted) {
+  AuditEvent call = event("x");
+  call.reason =
+      "see https://u:hunter\xff"
+      "2@x.org";
+  EXPECT_EQ(audit_record(call, kNow).find("hunter"), std::string::npos);
+}
+
 TEST(AuditRecord, IsBoundedAndCanonicalWhateverGoesIn) {
   AuditEvent call = event(std::string(100'000, 'i'));
   call.agent = "bytes \xff\xfe and \n newline";
