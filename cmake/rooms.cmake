@@ -1,31 +1,13 @@
-# galley_precompiled(<name> [OPTIONS <flags>...] [LINK <targets>...] HEADERS <headers>...)
-#   Precompiles those headers once, for every target that asks for them by galley_precompile.
-# galley_precompile(<target> <name>)
-#   Every file still includes what it uses: the builds with GALLEY_PCH=OFF and clang-tidy see the
-#   files without them.
-function(galley_precompiled name)
-  cmake_parse_arguments(PCH "" "" "OPTIONS;LINK;HEADERS" ${ARGN})
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/${name}.cc CONTENT "")
-  add_library(galley_precompiled_${name} OBJECT ${PROJECT_BINARY_DIR}/precompiled/${name}.cc)
-  target_link_libraries(galley_precompiled_${name} PRIVATE galley_flags ${PCH_LINK})
-  target_compile_options(galley_precompiled_${name} PRIVATE "${PCH_OPTIONS}")
-  target_precompile_headers(galley_precompiled_${name} PRIVATE ${PCH_HEADERS})
-  galley_for_ccache(galley_precompiled_${name})
-endfunction()
-function(galley_precompile target name)
-  if(GALLEY_PCH)
-    target_precompile_headers(${target} REUSE_FROM galley_precompiled_${name})
-    galley_for_ccache(${target})
+# galley_unity(<target> <sources in a batch>)
+#   With GALLEY_UNITY the sources of a target are compiled some together, since most of the time goes
+#   to the headers that each of them reads (docs/adr/0092). So the names in the anonymous namespaces of
+#   a room are distinct, and what two files need stands in a header. GALLEY_UNITY=OFF and clang-tidy
+#   see each file alone: each includes what it uses.
+function(galley_unity target batch)
+  if(GALLEY_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()
 endfunction()
-function(galley_for_ccache target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -fpch-preprocess)
-  endif()
-endfunction()
-set(GALLEY_COMMON_HEADERS <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional>
-  <set> <string> <string_view> <tl/expected.hpp> <unordered_map> <variant> <vector>)
-set(GALLEY_TEST_HEADERS ${GALLEY_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 # With GALLEY_SMALL a release is compiled for size, but for the rooms that say FAST; and what nothing
 # calls is in a section of its own, which the single-file program leaves out (docs/adr/0086).
 set(GALLEY_SECTION_OPTIONS "")
@@ -34,25 +16,10 @@ if(GALLEY_SMALL)
   set(GALLEY_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
   set(GALLEY_SIZE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 endif()
-if(GALLEY_PCH)
-  if(GALLEY_SMALL)
-    galley_precompiled(fast OPTIONS ${GALLEY_SECTION_OPTIONS} HEADERS ${GALLEY_COMMON_HEADERS})
-    galley_precompiled(fast_json OPTIONS ${GALLEY_SECTION_OPTIONS} HEADERS
-      ${GALLEY_COMMON_HEADERS} <nlohmann/json.hpp>)
-  endif()
-  galley_precompiled(plain OPTIONS ${GALLEY_SECTION_OPTIONS} ${GALLEY_SIZE_OPTIONS} HEADERS
-    ${GALLEY_COMMON_HEADERS})
-  galley_precompiled(json OPTIONS ${GALLEY_SECTION_OPTIONS} ${GALLEY_SIZE_OPTIONS} HEADERS
-    ${GALLEY_COMMON_HEADERS} <nlohmann/json.hpp>)
-  if(GALLEY_TESTS)
-    galley_precompiled(test_plain OPTIONS -O0 LINK GTest::gmock HEADERS ${GALLEY_TEST_HEADERS})
-    galley_precompiled(test_json OPTIONS -O0 LINK GTest::gmock HEADERS ${GALLEY_TEST_HEADERS} <nlohmann/json.hpp>)
-  endif()
-endif()
-
 # Test doubles of the rooms (the memory directory, the fault directory): for tests, benchmarks and
 # fuzz targets, in no library that is installed.
 add_library(galley_doubles STATIC)
+galley_unity(galley_doubles 8)
 
 # galley_room(<folder> [FAST] [ONLY_WITH <option>] [DOUBLES <sources>...] [DEPENDS <folder>...]
 #             [LINK <targets>...])
@@ -96,19 +63,7 @@ function(galley_room folder)
       endif()
       target_link_libraries(galley_${name} PRIVATE ${library})
     endforeach()
-    list(LENGTH sources count)
-    # The helper is not instrumented (CMakeLists.txt), so headers that are do not fit it.
-    if(count GREATER 7 AND NOT (GALLEY_SANITIZE AND folder STREQUAL "staging/sandbox/helper"))
-      set(precompiled plain)
-      if(nlohmann_json::nlohmann_json IN_LIST ROOM_LINK)
-        set(precompiled json)
-      endif()
-      if(ROOM_FAST AND GALLEY_SMALL)
-        string(REPLACE plain fast precompiled ${precompiled})
-        string(REPLACE json fast_json precompiled ${precompiled})
-      endif()
-      galley_precompile(galley_${name} ${precompiled})
-    endif()
+    galley_unity(galley_${name} 16)
   else()
     add_library(galley_${name} INTERFACE)
     set(scope INTERFACE)
@@ -138,11 +93,7 @@ function(galley_tests folder)
     GALLEY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALLEY_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # The rooms that a test runs are optimised; its own code need not be.
   target_compile_options(test_${name} PRIVATE -O0)
-  if(nlohmann_json::nlohmann_json IN_LIST TESTS_LINK)
-    galley_precompile(test_${name} test_json)
-  else()
-    galley_precompile(test_${name} test_plain)
-  endif()
+  galley_unity(test_${name} 12)
   # The gate judges the change and not the luck of the day: properties draw from one seed in ctest,
   # and from a new one whenever a test program is run by hand.
   gtest_discover_tests(test_${name} TEST_PREFIX "${folder}:" DISCOVERY_MODE PRE_TEST
