@@ -6,6 +6,9 @@
 function(galley_unity target batch)
   if(GALLEY_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+    if(GALLEY_UNITY_BATCH)  # for looking at a whole room at once
+      set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${GALLEY_UNITY_BATCH})
+    endif()
   endif()
 endfunction()
 # With GALLEY_SMALL a release is compiled for size, but for the rooms that say FAST; and what nothing
