@@ -20,6 +20,7 @@
 #include "staging/fs/directory.h"
 #include "staging/fs/memory_tree.h"
 #include "staging/overlay/proposal.h"
+#include "tests/support/rel.h"
 
 namespace galley {
 
@@ -27,12 +28,6 @@ namespace galley {
 struct ApprovalForTests {
   static Approval of(const Proposal& proposal) { return Approval(proposal.id()); }
 };
-
-inline RelPath rel(std::string_view text) {
-  auto path = RelPath::parse(text);
-  EXPECT_TRUE(path) << text;
-  return path ? *path : RelPath::root();
-}
 
 /// What a tree holds: path -> "f 644 content", "d 755", "l target". `.galley` is left out.
 using TreePicture = std::map<std::string, std::string>;

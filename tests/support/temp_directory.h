@@ -13,15 +13,9 @@
 #include "base/check.h"
 #include "staging/fs/directory.h"
 #include "staging/fs/disk_directory.h"
+#include "tests/support/rel.h"
 
 namespace galley {
-
-/// A path that the test states and knows to be good.
-inline RelPath rel(std::string_view text) {
-  auto path = RelPath::parse(text);
-  GALLEY_CHECK(path.has_value());
-  return *std::move(path);
-}
 
 /// A fresh directory under $TMPDIR (or /tmp), opened, and removed with all below it at the end.
 class TempDirectory {
