@@ -1,9 +1,9 @@
 #include "engine/stages/git_message.h"
 
+#include "base/file_mode.h"
+
 namespace galley {
 namespace {
-
-constexpr uint32_t kMessageMode = 0600;
 
 RelPath message_file() { return *RelPath::parse("git-commit"); }
 
@@ -15,7 +15,7 @@ Result<void> keep_git_message(const WritableDirectory& stage, const std::string&
                 "a commit message has at most " + std::to_string(kMaxGitMessageBytes) + " bytes");
   }
   GALLEY_ASSIGN(const auto file,
-                stage.open_writable_file(message_file(), OpenMode::kOpenOrCreate, kMessageMode));
+                stage.open_writable_file(message_file(), OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
   return file->write_at(0, message);
 }

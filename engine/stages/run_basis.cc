@@ -24,7 +24,7 @@ Result<std::string> read(const RunFolder& folder, std::string_view name) {
   return text;
 }
 
-tl::unexpected<Error> damaged(const RunFolder& folder) {
+tl::unexpected<Error> damaged_basis(const RunFolder& folder) {
   return fail(ErrorKind::kInvalid, "run.damaged",
               "what the run " + folder.tx() +
                   " began with cannot be read; what it wrote lies in "
@@ -35,7 +35,7 @@ tl::unexpected<Error> damaged(const RunFolder& folder) {
 Result<Overlay::Entries> entries_of(const RunFolder& folder, std::string_view text) {
   if (text.empty()) return Overlay::Entries();
   auto entries = decode_entries(text);
-  if (!entries) return damaged(folder);
+  if (!entries) return damaged_basis(folder);
   return entries;
 }
 
@@ -51,12 +51,14 @@ Result<std::optional<Checkpoint>> read_checkpoint(const RunFolder& folder) {
   if (text.empty()) return std::optional<Checkpoint>();
   std::string_view rest = text;
   const size_t line = rest.find('\n');
-  if (!rest.starts_with(kCheckpointMagic) || line == std::string_view::npos) return damaged(folder);
+  if (!rest.starts_with(kCheckpointMagic) || line == std::string_view::npos) {
+    return damaged_basis(folder);
+  }
   const std::string_view words =
       rest.substr(kCheckpointMagic.size(), line - kCheckpointMagic.size());
   const size_t space = words.find(' ');
   const auto transaction = TxId::parse(words.substr(0, space));
-  if (!transaction || space == std::string_view::npos) return damaged(folder);
+  if (!transaction || space == std::string_view::npos) return damaged_basis(folder);
   Checkpoint checkpoint{*transaction, std::string(words.substr(space + 1)), {}};
   GALLEY_ASSIGN(checkpoint.basis, entries_of(folder, rest.substr(line + 1)));
   return std::optional(std::move(checkpoint));

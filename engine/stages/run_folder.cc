@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/replace_file.h"
 #include "staging/sandbox/layer_objects.h"
@@ -18,23 +19,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr uint32_t kPrivateDirectory = 0700;
-constexpr uint32_t kPrivateFile = 0600;
 constexpr std::string_view kSchema = "galley.run/1";
 constexpr size_t kIdDigits = 12;
 constexpr int kMaxDepth = 8;
 constexpr int kLockAttempts = 10;
 constexpr std::chrono::milliseconds kLockPause{1};
 
-RelPath known(std::string_view text) { return *RelPath::parse(text); }
-RelPath folder_path(const std::string& tx) { return known("runs/" + tx); }
+RelPath folder_path(const std::string& tx) { return chosen_path("runs/" + tx); }
 
 bool is_id(std::string_view text) {
   return text.size() == kIdDigits &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-Error damaged(const std::string& tx) {
+Error damaged_note(const std::string& tx) {
   return {ErrorKind::kInvalid, "run.damaged",
           "the note of the run " + tx + " cannot be read; what it wrote lies in .galley/runs/" +
               tx + "/upper",
@@ -115,7 +113,7 @@ ProcessIdentity ProcessIdentity::of(int64_t pid) {
   ProcessIdentity identity{pid, 0};
   const auto directory = open_disk_directory("/proc/" + std::to_string(identity.pid));
   if (!directory) return identity;
-  const auto file = (*directory)->open_file(known("stat"));
+  const auto file = (*directory)->open_file(chosen_path("stat"));
   const auto text = file ? (*file)->read_at(0, kStatBytes) : Result<std::string>(std::string());
   if (text) identity.start = start_time_of(*text);
   return identity;
@@ -154,8 +152,8 @@ Result<RunFolder> RunFolder::hold(const StateDirectory& state, const std::string
 
 Result<bool> RunFolder::take_lock() {
   if (lock_ != nullptr) return true;
-  GALLEY_ASSIGN(auto file, directory_->open_writable_file(known("lock"), OpenMode::kOpenOrCreate,
-                                                          kPrivateFile));
+  GALLEY_ASSIGN(auto file, directory_->open_writable_file(chosen_path("lock"),
+                                                          OpenMode::kOpenOrCreate, kPrivateFile));
   // Whoever looks whether it is live (is_live()) shares the lock for a moment.
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
@@ -170,7 +168,7 @@ Result<bool> RunFolder::take_lock() {
 
 Result<bool> RunFolder::is_live() const {
   if (lock_ != nullptr) return true;
-  const auto file = directory_->open_file(known("lock"));
+  const auto file = directory_->open_file(chosen_path("lock"));
   if (!file && file.error().kind == ErrorKind::kNotFound) return false;
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const bool is_free, (*file)->try_lock(LockMode::kShared));
@@ -178,7 +176,7 @@ Result<bool> RunFolder::is_live() const {
 }
 
 Result<RunNote> RunFolder::note() const {
-  auto text = read_file(*directory_, known("run.json"), kMaxRunNoteBytes);
+  auto text = read_file(*directory_, chosen_path("run.json"), kMaxRunNoteBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return not_found(tx_);
   if (!text) return fail(text.error());
   int depth = 0;
@@ -188,12 +186,12 @@ Result<RunNote> RunFolder::note() const {
   };
   try {
     const Json json = Json::parse(*text, is_shallow);
-    if (depth > kMaxDepth || json.at("schema") != kSchema) return damaged(tx_);
+    if (depth > kMaxDepth || json.at("schema") != kSchema) return damaged_note(tx_);
     RunNote note = from_json(json);
-    if (note.tx != tx_) return damaged(tx_);
+    if (note.tx != tx_) return damaged_note(tx_);
     return note;
   } catch (const Json::exception&) {
-    return damaged(tx_);
+    return damaged_note(tx_);
   }
 }
 
@@ -208,13 +206,13 @@ Result<void> RunFolder::write_note(const RunNote& note) const {
 
 Result<std::vector<std::string>> RunFolder::list(const StateDirectory& state) {
   std::vector<std::string> ids;
-  const auto runs = state.root().open_directory(known("runs"));
+  const auto runs = state.root().open_directory(chosen_path("runs"));
   if (!runs && runs.error().kind == ErrorKind::kNotFound) return ids;
   if (!runs) return fail(runs.error());
   GALLEY_ASSIGN(const auto entries, (*runs)->list());
   for (const DirectoryEntry& entry : entries) {
     if (!is_id(entry.name)) continue;
-    const auto note = (*runs)->stat(known(entry.name + "/run.json"));
+    const auto note = (*runs)->stat(chosen_path(entry.name + "/run.json"));
     if (note && note->kind == FileKind::kRegular) ids.push_back(entry.name);
   }
   std::sort(ids.begin(), ids.end());
@@ -245,7 +243,7 @@ std::vector<std::unique_ptr<Directory>> RunFolder::hold_directories(const StateD
   std::vector<std::unique_ptr<Directory>> held;
   for (const std::string& place : {"stage/" + tx, "contents/" + tx, std::string("runs/graveyard"),
                                    overlays_own, overlays_own + "/volatile"}) {
-    auto opened = state.root().open_directory(known(place));
+    auto opened = state.root().open_directory(chosen_path(place));
     if (opened) held.push_back(*std::move(opened));
   }
   return held;
@@ -254,10 +252,10 @@ std::vector<std::unique_ptr<Directory>> RunFolder::hold_directories(const StateD
 Result<void> RunFolder::remove(const StateDirectory& state, RunFolder folder) {
   const std::string tx = folder.tx_;
   // The note first: without it there is no run, and what is left is garbage.
-  auto gone = folder.directory_->remove_file(known("run.json"));
+  auto gone = folder.directory_->remove_file(chosen_path("run.json"));
   if (!gone && gone.error().kind != ErrorKind::kNotFound) return gone;
-  GALLEY_ASSIGN(const auto runs, state.root().open_writable_directory(known("runs")));
-  return erase_layer(*runs, known(tx));
+  GALLEY_ASSIGN(const auto runs, state.root().open_writable_directory(chosen_path("runs")));
+  return erase_layer(*runs, chosen_path(tx));
 }
 
 }  // namespace galley

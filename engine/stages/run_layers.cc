@@ -4,7 +4,9 @@
 #include <charconv>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
+#include "engine/stages/run_folder.h"
 #include "engine/stages/scratch_home.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/open_directories.h"
@@ -13,16 +15,10 @@
 namespace galley {
 namespace {
 
-constexpr uint64_t kMaxPathBytes = 4096;
-constexpr uint32_t kPrivateDirectory = 0700;
-constexpr uint32_t kPrivateFile = 0600;
-
-RelPath known(std::string_view text) { return *RelPath::parse(text); }
-
 /// Numbers of the layers that are there, sorted.
 Result<std::vector<uint32_t>> numbers(const Directory& stage) {
   std::vector<uint32_t> all;
-  const auto layers = stage.open_directory(known("layers"));
+  const auto layers = stage.open_directory(chosen_path("layers"));
   if (!layers && layers.error().kind == ErrorKind::kNotFound) return all;
   if (!layers) return fail(layers.error());
   GALLEY_ASSIGN(const auto entries, (*layers)->list());
@@ -72,7 +68,7 @@ Result<std::vector<RunLayer>> run_layers(const Directory& stage) {
   GALLEY_ASSIGN(const auto all, numbers(stage));
   for (const uint32_t number : all) {
     const std::string home = "layers/" + std::to_string(number);
-    auto path = read_file(stage, known(home + "/path"), kMaxPathBytes);
+    auto path = read_file(stage, chosen_path(home + "/path"), kMaxHostPathBytes);
     // Whoever made it was killed before it was used.
     if (!path && path.error().kind == ErrorKind::kNotFound) continue;
     if (!path) return fail(path.error());
@@ -91,8 +87,8 @@ Result<std::vector<RunLayer>> need_run_layers(const WritableDirectory& stage,
                                       [&](const RunLayer& layer) { return layer.path == path; });
     if (is_there) continue;
     const std::string home = "layers/" + std::to_string(next++);
-    GALLEY_TRY(make_directories(stage, known(home), kPrivateDirectory));
-    GALLEY_ASSIGN(const auto file, stage.open_writable_file(known(home + "/path"),
+    GALLEY_TRY(make_directories(stage, chosen_path(home), kPrivateDirectory));
+    GALLEY_ASSIGN(const auto file, stage.open_writable_file(chosen_path(home + "/path"),
                                                             OpenMode::kOpenOrCreate, kPrivateFile));
     GALLEY_TRY(file->write_at(0, path));
     layers.push_back({path, home});
@@ -102,7 +98,7 @@ Result<std::vector<RunLayer>> need_run_layers(const WritableDirectory& stage,
 
 Result<void> drop_layers(const WritableDirectory& stage) {
   GALLEY_TRY(drop_scratch_home(stage));
-  return erase_layer(stage, known("layers"));
+  return erase_layer(stage, chosen_path("layers"));
 }
 
 Result<std::vector<WrittenLayer>> written_layers(const StateDirectory& state,
@@ -114,7 +110,7 @@ Result<std::vector<WrittenLayer>> written_layers(const StateDirectory& state,
   GALLEY_ASSIGN(const auto layers, run_layers(*stage));
   for (const RunLayer& layer : layers) {
     const std::string upper = layer.home + "/upper";
-    const auto opened = stage->open_writable_directory(known(upper));
+    const auto opened = stage->open_writable_directory(chosen_path(upper));
     if (!opened && opened.error().kind == ErrorKind::kNotFound) continue;
     if (!opened) return fail(opened.error());
     const uint64_t count = count_written(**opened, layer.path);

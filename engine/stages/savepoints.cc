@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "base/file_mode.h"
+#include "base/number.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace galley {
@@ -24,7 +26,7 @@ Result<void> replace_savepoint_file(const WritableDirectory& directory, const st
                                     std::string_view content) {
   const RelPath scratch = name_of(name + ".new");
   GALLEY_ASSIGN(const auto file,
-                directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0600));
+                directory.open_writable_file(scratch, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
   GALLEY_TRY(file->write_at(0, content));
   return directory.rename(scratch, directory, name_of(name), RenameMode::kReplace);
@@ -49,10 +51,8 @@ Result<std::vector<uint64_t>> numbers_in(const Directory& stage) {
   GALLEY_ASSIGN(const auto folder, stage.open_directory(name_of(kFolder)));
   GALLEY_ASSIGN(const auto entries, folder->list());
   for (const DirectoryEntry& entry : entries) {
-    uint64_t number = 0;
-    const char* end = entry.name.data() + entry.name.size();
-    const auto [rest, code] = std::from_chars(entry.name.data(), end, number);
-    if (code == std::errc() && rest == end) numbers.push_back(number);
+    const auto number = number_of<uint64_t>(entry.name);
+    if (number) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -63,7 +63,7 @@ struct Kept {
   Overlay::Entries entries;
 };
 
-tl::unexpected<Error> damaged(uint64_t number) {
+tl::unexpected<Error> damaged_savepoint(uint64_t number) {
   return fail(ErrorKind::kInvalid, "stage.damaged",
               "savepoint " + std::to_string(number) +
                   " of this transaction is damaged; what is staged now is not");
@@ -74,18 +74,18 @@ Result<Kept> read_savepoint(const Directory& stage, uint64_t number) {
                 read_file(stage, name_of(std::string(kFolder) + "/" + std::to_string(number)),
                           kMaxSavepointBytes));
   std::string_view rest = text;
-  if (!rest.starts_with(kMagic)) return damaged(number);
+  if (!rest.starts_with(kMagic)) return damaged_savepoint(number);
   rest.remove_prefix(kMagic.size());
   Kept kept;
   const char* end = rest.data() + rest.size();
   const auto [at, code] = std::from_chars(rest.data(), end, kept.about.made_ns);
-  if (code != std::errc() || at == end || *at != '\n') return damaged(number);
+  if (code != std::errc() || at == end || *at != '\n') return damaged_savepoint(number);
   rest.remove_prefix(static_cast<size_t>(at - rest.data()) + 1);
   const size_t line = rest.find('\n');
-  if (line == std::string_view::npos) return damaged(number);
+  if (line == std::string_view::npos) return damaged_savepoint(number);
   kept.about.name = rest.substr(0, line);
   auto entries = decode_entries(rest.substr(line + 1));
-  if (!entries) return damaged(number);
+  if (!entries) return damaged_savepoint(number);
   kept.entries = *std::move(entries);
   kept.about.changes = static_cast<size_t>(
       std::count_if(kept.entries.begin(), kept.entries.end(),
@@ -130,7 +130,7 @@ Result<void> make_savepoint(const WritableDirectory& stage, std::string_view nam
     return fail(ErrorKind::kQuota, "limit.savepoints",
                 "a transaction has at most " + std::to_string(kMaxSavepoints) + " savepoints");
   }
-  GALLEY_TRY(make_directories(stage, name_of(kFolder), 0700));
+  GALLEY_TRY(make_directories(stage, name_of(kFolder), kPrivateDirectory));
   const uint64_t number = numbers.empty() ? 1 : numbers.back() + 1;
   std::string text(kMagic);
   text += std::to_string(clock.wall_ns()) + "\n" + std::string(name) + "\n";

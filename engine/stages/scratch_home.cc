@@ -1,18 +1,16 @@
 #include "engine/stages/scratch_home.h"
 
+#include "base/file_mode.h"
 #include "staging/sandbox/layer_home.h"
 
 namespace galley {
 namespace {
 
-constexpr uint64_t kMaxPathBytes = 4096;
-constexpr uint32_t kFileMode = 0600;
-
 RelPath note() { return *RelPath::parse("scratch-home"); }
 
 /// Empty when there is none.
 Result<std::string> noted(const Directory& stage) {
-  auto path = read_file(stage, note(), kMaxPathBytes);
+  auto path = read_file(stage, note(), kMaxHostPathBytes);
   if (path) return path;
   if (path.error().kind == ErrorKind::kNotFound) return std::string();
   return fail(path.error());
@@ -25,7 +23,7 @@ Result<std::string> need_scratch_home(const WritableDirectory& stage) {
   if (is_layer_home(known)) return known;
   GALLEY_ASSIGN(const std::string path, LayerHome::make_lasting());
   GALLEY_ASSIGN(const auto file,
-                stage.open_writable_file(note(), OpenMode::kOpenOrCreate, kFileMode));
+                stage.open_writable_file(note(), OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
   GALLEY_TRY(file->write_at(0, path));
   return path;

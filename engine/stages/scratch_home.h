@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -13,6 +14,8 @@
 // stage.
 
 namespace galley {
+
+inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< of a file that holds a path of the host
 
 /// The stage's directory for layers, made when it has none or when it was swept away: then the
 /// ignored outputs are gone, as they may.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <thread>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "engine/stages/savepoints.h"
 #include "staging/fs/owner.h"
@@ -45,7 +46,7 @@ Result<void> share_file(const WritableDirectory& from, const WritableDirectory& 
   return copy_file(from, to, name);
 }
 
-tl::unexpected<Error> damaged(const std::string& id) {
+tl::unexpected<Error> damaged_stage(const std::string& id) {
   return fail(ErrorKind::kInvalid, "stage.damaged",
               "the transaction " + id + " is damaged; drop it with: galley rollback --tx " + id);
 }
@@ -79,14 +80,15 @@ Result<StageAbout> read_about(const Directory& directory, const std::string& id)
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("about"));
   GALLEY_ASSIGN(const std::string text, read_file(directory, name, kMaxAboutBytes));
   std::string_view rest = text;
-  if (!rest.starts_with(kAboutMagic)) return damaged(id);
+  if (!rest.starts_with(kAboutMagic)) return damaged_stage(id);
   rest.remove_prefix(kAboutMagic.size());
   StageAbout about;
   const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), about.begun_ns);
-  if (code != std::errc() || end == rest.data() + rest.size() || *end != '\n') return damaged(id);
+  if (code != std::errc() || end == rest.data() + rest.size() || *end != '\n')
+    return damaged_stage(id);
   rest.remove_prefix(static_cast<size_t>(end - rest.data()) + 1);
   const size_t line = rest.find('\n');
-  if (line == std::string_view::npos) return damaged(id);
+  if (line == std::string_view::npos) return damaged_stage(id);
   about.agent = rest.substr(0, line);
   about.message = rest.substr(line + 1);
   GALLEY_ASSIGN(about.contributors, read_contributors(directory));
@@ -157,7 +159,7 @@ Result<Overlay::Entries> StoredStage::load() const {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("overlay"));
   GALLEY_ASSIGN(const std::string text, read_file(directory(), name, kMaxOverlayBytes));
   auto entries = decode_entries(text);
-  if (!entries) return damaged(id());
+  if (!entries) return damaged_stage(id());
   return entries;
 }
 
@@ -176,7 +178,7 @@ Result<std::vector<StagedStep>> StoredStage::load_steps() const {
 Result<void> StoredStage::add_steps(const std::vector<StagedStep>& steps) const {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("calls"));
   GALLEY_ASSIGN(const auto file,
-                directory().open_writable_file(name, OpenMode::kOpenOrCreate, 0600));
+                directory().open_writable_file(name, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_ASSIGN(const FileStat stat, file->stat());
   if (stat.size == 0) return file->write_at(0, encode_steps(steps));
   const uint64_t tail_size = std::min<uint64_t>(stat.size, kMaxStepsTailBytes);
