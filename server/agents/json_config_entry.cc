@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -25,8 +26,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::string_view kSpace = " \t\r\n";
-
 Error foreign(const std::string& file, std::string_view text, size_t at, const std::string& what) {
   const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   return {ErrorKind::kRefused, "agents.foreign_entry",
@@ -39,14 +38,14 @@ std::string without(const std::string& text, size_t from, size_t to) {
 
 /// The text without an item, the comma that goes with it, and the white space before it.
 std::string without_item(const std::string& text, std::string_view plain, const JsonItem& item) {
-  const size_t from = text.find_last_not_of(kSpace, item.begin - 1) + 1;
+  const size_t from = text.find_last_not_of(kJsonSpaces, item.begin - 1) + 1;
   const size_t to = item.value.end;
-  const size_t next = plain.find_first_not_of(kSpace, to);
+  const size_t next = plain.find_first_not_of(kJsonSpaces, to);
   if (next != std::string_view::npos && plain[next] == ',') return without(text, from, next + 1);
-  const size_t before = plain.find_last_not_of(kSpace, item.begin - 1);
+  const size_t before = plain.find_last_not_of(kJsonSpaces, item.begin - 1);
   if (plain[before] == ',') return without(without(text, from, to), before, before + 1);
   // It was alone; a last comma, which the plain text does not show, goes with it.
-  const size_t last = text.find_first_not_of(kSpace, to);
+  const size_t last = text.find_first_not_of(kJsonSpaces, to);
   const bool has_comma = last != std::string::npos && text[last] == ',';
   return without(text, from, has_comma ? last + 1 : to);
 }
@@ -65,7 +64,7 @@ std::optional<std::string> indent_before(std::string_view text, size_t at) {
   const size_t line = text.rfind('\n', at == 0 ? 0 : at - 1);
   if (line == std::string_view::npos || line >= at) return {};
   const std::string_view indent = text.substr(line + 1, at - line - 1);
-  if (indent.find_first_not_of(" \t") != std::string_view::npos) return {};
+  if (!is_blank(indent, kBlanks)) return {};
   return std::string(indent);
 }
 

@@ -5,8 +5,6 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
-
 /// Behind the string that begins at `at`; the end of the text where it has none.
 size_t end_of_string(std::string_view text, size_t at) {
   for (++at; at < text.size(); ++at) {
@@ -56,17 +54,17 @@ void blank_last_commas(std::string& text) {
       continue;
     }
     if (c == ',' && std::string_view("{[,: ").find(before) == std::string_view::npos) {
-      const size_t next = text.find_first_not_of(kSpace, at + 1);
+      const size_t next = text.find_first_not_of(kJsonSpaces, at + 1);
       const bool is_last = next != std::string::npos && (text[next] == '}' || text[next] == ']');
       if (is_last) text[at] = ' ';
     }
-    if (kSpace.find(c) == std::string_view::npos) before = c;
+    if (kJsonSpaces.find(c) == std::string_view::npos) before = c;
     ++at;
   }
 }
 
-size_t skip_space(std::string_view json, size_t at) {
-  return std::min(json.find_first_not_of(kSpace, at), json.size());
+size_t skip_space(std::string_view text, size_t at) {
+  return std::min(text.find_first_not_of(kJsonSpaces, at), text.size());
 }
 
 }  // namespace
@@ -90,7 +88,8 @@ size_t end_of_value(std::string_view json, size_t at) {
       continue;
     }
     const bool is_end = c == '}' || c == ']';
-    if (depth == 0 && (is_end || c == ',' || kSpace.find(c) != std::string_view::npos)) return at;
+    const bool is_between = kJsonSpaces.find(c) != std::string_view::npos;
+    if (depth == 0 && (is_end || c == ',' || is_between)) return at;
     if (c == '{' || c == '[') ++depth;
     ++at;
     if (is_end && --depth == 0) return at;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
-constexpr std::string_view kSpaces = " \t\r\n";
+constexpr std::string_view kShellSpaces = " \t\r\n";
 constexpr std::string_view kPlain =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
 
@@ -31,13 +32,13 @@ class ShellReader {
       if (end == std::string_view::npos) return {};
       std::string text(rest_.substr(0, end));
       rest_.remove_prefix(end + 1);
-      return is_over_or(kSpaces) ? std::optional(text) : std::nullopt;
+      return is_over_or(kShellSpaces) ? std::optional(text) : std::nullopt;
     }
     const size_t end = std::min(rest_.find_first_not_of(kPlain), rest_.size());
     if (end == 0) return {};
     std::string text(rest_.substr(0, end));
     rest_.remove_prefix(end);
-    return is_over_or(kSpaces) ? std::optional(text) : std::nullopt;
+    return is_over_or(kShellSpaces) ? std::optional(text) : std::nullopt;
   }
   [[nodiscard]] bool is_over_or(std::string_view characters) const {
     return rest_.empty() || characters.find(rest_.front()) != std::string_view::npos;
@@ -68,7 +69,7 @@ std::optional<std::string> here_document(std::string_view text, const std::strin
   while (line < text.size()) {
     const size_t end = std::min(text.find('\n', line), text.size());
     if (text.substr(line, end - line) == name) {
-      const bool is_last = text.find_first_not_of(kSpaces, end) == std::string_view::npos;
+      const bool is_last = text.find_first_not_of(kShellSpaces, end) == std::string_view::npos;
       return is_last ? std::optional(std::string(text.substr(0, line))) : std::nullopt;
     }
     line = end + 1;
@@ -81,7 +82,7 @@ std::optional<std::string> here_document(std::string_view text, const std::strin
 std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
   ShellReader reader(command);
   ShellPatch found;
-  reader.skip(kSpaces);
+  reader.skip(kShellSpaces);
   if (reader.take("cd ")) {
     reader.skip(kBlanks);
     const auto directory = reader.word();
@@ -89,7 +90,7 @@ std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
     found.directory = *directory;
     reader.skip(kBlanks);
     if (!reader.take("&&")) return {};
-    reader.skip(kSpaces);
+    reader.skip(kShellSpaces);
   }
   if (!reader.take("apply_patch") && !reader.take("applypatch")) return {};
   if (!reader.is_over_or(" \t<")) return {};
@@ -107,7 +108,7 @@ std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
   }
   if (!reader.rest().starts_with('\'')) return {};
   const auto patch = reader.word();
-  if (!patch || reader.rest().find_first_not_of(kSpaces) != std::string_view::npos) return {};
+  if (!patch || reader.rest().find_first_not_of(kShellSpaces) != std::string_view::npos) return {};
   found.patch = *patch;
   return found;
 }
