@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -14,7 +15,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxShownBytes = 500;  // of a server's words in a message of ours
 
-std::string shown(std::string_view words) { return printable_line(words, kMaxShownBytes); }
+std::string server_words(std::string_view words) { return printable_line(words, kMaxShownBytes); }
 
 bool is_one_of(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -149,10 +150,10 @@ std::string McpDialogue::take(std::string_view piece) {
 }
 
 void McpDialogue::take_line(std::string_view line) {
-  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  if (is_blank(line, " \t\r")) return;
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
-    return end_garbage("wrote a line that is no message: " + shown(broken->error.message));
+    return end_garbage("wrote a line that is no message: " + server_words(broken->error.message));
   }
   auto& message = std::get<RpcMessage>(read);
   switch (message.kind) {
@@ -183,8 +184,8 @@ void McpDialogue::take_request(const RpcMessage& message) {
     result["roots"] = ordered_json::array({std::move(root)});
     out_ += result_line(message.id, result) + "\n";
   } else {
-    out_ += error_line(message.id, {rpc::kMethodNotFound,
-                                    "this client does not offer '" + shown(message.method) + "'"}) +
+    out_ += error_line(message.id, {rpc::kMethodNotFound, "this client does not offer '" +
+                                                              server_words(message.method) + "'"}) +
             "\n";
   }
 }
@@ -242,11 +243,13 @@ void McpDialogue::note_server(const json& from, const char* key) {
 }
 
 void McpDialogue::take_hello(const RpcMessage& message) {
-  if (message.error) return end_garbage("refused the handshake: " + shown(message.error->message));
+  if (message.error) {
+    return end_garbage("refused the handshake: " + server_words(message.error->message));
+  }
   if (!message.result.is_object()) return end_garbage("answered the handshake with no object");
   reply_.version = text_member(message.result, "protocolVersion");
   if (!is_one_of(handshake_versions(), reply_.version)) {
-    return end_garbage("speaks version '" + shown(reply_.version) +
+    return end_garbage("speaks version '" + server_words(reply_.version) +
                        "' of the protocol, which this client does not");
   }
   note_server(message.result, "serverInfo");
@@ -256,7 +259,7 @@ void McpDialogue::take_hello(const RpcMessage& message) {
 
 void McpDialogue::take_page(const RpcMessage& message) {
   if (message.error) {
-    return end_garbage("refused to list its tools: " + shown(message.error->message));
+    return end_garbage("refused to list its tools: " + server_words(message.error->message));
   }
   const bool is_object = message.result.is_object();
   const auto tools = is_object ? message.result.find("tools") : message.result.end();
@@ -291,7 +294,7 @@ void McpDialogue::judge_list() {
     return text_member(a, "name") == text_member(b, "name");
   });
   if (twin != all.end()) {
-    return end_garbage("lists two tools named '" + shown(text_member(*twin, "name")) + "'");
+    return end_garbage("lists two tools named '" + server_words(text_member(*twin, "name")) + "'");
   }
   if (list_changed_ && readings_ >= kMaxListReadings) {
     return end_garbage("changes the list of its tools on and on");
@@ -307,7 +310,7 @@ void McpDialogue::judge_list() {
 void McpDialogue::take_result(RpcMessage message) {
   if (message.error) {
     return end({ErrorKind::kIo, "tool.failed",
-                "the server says: " + shown(message.error->message) + " (" +
+                "the server says: " + server_words(message.error->message) + " (" +
                     std::to_string(message.error->code) + ")",
                 "", 0});
   }

@@ -25,7 +25,7 @@ constexpr milliseconds kLongestServerTime{600'000};
 
 std::string name_of(const json& definition) { return text_member(definition, "name"); }
 
-std::string shown(const std::string& text) { return printable_line(text, kMaxShownNameBytes); }
+std::string short_line(const std::string& text) { return printable_line(text, kMaxShownNameBytes); }
 
 /// What it calls itself in one line for people.
 std::string title_of(const json& definition) {
@@ -67,8 +67,8 @@ Result<void> check_words(const std::vector<std::string>& words, const char* reas
 
 Result<void> TrustedMcpServer::check() const {
   if (!is_tool_name(name) || name.find('.') != std::string::npos) {
-    return bad("tool.name",
-               "'" + shown(name) + "' is no name for an MCP server: 1 to 64 of A-Z a-z 0-9 _ -");
+    return bad("tool.name", "'" + short_line(name) +
+                                "' is no name for an MCP server: 1 to 64 of A-Z a-z 0-9 _ -");
   }
   if (command.empty() || command.front().empty()) {
     return bad("mcp.command", "an MCP server needs its command after --");
@@ -89,7 +89,7 @@ Result<void> TrustedMcpServer::check() const {
   }
   for (const std::string& folder : readable) {
     if (folder.starts_with('/')) continue;
-    return bad("mcp.readable", "'" + shown(folder) + "' is no absolute path of a folder");
+    return bad("mcp.readable", "'" + short_line(folder) + "' is no absolute path of a folder");
   }
   if (timeout.count() > 0 && timeout <= kLongestServerTime) return {};
   return bad("mcp.command", "a call of an MCP server takes 1 ms to 10 minutes");
@@ -180,7 +180,7 @@ Result<void> TrustedMcpServer::check_definitions(const std::vector<json>& now) c
   if (changes.empty()) return {};
   std::string which;
   for (size_t i = 0; i < changes.size() && i < kMaxListedChanges; ++i) {
-    which += (i == 0 ? "" : "; ") + shown(changes[i]);
+    which += (i == 0 ? "" : "; ") + short_line(changes[i]);
   }
   if (changes.size() > kMaxListedChanges) which += "; …";
   return fail(ErrorKind::kRefused, "tool.definition_changed",
@@ -200,8 +200,8 @@ Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {
   }
   const auto input = definition.find("inputSchema");
   if (input == definition.end() || !input->is_object() || text_member(*input, "type") != "object") {
-    return bad("tool.schema",
-               "the tool '" + shown(info.name) + "' has no inputSchema with \"type\": \"object\"");
+    return bad("tool.schema", "the tool '" + short_line(info.name) +
+                                  "' has no inputSchema with \"type\": \"object\"");
   }
   GALLEY_ASSIGN(info.input_schema, cleaned_schema(*input));
   // What the server says of its structured answer is judged by itself (McpTool): its references

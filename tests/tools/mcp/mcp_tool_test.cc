@@ -19,7 +19,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-json tool(const std::string& name) {
+json listed_tool(const std::string& name) {
   return {{"name", name}, {"inputSchema", {{"type", "object"}}}};
 }
 
@@ -35,7 +35,7 @@ class McpTools : public ToolFixture {
     server_.readable = {"/opt"};
     server_.environment = {{"A", "b"}};
     server_.version = "2025-11-25";
-    server_.definitions = {tool("echo"), tool("other")};
+    server_.definitions = {listed_tool("echo"), listed_tool("other")};
   }
 
   void add() {
@@ -96,7 +96,7 @@ class McpTools : public ToolFixture {
   }
 
   TrustedMcpServer server_;
-  json listed_ = json::array({tool("other"), tool("echo")});
+  json listed_ = json::array({listed_tool("other"), listed_tool("echo")});
   json result_ = {{"content", json::array({{{"type", "text"}, {"text", "x"}}})}};
   json called_;
   std::string message_;
@@ -140,9 +140,9 @@ TEST_F(McpTools, AnyDefinitionThatDiffersRefusesEveryCall) {
   listed_[0]["description"] = "now another";
   EXPECT_EQ(reason(), "EPERMISSION tool.definition_changed") << "of the other tool, at that";
   EXPECT_TRUE(called_.is_null());
-  listed_ = json::array({tool("echo")});
+  listed_ = json::array({listed_tool("echo")});
   EXPECT_EQ(reason(), "EPERMISSION tool.definition_changed");
-  listed_ = json::array({tool("echo"), tool("other"), tool("third")});
+  listed_ = json::array({listed_tool("echo"), listed_tool("other"), listed_tool("third")});
   EXPECT_EQ(reason(), "EPERMISSION tool.definition_changed");
 }
 

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-json tool(const std::string& name, const std::string& description) {
+json described_tool(const std::string& name, const std::string& description) {
   return {{"name", name}, {"description", description}, {"inputSchema", {{"type", "object"}}}};
 }
 
@@ -25,7 +25,7 @@ TrustedMcpServer sample() {
   server.secrets = {"KEY"};
   server.version = "2025-11-25";
   server.memory_bytes = 1 << 20;
-  server.definitions = {tool("find", "Finds."), tool("show", "Shows.")};
+  server.definitions = {described_tool("find", "Finds."), described_tool("show", "Shows.")};
   server.given_ns = 5;
   return server;
 }
@@ -68,7 +68,8 @@ TEST(TrustedMcpServers, TheHashIsOfAllThatWasTrustedAndNotOfTheTime) {
 TEST(TrustedMcpServers, ADefinitionThatChangedCameOrWentIsRefusedByName) {
   const TrustedMcpServer server = sample();
   EXPECT_TRUE(server.check_definitions(server.definitions));
-  const std::vector<json> now = {tool("find", "Finds, and deletes."), tool("steal", "Steals.")};
+  const std::vector<json> now = {described_tool("find", "Finds, and deletes."),
+                                 described_tool("steal", "Steals.")};
   EXPECT_THAT(server.changes_to(now), ElementsAre("~ find: description", "+ steal", "- show"));
   const auto checked = server.check_definitions(now);
   ASSERT_FALSE(checked);
@@ -78,7 +79,7 @@ TEST(TrustedMcpServers, ADefinitionThatChangedCameOrWentIsRefusedByName) {
 }
 
 TEST(TrustedMcpServers, TheServersHintsLowerNoRisk) {
-  json definition = tool("wipe", "Wipes.");
+  json definition = described_tool("wipe", "Wipes.");
   definition["annotations"] = {{"readOnlyHint", true},
                                {"destructiveHint", false},
                                {"idempotentHint", true},
@@ -115,7 +116,7 @@ TEST(TrustedMcpServers, WhatAPersonSaidDecidesWhatACallNeeds) {
 }
 
 TEST(TrustedMcpServers, WordsOfADefinitionAreCleaned) {
-  json definition = tool("find", "Finds.\x1b[2J \u202e");
+  json definition = described_tool("find", "Finds.\x1b[2J \u202e");
   definition["inputSchema"]["properties"]["q"] = {{"description", "the \x1b]0;x\x07 query"}};
   const auto info = sample().tool_info(definition);
   ASSERT_TRUE(info);
@@ -126,7 +127,7 @@ TEST(TrustedMcpServers, WordsOfADefinitionAreCleaned) {
 
 TEST(TrustedMcpServers, ASchemaOfNoObjectIsRefused) {
   for (const json& schema : {json(), json(7), json({{"type", "string"}}), json::object()}) {
-    json definition = tool("find", "Finds.");
+    json definition = described_tool("find", "Finds.");
     definition["inputSchema"] = schema;
     const auto info = sample().tool_info(definition);
     ASSERT_FALSE(info);
