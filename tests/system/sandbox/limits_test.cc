@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
 #include <filesystem>
-#include <functional>
 #include <thread>
 
 #include "tests/system/sandbox/world.h"
@@ -16,16 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// Looks again and again for up to ten seconds: for what another process does in its own time.
-bool comes_true(const std::function<bool()>& fact) {
-  const timespec pause{0, 5'000'000};
-  for (int i = 0; i < 2000; ++i) {
-    if (fact()) return true;
-    (void)nanosleep(&pause, nullptr);
-  }
-  return fact();
-}
 
 class SandboxLimits : public SandboxTest {};
 

@@ -22,17 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Polls until it is so, at most for as long as a very busy machine may take.
-template <class Fact>
-bool comes_true(Fact fact) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!fact()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
 std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
   std::error_code ignored;

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -18,6 +20,17 @@ namespace galley {
 /// Who runs the engine in a test.
 enum class User { kRoot, kNobody };
 std::ostream& operator<<(std::ostream& out, User user);
+
+/// Polls until it is so, at most for as long as a very busy machine may take.
+template <class Fact>
+bool comes_true(Fact fact) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!fact()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
 
 /// Runs `body`, with its EXPECTs, as that user: in a child process that gave up root, or right here
 /// when we are that user (or are no root and cannot choose).
