@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_mode.h"
 #include "base/hex.h"
 #include "base/limits.h"
 #include "staging/fs/directory.h"
@@ -75,8 +76,7 @@ Result<TemporaryWorkspace> TemporaryWorkspace::make(const std::map<std::string, 
   const std::string above = set != nullptr && *set == '/' ? set : "/tmp";
   GALLEY_ASSIGN(auto parent, open_writable_disk_directory(above));
   GALLEY_ASSIGN(RelPath name, RelPath::parse("galley-test-" + random_hex(kNameDigits)));
-  constexpr uint32_t kOwnMode = 0700;
-  GALLEY_TRY(parent->make_directory(name, kOwnMode));
+  GALLEY_TRY(parent->make_directory(name, kPrivateDirectory));
   std::string path = above + "/" + name.str();
   auto place = std::make_unique<Place>(std::move(parent), std::move(name), std::move(path));
   GALLEY_ASSIGN(place->directory, place->above->open_writable_directory(place->name));
