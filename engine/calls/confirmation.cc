@@ -15,7 +15,7 @@ constexpr size_t kShownIdDigits = 16;
 
 unsigned tier_of(const ToolInfo& tool) { return static_cast<unsigned>(tool.security_tier); }
 
-Error refused(std::string reason, std::string message) {
+Error refused_call(std::string reason, std::string message) {
   return {ErrorKind::kRefused, std::move(reason), std::move(message), "", 0};
 }
 
@@ -62,9 +62,9 @@ std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationD
       *kept ? "have a person say: galley approve " + question.id + ", then repeat this call"
             : "nobody is here to ask and nothing is kept of this call: use a stored transaction "
               "(galley begin), or CallOptions::confirm of the library";
-  return refused("call.needs_confirmation",
-                 "the call " + question.id + " of the tool '" + question.tool +
-                     "' needs somebody's yes: " + question.why + ". To go on: " + way);
+  return refused_call("call.needs_confirmation",
+                      "the call " + question.id + " of the tool '" + question.tool +
+                          "' needs somebody's yes: " + question.why + ". To go on: " + way);
 }
 
 /// Agents that run by themselves say no to every question: what they cannot ask a person, the
@@ -79,7 +79,7 @@ std::optional<Error> not_confirmed(const ContentId& id, const ConfirmationDesk& 
     message +=
         ". A person can still say: galley approve " + question.id + "; then repeat this call";
   }
-  return refused("call.not_confirmed", std::move(message));
+  return refused_call("call.not_confirmed", std::move(message));
 }
 
 }  // namespace
@@ -123,8 +123,9 @@ std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& 
   const CallRule rule = rule_for_call(desk.mode, *action.called);
   if (rule.decision == Decision::kAllow) return {};
   if (rule.decision == Decision::kDeny) {
-    return refused("call.tier_denied",
-                   rule.why + "; use another tool, or have policy.mode of galley.toml changed");
+    return refused_call(
+        "call.tier_denied",
+        rule.why + "; use another tool, or have policy.mode of galley.toml changed");
   }
   const bool is_in_overlay = action.called->security_tier <= ToolInfo::Tier::kElevated;
   if (desk.keeps_nothing && is_in_overlay) return {};

@@ -6,7 +6,7 @@
 namespace galley {
 namespace {
 
-Error refused(const std::string& capability, const std::string& what) {
+Error missing_capability(const std::string& capability, const std::string& what) {
   return Error{ErrorKind::kRefused, "capability.missing",
                what + " needs the capability '" + capability + "', which this caller was not given",
                "", 0};
@@ -46,19 +46,23 @@ bool Grants::gives(std::string_view needed) const { return galley::gives(capabil
 
 std::optional<Error> Grants::refusal(const Action& action) const {
   for (const std::string& needed : action.capabilities) {
-    if (!gives(needed)) return refused(needed, "the tool '" + action.record.tool + "'");
+    if (!gives(needed)) return missing_capability(needed, "the tool '" + action.record.tool + "'");
   }
   const Intent& intent = action.intent;
   for (const RelPath& path : intent.reads) {
-    if (!may("read", path)) return refused("fs:read:" + path.str(), "reading '" + path.str() + "'");
+    if (!may("read", path)) {
+      return missing_capability("fs:read:" + path.str(), "reading '" + path.str() + "'");
+    }
   }
   for (const RelPath& path : intent.writes) {
     if (!may("write", path)) {
-      return refused("fs:write:" + path.str(), "writing '" + path.str() + "'");
+      return missing_capability("fs:write:" + path.str(), "writing '" + path.str() + "'");
     }
   }
   for (const std::string& program : intent.programs) {
-    if (!may_run(program)) return refused("exec:" + program, "running '" + program + "'");
+    if (!may_run(program)) {
+      return missing_capability("exec:" + program, "running '" + program + "'");
+    }
   }
   return {};
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kAnyProgram = "/usr/lib/any-program";
 bool has_arguments(const std::string& rule) { return rule.find(' ') != rule.npos; }
 std::string program_of(const std::string& rule) { return rule.substr(0, rule.find(' ')); }
 
-bool is_below(const std::string& path, const std::string& directory) {
+bool is_in_directory(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
@@ -32,7 +32,7 @@ std::vector<std::string> files_of_rule(const std::string& rule, const ProgramSco
     return files;
   }
   const bool is_directory = program.ends_with('/');
-  const bool is_ours = is_below(program, scope.workspace);
+  const bool is_ours = is_in_directory(program, scope.workspace);
   // What a link of the workspace leads to is the command's to choose.
   files.push_back(is_ours ? program : real_program_path(program) + (is_directory ? "/" : ""));
   return files;
@@ -124,7 +124,7 @@ void RuleResolver::deny(const std::string& rule) {
   for (const std::string& file : files) {
     const std::string name = program_of(rule);
     const bool is_other = is_multi_call(file) && !file.ends_with(name.substr(name.rfind('/') + 1));
-    const bool is_file = !file.ends_with('/') && !is_below(file, scope_.workspace);
+    const bool is_file = !file.ends_with('/') && !is_in_directory(file, scope_.workspace);
     is_held = is_held && is_file && !is_other;
     if (!is_held) break;
     const ProgramNames known = names_of_program(file, scope_.search_path);

@@ -9,13 +9,13 @@ namespace galley {
 namespace {
 
 /// About what a document takes, without printing it.
-size_t bytes_of(const nlohmann::ordered_json& value) {
+size_t size_of_document(const nlohmann::ordered_json& value) {
   constexpr size_t kNode = 32;
   size_t bytes = kNode;
   if (value.is_string()) return bytes + value.get_ref<const std::string&>().size();
   if (!value.is_structured()) return bytes;
   for (const auto& [key, member] : value.items()) {
-    bytes += (value.is_object() ? key.size() : 0) + bytes_of(member);
+    bytes += (value.is_object() ? key.size() : 0) + size_of_document(member);
   }
   return bytes;
 }
@@ -71,7 +71,7 @@ JsonDocument ResultCache::find(const ContentId& question, Overlay& overlay,
 
 void ResultCache::keep(const ContentId& question, std::vector<ReadContent> reads,
                        JsonDocument answer) {
-  const size_t bytes = bytes_of(*answer);
+  const size_t bytes = size_of_document(*answer);
   if (bytes > kMaxCachedAnswerBytes / 4) return;
   const std::lock_guard lock(mutex_);
   forget(question);

@@ -14,7 +14,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 /// The bytes that a path held or holds: of a file its contents, of a link its target.
-std::string bytes_of(const Overlay& overlay, const Node& node) {
+std::string content_of(const Overlay& overlay, const Node& node) {
   if (node.kind != FileKind::kRegular && node.kind != FileKind::kSymlink) return {};
   const auto content = overlay.store()->get(node.content);
   return content ? **content : std::string();
@@ -146,8 +146,9 @@ std::optional<Error> CallSecrets::refusal_of_effect(const Overlay& overlay,
   for (const RelPath& path : restaged_paths(before, overlay.entries())) {
     const TwoStates states = states_of(path, overlay, before);
     const bool is_named_so = states.now.kind != FileKind::kAbsent && given_.finds(path.str());
-    const bool is_written = is_new_content(states) && given_.finds(bytes_of(overlay, states.now)) &&
-                            !given_.finds(bytes_of(overlay, states.before));
+    const bool is_written = is_new_content(states) &&
+                            given_.finds(content_of(overlay, states.now)) &&
+                            !given_.finds(content_of(overlay, states.before));
     if (!is_named_so && !is_written) continue;
     const std::string shown = given_.redact(path.str());
     return Error{ErrorKind::kRefused, "secret.in_file",
@@ -174,8 +175,9 @@ std::optional<Error> refusal_of_markers(const Action& action, const Overlay& ove
   for (const RelPath& path : restaged_paths(before, overlay.entries())) {
     const TwoStates states = states_of(path, overlay, before);
     if (!is_new_content(states)) continue;
-    const size_t count = count_redaction_markers(bytes_of(overlay, states.now));
-    if (count == 0 || count <= count_redaction_markers(bytes_of(overlay, states.before))) continue;
+    const size_t count = count_redaction_markers(content_of(overlay, states.now));
+    if (count == 0) continue;
+    if (count <= count_redaction_markers(content_of(overlay, states.before))) continue;
     return Error{ErrorKind::kRefused, "secret.redaction_marker",
                  "the new text of '" + path.str() +
                      "' has a redaction marker ([REDACTED:…]) in it that was not there: writing "

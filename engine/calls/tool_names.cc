@@ -47,7 +47,7 @@ void add_tools(ToolDeed deed, std::vector<std::string>& names) {
   }
 }
 
-bool is_below(const RelPath& path, const RelPath& directory) {
+bool has_ancestor(const RelPath& path, const RelPath& directory) {
   const std::string& text = path.str();
   const std::string& start = directory.str();
   return text.size() > start.size() && text.starts_with(start) && text[start.size()] == '/';
@@ -55,7 +55,7 @@ bool is_below(const RelPath& path, const RelPath& directory) {
 
 /// Whether something in the directory that is no directory came or went as well.
 bool goes_with_files(const RelPath& directory, const Overlay::Entries& now, bool is_made) {
-  for (auto at = now.upper_bound(directory); at != now.end() && is_below(at->first, directory);
+  for (auto at = now.upper_bound(directory); at != now.end() && has_ancestor(at->first, directory);
        ++at) {
     const Node& node = is_made ? at->second.now : at->second.before;
     const Node& other = is_made ? at->second.before : at->second.now;

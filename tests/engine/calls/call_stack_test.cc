@@ -20,19 +20,21 @@ ToolInfo tool(std::string name, std::vector<std::string> capabilities = {},
   return info;
 }
 
-std::string said(const Result<void>& result) { return result ? "may" : result.error().reason; }
+std::string verdict_on(const Result<void>& result) {
+  return result ? "may" : result.error().reason;
+}
 
 TEST(CallStack, AToolMayNotCallWhatLedToIt) {
   CallStack stack;
   const ToolInfo outer = tool("Outer");
   const ToolInfo inner = tool("Inner");
-  EXPECT_EQ(said(stack.check(outer)), "may");
+  EXPECT_EQ(verdict_on(stack.check(outer)), "may");
   const CallStack::Frame first(stack, outer, "exec-1", {});
-  EXPECT_EQ(said(stack.check(outer)), "call.cycle");
-  EXPECT_EQ(said(stack.check(inner)), "may");
+  EXPECT_EQ(verdict_on(stack.check(outer)), "call.cycle");
+  EXPECT_EQ(verdict_on(stack.check(inner)), "may");
   const CallStack::Frame second(stack, inner, "exec-2", {});
   const auto refused = stack.check(outer);
-  EXPECT_EQ(said(refused), "call.cycle");
+  EXPECT_EQ(verdict_on(refused), "call.cycle");
   EXPECT_NE(refused.error().message.find("Outer -> Inner -> Outer"), std::string::npos);
   EXPECT_EQ(stack.execution_id(), "exec-2");
 }
@@ -43,10 +45,10 @@ TEST(CallStack, DepthIsLimited) {
   for (size_t i = 0; i <= kMaxCallDepth; ++i) tools.push_back(tool("T" + std::to_string(i)));
   std::vector<std::unique_ptr<CallStack::Frame>> frames;
   for (size_t i = 0; i < kMaxCallDepth; ++i) {
-    EXPECT_EQ(said(stack.check(tools[i])), "may");
+    EXPECT_EQ(verdict_on(stack.check(tools[i])), "may");
     frames.push_back(std::make_unique<CallStack::Frame>(stack, tools[i], "", Deadline()));
   }
-  EXPECT_EQ(said(stack.check(tools.back())), "limit.call_depth");
+  EXPECT_EQ(verdict_on(stack.check(tools.back())), "limit.call_depth");
   while (!frames.empty()) frames.pop_back();
   EXPECT_FALSE(stack.is_nested());
 }
@@ -57,8 +59,8 @@ TEST(CallStack, CallsOfOneCallAreCounted) {
   const ToolInfo inner = tool("Inner");
   for (int round = 0; round < 2; ++round) {
     const CallStack::Frame frame(stack, outer, "", {});
-    for (uint32_t i = 0; i < kMaxNestedCalls; ++i) ASSERT_EQ(said(stack.check(inner)), "may");
-    EXPECT_EQ(said(stack.check(inner)), "limit.nested_calls");
+    for (uint32_t i = 0; i < kMaxNestedCalls; ++i) ASSERT_EQ(verdict_on(stack.check(inner)), "may");
+    EXPECT_EQ(verdict_on(stack.check(inner)), "limit.nested_calls");
   }
 }
 
@@ -66,18 +68,18 @@ TEST(CallStack, AToolGivesNoRightsThatItDoesNotState) {
   CallStack stack;
   const ToolInfo reader = tool("Reader", {"fs:read"}, true);
   const CallStack::Frame frame(stack, reader, "", {});
-  EXPECT_EQ(said(stack.check(tool("Read", {"fs:read"}, true))), "may");
-  EXPECT_EQ(said(stack.check(tool("Edit", {"fs:write"}))), "tool.read_only");
-  EXPECT_EQ(said(stack.check(tool("Fetch", {"net:host"}, true))), "capability.missing");
+  EXPECT_EQ(verdict_on(stack.check(tool("Read", {"fs:read"}, true))), "may");
+  EXPECT_EQ(verdict_on(stack.check(tool("Edit", {"fs:write"}))), "tool.read_only");
+  EXPECT_EQ(verdict_on(stack.check(tool("Fetch", {"net:host"}, true))), "capability.missing");
 }
 
 TEST(CallStack, ACapabilityIsWithinAWiderOne) {
   CallStack stack;
   const ToolInfo runner = tool("Runner", {"exec", "fs:write:src/**"});
   const CallStack::Frame frame(stack, runner, "", {});
-  EXPECT_EQ(said(stack.check(tool("Git", {"exec:git"}))), "may");
-  EXPECT_EQ(said(stack.check(tool("Write", {"fs:write"}))), "capability.missing");
-  EXPECT_EQ(said(stack.check(tool("X", {"execute"}))), "capability.missing");
+  EXPECT_EQ(verdict_on(stack.check(tool("Git", {"exec:git"}))), "may");
+  EXPECT_EQ(verdict_on(stack.check(tool("Write", {"fs:write"}))), "capability.missing");
+  EXPECT_EQ(verdict_on(stack.check(tool("X", {"execute"}))), "capability.missing");
 }
 
 TEST(CallStack, AToolHasNoMoreTimeThanWhoCallsIt) {

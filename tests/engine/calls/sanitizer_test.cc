@@ -9,51 +9,54 @@ namespace {
 
 using nlohmann::json;
 
-std::string said(const json& arguments) {
+std::string refusal_of(const json& arguments) {
   const auto error = input_refusal(arguments);
   return error ? error->reason : "ok";
 }
 
 TEST(InputSanitizer, RejectsWhatIsNoText) {
-  EXPECT_EQ(said({{"content", "a\xed\xa0\x80"}}), "args.encoding") << "a lone surrogate";
-  EXPECT_EQ(said({{"content", "\xff"}}), "args.encoding");
-  EXPECT_EQ(said({{"content", std::string("a\0b", 3)}}), "args.nul");
-  EXPECT_EQ(said({{"edits", {{{"new_string", std::string(1, '\0')}}}}}), "args.nul");
-  EXPECT_EQ(said({{"\xff", 1}}), "args.encoding");
+  EXPECT_EQ(refusal_of({{"content", "a\xed\xa0\x80"}}), "args.encoding") << "a lone surrogate";
+  EXPECT_EQ(refusal_of({{"content", "\xff"}}), "args.encoding");
+  EXPECT_EQ(refusal_of({{"content", std::string("a\0b", 3)}}), "args.nul");
+  EXPECT_EQ(refusal_of({{"edits", {{{"new_string", std::string(1, '\0')}}}}}), "args.nul");
+  EXPECT_EQ(refusal_of({{"\xff", 1}}), "args.encoding");
   EXPECT_NE(input_refusal({{"a", {1, "\xff"}}})->message.find("'/a/1'"), std::string::npos);
 }
 
 TEST(InputSanitizer, NamesAndCommandsAreJudgedContentsAreNot) {
   const std::string odd = "\x1b[31m\f\r\xe2\x80\xae\xc2\x9b\x07";
   for (const char* content : {"content", "old_string", "new_string", "patch", "text", "pattern"}) {
-    EXPECT_EQ(said({{content, odd}}), "ok") << content;
+    EXPECT_EQ(refusal_of({{content, odd}}), "ok") << content;
   }
   for (const char* name : {"path", "file_path", "source", "url", "agent"}) {
-    EXPECT_EQ(said({{name, "a\x1b"}}), "args.control") << name;
-    EXPECT_EQ(said({{name, "a\nb"}}), "args.control") << name;
-    EXPECT_EQ(said({{name, "a\xc2\x85"}}), "args.control") << name;
-    EXPECT_EQ(said({{name,
-                     "a\xe2\x80\xae"
-                     "b"}}),
+    EXPECT_EQ(refusal_of({{name, "a\x1b"}}), "args.control") << name;
+    EXPECT_EQ(refusal_of({{name, "a\nb"}}), "args.control") << name;
+    EXPECT_EQ(refusal_of({{name, "a\xc2\x85"}}), "args.control") << name;
+    EXPECT_EQ(refusal_of({{name,
+                           "a\xe2\x80\xae"
+                           "b"}}),
               "args.bidi")
         << name;
-    EXPECT_EQ(said({{name, "\xd7\xa9\xd7\x9c\xe2\x80\x8f.txt"}}), "ok") << "Hebrew with a mark";
+    EXPECT_EQ(refusal_of({{name, "\xd7\xa9\xd7\x9c\xe2\x80\x8f.txt"}}), "ok")
+        << "Hebrew with a mark";
   }
-  EXPECT_EQ(said({{"command", "make\n\tall"}}), "ok");
-  EXPECT_EQ(said({{"command", "echo \x1b[2J"}}), "args.control");
-  EXPECT_EQ(said({{"command", "echo a\r"}}), "args.control");
-  EXPECT_EQ(said({{"args", {"ok", "a\xe2\x81\xa6"}}}), "args.bidi");
-  EXPECT_EQ(said({{"file", {{"content", "a\nb"}}}}), "ok") << "what lies inside has its own name";
+  EXPECT_EQ(refusal_of({{"command", "make\n\tall"}}), "ok");
+  EXPECT_EQ(refusal_of({{"command", "echo \x1b[2J"}}), "args.control");
+  EXPECT_EQ(refusal_of({{"command", "echo a\r"}}), "args.control");
+  EXPECT_EQ(refusal_of({{"args", {"ok", "a\xe2\x81\xa6"}}}), "args.bidi");
+  EXPECT_EQ(refusal_of({{"file", {{"content", "a\nb"}}}}), "ok")
+      << "what lies inside has its own name";
 }
 
 TEST(InputSanitizer, LongNamesAndCommandsAreOverALimit) {
-  EXPECT_EQ(said({{"path", std::string(kMaxNameArgumentBytes, 'a')}}), "ok");
-  EXPECT_EQ(said({{"path", std::string(kMaxNameArgumentBytes + 1, 'a')}}), "limit.name_bytes");
-  EXPECT_EQ(said({{"command", std::string(kMaxCommandArgumentBytes, 'a')}}), "ok");
+  EXPECT_EQ(refusal_of({{"path", std::string(kMaxNameArgumentBytes, 'a')}}), "ok");
+  EXPECT_EQ(refusal_of({{"path", std::string(kMaxNameArgumentBytes + 1, 'a')}}),
+            "limit.name_bytes");
+  EXPECT_EQ(refusal_of({{"command", std::string(kMaxCommandArgumentBytes, 'a')}}), "ok");
   const auto error = input_refusal({{"command", std::string(kMaxCommandArgumentBytes + 1, 'a')}});
   EXPECT_EQ(error->reason, "limit.command_bytes");
   EXPECT_EQ(error->code, ToolErrorCode::kQuota);
-  EXPECT_EQ(said({{"content", std::string(1 << 20, 'a')}}), "ok");
+  EXPECT_EQ(refusal_of({{"content", std::string(1 << 20, 'a')}}), "ok");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::string said(const Result<ToolQuotas::Place>& place) {
+std::string place_or_reason(const Result<ToolQuotas::Place>& place) {
   return place ? "in" : place.error().reason;
 }
 
@@ -31,8 +31,9 @@ TEST(ToolQuotas, TenRunAtOnceAndTheEleventhWaitsForAPlace) {
     ASSERT_TRUE(place);
     places.push_back(*std::move(place));
   }
-  EXPECT_EQ(said(quotas.enter("Other", quota, {})), "in") << "each tool has its own places";
-  EXPECT_EQ(said(quotas.enter("Run", quota, {{}, {}, false})), "limit.tool_queue");
+  EXPECT_EQ(place_or_reason(quotas.enter("Other", quota, {})), "in")
+      << "each tool has its own places";
+  EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {{}, {}, false})), "limit.tool_queue");
   std::atomic<bool> is_in = false;
   {
     std::jthread waiting([&] {
@@ -55,8 +56,9 @@ TEST(ToolQuotas, ProgramsOfAllToolsTogetherMayTakeOneGibibyte) {
     ASSERT_TRUE(place) << i;
     places.push_back(*std::move(place));
   }
-  EXPECT_EQ(said(quotas.enter("Read", {}, {})), "in") << "what runs no program takes none of it";
-  EXPECT_EQ(said(quotas.enter("t6", usual, {{}, {}, false})), "limit.tool_memory");
+  EXPECT_EQ(place_or_reason(quotas.enter("Read", {}, {})), "in")
+      << "what runs no program takes none of it";
+  EXPECT_EQ(place_or_reason(quotas.enter("t6", usual, {{}, {}, false})), "limit.tool_memory");
   std::atomic<bool> is_in = false;
   {
     std::jthread waiting([&] { is_in = quotas.enter("t6", usual, {}).has_value(); });
@@ -68,7 +70,7 @@ TEST(ToolQuotas, ProgramsOfAllToolsTogetherMayTakeOneGibibyte) {
   huge.memory_bytes = 2 * kMaxAllToolsBytes;
   const auto alone = quotas.enter("Huge", huge, {});
   EXPECT_TRUE(alone) << "a person configured it so: it runs alone";
-  EXPECT_EQ(said(quotas.enter("t1", usual, {{}, {}, false})), "limit.tool_memory");
+  EXPECT_EQ(place_or_reason(quotas.enter("t1", usual, {{}, {}, false})), "limit.tool_memory");
 }
 
 TEST(ToolQuotas, WhoWaitsForMemoryGivesUpInTimeAndLeavesItsPlace) {
@@ -79,12 +81,12 @@ TEST(ToolQuotas, WhoWaitsForMemoryGivesUpInTimeAndLeavesItsPlace) {
   all.max_concurrent = 1;
   std::optional<ToolQuotas::Place> place = *quotas.enter("Bash", all, {});
   const Deadline soon = Deadline::after(clock, milliseconds(1));
-  EXPECT_EQ(said(quotas.enter("Other", all, {soon})), "tool.queue_timeout");
+  EXPECT_EQ(place_or_reason(quotas.enter("Other", all, {soon})), "tool.queue_timeout");
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(said(quotas.enter("Other", all, {{}, stop.get_token()})), "call.cancelled");
+  EXPECT_EQ(place_or_reason(quotas.enter("Other", all, {{}, stop.get_token()})), "call.cancelled");
   place.reset();
-  EXPECT_EQ(said(quotas.enter("Other", all, {{}, {}, false})), "in");
+  EXPECT_EQ(place_or_reason(quotas.enter("Other", all, {{}, {}, false})), "in");
 }
 
 TEST(ToolQuotas, TheHundredAndFirstThatWouldWaitIsRefused) {
@@ -102,8 +104,8 @@ TEST(ToolQuotas, TheHundredAndFirstThatWouldWaitIsRefused) {
     for (int i = 0; i < 101; ++i) {
       threads.emplace_back([&] {
         const auto waited = quotas.enter("Run", quota, {{}, stop.get_token()});
-        if (said(waited) == "call.cancelled") ++cancelled;
-        if (said(waited) == "limit.tool_queue") {
+        if (place_or_reason(waited) == "call.cancelled") ++cancelled;
+        if (place_or_reason(waited) == "limit.tool_queue") {
           ++refused;
           ended.count_down();
         }
@@ -115,7 +117,8 @@ TEST(ToolQuotas, TheHundredAndFirstThatWouldWaitIsRefused) {
   EXPECT_EQ(refused, 1);
   EXPECT_EQ(cancelled, 100);
   place.reset();
-  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in") << "who went away left no ticket";
+  EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {})), "in")
+      << "who went away left no ticket";
 }
 
 TEST(ToolQuotas, ACallThatIsOutOfTimeDoesNotWait) {
@@ -125,7 +128,7 @@ TEST(ToolQuotas, ACallThatIsOutOfTimeDoesNotWait) {
   quota.max_concurrent = 1;
   const auto place = quotas.enter("Run", quota, {});
   const Deadline now = Deadline::after(clock, milliseconds(0));
-  EXPECT_EQ(said(quotas.enter("Run", quota, {now})), "tool.queue_timeout");
+  EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {now})), "tool.queue_timeout");
 }
 
 TEST(ToolQuotas, WhoCallsTooOftenCoolsDown) {
@@ -134,16 +137,16 @@ TEST(ToolQuotas, WhoCallsTooOftenCoolsDown) {
   ToolQuota quota;
   quota.calls_per_minute = 2;
   quota.cool_down = seconds(90);
-  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+  EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {})), "in");
   clock.pass(seconds(1));
-  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+  EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {})), "in");
   const auto third = quotas.enter("Run", quota, {});
-  EXPECT_EQ(said(third), "limit.rate");
+  EXPECT_EQ(place_or_reason(third), "limit.rate");
   EXPECT_NE(third.error().message.find("try again in 90000 ms"), std::string::npos);
   clock.pass(seconds(89));
-  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "limit.rate") << "it is cooling down";
+  EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {})), "limit.rate") << "it is cooling down";
   clock.pass(seconds(1));
-  EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+  EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {})), "in");
 }
 
 TEST(ToolQuotas, ACallAMinuteLaterCountsAnew) {
@@ -152,7 +155,7 @@ TEST(ToolQuotas, ACallAMinuteLaterCountsAnew) {
   ToolQuota quota;
   quota.calls_per_minute = 1;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(said(quotas.enter("Run", quota, {})), "in");
+    EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {})), "in");
     clock.pass(seconds(60));
   }
 }
@@ -161,9 +164,9 @@ TEST(ToolQuotas, AServiceThatAsksForLessIsLeftAlone) {
   ManualClock clock;
   ToolQuotas quotas(clock);
   quotas.cool_down("Api", seconds(5));
-  EXPECT_EQ(said(quotas.enter("Api", {}, {})), "limit.rate");
+  EXPECT_EQ(place_or_reason(quotas.enter("Api", {}, {})), "limit.rate");
   clock.pass(seconds(5));
-  EXPECT_EQ(said(quotas.enter("Api", {}, {})), "in");
+  EXPECT_EQ(place_or_reason(quotas.enter("Api", {}, {})), "in");
 }
 
 }  // namespace
