@@ -3,20 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/file_mode.h"
+#include "base/number.h"
 #include "engine/pipeline/own_place.h"
 #include "tools/json_input.h"
 
 namespace galley {
 namespace {
 
-constexpr std::string_view kMagic = "galley confirmation 1\n";
-constexpr const char* kFolder = "confirmations";
-constexpr uint64_t kMaxBytes = 4 * kMaxAskedArgumentBytes;
-constexpr uint32_t kPrivateMode = 0700;
-constexpr uint32_t kFileMode = 0600;
+constexpr std::string_view kQuestionMagic = "galley confirmation 1\n";
+constexpr const char* kQuestionsFolder = "confirmations";
+constexpr uint64_t kMaxQuestionBytes = 4 * kMaxAskedArgumentBytes;
 constexpr int64_t kLastsNs = int64_t{24} * 3600 * 1'000'000'000;
 
 std::string_view next_line(std::string_view& rest) {
@@ -32,13 +31,13 @@ std::string one_line(std::string text) {
 }
 
 std::optional<AskedCall> parse_asked(const ContentId& id, std::string_view text) {
-  if (!text.starts_with(kMagic)) return {};
-  text.remove_prefix(kMagic.size());
+  if (!text.starts_with(kQuestionMagic)) return {};
+  text.remove_prefix(kQuestionMagic.size());
   AskedCall call;
   call.id = id;
-  const std::string_view time = next_line(text);
-  const auto [end, code] = std::from_chars(time.data(), time.data() + time.size(), call.asked_ns);
-  if (code != std::errc() || end != time.data() + time.size()) return {};
+  const auto asked_ns = number_of<int64_t>(next_line(text));
+  if (!asked_ns) return {};
+  call.asked_ns = *asked_ns;
   call.by = next_line(text);
   const auto document = parse_json(text);
   if (!document || !document->is_object()) return {};
@@ -53,12 +52,12 @@ std::optional<AskedCall> parse_asked(const ContentId& id, std::string_view text)
   return call;
 }
 
-bool is_over(const AskedCall& call, int64_t now_ns) { return now_ns - call.asked_ns > kLastsNs; }
+bool is_too_old(const AskedCall& call, int64_t now_ns) { return now_ns - call.asked_ns > kLastsNs; }
 
 }  // namespace
 
 Result<RelPath> AskedCalls::place_of(const ContentId& id, std::string_view ending) const {
-  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kFolder));
+  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kQuestionsFolder));
   return RelPath::parse(fmt::format("{}/{}{}", folder.str(), id.hex(), ending));
 }
 
@@ -66,22 +65,22 @@ Result<void> AskedCalls::write(const AskedCall& call) const {
   const WritableDirectory& state = state_->root();
   GALLEY_ASSIGN(const RelPath place, place_of(call.id));
   GALLEY_ASSIGN(const RelPath fresh, place_of(call.id, ".new"));
-  GALLEY_TRY(make_directories(state, place.parent(), kPrivateMode));
+  GALLEY_TRY(make_directories(state, place.parent(), kPrivateDirectory));
   GALLEY_ASSIGN(const auto file,
-                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kFileMode));
+                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
   const nlohmann::ordered_json document = {{"agent", call.question.agent},
                                            {"tool", call.question.tool},
                                            {"arguments", call.question.arguments},
                                            {"why", call.question.why}};
-  GALLEY_TRY(file->write_at(0, fmt::format("{}{}\n{}\n{}\n", kMagic, call.asked_ns,
+  GALLEY_TRY(file->write_at(0, fmt::format("{}{}\n{}\n{}\n", kQuestionMagic, call.asked_ns,
                                            one_line(call.by), json_text(document))));
   return state.rename(fresh, state, place, RenameMode::kReplace);
 }
 
 Result<std::vector<AskedCall>> AskedCalls::list(int64_t now_ns) const {
   std::vector<AskedCall> calls;
-  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kFolder));
+  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kQuestionsFolder));
   const auto opened = state_->root().open_directory(folder);
   if (!opened && opened.error().kind == ErrorKind::kNotFound) return calls;
   if (!opened) return fail(opened.error());
@@ -89,9 +88,9 @@ Result<std::vector<AskedCall>> AskedCalls::list(int64_t now_ns) const {
   for (const DirectoryEntry& entry : entries) {
     const auto id = ContentId::from_hex(entry.name);
     if (!id) continue;
-    const auto text = read_file(**opened, *RelPath::parse(entry.name), kMaxBytes);
+    const auto text = read_file(**opened, *RelPath::parse(entry.name), kMaxQuestionBytes);
     auto call = text ? parse_asked(*id, *text) : std::nullopt;
-    if (call && !is_over(*call, now_ns)) calls.push_back(*std::move(call));
+    if (call && !is_too_old(*call, now_ns)) calls.push_back(*std::move(call));
   }
   std::sort(calls.begin(), calls.end(),
             [](const AskedCall& a, const AskedCall& b) { return a.asked_ns < b.asked_ns; });
@@ -137,7 +136,7 @@ Result<void> AskedCalls::give(const AskedCall& call, const std::string& by, int6
 
 Result<std::optional<std::string>> AskedCalls::take(const ContentId& id, int64_t now_ns) const {
   GALLEY_ASSIGN(const RelPath place, place_of(id));
-  const auto text = read_file(state_->root(), place, kMaxBytes);
+  const auto text = read_file(state_->root(), place, kMaxQuestionBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!text) return fail(text.error());
   const auto call = parse_asked(id, *text);
@@ -151,7 +150,7 @@ Result<std::optional<std::string>> AskedCalls::take(const ContentId& id, int64_t
   const auto removed = state_->root().remove_file(place);
   if (!removed && removed.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!removed) return fail(removed.error());
-  if (is_over(*call, now_ns)) return std::nullopt;
+  if (is_too_old(*call, now_ns)) return std::nullopt;
   return call->by;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/printable.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
@@ -16,19 +17,16 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateFolderMode = 0700;
-constexpr uint32_t kPrivateFileMode = 0600;
 // What a program sees of its own files; the folders above them are private.
 constexpr uint32_t kShownFolderMode = 0755;
 constexpr uint32_t kShownFileMode = 0644;
 constexpr uint32_t kShownProgramMode = 0755;
-constexpr uint32_t kAnyExecute = 0111;
 constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 10U;
 constexpr const char* kRecordFormat = "galley.tools/1";
 constexpr const char* kRecordName = "record.json";
 constexpr const char* kFilesName = "files";
 
-RelPath name_of(std::string_view text) { return *RelPath::parse(text); }
+RelPath place_named(std::string_view text) { return *RelPath::parse(text); }
 
 bool is_gone(const Error& error) { return error.kind == ErrorKind::kNotFound; }
 
@@ -167,20 +165,12 @@ Result<void> read_manifests(ToolFolder& folder) {
 
 // --- what is kept ---------------------------------------------------------------------------
 
-std::string home_of(const UserSettings& settings, const std::string& root) {
-  return settings.tools_path + "/" + ContentId::of(root).hex();
-}
-
-bool has_place(const UserSettings& settings, const std::string& root) {
-  return !settings.tools_path.empty() && !is_at_or_below(settings.tools_path, root);
-}
-
 nlohmann::ordered_json to_json(const TrustedTools& tools, const std::string& root) {
   return {{"format", kRecordFormat},  {"root", root},         {"source", tools.source},
           {"hash", tools.hash.hex()}, {"tools", tools.names}, {"given_ns", tools.given_ns}};
 }
 
-std::optional<TrustedTools> parse_record(const std::string& text, const std::string& root) {
+std::optional<TrustedTools> parse_tools_record(const std::string& text, const std::string& root) {
   try {
     const auto document = nlohmann::json::parse(text);
     if (document.at("format") != kRecordFormat || document.at("root") != root) return {};
@@ -195,8 +185,9 @@ std::optional<TrustedTools> parse_record(const std::string& text, const std::str
 }
 
 /// A record that is not there, not ours or not readable trusts nothing.
-Result<std::optional<TrustedTools>> read_record(const Directory& folder, const std::string& root) {
-  auto file = folder.open_file(name_of(kRecordName));
+Result<std::optional<TrustedTools>> read_tools_record(const Directory& folder,
+                                                      const std::string& root) {
+  auto file = folder.open_file(place_named(kRecordName));
   if (!file && is_gone(file.error())) return std::optional<TrustedTools>();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
@@ -204,7 +195,7 @@ Result<std::optional<TrustedTools>> read_record(const Directory& folder, const s
     return std::optional<TrustedTools>();
   }
   GALLEY_ASSIGN(const std::string text, (*file)->read_at(0, stat.size));
-  return parse_record(text, root);
+  return parse_tools_record(text, root);
 }
 
 Result<void> write_file(const WritableDirectory& folder, const RelPath& path,
@@ -218,11 +209,11 @@ Result<void> write_file(const WritableDirectory& folder, const RelPath& path,
 Result<void> write_record(const WritableDirectory& folder, const TrustedTools& tools,
                           const std::string& root) {
   using Handler = nlohmann::json::error_handler_t;
-  const RelPath fresh = name_of("record.new");
+  const RelPath fresh = place_named("record.new");
   GALLEY_TRY(write_file(folder, fresh,
                         to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n",
-                        kPrivateFileMode));
-  return folder.rename(fresh, folder, name_of(kRecordName), RenameMode::kReplace);
+                        kPrivateFile));
+  return folder.rename(fresh, folder, place_named(kRecordName), RenameMode::kReplace);
 }
 
 /// Every folder is made with this mode, whatever the umask is.
@@ -281,8 +272,16 @@ Result<ToolFolder> ToolFolder::read(const std::string& path) {
   return folder;
 }
 
+std::string tools_home(const UserSettings& settings, const std::string& root) {
+  return settings.tools_path + "/" + ContentId::of(root).hex();
+}
+
+bool has_tools_home(const UserSettings& settings, const std::string& root) {
+  return !settings.tools_path.empty() && !is_at_or_below(settings.tools_path, root);
+}
+
 Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root) {
-  if (has_place(settings, root)) return {};
+  if (has_tools_home(settings, root)) return {};
   return fail(ErrorKind::kRefused, "trust.no_place",
               "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
               "to a folder outside of it");
@@ -292,15 +291,16 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
                          const ToolFolder& folder, int64_t now_ns) {
   GALLEY_TRY(check_tools_have_a_place(settings, root));
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
-  GALLEY_ASSIGN(const auto home, make_disk_directory(home_of(settings, root), kPrivateFolderMode));
-  const RelPath place = name_of(folder.hash.hex());
-  const RelPath fresh = name_of(folder.hash.hex() + ".new");
+  GALLEY_ASSIGN(const auto home,
+                make_disk_directory(tools_home(settings, root), kPrivateDirectory));
+  const RelPath place = place_named(folder.hash.hex());
+  const RelPath fresh = place_named(folder.hash.hex() + ".new");
   GALLEY_TRY(remove_tree(*home, fresh));
-  GALLEY_TRY(home->make_directory(fresh, kPrivateFolderMode));
+  GALLEY_TRY(home->make_directory(fresh, kPrivateDirectory));
   GALLEY_ASSIGN(const auto made, home->open_writable_directory(fresh));
-  GALLEY_TRY(made->make_directory(name_of(kFilesName), kShownFolderMode));
-  GALLEY_TRY(made->set_mode(name_of(kFilesName), kShownFolderMode));
-  GALLEY_ASSIGN(const auto files, made->open_writable_directory(name_of(kFilesName)));
+  GALLEY_TRY(made->make_directory(place_named(kFilesName), kShownFolderMode));
+  GALLEY_TRY(made->set_mode(place_named(kFilesName), kShownFolderMode));
+  GALLEY_ASSIGN(const auto files, made->open_writable_directory(place_named(kFilesName)));
   GALLEY_TRY(copy_items(*files, folder));
   TrustedTools tools{folder.path, folder.hash, {}, now_ns, ""};
   for (const CustomManifest& manifest : folder.manifests) tools.names.push_back(manifest.info.name);
@@ -309,7 +309,7 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
   GALLEY_TRY(home->rename(fresh, *home, place, RenameMode::kReplace));
   for (const TrustedTools& old : kept) {
     if (old.source != folder.path || old.hash == folder.hash) continue;
-    GALLEY_TRY(remove_tree(*home, name_of(old.hash.hex())));
+    GALLEY_TRY(remove_tree(*home, place_named(old.hash.hex())));
   }
   return {};
 }
@@ -317,8 +317,8 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
 Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
                                                 const std::string& root) {
   std::vector<TrustedTools> all;
-  if (!has_place(settings, root)) return all;
-  const std::string place = home_of(settings, root);
+  if (!has_tools_home(settings, root)) return all;
+  const std::string place = tools_home(settings, root);
   const auto home = open_disk_directory(place);
   if (!home && (is_gone(home.error()) || home.error().os_error == EACCES)) return all;
   if (!home) return fail(home.error());
@@ -326,8 +326,8 @@ Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
   for (const DirectoryEntry& entry : entries) {
     const auto hash = ContentId::from_hex(entry.name);
     if (!hash || entry.kind != FileKind::kDirectory) continue;
-    GALLEY_ASSIGN(const auto folder, (*home)->open_directory(name_of(entry.name)));
-    GALLEY_ASSIGN(auto record, read_record(*folder, root));
+    GALLEY_ASSIGN(const auto folder, (*home)->open_directory(place_named(entry.name)));
+    GALLEY_ASSIGN(auto record, read_tools_record(*folder, root));
     if (!record || record->hash != *hash) continue;
     record->files = place + "/" + entry.name + "/" + kFilesName;
     all.push_back(*std::move(record));
@@ -343,8 +343,8 @@ Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
   for (TrustedTools tools : kept) {
     if (std::erase(tools.names, name) == 0) continue;
-    GALLEY_ASSIGN(const auto home, open_writable_disk_directory(home_of(settings, root)));
-    const RelPath place = name_of(tools.hash.hex());
+    GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_home(settings, root)));
+    const RelPath place = place_named(tools.hash.hex());
     if (tools.names.empty()) {
       GALLEY_TRY(remove_tree(*home, place));
       return true;

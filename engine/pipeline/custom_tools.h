@@ -56,6 +56,11 @@ struct TrustedTools {
   std::string files;  ///< absolute path of the copy
 };
 
+/// The folder of what is kept of tools for the workspace at `root`, where it has one.
+[[nodiscard]] std::string tools_home(const UserSettings& settings, const std::string& root);
+/// Whether there is a place outside of that workspace.
+[[nodiscard]] bool has_tools_home(const UserSettings& settings, const std::string& root);
+
 /// Errors: kRefused `trust.no_place` where tools cannot be kept outside the workspace at `root`.
 Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root);
 

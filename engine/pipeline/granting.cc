@@ -10,7 +10,7 @@
 namespace galley {
 namespace {
 
-Error by_agent() {
+Error grant_by_agent() {
   return {ErrorKind::kRefused, "grant.by_agent",
           "an agent neither grants nor revokes; have a person say it, without --agent", "", 0};
 }
@@ -38,10 +38,11 @@ Result<void> say_grant(WorkspaceState& workspace, const TransactionOptions& who,
   event.reason = "said by " + grant.by;
   event.input = std::make_shared<const nlohmann::ordered_json>(
       nlohmann::ordered_json{{"agent", grant.agent}, {"capability", grant.capability}});
-  GALLEY_TRY(say_as_person(workspace, who, std::move(event), by_agent(), [&]() -> Result<void> {
-    const auto no = objection_to_grant(workspace.config, grant);
-    return no ? Result<void>(*no) : Result<void>();
-  }));
+  GALLEY_TRY(
+      say_as_person(workspace, who, std::move(event), grant_by_agent(), [&]() -> Result<void> {
+        const auto no = objection_to_grant(workspace.config, grant);
+        return no ? Result<void>(*no) : Result<void>();
+      }));
   GALLEY_TRY(KeptGrants(*workspace.state_directory).keep(grant));
   return workspace.refresh_grants();
 }

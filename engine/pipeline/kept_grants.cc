@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
+#include "base/file_mode.h"
+#include "base/number.h"
 #include "engine/pipeline/own_place.h"
 #include "engine/policy/policy.h"
 #include "staging/fs/owner.h"
@@ -13,15 +14,13 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kMagic = "galley grant 1";
-constexpr const char* kFolder = "grants";
-constexpr uint64_t kMaxBytes = uint64_t{8} << 10U;
+constexpr std::string_view kGrantMagic = "galley grant 1";
+constexpr const char* kGrantsFolder = "grants";
+constexpr uint64_t kMaxGrantBytes = uint64_t{8} << 10U;
 constexpr size_t kMaxAgentBytes = 256;
-constexpr uint32_t kPrivateMode = 0700;
-constexpr uint32_t kFileMode = 0600;
 constexpr uint32_t kOthersMode = 0077;
 
-std::string name_of(const Grant& grant) {
+std::string file_of_grant(const Grant& grant) {
   return ContentId::of(grant.agent + "\n" + grant.capability).hex();
 }
 
@@ -39,11 +38,11 @@ std::optional<Grant> parse_grant(std::string_view text) {
     at = end + 1;
   }
   constexpr size_t kLines = 5;
-  if (lines.size() != kLines || lines[0] != kMagic) return {};
+  if (lines.size() != kLines || lines[0] != kGrantMagic) return {};
   Grant grant;
-  const std::string_view time = lines[1];
-  const auto [end, code] = std::from_chars(time.data(), time.data() + time.size(), grant.said_ns);
-  if (code != std::errc() || end != time.data() + time.size()) return {};
+  const auto said_ns = number_of<int64_t>(lines[1]);
+  if (!said_ns) return {};
+  grant.said_ns = *said_ns;
   grant.by = lines[2];
   grant.agent = lines[3];
   grant.is_revoked = lines[4].starts_with('!');
@@ -65,11 +64,11 @@ Result<Grant> read_grant(const Directory& folder, const DirectoryEntry& entry,
   if (!name) return damaged(shown);
   GALLEY_ASSIGN(const FileStat stat, folder.stat(*name));
   const bool is_ours = stat.kind == FileKind::kRegular && (stat.mode & kOthersMode) == 0 &&
-                       is_believed_owner(stat.uid) && stat.size <= kMaxBytes;
+                       is_believed_owner(stat.uid) && stat.size <= kMaxGrantBytes;
   if (!is_ours) return damaged(shown);
-  GALLEY_ASSIGN(const std::string text, read_file(folder, *name, kMaxBytes));
+  GALLEY_ASSIGN(const std::string text, read_file(folder, *name, kMaxGrantBytes));
   auto grant = parse_grant(text);
-  if (!grant || name_of(*grant) != entry.name) return damaged(shown);
+  if (!grant || file_of_grant(*grant) != entry.name) return damaged(shown);
   return *std::move(grant);
 }
 
@@ -77,7 +76,7 @@ Result<Grant> read_grant(const Directory& folder, const DirectoryEntry& entry,
 
 Result<std::vector<Grant>> KeptGrants::list() const {
   std::vector<Grant> grants;
-  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kFolder));
+  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kGrantsFolder));
   const auto folder = state_->root().open_directory(place);
   if (!folder && folder.error().kind == ErrorKind::kNotFound) return grants;
   if (!folder) return fail(folder.error());
@@ -95,7 +94,7 @@ Result<std::vector<Grant>> KeptGrants::list() const {
 }
 
 Result<FileStat> KeptGrants::stat() const {
-  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kFolder));
+  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kGrantsFolder));
   return state_->root().stat(place);
 }
 
@@ -111,17 +110,17 @@ Result<void> KeptGrants::keep(const Grant& grant) const {
                             "put rules into galley.toml instead",
                             known.size(), kMaxGrants));
   }
-  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kFolder));
-  GALLEY_ASSIGN(const RelPath place, RelPath::parse(folder.str() + "/" + name_of(grant)));
+  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kGrantsFolder));
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse(folder.str() + "/" + file_of_grant(grant)));
   GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(place.str() + ".new"));
-  GALLEY_TRY(make_directories(state, folder, kPrivateMode));
+  GALLEY_TRY(make_directories(state, folder, kPrivateDirectory));
   GALLEY_ASSIGN(const auto file,
-                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kFileMode));
+                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
   std::string by = grant.by;
   for (char& c : by) c = static_cast<uint8_t>(c) < ' ' ? ' ' : c;
   GALLEY_TRY(
-      file->write_at(0, fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kMagic, grant.said_ns, by,
+      file->write_at(0, fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.said_ns, by,
                                     grant.agent, grant.is_revoked ? "!" : "", grant.capability)));
   return state.rename(fresh, state, place, RenameMode::kReplace);
 }
@@ -130,7 +129,7 @@ Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants) {
   GrantBook::Pages pages;
   for (const Grant& grant : grants) {
     auto capability = Capability::parse((grant.is_revoked ? "!" : "") + grant.capability);
-    if (!capability) return damaged(std::string(kFolder) + " of " + grant.agent);
+    if (!capability) return damaged(std::string(kGrantsFolder) + " of " + grant.agent);
     pages[grant.agent].push_back(*std::move(capability));
   }
   return pages;

@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/printable.h"
+#include "base/file_mode.h"
+#include "engine/pipeline/custom_tools.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/owner.h"
 #include "tools/json_input.h"
@@ -13,24 +14,15 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateFolderMode = 0700;
-constexpr uint32_t kPrivateFileMode = 0600;
 constexpr std::string_view kPrefix = "mcp-";
 constexpr std::string_view kSuffix = ".json";
-
-std::string home_of(const UserSettings& settings, const std::string& root) {
-  return settings.tools_path + "/" + ContentId::of(root).hex();
-}
-
-bool has_place(const UserSettings& settings, const std::string& root) {
-  return !settings.tools_path.empty() && !is_at_or_below(settings.tools_path, root);
-}
 
 std::string file_of(std::string_view name) {
   return std::string(kPrefix) + std::string(name) + std::string(kSuffix);
 }
 
-std::optional<TrustedMcpServer> parse_record(const std::string& text, const std::string& root) {
+std::optional<TrustedMcpServer> parse_server_record(const std::string& text,
+                                                    const std::string& root) {
   const auto document = parse_json(text, {TrustedMcpServer::kMaxRecordBytes});
   if (!document || !document->is_object()) return {};
   if (document->value("root", nlohmann::json()) != root) return {};
@@ -38,8 +30,9 @@ std::optional<TrustedMcpServer> parse_record(const std::string& text, const std:
 }
 
 /// Nothing where there is none that counts.
-Result<std::optional<TrustedMcpServer>> read_record(const Directory& home, const std::string& file,
-                                                    const std::string& root) {
+Result<std::optional<TrustedMcpServer>> read_server_record(const Directory& home,
+                                                           const std::string& file,
+                                                           const std::string& root) {
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(file));
   auto opened = home.open_file(path);
   if (!opened && opened.error().kind == ErrorKind::kNotFound) {
@@ -51,7 +44,7 @@ Result<std::optional<TrustedMcpServer>> read_record(const Directory& home, const
     return std::optional<TrustedMcpServer>();
   }
   GALLEY_ASSIGN(const std::string text, (*opened)->read_at(0, stat.size));
-  auto server = parse_record(text, root);
+  auto server = parse_server_record(text, root);
   if (server && file != file_of(server->name)) server.reset();
   return server;
 }
@@ -60,11 +53,7 @@ Result<std::optional<TrustedMcpServer>> read_record(const Directory& home, const
 
 Result<void> trust_mcp_server(const UserSettings& settings, const std::string& root,
                               const TrustedMcpServer& server) {
-  if (!has_place(settings, root)) {
-    return fail(ErrorKind::kRefused, "trust.no_place",
-                "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
-                "to a folder outside of it");
-  }
+  GALLEY_TRY(check_tools_have_a_place(settings, root));
   GALLEY_TRY(server.check());
   nlohmann::ordered_json document = server.to_json();
   document["root"] = root;
@@ -80,15 +69,16 @@ Result<void> trust_mcp_server(const UserSettings& settings, const std::string& r
                     std::to_string(kMaxMcpServers) + " of them, and the definitions of one " +
                     std::to_string(TrustedMcpServer::kMaxRecordBytes) + " bytes");
   }
-  GALLEY_ASSIGN(const auto home, make_disk_directory(home_of(settings, root), kPrivateFolderMode));
+  GALLEY_ASSIGN(const auto home,
+                make_disk_directory(tools_home(settings, root), kPrivateDirectory));
   GALLEY_ASSIGN(const RelPath place, RelPath::parse(file_of(server.name)));
   GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(file_of(server.name) + ".new"));
   {
     GALLEY_ASSIGN(const auto file,
-                  home->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFileMode));
+                  home->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
     GALLEY_TRY(file->truncate(0));
     GALLEY_TRY(file->write_at(0, text));
-    GALLEY_TRY(file->set_mode(kPrivateFileMode));
+    GALLEY_TRY(file->set_mode(kPrivateFile));
   }
   return home->rename(fresh, *home, place, RenameMode::kReplace);
 }
@@ -96,8 +86,8 @@ Result<void> trust_mcp_server(const UserSettings& settings, const std::string& r
 Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& settings,
                                                           const std::string& root) {
   std::vector<TrustedMcpServer> all;
-  if (!has_place(settings, root)) return all;
-  const auto home = open_disk_directory(home_of(settings, root));
+  if (!has_tools_home(settings, root)) return all;
+  const auto home = open_disk_directory(tools_home(settings, root));
   const bool is_absent =
       !home && (home.error().kind == ErrorKind::kNotFound || home.error().os_error == EACCES);
   if (is_absent) return all;
@@ -107,7 +97,7 @@ Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& se
     const bool is_record = entry.kind == FileKind::kRegular && entry.name.starts_with(kPrefix) &&
                            entry.name.ends_with(kSuffix);
     if (!is_record) continue;
-    GALLEY_ASSIGN(auto server, read_record(**home, entry.name, root));
+    GALLEY_ASSIGN(auto server, read_server_record(**home, entry.name, root));
     if (server) all.push_back(*std::move(server));
   }
   std::sort(all.begin(), all.end(),
@@ -122,7 +112,7 @@ Result<bool> forget_mcp_server(const UserSettings& settings, const std::string& 
     return server.name == name;
   });
   if (!is_kept) return false;
-  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(home_of(settings, root)));
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_home(settings, root)));
   GALLEY_ASSIGN(const RelPath place, RelPath::parse(file_of(name)));
   GALLEY_TRY(home->remove_file(place));
   return true;

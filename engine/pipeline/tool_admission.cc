@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-Error by_agent() {
+Error tools_by_agent() {
   return {ErrorKind::kRefused, "tool.by_agent",
           "an agent neither adds nor removes tools; have a person say it, without --agent", "", 0};
 }
@@ -23,7 +23,8 @@ Result<void> record_admission(WorkspaceState& workspace, const TransactionOption
   event.kind = kind;
   event.tool = kind == AuditKind::kToolsAdded ? "tools.add" : "tools.remove";
   event.input = std::make_shared<const ordered_json>(std::move(input));
-  return say_as_person(workspace, who, std::move(event), by_agent(), [] { return Result<void>(); });
+  return say_as_person(workspace, who, std::move(event), tools_by_agent(),
+                       [] { return Result<void>(); });
 }
 
 Result<void> admit_tools(WorkspaceState& workspace, const TransactionOptions& who,

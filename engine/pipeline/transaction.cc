@@ -78,7 +78,7 @@ std::optional<Error> refusal_of_writing(const Action& action) {
   return reads_only().value();
 }
 
-tl::unexpected<Error> is_over() {
+tl::unexpected<Error> no_longer_open() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
 
@@ -129,7 +129,7 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
 }
 
 Result<void> Transaction::pass(Action action, const Effect& effect, const CallOptions& call) {
-  if (state_->is_over) return is_over();
+  if (state_->is_over) return no_longer_open();
   WorkspaceState& workspace = *state_->workspace;
   Executor executor(nullptr, state_->recorder, workspace.clock(), executor_options(call));
   return executor.perform(&state_->overlay, std::move(action), effect);
@@ -148,7 +148,7 @@ CallResult Transaction::call(const std::string& tool, std::string_view json_argu
 std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls,
                                               const CallOptions& call) {
   WorkspaceState& workspace = *state_->workspace;
-  if (state_->is_over) return {ToolResult::failure(tool_error_from(is_over().value()))};
+  if (state_->is_over) return {ToolResult::failure(tool_error_from(no_longer_open().value()))};
   const auto registry = workspace.need_registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
   ExecutorOptions options = executor_options(call);
@@ -301,7 +301,7 @@ Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
 }
 
 Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
-  if (state_->is_over) return is_over();
+  if (state_->is_over) return no_longer_open();
   if (state_->options.is_preview || state_->is_view) {
     return fail(ErrorKind::kUsage, "transaction.preview",
                 "this transaction was begun to look only; begin another to commit");

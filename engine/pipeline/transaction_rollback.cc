@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "engine/history/step_rollback.h"
 #include "engine/pipeline/transaction_state.h"
 
@@ -12,17 +13,6 @@ namespace galley {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr size_t kMaxNamed = 20;  // ids that a message lists
-
-std::string listed(const std::vector<std::string>& ids) {
-  std::string text;
-  for (size_t i = 0; i < std::min(ids.size(), kMaxNamed); ++i) {
-    text += (i == 0 ? "" : ", ") + ids[i];
-  }
-  if (ids.size() > kMaxNamed) text += " and " + std::to_string(ids.size() - kMaxNamed) + " more";
-  return text;
-}
 
 std::vector<std::string> ids_of(const std::vector<StagedStep>& steps,
                                 const std::vector<size_t>& indexes) {
@@ -43,7 +33,7 @@ tl::unexpected<Error> conflict_of(const std::string& execution,
   }
   return fail(ErrorKind::kConflict, "rollback.built_upon",
               "later calls built on " + execution + ": " +
-                  listed(ids_of(steps, conflict.built_upon)) + " (" + why +
+                  join_some(ids_of(steps, conflict.built_upon), kMaxNamedCalls) + " (" + why +
                   "); take them back, too, with --with-later, or one by one, the newest first",
               path);
 }

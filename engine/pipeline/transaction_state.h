@@ -31,6 +31,8 @@
 
 namespace galley {
 
+inline constexpr size_t kMaxNamedCalls = 20;  ///< ids that a message lists
+
 /// The inside of a transaction, for the sources that are named after it.
 struct Transaction::State {
   /// `stage_id` is empty for one that lives in memory.

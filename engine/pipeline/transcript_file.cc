@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollEvery{10};
 constexpr std::chrono::milliseconds kLockTime{5000};
-constexpr uint32_t kOwnMode = 0600;
 constexpr uint32_t kOthers = 0077;
 
 bool lies_in(const std::string& path, const std::string& root) {
@@ -46,7 +46,8 @@ Result<TranscriptFile> TranscriptFile::open(const std::string& path, TranscriptH
 }
 
 Result<std::unique_ptr<WritableFile>> TranscriptFile::open_own() const {
-  GALLEY_ASSIGN(auto file, folder_->open_writable_file(name_, OpenMode::kOpenOrCreate, kOwnMode));
+  GALLEY_ASSIGN(auto file,
+                folder_->open_writable_file(name_, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_ASSIGN(const FileStat stat, file->stat());
   if ((stat.mode & kOthers) == 0) return file;
   return fail(ErrorKind::kRefused, "transcript.mode",

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/owner.h"
@@ -13,8 +14,6 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kTrustFolderMode = 0700;
-constexpr uint32_t kTrustFileMode = 0600;
 constexpr uint64_t kMaxTrustBytes = uint64_t{64} << 10U;
 constexpr const char* kTrustFormat = "galley.trust/1";
 
@@ -85,7 +84,7 @@ Result<RelPath> record_name(const std::string& root) {
   return RelPath::parse(ContentId::of(root).hex());
 }
 
-std::optional<TrustRecord> parse_record(const std::string& text) {
+std::optional<TrustRecord> parse_trust_record(const std::string& text) {
   try {
     const auto document = nlohmann::json::parse(text);
     if (document.at("format") != kTrustFormat) return {};
@@ -99,7 +98,7 @@ std::optional<TrustRecord> parse_record(const std::string& text) {
 }
 
 /// A record that is not there, not ours or not readable trusts nothing.
-Result<std::optional<TrustRecord>> read_record(const Directory& folder, const RelPath& name) {
+Result<std::optional<TrustRecord>> read_trust_record(const Directory& folder, const RelPath& name) {
   auto file = folder.open_file(name);
   if (!file && says_nothing(file.error())) return std::optional<TrustRecord>();
   if (!file) return fail(file.error());
@@ -108,7 +107,7 @@ Result<std::optional<TrustRecord>> read_record(const Directory& folder, const Re
     return std::optional<TrustRecord>();
   }
   GALLEY_ASSIGN(const std::string text, (*file)->read_at(0, stat.size));
-  return parse_record(text);
+  return parse_trust_record(text);
 }
 
 }  // namespace
@@ -162,7 +161,7 @@ Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
   GALLEY_ASSIGN(const auto folder, open_if_there(settings.trust_path));
   if (folder == nullptr) return false;
   GALLEY_ASSIGN(const RelPath name, record_name(root));
-  GALLEY_ASSIGN(const auto record, read_record(*folder, name));
+  GALLEY_ASSIGN(const auto record, read_trust_record(*folder, name));
   return record && record->hash == hash;
 }
 
@@ -176,7 +175,7 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
                           ", inside the workspace itself, where every edit could forge it: set "
                           "XDG_STATE_HOME to a folder outside, or give GALLEY_TRUST");
   }
-  GALLEY_ASSIGN(const auto folder, make_disk_directory(settings.trust_path, kTrustFolderMode));
+  GALLEY_ASSIGN(const auto folder, make_disk_directory(settings.trust_path, kPrivateDirectory));
   GALLEY_ASSIGN(const RelPath name, record_name(record.root));
   GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(name.str() + ".new"));
   const nlohmann::ordered_json document = {{"format", kTrustFormat},
@@ -184,7 +183,7 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
                                            {"hash", record.hash.hex()},
                                            {"given_ns", record.given_ns}};
   GALLEY_ASSIGN(const auto file,
-                folder->open_writable_file(fresh, OpenMode::kOpenOrCreate, kTrustFileMode));
+                folder->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
   using Handler = nlohmann::json::error_handler_t;
   GALLEY_TRY(file->write_at(0, document.dump(-1, ' ', false, Handler::replace) + "\n"));
@@ -200,7 +199,7 @@ Result<std::vector<TrustRecord>> list_trust(const UserSettings& settings) {
   for (const DirectoryEntry& entry : entries) {
     const auto name = RelPath::parse(entry.name);
     if (!name || !ContentId::from_hex(entry.name)) continue;
-    GALLEY_ASSIGN(auto record, read_record(*folder, *name));
+    GALLEY_ASSIGN(auto record, read_trust_record(*folder, *name));
     if (record) records.push_back(*std::move(record));
   }
   std::sort(records.begin(), records.end(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "engine/agent_tools/git_commit.h"
 #include "engine/agent_tools/graph_query.h"
@@ -132,7 +133,7 @@ ValidatorCache* WorkspaceState::need_cache() {
   if (cache != nullptr || config.validators.empty()) return cache.get();
   if (state_directory) {
     const auto place = own_place(*state_directory, "cache");
-    auto made = make_directories(state_directory->root(), *place, 0700);
+    auto made = make_directories(state_directory->root(), *place, kPrivateDirectory);
     auto opened = made ? state_directory->root().open_writable_directory(*place)
                        : Result<std::unique_ptr<WritableDirectory>>(made.error());
     // A cache that cannot be kept is only slower.
@@ -157,7 +158,7 @@ CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   // Without a place that stays, what validators keep goes with the process: only slower.
   if (state_directory) {
     const auto place = own_place(*state_directory, "keep");
-    const auto made = make_directories(state_directory->root(), *place, 0700);
+    const auto made = make_directories(state_directory->root(), *place, kPrivateDirectory);
     if (made) runner_options.keep_home = root_path + "/.galley/" + place->str();
   }
   runner = make_guarded_runner(config, std::move(runner_options), clock());

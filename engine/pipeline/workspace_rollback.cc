@@ -18,8 +18,6 @@ namespace {
 
 using Calls = std::vector<RecordedCall>;
 
-constexpr size_t kMaxNamed = 20;  // ids that a message lists
-
 /// The calls of one transaction that are taken back together, and those in the way.
 struct CallSelection {
   std::set<size_t> taken;
@@ -53,10 +51,10 @@ CallSelection select_calls(const Calls& calls, size_t wanted, bool with_later) {
 
 std::string named(const std::vector<std::string>& ids) {
   std::string text;
-  for (size_t i = 0; i < std::min(ids.size(), kMaxNamed); ++i) {
+  for (size_t i = 0; i < std::min(ids.size(), kMaxNamedCalls); ++i) {
     text += (i == 0 ? "" : ", ") + ids[i];
   }
-  return ids.size() > kMaxNamed ? text + " and others" : text;
+  return ids.size() > kMaxNamedCalls ? text + " and others" : text;
 }
 
 Result<void> check_selection(const CallSelection& selection, const std::string& execution, TxId tx,

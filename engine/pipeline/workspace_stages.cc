@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxListed = 20;
 
 /// One line for a list in a message; what others wrote is kept from making lines of its own.
-std::string listed(const StageStatus& stage) {
+std::string line_about(const StageStatus& stage) {
   std::string text = stage.id;
   text += stage.agent.empty() ? " (no agent)" : " by " + stage.agent;
   if (!stage.message.empty()) text += ": " + stage.message;
@@ -33,7 +33,8 @@ std::string listed(const StageStatus& stage) {
 
 tl::unexpected<Error> which(std::string message, const std::vector<StageStatus>& open) {
   message += "; name one with --tx ID or GALLEY_TX=ID:";
-  for (size_t i = 0; i < open.size() && i < kMaxListed; ++i) message += "\n  " + listed(open[i]);
+  for (size_t i = 0; i < open.size() && i < kMaxListed; ++i)
+    message += "\n  " + line_about(open[i]);
   if (open.size() > kMaxListed) {
     message += "\n  and " + std::to_string(open.size() - kMaxListed) + " more";
   }

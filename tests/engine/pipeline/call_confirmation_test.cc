@@ -11,6 +11,7 @@
 #include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/workspace_state.h"
 #include "support/temp_directory.h"
+#include "tests/engine/pipeline/any_object.h"
 
 namespace galley {
 namespace {
@@ -20,13 +21,11 @@ using ::testing::HasSubstr;
 using Risk = ToolInfo::Risk;
 using Tier = ToolInfo::Tier;
 
-constexpr const char* kAny = R"({"type": "object"})";
-
 ToolDefinition tool_of(const std::string& name, Tier tier, Risk risk = Risk::kLow) {
   ToolDefinition tool;
   tool.info.name = name;
   tool.info.description = "does nothing";
-  tool.info.input_schema = tool.info.output_schema = kAny;
+  tool.info.input_schema = tool.info.output_schema = kAnyObject;
   tool.info.security_tier = tier;
   tool.info.risk_level = risk;
   tool.run = [](ToolRun&) { return Result<std::string>("{}"); };

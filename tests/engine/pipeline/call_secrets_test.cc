@@ -9,6 +9,7 @@
 #include <galley/workspace.h>
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
+#include "tests/engine/pipeline/any_object.h"
 
 namespace galley {
 namespace {
@@ -17,7 +18,6 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kAny = R"({"type": "object"})";
 constexpr const char* kValue = "hunter2-and-more";
 
 class CallSecretsTest : public ::testing::Test {
@@ -37,7 +37,7 @@ class CallSecretsTest : public ::testing::Test {
     ToolDefinition own;
     own.info.name = "Own";
     own.info.description = "keeps what it is given";
-    own.info.input_schema = own.info.output_schema = kAny;
+    own.info.input_schema = own.info.output_schema = kAnyObject;
     own.info.capabilities = {"fs:read", "fs:write"};
     own.run = [this](ToolRun& call) -> Result<std::string> {
       given_ = call.arguments();

@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kConfig = R"(
+constexpr const char* kEarlyPolicyConfig = R"(
 [policy]
 protected = ["fixed/"]
 
@@ -48,7 +48,7 @@ capabilities = ["fs:read", "fs:write", "exec:*", "net:host"]
 class PolicyAtTheDoor : public ::testing::Test {
  protected:
   PolicyAtTheDoor() {
-    tree_.write("galley.toml", kConfig);
+    tree_.write("galley.toml", kEarlyPolicyConfig);
     tree_.write("a.txt", "a needle\n");
     tree_.write("secret/key", "a needle too\n");
     tree_.write("fixed/f", "f\n");
@@ -127,7 +127,7 @@ TEST_F(PolicyAtTheDoor, TheNetworkNeedsTheProfileAndTheConfiguration) {
     return fake.commands().at(0).network;
   };
   EXPECT_EQ(asked("fetcher"), NetworkAccess::kNone);
-  tree_.write("galley.toml", std::string(kConfig) + "[sandbox]\nnetwork = true\n");
+  tree_.write("galley.toml", std::string(kEarlyPolicyConfig) + "[sandbox]\nnetwork = true\n");
   EXPECT_EQ(asked("fetcher"), NetworkAccess::kHost);
   EXPECT_EQ(asked(""), NetworkAccess::kNone);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/temp_directory.h"
+#include "tests/engine/pipeline/any_object.h"
 
 namespace galley {
 namespace {
@@ -18,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kConfig = R"(
+constexpr const char* kFrontDoorConfig = R"(
 [policy]
 protected = ["fixed/"]
 
@@ -29,7 +30,7 @@ capabilities = ["fs:read", "!fs:read:secret/", "fs:write:src/**"]
 class FrontDoor : public ::testing::Test {
  protected:
   FrontDoor() {
-    tree_.write("galley.toml", kConfig);
+    tree_.write("galley.toml", kFrontDoorConfig);
     tree_.write("a.txt", "one\ntwo\nthree\n");
     tree_.write("secret/key", "k\n");
     tree_.write("fixed/f", "f\n");
@@ -182,16 +183,14 @@ TEST_F(FrontDoor, AQueryAnswersRows) {
 
 // --- own tools --------------------------------------------------------------------------------
 
-constexpr const char* kAny = R"({"type": "object"})";
-
-ToolDefinition tool(
+ToolDefinition reading_tool(
     const std::string& name, std::function<Result<std::string>(ToolRun&)> run = [](ToolRun&) {
       return Result<std::string>("{}");
     }) {
   ToolDefinition made;
   made.info.name = name;
   made.info.description = "Does what the test wants.";
-  made.info.input_schema = made.info.output_schema = kAny;
+  made.info.input_schema = made.info.output_schema = kAnyObject;
   made.info.capabilities = {"fs:read"};
   made.run = std::move(run);
   return made;
@@ -208,7 +207,7 @@ Result<std::string> swap_text(ToolRun& call) {
 }
 
 TEST_F(FrontDoor, AnOwnToolIsCalledStagedAndOnRecord) {
-  Workspace& workspace = open({.tools = {tool("Swap", swap_text)}});
+  Workspace& workspace = open({.tools = {reading_tool("Swap", swap_text)}});
   auto transaction = workspace.begin_stored({.agent = "ann"});
   const auto called = transaction->call("Swap", R"({"path": "a.txt", "text": "new\n"})");
   ASSERT_TRUE(called) << called.error().message;
@@ -219,10 +218,11 @@ TEST_F(FrontDoor, AnOwnToolIsCalledStagedAndOnRecord) {
 }
 
 TEST_F(FrontDoor, AnOwnToolThatFailsStagesNothing) {
-  Workspace& workspace = open({.tools = {tool("Half", [](ToolRun& call) -> Result<std::string> {
-                                 EXPECT_TRUE(call.write("half", "x"));
-                                 return Error{ErrorKind::kRefused, "half.way", "no further"};
-                               })}});
+  Workspace& workspace =
+      open({.tools = {reading_tool("Half", [](ToolRun& call) -> Result<std::string> {
+              EXPECT_TRUE(call.write("half", "x"));
+              return Error{ErrorKind::kRefused, "half.way", "no further"};
+            })}});
   auto transaction = workspace.begin();
   const auto called = transaction->call("Half", "{}");
   ASSERT_FALSE(called);
@@ -231,7 +231,7 @@ TEST_F(FrontDoor, AnOwnToolThatFailsStagesNothing) {
 }
 
 TEST_F(FrontDoor, AnOwnToolIsHeldToWhatItsCallerMayDo) {
-  Workspace& workspace = open({.tools = {tool("Swap", swap_text)}});
+  Workspace& workspace = open({.tools = {reading_tool("Swap", swap_text)}});
   const auto reason = [&](const std::string& agent, const std::string& args) {
     const auto called = workspace.begin({.agent = agent})->call("Swap", args);
     return called ? "" : called.error().reason;
@@ -245,7 +245,7 @@ TEST_F(FrontDoor, AnOwnToolIsHeldToWhatItsCallerMayDo) {
 }
 
 TEST_F(FrontDoor, AnOwnToolThatSaysItReadsMayNotWrite) {
-  ToolDefinition swap = tool("Swap", swap_text);
+  ToolDefinition swap = reading_tool("Swap", swap_text);
   swap.info.annotations.read_only = true;
   auto transaction = open({.tools = {swap}}).begin();
   EXPECT_EQ(transaction->call("Swap", R"({"path": "a.txt"})").error().reason, "tool.read_only");
@@ -256,22 +256,23 @@ TEST_F(FrontDoor, ANameThatIsTakenOrABadSchemaIsAnErrorThatNamesTheTool) {
     const auto opened = Workspace::open(tree_.path(), {.tools = {std::move(definition)}});
     return opened ? std::string() : opened.error().reason + " " + opened.error().message;
   };
-  EXPECT_THAT(refused(tool("Read")), HasSubstr("tool.exists a tool named 'Read'"));
-  EXPECT_THAT(refused(tool("no name")), HasSubstr("tool.name 'no name'"));
-  ToolDefinition bad = tool("Bad");
+  EXPECT_THAT(refused(reading_tool("Read")), HasSubstr("tool.exists a tool named 'Read'"));
+  EXPECT_THAT(refused(reading_tool("no name")), HasSubstr("tool.name 'no name'"));
+  ToolDefinition bad = reading_tool("Bad");
   bad.info.input_schema = R"({"type": "objekt"})";
   EXPECT_THAT(refused(bad), HasSubstr("tool.schema"));
   EXPECT_THAT(refused(bad), HasSubstr("'Bad'"));
-  EXPECT_THAT(refused(tool("Empty", nullptr)), HasSubstr("tool.no_function the tool 'Empty'"));
+  EXPECT_THAT(refused(reading_tool("Empty", nullptr)),
+              HasSubstr("tool.no_function the tool 'Empty'"));
   Workspace& workspace = open();
-  EXPECT_THAT(workspace.add_tool(tool("Edit")).error().message, HasSubstr("'Edit'"));
+  EXPECT_THAT(workspace.add_tool(reading_tool("Edit")).error().message, HasSubstr("'Edit'"));
 }
 
 TEST_F(FrontDoor, AToolIsAddedAndRemovedWhileTheWorkspaceIsOpen) {
   Workspace& workspace = open();
   auto transaction = workspace.begin();
   EXPECT_EQ(transaction->call("Mine", "{}").error().reason, "tool.unknown");
-  ASSERT_TRUE(workspace.add_tool(tool("Mine", [&](ToolRun&) -> Result<std::string> {
+  ASSERT_TRUE(workspace.add_tool(reading_tool("Mine", [&](ToolRun&) -> Result<std::string> {
     EXPECT_TRUE(workspace.remove_tool("Mine"));  // a call that runs goes on
     return std::string("{\"still\": \"here\"}");
   })));
@@ -283,12 +284,12 @@ TEST_F(FrontDoor, AToolIsAddedAndRemovedWhileTheWorkspaceIsOpen) {
 
 TEST_F(FrontDoor, WhatAnOwnToolAnswersOrThrowsCannotHarm) {
   Workspace& workspace = open();
-  ASSERT_TRUE(
-      workspace.add_tool(tool("NoJson", [](ToolRun&) { return Result<std::string>("x"); })));
-  ASSERT_TRUE(
-      workspace.add_tool(tool("Array", [](ToolRun&) { return Result<std::string>("[]"); })));
   ASSERT_TRUE(workspace.add_tool(
-      tool("Throws", [](ToolRun&) -> Result<std::string> { throw std::runtime_error("thrown"); })));
+      reading_tool("NoJson", [](ToolRun&) { return Result<std::string>("x"); })));
+  ASSERT_TRUE(workspace.add_tool(
+      reading_tool("Array", [](ToolRun&) { return Result<std::string>("[]"); })));
+  ASSERT_TRUE(workspace.add_tool(reading_tool(
+      "Throws", [](ToolRun&) -> Result<std::string> { throw std::runtime_error("thrown"); })));
   auto transaction = workspace.begin();
   EXPECT_EQ(transaction->call("NoJson", "{}").error().reason, "tool.output");
   EXPECT_EQ(transaction->call("Array", "{}").error().reason, "tool.output");
@@ -297,7 +298,7 @@ TEST_F(FrontDoor, WhatAnOwnToolAnswersOrThrowsCannotHarm) {
 
 TEST_F(FrontDoor, AnOwnToolSeesItsArgumentsAndTheTree) {
   Workspace& workspace = open(
-      {.tools = {tool("Look", [](ToolRun& call) -> Result<std::string> {
+      {.tools = {reading_tool("Look", [](ToolRun& call) -> Result<std::string> {
          EXPECT_EQ(call.text("name"), "n");
          EXPECT_EQ(call.text("count", "none"), "none");
          EXPECT_EQ(call.number("count"), 7);

@@ -10,24 +10,24 @@
 #include <galley/workspace.h>
 #include "engine/pipeline/workspace_state.h"
 #include "support/temp_directory.h"
+#include "tests/engine/pipeline/any_object.h"
 
 namespace galley {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kConfig = R"(
+constexpr const char* kBuilderConfig = R"(
 [agents.builder]
 capabilities = ["fs:read", "fs:write:src/", "custom:build"]
 )";
-constexpr const char* kAny = R"({"type": "object"})";
 constexpr const char* kDeploy = "custom:deploy";
 
 ToolDefinition tool_that_needs(const std::string& name, const std::string& capability) {
   ToolDefinition tool;
   tool.info.name = name;
   tool.info.description = "needs " + capability;
-  tool.info.input_schema = tool.info.output_schema = kAny;
+  tool.info.input_schema = tool.info.output_schema = kAnyObject;
   tool.info.capabilities = {capability};
   tool.run = [](ToolRun&) { return Result<std::string>("{}"); };
   return tool;
@@ -36,7 +36,7 @@ ToolDefinition tool_that_needs(const std::string& name, const std::string& capab
 class GrantsTest : public ::testing::Test {
  protected:
   GrantsTest() {
-    tree_.write("galley.toml", kConfig);
+    tree_.write("galley.toml", kBuilderConfig);
     tree_.write("src/a.txt", "a\n");
     workspace_ = opened();
   }

@@ -28,7 +28,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kConfig = R"(
+constexpr const char* kLookerConfig = R"(
 [agents.looker]
 tools = ["Read"]
 
@@ -50,7 +50,7 @@ std::vector<json> records_of(const TempDirectory& tree) {
 class World {
  public:
   World() {
-    tree.write("galley.toml", kConfig);
+    tree.write("galley.toml", kLookerConfig);
     tree.write("a.txt", "one\n");
     WorkspaceOptions options;
     options.runner = &runner;
@@ -311,10 +311,10 @@ TEST(PublicEntries, EachOneIsRefusedToWhoseListHasNothingThatDoesTheSame) {
     World world;
     world.transaction.emplace(*world.workspace->begin_stored({"looker", "why"}));
     // Its own transaction: everything fails, and nothing is staged.
-    testing::TestPartResultArray failures;
+    ::testing::TestPartResultArray failures;
     {
-      testing::ScopedFakeTestPartResultReporter reporter(
-          testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &failures);
+      ::testing::ScopedFakeTestPartResultReporter reporter(
+          ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &failures);
       if (entry.name == "edit" || entry.name == "apply") {
         const auto outcome = entry.name == "edit" ? world.transaction->edit("a.txt", "one", "two")
                                                   : world.transaction->apply("{}");

@@ -18,6 +18,7 @@
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/manual_clock.h"
 #include "support/temp_directory.h"
+#include "tests/engine/pipeline/any_object.h"
 
 namespace galley {
 namespace {
@@ -28,11 +29,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-ToolDefinition tool(const std::string& name, ToolDefinition::Run run) {
+ToolDefinition writing_tool(const std::string& name, ToolDefinition::Run run) {
   ToolDefinition made;
   made.info.name = name;
   made.info.description = "Does what the test wants.";
-  made.info.input_schema = made.info.output_schema = R"({"type": "object"})";
+  made.info.input_schema = made.info.output_schema = kAnyObject;
   made.info.capabilities = {"fs:read", "fs:write"};
   made.run = std::move(run);
   return made;
@@ -85,18 +86,18 @@ class ToolRuns : public ::testing::Test {
 // --- which tool a name means ------------------------------------------------------------------
 
 TEST_F(ToolRuns, AFallbackAnswersForAToolThatIsBroken) {
-  ToolDefinition broken = tool("Search", [](ToolRun&) -> Result<std::string> {
+  ToolDefinition broken = writing_tool("Search", [](ToolRun&) -> Result<std::string> {
     return fail(ErrorKind::kIo, "tool.garbage", "the index answered nonsense");
   });
   broken.priority = 5;
   broken.info.annotations.read_only = broken.info.annotations.idempotent = true;
-  ToolDefinition away = tool("Search", {});
+  ToolDefinition away = writing_tool("Search", {});
   away.priority = 9;
   away.needs = {"index"};
   away.make = [](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
     return ToolDefinition::Instance{answering(R"({"by":"index"})")};
   };
-  ToolDefinition plain = tool("Search", answering(R"({"by":"hand"})"));
+  ToolDefinition plain = writing_tool("Search", answering(R"({"by":"hand"})"));
   plain.info.annotations.read_only = plain.info.annotations.idempotent = true;
   Workspace& workspace = open({.tools = {plain, broken, away}});
   EXPECT_EQ(workspace.tools()->back().name, "Search");
@@ -108,9 +109,9 @@ TEST_F(ToolRuns, AFallbackAnswersForAToolThatIsBroken) {
 }
 
 TEST_F(ToolRuns, AnAgentSeesItsOwnToolsAndTheGlobalOnes) {
-  ToolDefinition own = tool("Plan", answering(R"({"whose":"code"})"));
+  ToolDefinition own = writing_tool("Plan", answering(R"({"whose":"code"})"));
   own.agents = {"code"};
-  Workspace& workspace = open({.tools = {own, tool("Note", answering("{}"))}});
+  Workspace& workspace = open({.tools = {own, writing_tool("Note", answering("{}"))}});
   const auto names = [&](const std::string& agent) {
     std::vector<std::string> all;
     const auto tools = workspace.tools(agent);
@@ -127,7 +128,7 @@ TEST_F(ToolRuns, AnAgentSeesItsOwnToolsAndTheGlobalOnes) {
 }
 
 TEST_F(ToolRuns, AToolForThoseWithACapabilityComesAndGoesWithTheGrant) {
-  ToolDefinition deploy = tool("Deploy", answering("{}"));
+  ToolDefinition deploy = writing_tool("Deploy", answering("{}"));
   deploy.only_if_given = {"custom:deploy"};
   Workspace& workspace = open({.tools = {deploy}});
   const auto sees = [&](const std::string& agent) {
@@ -149,11 +150,11 @@ TEST_F(ToolRuns, AToolForThoseWithACapabilityComesAndGoesWithTheGrant) {
 }
 
 TEST_F(ToolRuns, WhatAnExceptionSaysIsOnRecordAndNotInTheMessage) {
-  ToolDefinition unmade = tool("Unmade", {});
+  ToolDefinition unmade = writing_tool("Unmade", {});
   unmade.make = [](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
     throw std::runtime_error("the inside of the maker");
   };
-  ToolDefinition odd = tool("Odd", {});
+  ToolDefinition odd = writing_tool("Odd", {});
   odd.make = [](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
     throw 7;  // NOLINT(hicpp-exception-baseclass)
   };
@@ -196,7 +197,7 @@ TEST_F(ToolRuns, AFactoryIsGivenWhatItNamesAndItsTableOfTheConfiguration) {
   tree_.write("galley.toml", "[tools.Greet.config]\nlanguage = \"la\"\n");
   int made = 0;
   int closed = 0;
-  ToolDefinition greet = tool("Greet", {});
+  ToolDefinition greet = writing_tool("Greet", {});
   greet.needs = {"name"};
   greet.make = [&](const ToolDefinition::Dependencies& given) -> Result<ToolDefinition::Instance> {
     ++made;
@@ -311,7 +312,7 @@ TEST_F(ToolRuns, ADeterministicCallSaysWhichClockItsProgramsSaw) {
 // --- tools that call tools --------------------------------------------------------------------
 
 ToolDefinition renamer() {
-  return tool("Rename", [](ToolRun& call) -> Result<std::string> {
+  return writing_tool("Rename", [](ToolRun& call) -> Result<std::string> {
     const auto read = call.call("Read", R"({"file_path":"f1"})");
     if (!read) return read.error();
     const auto moved = call.call("Move", R"({"source":"f1","destination":"g1"})");
@@ -354,8 +355,9 @@ TEST_F(ToolRuns, AToolThatCallsItselfIsRefused) {
       return *inner;
     };
   };
-  Workspace& workspace = open(
-      {.tools = {tool("Self", calling("Self")), tool("A", calling("B")), tool("B", calling("A"))}});
+  Workspace& workspace =
+      open({.tools = {writing_tool("Self", calling("Self")), writing_tool("A", calling("B")),
+                      writing_tool("B", calling("A"))}});
   auto transaction = workspace.begin();
   EXPECT_EQ(said(transaction->call("Self", "{}")), "call.cycle");
   const CallResult round = transaction->call("A", "{}");
@@ -409,7 +411,7 @@ TEST_F(ToolRuns, LimitsOfTheConfigurationHold) {
 
 TEST_F(ToolRuns, AToolThatThrowsThreeTimesIsTakenOut) {
   int runs = 0;
-  Workspace& workspace = open({.tools = {tool("Bad", [&](ToolRun&) -> Result<std::string> {
+  Workspace& workspace = open({.tools = {writing_tool("Bad", [&](ToolRun&) -> Result<std::string> {
                                  ++runs;
                                  throw std::runtime_error("broken");
                                })}});

@@ -68,7 +68,7 @@ class TestRun {
 };
 
 /// A workspace on disk with runs whose views are mounted.
-class RunViews : public testing::Test {
+class RunViews : public ::testing::Test {
  protected:
   void SetUp() override {
     GALLEY_CHECK(make_whiteout(hidden_.directory(), rel(".galley")).has_value());
