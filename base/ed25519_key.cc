@@ -72,7 +72,7 @@ EVP_PKEY* openssl_key(const std::shared_ptr<void>& key) {
   return static_cast<EVP_PKEY*>(key.get());
 }
 
-const uint8_t* bytes_of(std::string_view text) {
+const uint8_t* unsigned_bytes(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
@@ -135,7 +135,7 @@ Result<std::string> Ed25519Key::sign(std::string_view message) const {
   const bool is_done =
       ssl.sign_init(context.get(), nullptr, nullptr, nullptr, openssl_key(key_)) == 1 &&
       ssl.sign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &size,
-               bytes_of(message), message.size()) == 1;
+               unsigned_bytes(message), message.size()) == 1;
   if (is_done && size == signature.size()) return signature;
   return fail(ErrorKind::kInternal, "key.failed", "OpenSSL could not sign with this key");
 }
@@ -144,8 +144,8 @@ bool Ed25519Key::verify(std::string_view message, std::string_view signature) co
   const OpenSsl& ssl = openssl();
   const Context context(ssl.context_new(), ssl.context_free);
   return ssl.verify_init(context.get(), nullptr, nullptr, nullptr, openssl_key(key_)) == 1 &&
-         ssl.verify(context.get(), bytes_of(signature), signature.size(), bytes_of(message),
-                    message.size()) == 1;
+         ssl.verify(context.get(), unsigned_bytes(signature), signature.size(),
+                    unsigned_bytes(message), message.size()) == 1;
 }
 
 }  // namespace galley

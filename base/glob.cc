@@ -45,9 +45,9 @@ std::string_view refusal_of(std::string_view body) {
 
 bool is_upper(int c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(int c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(int c) { return c >= '0' && c <= '9'; }
+bool is_decimal(int c) { return c >= '0' && c <= '9'; }
 bool is_alpha(int c) { return is_upper(c) || is_lower(c); }
-bool is_alnum(int c) { return is_alpha(c) || is_digit(c); }
+bool is_alnum(int c) { return is_alpha(c) || is_decimal(c); }
 bool is_graph(int c) { return c > 32 && c < 127; }
 
 // The classes of POSIX in the C locale, whatever the locale of the process.
@@ -60,7 +60,7 @@ constexpr NamedClass kNamedClasses[] = {
     {"alpha", is_alpha},
     {"blank", [](int c) { return c == ' ' || c == '\t'; }},
     {"cntrl", [](int c) { return c < 32 || c == 127; }},
-    {"digit", is_digit},
+    {"digit", is_decimal},
     {"graph", is_graph},
     {"lower", is_lower},
     {"print", [](int c) { return is_graph(c) || c == ' '; }},
@@ -68,7 +68,7 @@ constexpr NamedClass kNamedClasses[] = {
     {"space", [](int c) { return c == ' ' || (c >= 9 && c <= 13); }},
     {"upper", is_upper},
     {"xdigit",
-     [](int c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }},
+     [](int c) { return is_decimal(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }},
 };
 
 const NamedClass* named_class(std::string_view name) {

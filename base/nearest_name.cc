@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
 constexpr size_t kMaxNameBytes = 100;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -16,11 +16,11 @@ size_t distance(std::string_view a, std::string_view b) {
   for (size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
     for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      const bool same = to_lower(a[i - 1]) == to_lower(b[j - 1]);
       cost[i][j] =
           std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (same ? 0U : 1U)});
-      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                           lower(a[i - 2]) == lower(b[j - 1]);
+      const bool swapped = i > 1 && j > 1 && to_lower(a[i - 1]) == to_lower(b[j - 2]) &&
+                           to_lower(a[i - 2]) == to_lower(b[j - 1]);
       if (swapped) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
     }
   }

@@ -63,11 +63,11 @@ bool is_plain(char c) {
 }
 
 std::string code_point_name(uint32_t code) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kUpperCaseDigits = "0123456789ABCDEF";
   constexpr size_t kFewestDigits = 4;
   std::string digits;
   for (; code != 0 || digits.size() < kFewestDigits; code >>= 4U) {
-    digits.insert(digits.begin(), kDigits[code & 0xfU]);
+    digits.insert(digits.begin(), kUpperCaseDigits[code & 0xfU]);
   }
   return "<U+" + digits + ">";
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace galley {
@@ -201,7 +202,7 @@ std::string folded_name(std::string_view component) {
     const char c = piece.front();
     if (c == ':') break;  // NTFS alternate stream
     if (length == 1) {
-      out.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+      out.push_back(to_lower(c));
       continue;
     }
     const uint32_t code_point = code_point_of(piece);
@@ -215,6 +216,12 @@ std::string folded_name(std::string_view component) {
   }
   while (!out.empty() && (out.back() == ' ' || out.back() == '.')) out.pop_back();
   return out;
+}
+
+RelPath chosen_path(std::string_view text) {
+  auto path = RelPath::parse(text);
+  GALLEY_CHECK(path.has_value());
+  return std::move(*path);
 }
 
 }  // namespace galley

@@ -14,4 +14,7 @@ namespace galley {
 /// and trailing dots and spaces dropped.
 [[nodiscard]] std::string folded_name(std::string_view component);
 
+/// The path that a text of Galley's own spells; a text that is not a path is a bug.
+[[nodiscard]] RelPath chosen_path(std::string_view text);
+
 }  // namespace galley

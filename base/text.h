@@ -12,6 +12,10 @@ namespace galley {
 
 /// White space of C's locale: blank, \t, \n, \v, \f, \r.
 [[nodiscard]] constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+/// What JSON and git take for white space: blank, \t, \n, \r.
+[[nodiscard]] constexpr bool is_plain_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -24,6 +28,7 @@ namespace galley {
 
 /// A set of white space that a format defines for itself.
 inline constexpr std::string_view kSpaces = " \t\n\v\f\r";
+inline constexpr std::string_view kPlainSpaces = " \t\n\r";
 inline constexpr std::string_view kBlanks = " \t";
 
 /// The text without the characters of `spaces` at its end, or at both ends.
