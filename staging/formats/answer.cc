@@ -12,7 +12,6 @@ namespace galley {
 namespace {
 
 /// Lines before a SEARCH/REPLACE block that may hold its file name and fence.
-constexpr size_t kNameLines = 3;
 /// "From ", the 40 digits of a commit, a blank.
 constexpr size_t kMailStartBytes = 46;
 constexpr size_t kMaxUnread = 100000;
@@ -153,7 +152,7 @@ class AnswerDivider {
   bool take_block() {
     if (!is_block_head(document_[at_])) return false;
     size_t begin = at_;
-    for (size_t back = 1; back <= kNameLines && at_ >= floor_ + back; ++back) {
+    for (size_t back = 1; back <= kBlockNameLines && at_ >= floor_ + back; ++back) {
       const std::string_view line = trimmed(document_[at_ - back]);
       if (line.empty() || is_fence(line)) continue;
       if (!block_name_of(line).empty()) begin = at_ - back;

@@ -15,7 +15,7 @@ constexpr uint64_t kMaxDeflateRatio = 1032;  // zlib's own bound: no byte stands
 constexpr uint64_t kDeflateSlack = 64;
 constexpr size_t kDeltaHeaderBytes = 20;  // two numbers of at most ten bytes
 
-tl::unexpected<Error> corrupt(std::string what) {
+tl::unexpected<Error> corrupt_binary(std::string what) {
   return fail(
       ErrorKind::kInvalid, "edit.corrupt_binary",
       "the binary patch is damaged: " + std::move(what) + "; make it again with git diff --binary");
@@ -42,7 +42,7 @@ Result<std::string> inflate_all(std::string_view deflated, uint64_t size) {
   GALLEY_TRY(check_size(size));
   // Nothing is allocated for a size that the bytes cannot have.
   if (size > deflated.size() * kMaxDeflateRatio + kDeflateSlack) {
-    return corrupt("it does not inflate to the size it states");
+    return corrupt_binary("it does not inflate to the size it states");
   }
   std::string out(size, '\0');
   uLongf length = size;
@@ -51,7 +51,9 @@ Result<std::string> inflate_all(std::string_view deflated, uint64_t size) {
                                reinterpret_cast<const Bytef*>(deflated.data()), &used);
   // zlib reports an empty result in an empty buffer as Z_BUF_ERROR.
   if (size == 0) return out;
-  if (code != Z_OK || length != size) return corrupt("it does not inflate to the size it states");
+  if (code != Z_OK || length != size) {
+    return corrupt_binary("it does not inflate to the size it states");
+  }
   return out;
 }
 
@@ -101,9 +103,9 @@ class DeltaReader {
     while (at_ < delta_.size()) {
       GALLEY_ASSIGN(const std::string_view piece, next());
       made += piece.size();
-      if (made > result_size) return corrupt("it overruns");
+      if (made > result_size) return corrupt_binary("it overruns");
     }
-    if (made != result_size) return corrupt("the delta makes another size than it states");
+    if (made != result_size) return corrupt_binary("the delta makes another size than it states");
     std::string out;
     out.reserve(result_size);
     for (at_ = begin; at_ < delta_.size();) {
@@ -115,7 +117,7 @@ class DeltaReader {
 
  private:
   Result<uint8_t> byte() {
-    if (at_ >= delta_.size()) return corrupt("the delta ends early");
+    if (at_ >= delta_.size()) return corrupt_binary("the delta ends early");
     return static_cast<uint8_t>(delta_[at_++]);
   }
 
@@ -126,7 +128,7 @@ class DeltaReader {
       value |= uint64_t{part & 0x7fU} << shift;
       if ((part & 0x80U) == 0) return value;
     }
-    return corrupt("a number in the delta is too long");
+    return corrupt_binary("a number in the delta is too long");
   }
 
   /// The bytes of a little-endian number that `flags` says are there.
@@ -143,9 +145,9 @@ class DeltaReader {
   /// The bytes that the next instruction adds.
   Result<std::string_view> next() {
     GALLEY_ASSIGN(const uint8_t op, byte());
-    if (op == 0) return corrupt("the delta holds a reserved instruction");
+    if (op == 0) return corrupt_binary("the delta holds a reserved instruction");
     if ((op & 0x80U) == 0) {
-      if (delta_.size() - at_ < op) return corrupt("it overruns");
+      if (delta_.size() - at_ < op) return corrupt_binary("it overruns");
       at_ += op;
       return delta_.substr(at_ - op, op);
     }
@@ -153,7 +155,7 @@ class DeltaReader {
     GALLEY_ASSIGN(uint64_t size, sparse(op >> 4U & 7U, 3));
     if (size == 0) size = 0x10000;
     if (offset > base_.size() || size > base_.size() - offset) {
-      return corrupt("the delta reaches past its base");
+      return corrupt_binary("the delta reaches past its base");
     }
     return base_.substr(offset, size);
   }
@@ -167,23 +169,23 @@ class DeltaReader {
 
 Result<std::string> decode_base85_line(std::string_view line) {
   static const std::array<int, 256> kTable = decode_table();
-  if (line.empty()) return corrupt("an empty line");
+  if (line.empty()) return corrupt_binary("an empty line");
   size_t length = 0;
   if (line[0] >= 'A' && line[0] <= 'Z') length = static_cast<size_t>(line[0] - 'A') + 1;
   if (line[0] >= 'a' && line[0] <= 'z') length = static_cast<size_t>(line[0] - 'a') + 27;
   line.remove_prefix(1);
   if (length == 0 || line.size() != (length + 3) / 4 * kGroup) {
-    return corrupt("a line has the wrong length");
+    return corrupt_binary("a line has the wrong length");
   }
   std::string out;
   for (size_t at = 0; at < line.size(); at += kGroup) {
     uint64_t value = 0;
     for (size_t i = 0; i < kGroup; ++i) {
       const int digit = kTable[static_cast<unsigned char>(line[at + i])];
-      if (digit < 0) return corrupt("a line has a letter that is not base85");
+      if (digit < 0) return corrupt_binary("a line has a letter that is not base85");
       value = value * 85 + static_cast<unsigned>(digit);
     }
-    if (value > UINT32_MAX) return corrupt("a group is out of range");
+    if (value > UINT32_MAX) return corrupt_binary("a group is out of range");
     for (int shift = 24; shift >= 0; shift -= 8) {
       if (out.size() < length) out.push_back(static_cast<char>(value >> shift & 0xffU));
     }

@@ -1,5 +1,6 @@
 #include "staging/formats/color_codes.h"
 
+#include "base/text.h"
 #include "staging/formats/read_hunk.h"
 #include "staging/text/lines.h"
 
@@ -38,10 +39,6 @@ std::string without_all_codes(std::string_view text) {
     text.remove_prefix(1);
   }
   return out;
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
 bool starts_file(std::string_view line) { return line.starts_with("diff --git "); }
@@ -115,7 +112,7 @@ class CodeStripper {
       if (!code.empty() && take_code(rest) != reset_) return std::nullopt;
       // The text in its color comes once, behind it only marked white space.
       const bool is_text = code == color;
-      if (!is_text && !is_blank(piece)) return std::nullopt;
+      if (!is_text && !is_blank(piece, " \t\r")) return std::nullopt;
       if (has_text && (is_text || code.empty() || !rest.empty())) return std::nullopt;
       has_text = has_text || is_text;
       out += piece;

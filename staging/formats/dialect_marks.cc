@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
@@ -12,18 +14,8 @@ constexpr size_t kMaxSigns = 9;
 /// Deeper in, a line is no marker: so few columns bound how often a text is looked through.
 constexpr size_t kMaxIndent = 16;
 
-bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
 size_t indent_width(std::string_view line) {
   return std::min(line.find_first_not_of(" \t"), line.size());
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
 }
 
 /// A line of five to nine equal signs and a word.
@@ -93,11 +85,7 @@ BlockMarks problem(BlockMarks marks, const char* reason, size_t line, std::strin
 
 }  // namespace
 
-std::string_view trimmed(std::string_view line) {
-  while (!line.empty() && is_blank_char(line.back())) line.remove_suffix(1);
-  while (!line.empty() && is_blank_char(line.front())) line.remove_prefix(1);
-  return line;
-}
+std::string_view trimmed(std::string_view line) { return trim(line, kPlainSpaces); }
 
 std::string without_crlf(std::string_view text) {
   std::string out;
@@ -203,12 +191,12 @@ bool is_nearly_mark(std::string_view line) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
   if (const auto mark = mark_of(line)) {
-    std::string word = lower_case(mark->word);
+    std::string word = to_lower(mark->word);
     while (!word.empty() && (word.back() == ':' || word.back() == '>')) word.pop_back();
     return (mark->sign == '<' && is_one_of(word, kOld)) ||
            (mark->sign == '>' && is_one_of(word, kNew));
   }
-  const std::string text = lower_case(trimmed(line));
+  const std::string text = to_lower(trimmed(line));
   if (!text.starts_with("*** ")) return false;
   const std::string_view rest = trimmed(std::string_view(text).substr(4));
   const bool is_verb = std::any_of(kVerbs.begin(), kVerbs.end(),

@@ -19,6 +19,9 @@ namespace galley {
 /// True for a line that opens or closes a markdown fence, indented or not.
 [[nodiscard]] bool is_fence(std::string_view line);
 
+/// Bytes of a line that an error quotes.
+inline constexpr size_t kQuotedBytes = 60;
+
 // --- V4A ------------------------------------------------------------------------------------
 
 /// An operation line of V4A: `*** Add File: PATH` and its kin, blanks around it or not.
@@ -56,6 +59,9 @@ struct BlockMarks {
 /// as the head have precedence over others, so that a text which holds such lines can be
 /// written in a block with longer markers. Two dividers are a problem: either may be meant.
 [[nodiscard]] BlockMarks find_block(const Lines& document, size_t head);
+
+/// Lines before a block in which its file name is looked for.
+inline constexpr size_t kBlockNameLines = 3;
 
 /// The file name that line `at` gives to the block after it, or nothing; decorations of markdown
 /// are taken off.

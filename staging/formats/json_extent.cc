@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
@@ -12,8 +14,6 @@ constexpr std::array<std::string_view, 8> kFirstKeys = {"path", "file_path", "ed
                                                         "tool", "args",      "call_id", "reason"};
 /// White space before the first key that is looked through.
 constexpr size_t kMaxLead = 64;
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// The end of the string whose opening quote is at `at`: the byte after its closing one.
 size_t string_end(std::string_view text, size_t at) {
@@ -30,7 +30,7 @@ size_t string_end(std::string_view text, size_t at) {
 bool begins_with_a_key(std::string_view text, size_t begin) {
   size_t at = begin;
   const size_t last = std::min(text.size(), begin + kMaxLead);
-  while (at < last && (is_space(text[at]) || text[at] == '[' || text[at] == '{')) ++at;
+  while (at < last && (is_plain_space(text[at]) || text[at] == '[' || text[at] == '{')) ++at;
   if (at >= last || text[at] != '"') return false;
   const std::string_view rest = text.substr(at + 1);
   return std::any_of(kFirstKeys.begin(), kFirstKeys.end(), [&](std::string_view key) {
@@ -73,7 +73,7 @@ std::optional<JsonExtent> json_edit_at(std::string_view text, size_t begin) {
       const size_t end = string_end(text, at);
       if (end > text.size()) break;
       size_t after = end;
-      while (after < text.size() && is_space(text[after])) ++after;
+      while (after < text.size() && is_plain_space(text[after])) ++after;
       const bool is_key = depth == key_depth && after < text.size() && text[after] == ':';
       if (is_key) keys.add(text.substr(at + 1, end - at - 2));
       at = end;

@@ -6,30 +6,23 @@
 #include <vector>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "staging/text/lines.h"
 
 namespace galley {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool is_linear_space(char c) { return c == ' ' || c == '\t'; }
 
 bool starts_with_any_case(std::string_view text, std::string_view wanted) {
   return text.size() >= wanted.size() &&
          std::equal(wanted.begin(), wanted.end(), text.begin(),
-                    [](char a, char b) { return lower(a) == lower(b); });
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
+                    [](char a, char b) { return to_lower(a) == to_lower(b); });
 }
 
 int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c = lower(c);
+  if (is_digit(c)) return c - '0';
+  c = to_lower(c);
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -66,7 +59,7 @@ std::optional<std::string> take_encoded_word(std::string_view& text) {
   const size_t end = text.find("?=", kind + 2);
   if (end == std::string_view::npos) return std::nullopt;
   const std::string_view body = text.substr(kind + 2, end - kind - 2);
-  auto word = lower(text[kind]) == 'q' ? from_q(body) : from_b(body);
+  auto word = to_lower(text[kind]) == 'q' ? from_q(body) : from_b(body);
   if (word) text.remove_prefix(end + 2);
   return word;
 }
@@ -77,7 +70,7 @@ std::string decoded(std::string_view text) {
   while (!text.empty()) {
     // Blanks between two encoded words are no part of the text.
     std::string_view next = text;
-    while (is_behind_word && !next.empty() && is_blank(next.front())) next.remove_prefix(1);
+    while (is_behind_word && !next.empty() && is_linear_space(next.front())) next.remove_prefix(1);
     if (const auto word = take_encoded_word(next)) {
       out += *word;
       text = next;
@@ -94,7 +87,7 @@ std::string decoded(std::string_view text) {
 /// As git am: `Re:` and everything in brackets at the start.
 std::string cleaned(std::string_view subject) {
   for (;;) {
-    subject = trim(subject);
+    subject = trim(subject, kBlanks);
     if (starts_with_any_case(subject, "re:")) {
       subject.remove_prefix(3);
     } else if (const size_t end = subject.find(']');
@@ -108,7 +101,7 @@ std::string cleaned(std::string_view subject) {
   }
   std::string out;
   for (const char c : subject) {
-    const bool is_gap = is_blank(c) || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    const bool is_gap = is_linear_space(c) || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
     if (is_gap && out.ends_with(' ')) continue;
     out.push_back(is_gap ? ' ' : c);
   }
@@ -143,9 +136,9 @@ std::string subject_of_block(const Lines& document, size_t& at) {
     has_sender = has_sender || starts_with_any_case(line, "from:");
     std::string value;
     const bool is_subject = starts_with_any_case(line, "subject:");
-    if (is_subject) value = trim(line.substr(8));
-    for (; at + 1 < document.size() && is_blank(document[at + 1].front()); ++at) {
-      value += " " + std::string(trim(without_terminator(document[at + 1])));
+    if (is_subject) value = trim(line.substr(8), kBlanks);
+    for (; at + 1 < document.size() && is_linear_space(document[at + 1].front()); ++at) {
+      value += " " + std::string(trim(without_terminator(document[at + 1]), kBlanks));
     }
     if (is_subject) subject = cleaned(decoded(value));
   }

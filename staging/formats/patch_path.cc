@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
@@ -19,7 +21,6 @@ std::optional<char> simple_escape(char c) {
 }
 
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 int number(std::string_view digits) { return std::atoi(std::string(digits).c_str()); }
 
 /// True when `text` reads like `pattern`, where '9' stands for any digit.
@@ -89,11 +90,6 @@ size_t find_stamp(std::string_view text) {
     if (text[i - 1] == ' ' && looks_like(text.substr(i), "9999-99-99 99:99")) return i;
   }
   return std::string_view::npos;
-}
-
-std::string_view trim_blanks(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
 }
 
 /// The name without its first component, or empty.
@@ -188,7 +184,7 @@ HeaderName read_header_name(std::string_view text) {
     }
     const bool is_exact = tab != std::string_view::npos;
     const size_t end = is_exact ? tab : find_stamp(text);
-    out.text = is_exact ? text.substr(0, end) : trim_blanks(text.substr(0, end));
+    out.text = is_exact ? text.substr(0, end) : trim_end(text.substr(0, end), " \r");
     if (end != std::string_view::npos) stamp = text.substr(end);
   }
   while (!stamp.empty() && (stamp.front() == '\t' || stamp.front() == ' ')) stamp.remove_prefix(1);

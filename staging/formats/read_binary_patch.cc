@@ -1,8 +1,8 @@
 #include "staging/formats/read_binary_patch.h"
 
-#include <charconv>
 #include <string>
 
+#include "base/number.h"
 #include "staging/formats/binary_patch.h"
 
 namespace galley {
@@ -31,12 +31,12 @@ class BinaryReader {
     } else {
       return false;
     }
-    const auto [end, code] =
-        std::from_chars(line.data(), line.data() + line.size(), part.inflated_size);
-    if (code != std::errc() || end != line.data() + line.size()) {
+    const auto size = number_of<uint64_t>(line);
+    if (!size) {
       return fail(ErrorKind::kInvalid, "edit.bad_header",
                   here() + ": a binary patch without a size", path_);
     }
+    part.inflated_size = *size;
     for (++at_; at_ < document_.size() && !text().empty(); ++at_) {
       auto bytes = decode_base85_line(text());
       if (!bytes) {

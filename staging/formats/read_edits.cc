@@ -11,13 +11,12 @@ namespace galley {
 namespace {
 
 constexpr size_t kListedLines = 5;
-constexpr size_t kShownBytes = 60;
 
 tl::unexpected<Error> unread(const std::vector<UnreadLine>& lines, const std::string& what) {
   std::string list;
   for (size_t i = 0; i < lines.size() && i < kListedLines; ++i) {
     list += (i == 0 ? "line " : ", line ") + std::to_string(lines[i].line + 1) + " ('" +
-            printable_line(lines[i].text, kShownBytes) + "')";
+            printable_line(lines[i].text, kQuotedBytes) + "')";
   }
   if (lines.size() > kListedLines) {
     list += ", … " + std::to_string(lines.size() - kListedLines) + " more";

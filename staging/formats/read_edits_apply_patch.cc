@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
 #include "staging/text/lines.h"
@@ -8,8 +9,6 @@
 namespace galley {
 namespace {
 
-/// Bytes of a line that an error quotes.
-constexpr size_t kShownBytes = 60;
 constexpr std::string_view kMove = "*** Move to:";
 constexpr std::string_view kEndOfFile = "*** End of File";
 
@@ -88,7 +87,7 @@ class ApplyPatchReader {
   /// A line inside a patch that belongs to no operation.
   Result<void> read_between(std::string_view line) {
     if (line.starts_with("*** ")) {
-      return bad("'" + std::string(line.substr(0, kShownBytes)) +
+      return bad("'" + std::string(line.substr(0, kQuotedBytes)) +
                  "' is no operation of this format");
     }
     const bool is_closing = is_fence(line) || is_heredoc_end();
@@ -96,7 +95,7 @@ class ApplyPatchReader {
       if (state_ == State::kBegun) lacks_end_ = true;
       state_ = State::kOutside;
     } else if (!line.empty()) {
-      return bad("'" + std::string(line.substr(0, kShownBytes)) +
+      return bad("'" + std::string(line.substr(0, kQuotedBytes)) +
                  "' belongs to no operation; lines of a new file begin with '+', changed ones with "
                  "'+', '-' or a blank");
     }
@@ -255,7 +254,7 @@ class ApplyPatchReader {
 
   /// "-1,3 +1,4": a unified header inside; its numbers say nothing in this format.
   [[nodiscard]] static bool is_number_range(std::string_view anchor) {
-    return anchor.starts_with('-') && anchor.size() > 1 && anchor[1] >= '0' && anchor[1] <= '9' &&
+    return anchor.starts_with('-') && anchor.size() > 1 && is_digit(anchor[1]) &&
            anchor.find('+') != std::string_view::npos;
   }
 

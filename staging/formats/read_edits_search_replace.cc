@@ -6,9 +6,6 @@
 namespace galley {
 namespace {
 
-/// Lines before a block in which its file name is looked for.
-constexpr size_t kNameLines = 3;
-
 /// Reads Aider's edit blocks: a file name, a fence, SEARCH, =======, REPLACE.
 class BlockReader {
  public:
@@ -33,7 +30,7 @@ class BlockReader {
 
   /// The file name stands before the fence, or before SEARCH; else the last block's file is meant.
   [[nodiscard]] std::string name_before(size_t at) const {
-    for (size_t back = 1; back <= kNameLines && back <= at; ++back) {
+    for (size_t back = 1; back <= kBlockNameLines && back <= at; ++back) {
       const std::string_view line = trimmed(document_[at - back]);
       if (line.empty() || is_fence(line)) continue;
       if (at - back < after_block_) break;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
@@ -40,19 +42,13 @@ bool take_range(std::string_view& text, uint64_t& start, uint64_t& count, bool& 
   return true;
 }
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 /// "-1234567890123 ...": numbers where numbers belong, but beyond any file.
 bool has_huge_number(std::string_view text) {
   if (!text.starts_with('-')) return false;
   size_t digits = 0;
   for (const char c : text) {
     if (c == '@') return false;
-    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    digits = is_digit(c) ? digits + 1 : 0;
     if (digits >= kHugeDigits) return true;
   }
   return false;
@@ -180,7 +176,7 @@ class BodyReader {
   std::vector<HunkLine> lines_;
 };
 
-tl::unexpected<Error> corrupt(size_t line, std::string_view path, std::string what) {
+tl::unexpected<Error> corrupt_hunk(size_t line, std::string_view path, std::string what) {
   return fail(ErrorKind::kInvalid, "edit.corrupt_hunk",
               "line " + std::to_string(line + 1) + " of the patch: " + std::move(what),
               std::string(path));
@@ -201,7 +197,7 @@ bool looks_truncated(const HunkHeader& header, const BodyReader& body, bool is_d
   return missing > kMaxMissingLines || body.lines().back().role != LineRole::kContext;
 }
 
-bool is_end(const Lines& document, size_t at) {
+bool is_document_end(const Lines& document, size_t at) {
   while (at < document.size() && without_terminator(document[at]).empty()) ++at;
   return at >= document.size();
 }
@@ -216,7 +212,7 @@ std::optional<HunkHeader> read_hunk_header(std::string_view line) {
   if (!line.starts_with("@@") || line.starts_with("@@@")) return std::nullopt;
   HunkHeader header;
   std::string_view rest = line.substr(2);
-  std::string_view numbers = trim(rest);
+  std::string_view numbers = trim(rest, kBlanks);
   bool has_old = false;
   bool has_new = false;
   if (take(numbers, '-') && take_range(numbers, header.old_start, header.old_count, has_old) &&
@@ -224,18 +220,18 @@ std::optional<HunkHeader> read_hunk_header(std::string_view line) {
       take_range(numbers, header.new_start, header.new_count, has_new)) {
     header.has_numbers = true;
     header.has_counts = has_old && has_new;
-    numbers = trim(numbers);
+    numbers = trim(numbers, kBlanks);
     if (numbers.starts_with("@@")) numbers.remove_prefix(2);
-    header.section = trim(numbers);
+    header.section = trim(numbers, kBlanks);
     return header;
   }
-  header.is_absurd = has_huge_number(trim(rest));
+  header.is_absurd = has_huge_number(trim(rest, kBlanks));
   const size_t close = rest.find("@@");
   if (close == std::string_view::npos) {
-    header.section = trim(rest);
+    header.section = trim(rest, kBlanks);
     if (header.section == "...") header.section = {};
   } else {
-    header.section = trim(rest.substr(close + 2));
+    header.section = trim(rest.substr(close + 2), kBlanks);
   }
   return header;
 }
@@ -249,7 +245,7 @@ bool starts_section(const Lines& document, size_t at) {
     case '-':
       if (line == "-- " || line == "--") {
         return at + 1 >= document.size() || without_terminator(document[at + 1]).empty() ||
-               (document[at + 1].front() >= '0' && document[at + 1].front() <= '9');
+               is_digit(document[at + 1].front());
       }
       return line.starts_with("--- ") && at + 1 < document.size() &&
              document[at + 1].starts_with("+++ ");
@@ -275,8 +271,10 @@ bool starts_section(const Lines& document, size_t at) {
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
                          std::string_view path, EditSet& set, Hunk& hunk) {
   const auto header = read_hunk_header(without_terminator(document[at]));
-  if (!header) return corrupt(at, path, "no hunk header");
-  if (header->is_absurd) return corrupt(at, path, "the hunk states line numbers no file can have");
+  if (!header) return corrupt_hunk(at, path, "no hunk header");
+  if (header->is_absurd) {
+    return corrupt_hunk(at, path, "the hunk states line numbers no file can have");
+  }
   const auto line = static_cast<uint32_t>(at + 1);
   const auto note = [&](const char* rule, std::string message) {
     set.leniencies.push_back({rule, std::move(message), std::string(path), line});
@@ -299,7 +297,7 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
                         have.new_count == header->new_count;
     const std::string stated = counts_text(header->old_count, header->new_count);
     const std::string found = counts_text(have.old_count, have.new_count);
-    if (header->has_counts && !options.recount && is_end(document, body.at()) &&
+    if (header->has_counts && !options.recount && is_document_end(document, body.at()) &&
         looks_truncated(*header, body, options.is_delimited)) {
       return fail(ErrorKind::kInvalid, "edit.truncated",
                   "line " + std::to_string(document.size()) +
@@ -320,7 +318,7 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
     note("bare_context", "context lines without their leading blank were taken as they are");
   }
   hunk.lines = body.take_lines();
-  if (hunk.lines.empty()) return corrupt(at, path, "the hunk has no lines");
+  if (hunk.lines.empty()) return corrupt_hunk(at, path, "the hunk has no lines");
   return body.at();
 }
 

@@ -1,9 +1,10 @@
 #include "staging/fs/content_pack.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
+
+#include "base/number.h"
 
 namespace galley {
 namespace {
@@ -25,11 +26,9 @@ std::optional<Head> read_head(std::string_view text) {
   if (end == std::string_view::npos || end <= kIdDigits || text[kIdDigits] != ' ') return {};
   const auto id = ContentId::from_hex(text.substr(0, kIdDigits));
   if (!id) return {};
-  Head head{*id, 0, end + 1};
-  const char* last = text.data() + end;
-  const auto [stopped, code] = std::from_chars(text.data() + kIdDigits + 1, last, head.size);
-  if (code != std::errc() || stopped != last || head.size > kMaxPackedBytes) return {};
-  return head;
+  const auto size = number_of<size_t>(text.substr(kIdDigits + 1, end - kIdDigits - 1));
+  if (!size || *size > kMaxPackedBytes) return {};
+  return Head{*id, *size, end + 1};
 }
 
 }  // namespace

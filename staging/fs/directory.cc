@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "base/file_mode.h"
+
 namespace galley {
 namespace {
 
@@ -10,7 +12,6 @@ constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 
 /// Levels that a removal holds open at once; what lies deeper is first moved up.
 constexpr int kMaxHeldLevels = 16;
-constexpr uint32_t kOwnerAll = 0700;
 constexpr int kMaxFreshNames = 1'000'000;
 
 /// Lets us read and empty a directory that is to go. One that is not ours stays as it is, and what

@@ -15,7 +15,7 @@ namespace galley {
 namespace {
 
 constexpr int64_t kNsPerSecond = 1'000'000'000;
-constexpr unsigned kPermissionBits = 07777;
+constexpr unsigned kModeBits = 07777;
 /// A mount id that is never given twice; Linux 6.8, not in the headers of Debian 12.
 constexpr unsigned kStatxMountIdUnique = 0x4000;
 constexpr int kMaxAttributeRaces = 8;
@@ -191,7 +191,7 @@ bool disk_stat(int directory, const char* name, FileStat& result) {
   constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME | kMountId;
   if (statx(directory, name, flags, kWanted, &status) != 0) return false;
   result.kind = kind_of(status.stx_mode);
-  result.mode = status.stx_mode & kPermissionBits;
+  result.mode = status.stx_mode & kModeBits;
   result.uid = status.stx_uid;
   result.gid = status.stx_gid;
   result.nlink = status.stx_nlink;

@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-constexpr size_t kReadBytes = size_t{256} << 10U;
+constexpr size_t kFilePieceBytes = size_t{256} << 10U;
 
 Result<std::string> read_all(int descriptor, const std::string& name, uint64_t max_bytes) {
   std::string text;
@@ -26,8 +26,8 @@ Result<std::string> read_all(int descriptor, const std::string& name, uint64_t m
   }
   for (;;) {
     const size_t size = text.size();
-    text.resize(size + kReadBytes);
-    const ssize_t count = ::read(descriptor, text.data() + size, kReadBytes);
+    text.resize(size + kFilePieceBytes);
+    const ssize_t count = ::read(descriptor, text.data() + size, kFilePieceBytes);
     text.resize(size + static_cast<size_t>(count > 0 ? count : 0));
     if (count == 0) return text;
     if (count < 0 && errno != EINTR) return fail(os_error(errno, "reading", name));

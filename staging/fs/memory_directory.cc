@@ -6,16 +6,13 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "staging/fs/memory_tree.h"
 
 namespace galley {
 namespace {
 
 constexpr int64_t kEpochNs = 1'000'000'000'000'000'000;  // 2001-09-09, far from zero
-constexpr uint32_t kRead = 4;
-constexpr uint32_t kWrite = 2;
-constexpr uint32_t kSearch = 1;
-constexpr uint32_t kSetGroupId = 02000;
 
 bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
   if (&tree == wanted) return true;
@@ -30,7 +27,7 @@ class MemoryDirectory final : public WritableDirectory {
   MemoryDirectory(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node)
       : tree_(std::move(tree)),
         node_(std::move(node)),
-        is_readable_(tree_->allows(*node_, kRead)) {}
+        is_readable_(tree_->allows(*node_, kReadRight)) {}
 
   Result<std::unique_ptr<WritableDirectory>> open_writable_directory(
       const RelPath& path) const override;
@@ -56,7 +53,7 @@ class MemoryDirectory final : public WritableDirectory {
   Result<void> sync() const override;
   Result<bool> is_writable() const override {
     const std::lock_guard guard(tree_->mutex);
-    return tree_->allows(*node_, kWrite | kSearch);
+    return tree_->allows(*node_, kWriteRight | kSearchRight);
   }
   Result<void> sync_file_system() const override;
   [[nodiscard]] int descriptor() const override { return -1; }
@@ -116,12 +113,12 @@ int rename_refusal(const MemoryNode& from, const MemoryNode* to, RenameMode mode
 Result<MemoryDirectory::Place> MemoryDirectory::place(std::string_view action,
                                                       const RelPath& path) const {
   Place at{node_, "", node_};
-  if (!tree_->allows(*node_, kSearch)) return os_error(EACCES, action, path.str());
+  if (!tree_->allows(*node_, kSearchRight)) return os_error(EACCES, action, path.str());
   for (const auto component : path.components()) {
     if (at.node == nullptr) return os_error(ENOENT, action, path.str());
     if (at.node->kind == FileKind::kSymlink) return symlink_error(path);
     if (at.node->kind != FileKind::kDirectory) return os_error(ENOTDIR, action, path.str());
-    if (!tree_->allows(*at.node, kSearch)) return os_error(EACCES, action, path.str());
+    if (!tree_->allows(*at.node, kSearchRight)) return os_error(EACCES, action, path.str());
     at.directory = at.node;
     at.name = component;
     const auto found = at.directory->entries.find(component);
@@ -138,7 +135,7 @@ Result<MemoryDirectory::Place> MemoryDirectory::existing(std::string_view action
 }
 
 Result<void> MemoryDirectory::may_change(std::string_view action, const Place& at) const {
-  if (tree_->allows(*at.directory, kWrite)) return {};
+  if (tree_->allows(*at.directory, kWriteRight)) return {};
   return os_error(EACCES, action, at.name);
 }
 
@@ -149,7 +146,8 @@ Result<void> MemoryDirectory::may_rename(const Place& from, const Place& to,
   GALLEY_TRY(may_change("cannot rename to", to));
   if (from.directory == to.directory) return {};
   const auto may_move = [&](const MemoryNodePtr& node) {
-    return node == nullptr || node->kind != FileKind::kDirectory || tree_->allows(*node, kWrite);
+    return node == nullptr || node->kind != FileKind::kDirectory ||
+           tree_->allows(*node, kWriteRight);
   };
   const bool may_both = may_move(from.node) && (mode != RenameMode::kExchange || may_move(to.node));
   if (may_both) return {};
@@ -222,7 +220,8 @@ Result<std::unique_ptr<WritableFile>> MemoryDirectory::open_writable_file(
   switch (at.node->kind) {
     case FileKind::kRegular: {
       const bool writes = mode != OpenMode::kRead;
-      const bool is_allowed = is_new || tree_->allows(*at.node, writes ? kRead | kWrite : kRead);
+      const bool is_allowed =
+          is_new || tree_->allows(*at.node, writes ? kReadRight | kWriteRight : kReadRight);
       if (!is_allowed) return os_error(EACCES, "cannot open", path.str());
       return make_memory_file(tree_, at.node, writes);
     }
@@ -254,7 +253,7 @@ Result<std::string> MemoryDirectory::read_link(const RelPath& path) const {
 
 Result<std::vector<DirectoryEntry>> MemoryDirectory::list() const {
   const std::lock_guard guard(tree_->mutex);
-  if (!tree_->allows(*node_, kRead | kSearch)) return os_error(EACCES, "cannot list", "");
+  if (!tree_->allows(*node_, kReadRight | kSearchRight)) return os_error(EACCES, "cannot list", "");
   std::vector<DirectoryEntry> entries;
   entries.reserve(node_->entries.size());
   for (const auto& [name, node] : node_->entries) entries.push_back({name, node->kind});
@@ -292,7 +291,7 @@ Result<void> MemoryDirectory::make_hard_link(const RelPath& from,
   GALLEY_TRY(may_change("cannot link", target));
   // As fs.protected_hardlinks has it.
   const bool may_link =
-      tree_->is_owner(*source.node) || tree_->allows(*source.node, kRead | kWrite);
+      tree_->is_owner(*source.node) || tree_->allows(*source.node, kReadRight | kWriteRight);
   if (!may_link) return os_error(EPERM, "cannot link", from.str());
   apply({{target.directory, target.name, source.node}});
   return {};
@@ -376,7 +375,7 @@ Result<std::vector<ExtendedAttribute>> MemoryDirectory::attributes(const RelPath
   GALLEY_ASSIGN(const Place at, existing("cannot read attributes of", path));
   std::vector<ExtendedAttribute> result;
   for (const auto& [name, value] : at.node->attributes) {
-    if (name.starts_with("user.") && !tree_->allows(*at.node, kRead)) {
+    if (name.starts_with("user.") && !tree_->allows(*at.node, kReadRight)) {
       return os_error(EACCES, "cannot read attributes of", path.str());
     }
     result.push_back({name, value});
@@ -405,7 +404,7 @@ Result<void> MemoryDirectory::remove_attribute(const RelPath& path, const std::s
 
 Result<void> MemoryDirectory::sync() const {
   const std::lock_guard guard(tree_->mutex);
-  if (!is_readable_ && !tree_->allows(*node_, kRead | kSearch)) {
+  if (!is_readable_ && !tree_->allows(*node_, kReadRight | kSearchRight)) {
     return os_error(EACCES, "cannot sync directory", "");
   }
   if (tree_->observer != nullptr) tree_->observer->on_sync(node_);

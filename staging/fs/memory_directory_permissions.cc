@@ -1,14 +1,13 @@
 #include <cerrno>
 
+#include "base/file_mode.h"
 #include "staging/fs/memory_tree.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kWrite = 2;
 constexpr uint32_t kOwnerShift = 6;
 constexpr uint32_t kGroupShift = 3;
-constexpr uint32_t kSetGroupId = 02000;
 constexpr uint32_t kKeep = UINT32_MAX;
 
 }  // namespace
@@ -41,7 +40,7 @@ int MemoryTree::refuses_owner(const MemoryNode& node, uint32_t uid, uint32_t gid
 
 int MemoryTree::refuses_attribute(const MemoryNode& node, const std::string& name) const {
   if (!user) return 0;
-  if (name.starts_with("user.")) return allows(node, kWrite) ? 0 : EACCES;
+  if (name.starts_with("user.")) return allows(node, kWriteRight) ? 0 : EACCES;
   return name.starts_with("system.") && is_owner(node) ? 0 : EPERM;
 }
 

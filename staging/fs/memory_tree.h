@@ -58,6 +58,11 @@ struct MemoryUser {
   std::set<uint32_t> groups;  ///< further ones
 };
 
+/// What a user may do with a node, as three bits of its mode say it.
+inline constexpr uint32_t kReadRight = 4;
+inline constexpr uint32_t kWriteRight = 2;
+inline constexpr uint32_t kSearchRight = 1;
+
 /// A whole file tree in memory.
 ///
 /// Threads: every access holds `mutex`.
@@ -76,7 +81,7 @@ struct MemoryTree {
 
   MemoryNodePtr make_node(FileKind kind, uint32_t mode);
 
-  /// Whether the user has all of these rights: 4 read, 2 write, 1 search.
+  /// Whether the user has all of these rights.
   [[nodiscard]] bool allows(const MemoryNode& node, uint32_t rights) const;
   [[nodiscard]] bool is_owner(const MemoryNode& node) const;
   [[nodiscard]] bool is_member(uint32_t gid) const;

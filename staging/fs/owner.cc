@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
+
+#include "base/number.h"
 
 namespace galley {
 
@@ -15,10 +15,7 @@ bool is_own_user(uint32_t uid) {
   if (uid == effective_user()) return true;
   const char* sudo = is_root_user() ? std::getenv("SUDO_UID") : nullptr;
   if (sudo == nullptr) return false;
-  uint32_t caller = 0;
-  const char* end = sudo + std::strlen(sudo);
-  const auto [rest, code] = std::from_chars(sudo, end, caller);
-  return code == std::errc() && rest == end && uid == caller;
+  return number_of<uint32_t>(sudo) == uid;
 }
 
 bool is_believed_owner(uint32_t uid) { return uid == 0 || is_own_user(uid); }

@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
+#include "base/file_mode.h"
+
 namespace galley {
 namespace {
-
-constexpr uint32_t kPrivateFile = 0600;
 
 Result<RelPath> fresh_name(std::string_view name) {
   return RelPath::parse(std::string(name) + ".new");

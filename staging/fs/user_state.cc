@@ -4,12 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kPrivateDirectory = 0700;
 
 /// The XDG base directory specification has relative paths ignored.
 std::string absolute_variable(const char* name) {

@@ -1,10 +1,10 @@
 #include "staging/git/git_files.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <utility>
 
+#include "base/text.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -12,17 +12,12 @@ namespace {
 
 constexpr uint64_t kMaxGitFileBytes = 4096;  // of HEAD, commondir and a .git file
 constexpr uint64_t kMaxGitConfigBytes = uint64_t{1} << 20U;
-constexpr std::string_view kBlanks = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
+std::string_view trimmed(std::string_view text) { return trim(text, kGitFileSpaces); }
 
 bool is_word(std::string_view text, std::string_view lower_case) {
   return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
-                    [](char a, char b) { return std::tolower(static_cast<uint8_t>(a)) == b; });
+                    [](char a, char b) { return to_lower(a) == b; });
 }
 
 /// A configured value: quotes and escapes taken off, a comment cut off.
@@ -39,7 +34,7 @@ std::string value_of(std::string_view text) {
     if (!is_quoted && (byte == '#' || byte == ';')) break;
     if (byte == '\\' && i + 1 < text.size()) byte = text[++i];
     value += byte;
-    if (is_quoted || kBlanks.find(byte) == kBlanks.npos) kept = value.size();
+    if (is_quoted || kGitFileSpaces.find(byte) == kGitFileSpaces.npos) kept = value.size();
   }
   value.resize(kept);
   return value;

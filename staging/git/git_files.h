@@ -8,6 +8,9 @@
 
 namespace galley {
 
+/// White space in a line of a file of git.
+inline constexpr std::string_view kGitFileSpaces = " \t\r";
+
 /// The places of git's own files for one workspace.
 struct GitPlaces {
   std::string work_tree;

@@ -1,9 +1,9 @@
 #include "staging/git/git_objects.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "base/printable.h"
 
 namespace galley {
@@ -96,9 +96,11 @@ class GitObjects::Reader {
     if (size != std::string::npos && !line.starts_with(name + " ambiguous")) {
       head.id = line.substr(0, type);
       head.type = line.substr(type + 1, size - type - 1);
-      const char* end = line.data() + line.size();
-      const auto parsed = std::from_chars(line.data() + size + 1, end, head.size);
-      if (parsed.ec == std::errc() && parsed.ptr == end) return head;
+      const auto bytes = number_of<uint64_t>(std::string_view(line).substr(size + 1));
+      if (bytes) {
+        head.size = *bytes;
+        return head;
+      }
     }
     const std::string words = line.starts_with(name) ? line.substr(name.size()) : " missing";
     return fail(ErrorKind::kNotFound, "git.no_such_object",

@@ -15,7 +15,7 @@ bool take_mode(std::string_view& line, uint32_t& mode) {
   return true;
 }
 
-bool take_word(std::string_view& line, std::string& word) {
+bool take_field(std::string_view& line, std::string& word) {
   const size_t end = line.find(' ');
   if (end == line.npos) return false;
   word = line.substr(0, end);
@@ -28,7 +28,7 @@ bool parse_head(std::string_view line, GitRawChange& change) {
   if (!line.starts_with(':')) return false;
   line.remove_prefix(1);
   if (!take_mode(line, change.old_mode) || !take_mode(line, change.new_mode) ||
-      !take_word(line, change.old_id) || !take_word(line, change.new_id) || line.empty()) {
+      !take_field(line, change.old_id) || !take_field(line, change.new_id) || line.empty()) {
     return false;
   }
   change.status = line.front();

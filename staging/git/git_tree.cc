@@ -7,6 +7,7 @@
 
 #include "base/hex.h"
 #include "base/limits.h"
+#include "base/number.h"
 #include "staging/fs/owner.h"
 
 namespace galley {
@@ -79,8 +80,9 @@ Result<std::vector<GitTreeEntry>> parse_tree(std::string_view bytes, const std::
       return fail(damaged(tree));
     }
     GitTreeEntry entry;
-    const auto parsed = std::from_chars(bytes.data(), bytes.data() + space, entry.mode, 8);
-    if (parsed.ec != std::errc() || parsed.ptr != bytes.data() + space) return fail(damaged(tree));
+    const auto mode = number_of<uint32_t>(bytes.substr(0, space), 8);
+    if (!mode) return fail(damaged(tree));
+    entry.mode = *mode;
     entry.name = bytes.substr(space + 1, zero - space - 1);
     const auto* raw = reinterpret_cast<const uint8_t*>(bytes.data()) + zero + 1;
     entry.id = to_hex({raw, id_bytes});

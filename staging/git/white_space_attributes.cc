@@ -10,14 +10,13 @@ namespace galley {
 namespace {
 
 constexpr std::string_view kName = "whitespace";
-constexpr std::string_view kBlanks = " \t\r";
 constexpr const char* kAllRules = "blank-at-eol,blank-at-eof,space-before-tab,indent-with-non-tab";
 constexpr const char* kNoRules = "-blank-at-eol,-blank-at-eof,-space-before-tab";
 
 std::string_view take_word(std::string_view& line) {
-  const size_t begin = std::min(line.find_first_not_of(kBlanks), line.size());
+  const size_t begin = std::min(line.find_first_not_of(kGitFileSpaces), line.size());
   line.remove_prefix(begin);
-  const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+  const std::string_view word = line.substr(0, line.find_first_of(kGitFileSpaces));
   line.remove_prefix(word.size());
   return word;
 }

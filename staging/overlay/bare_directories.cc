@@ -6,7 +6,7 @@ namespace galley {
 namespace {
 
 /// The diff has a line for a submodule.
-bool is_directory(const Node& node) {
+bool is_own_directory(const Node& node) {
   return node.kind == FileKind::kDirectory && !is_submodule(node);
 }
 
@@ -29,8 +29,8 @@ std::vector<const Change*> bare_directories(const ChangeSet& changes) {
   std::vector<const Change*> found;
   const RelPath* removed = nullptr;  // the last one, of which those below it need no word
   for (const Change& change : changes) {
-    const bool was = is_directory(change.before);
-    const bool is = is_directory(change.after);
+    const bool was = is_own_directory(change.before);
+    const bool is = is_own_directory(change.after);
     if (!was && !is) continue;
     bool is_told = false;
     if (!was) {
@@ -40,7 +40,7 @@ std::vector<const Change*> bare_directories(const ChangeSet& changes) {
     } else if (!is) {
       is_told = (removed != nullptr && change.path.is_below(*removed)) ||
                 any_below(changes, change.path, [](const Change& other) {
-                  return other.before.kind != FileKind::kAbsent && !is_directory(other.before);
+                  return other.before.kind != FileKind::kAbsent && !is_own_directory(other.before);
                 });
     }
     if (is_told) continue;

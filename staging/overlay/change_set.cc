@@ -52,6 +52,10 @@ bool is_submodule(const Node& node) {
   return node.kind == FileKind::kDirectory && !node.content.is_none();
 }
 
+bool is_file_or_link(const Node& node) {
+  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
+}
+
 ContentId change_set_id(const ChangeSet& changes) {
   ContentHasher hasher;
   add_text(hasher, "galley change set 1");
@@ -64,6 +68,13 @@ ContentId change_set_id(const ChangeSet& changes) {
     add_source(hasher, change.copied_from);
   }
   return hasher.finish();
+}
+
+const Change* find_change(const ChangeSet& changes, const RelPath& path) {
+  const auto found =
+      std::lower_bound(changes.begin(), changes.end(), path,
+                       [](const Change& change, const RelPath& p) { return change.path < p; });
+  return found != changes.end() && found->path == path ? &*found : nullptr;
 }
 
 }  // namespace galley

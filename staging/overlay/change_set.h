@@ -33,7 +33,13 @@ struct Read {
 /// A submodule of git: a directory whose content is the line that git's diff has for its commit.
 [[nodiscard]] bool is_submodule(const Node& node);
 
+/// A regular file or a symbolic link.
+[[nodiscard]] bool is_file_or_link(const Node& node);
+
 /// The hash that names a proposal: of paths, nodes and rename sources, not of stamps.
 [[nodiscard]] ContentId change_set_id(const ChangeSet& changes);
+
+/// The change of `path`, or null. Changes are sorted by their paths.
+[[nodiscard]] const Change* find_change(const ChangeSet& changes, const RelPath& path);
 
 }  // namespace galley

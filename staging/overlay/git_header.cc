@@ -1,12 +1,12 @@
 #include "staging/overlay/git_header.h"
 
+#include "base/file_mode.h"
 #include "base/git_oid.h"
 
 namespace galley {
 namespace {
 
 constexpr uint32_t kTypeMask = 0170000;
-constexpr uint32_t kAnyExecute = 0111;
 constexpr size_t kMinBlobDigits = 4;
 
 }  // namespace

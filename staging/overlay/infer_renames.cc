@@ -13,10 +13,6 @@ namespace {
 /// tree.
 constexpr size_t kMaxSimilarRenames = 200;
 
-bool is_file(const Node& node) {
-  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-}
-
 RenameEnd end_of(const RelPath& path, const Node& node) {
   return {path.str(), node.kind == FileKind::kSymlink ? git_mode::kSymlink : git_mode::kRegular,
           node.size, node.content};
@@ -37,13 +33,13 @@ Ends ends_since(const Overlay::Entries& before, const Overlay::Entries& after) {
   for (const auto& [path, entry] : after) {
     const auto known = before.find(path);
     const Node& then = known == before.end() ? entry.before : known->second.now;
-    const bool is_gone = is_file(then) && entry.now.kind == FileKind::kAbsent;
-    const bool is_made = then.kind == FileKind::kAbsent && is_file(entry.now) &&
+    const bool is_gone = is_file_or_link(then) && entry.now.kind == FileKind::kAbsent;
+    const bool is_made = then.kind == FileKind::kAbsent && is_file_or_link(entry.now) &&
                          entry.before.kind == FileKind::kAbsent;
     if (is_gone) {
       std::optional<RelPath> origin;
       if (known != before.end()) origin = known->second.renamed_from;
-      if (!origin && is_file(entry.before)) origin = path;
+      if (!origin && is_file_or_link(entry.before)) origin = path;
       ends.gone.push_back(end_of(path, then));
       ends.origins.push_back(std::move(origin));
     } else if (is_made) {

@@ -4,25 +4,20 @@
 #include <array>
 #include <charconv>
 
+#include "base/file_mode.h"
+
 namespace galley {
 namespace {
 
 constexpr size_t kNodeFields = 4;
 constexpr int kOctal = 8;
 constexpr int kDecimal = 10;
-constexpr uint32_t kMaxMode = 0777;
 
 template <class Number>
 void append_number(std::string& out, Number number, int radix) {
   std::array<char, 32> digits{};
   const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number, radix);
   out.append(digits.data(), result.ptr).push_back(' ');
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& number, int radix) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, radix);
-  return code == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
@@ -41,7 +36,9 @@ bool read_node(std::string_view text, Node& node) {
       !read_number(parts[1], node.mode, kOctal) || !read_number(parts[2], node.size, kDecimal)) {
     return false;
   }
-  if (kind < 0 || kind >= static_cast<int>(FileKind::kOther) || node.mode > kMaxMode) return false;
+  if (kind < 0 || kind >= static_cast<int>(FileKind::kOther) || node.mode > kPermissionBits) {
+    return false;
+  }
   node.kind = static_cast<FileKind>(kind);
   const auto content = ContentId::from_hex(parts[3]);
   if (content) node.content = *content;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <galley/proposal.h>
+
+#include "base/number.h"
 
 // A node as the files of a stored transaction have it: `kind mode size content`, numbers decimal,
 // the mode octal.
@@ -16,6 +19,14 @@ void append_node(std::string& out, const Node& node);
 
 /// Reads it back; false for any text that append_node did not write.
 [[nodiscard]] bool read_node(std::string_view text, Node& node);
+
+/// Reads a number that the whole text is; false for any other text.
+template <std::integral T>
+[[nodiscard]] bool read_number(std::string_view text, T& number, int base = 10) {
+  const auto read = number_of<T>(text, base);
+  if (read) number = *read;
+  return read.has_value();
+}
 
 /// The parts of a line between separators; one more than there are separators.
 [[nodiscard]] std::vector<std::string_view> split_fields(std::string_view text, char separator);

@@ -4,15 +4,14 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/overlay/overlay_errors.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kPermissionBits = 0777;
 constexpr size_t kMaxRecentBytes = size_t{32} << 20U;
-constexpr Node kAbsentNode{};
 
 }  // namespace
 
@@ -130,7 +129,7 @@ Result<Overlay::Entry> Overlay::look(const RelPath& path, bool with_content) {
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
     const auto over = entries_->find(above);
     if (over != entries_->end() && over->second.now.kind != FileKind::kDirectory) {
-      entry.now = kAbsentNode;
+      entry.now = Node{};
     }
   }
   return entry;

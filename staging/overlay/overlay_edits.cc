@@ -1,18 +1,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/overlay_errors.h"
 
 namespace galley {
-namespace {
-
-constexpr uint32_t kPermissionBits = 0777;
-constexpr Node kAbsentNode{};
-
-}  // namespace
 
 using overlay_errors::not_found;
 using overlay_errors::refuse;
@@ -146,7 +141,7 @@ Result<void> Overlay::prune_empty_parents(const RelPath& path) {
     GALLEY_ASSIGN(const bool is_empty, is_empty_now(above));
     if (!is_empty) return {};
     GALLEY_ASSIGN(Entry * entry, touch(above));
-    entry->now = kAbsentNode;
+    entry->now = Node{};
   }
   return {};
 }
@@ -158,7 +153,7 @@ Result<void> Overlay::remove(const RelPath& path) {
   }
   GALLEY_TRY(keep_base_content(path, *entry));
   const Entry saved = *entry;
-  entry->now = kAbsentNode;
+  entry->now = Node{};
   entry->renamed_from.reset();
   entry->copied_from.reset();
   auto pruned = prune_empty_parents(path);
@@ -177,7 +172,7 @@ Result<void> Overlay::remove_directory(const RelPath& path) {
     return refuse("path.directory_not_empty", path, "is a directory that is not empty");
   }
   GALLEY_ASSIGN(Entry * entry, touch(path));
-  entry->now = kAbsentNode;
+  entry->now = Node{};
   return {};
 }
 
@@ -188,7 +183,7 @@ Result<void> Overlay::remove_tree(const RelPath& path) {
     for (auto it = below.rbegin(); it != below.rend(); ++it) {
       GALLEY_ASSIGN(Entry * entry, touch(*it));
       GALLEY_TRY(keep_base_content(*it, *entry));
-      entry->now = kAbsentNode;
+      entry->now = Node{};
       entry->renamed_from.reset();
     }
     return remove_directory(path);
@@ -230,7 +225,7 @@ Result<void> Overlay::take(const RelPath& from, const RelPath& to, bool keep_sou
   target->now = node;
   note_created(to);
   if (node.kind == FileKind::kDirectory) {
-    if (!keep_source) source->now = kAbsentNode;
+    if (!keep_source) source->now = Node{};
     return {};
   }
   const bool has_origin = source->before.kind != FileKind::kAbsent;
@@ -244,7 +239,7 @@ Result<void> Overlay::take(const RelPath& from, const RelPath& to, bool keep_sou
     return {};
   }
   if (origin != to) target->renamed_from = origin;
-  source->now = kAbsentNode;
+  source->now = Node{};
   source->renamed_from.reset();
   source->copied_from.reset();
   return {};

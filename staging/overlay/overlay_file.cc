@@ -10,8 +10,8 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kFirstLine = "galley overlay 1\n";
-constexpr std::string_view kLastLine = "end ";
+constexpr std::string_view kStageFirstLine = "galley overlay 1\n";
+constexpr std::string_view kStageLastLine = "end ";
 constexpr size_t kFields = 6;
 constexpr size_t kFieldsWithListing = 7;
 constexpr size_t kBaseFields = 5;
@@ -23,7 +23,7 @@ void add(std::string& out, std::integral auto number, char end) {
   out.push_back(end);
 }
 
-void add_node(std::string& out, const Node& node) {
+void add_node_field(std::string& out, const Node& node) {
   append_node(out, node);
   out.push_back('\t');
 }
@@ -36,16 +36,10 @@ void add_base(std::string& out, const BaseStamp& base) {
   add(out, base.seen_ns, '\t');
 }
 
-tl::unexpected<Error> damaged(size_t line) {
+tl::unexpected<Error> damaged_stage(size_t line) {
   return fail(ErrorKind::kInvalid, "stage.damaged",
               "the stage file of this transaction is damaged at line " + std::to_string(line) +
                   "; roll the transaction back and stage it again");
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size();
 }
 
 bool read_base(std::string_view text, BaseStamp& base) {
@@ -85,41 +79,41 @@ bool read_line(std::string_view line, Overlay::Entries& entries) {
 }  // namespace
 
 std::string encode_entries(const Overlay::Entries& entries) {
-  std::string out(kFirstLine);
+  std::string out(kStageFirstLine);
   for (const auto& [path, entry] : entries) {
     out.append(path.str()).push_back('\t');
-    add_node(out, entry.before);
+    add_node_field(out, entry.before);
     add_base(out, entry.base);
-    add_node(out, entry.now);
+    add_node_field(out, entry.now);
     out.append(entry.renamed_from ? entry.renamed_from->str() : "").push_back('\t');
     out.append(entry.copied_from ? entry.copied_from->str() : "");
     if (entry.listing) out.append("\t").append(entry.listing->hex());
     out.push_back('\n');
   }
   const std::string digest = ContentId::of(out).hex();
-  out.append(kLastLine).append(digest).push_back('\n');
+  out.append(kStageLastLine).append(digest).push_back('\n');
   return out;
 }
 
 Result<Overlay::Entries> decode_entries(std::string_view text) {
-  if (!text.starts_with(kFirstLine)) return damaged(1);
+  if (!text.starts_with(kStageFirstLine)) return damaged_stage(1);
   Overlay::Entries entries;
   size_t line_number = 2;
-  for (size_t start = kFirstLine.size(); start < text.size(); ++line_number) {
+  for (size_t start = kStageFirstLine.size(); start < text.size(); ++line_number) {
     const size_t end = text.find('\n', start);
-    if (end == std::string_view::npos) return damaged(line_number);
+    if (end == std::string_view::npos) return damaged_stage(line_number);
     const std::string_view line = text.substr(start, end - start);
-    if (line.starts_with(kLastLine) && line.find('\t') == std::string_view::npos) {
-      const auto digest = ContentId::from_hex(line.substr(kLastLine.size()));
+    if (line.starts_with(kStageLastLine) && line.find('\t') == std::string_view::npos) {
+      const auto digest = ContentId::from_hex(line.substr(kStageLastLine.size()));
       if (digest != ContentId::of(text.substr(0, start)) || end + 1 != text.size()) break;
       return entries;
     }
     if (entries.size() >= limits::kMaxChanges || !read_line(line, entries)) {
-      return damaged(line_number);
+      return damaged_stage(line_number);
     }
     start = end + 1;
   }
-  return damaged(line_number);
+  return damaged_stage(line_number);
 }
 
 }  // namespace galley

@@ -15,11 +15,7 @@ namespace galley {
 
 namespace {
 
-bool is_file(const Node& node) {
-  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-}
-
-bool is_shown(const Node& node) { return is_file(node) || is_submodule(node); }
+bool is_shown(const Node& node) { return is_file_or_link(node) || is_submodule(node); }
 
 /// The commit that a submodule's line names, as what the index line of a diff has for it.
 std::optional<GitOid> submodule_commit(std::string_view line) {
@@ -94,11 +90,11 @@ class PairPlanner {
     for (size_t i = changes_.size(); i-- > 0;) {
       const auto& change = changes_[i];
       const auto& declared = change.renamed_from ? change.renamed_from : change.copied_from;
-      if (!declared || is_file(change.before) || !is_file(change.after)) continue;
+      if (!declared || is_file_or_link(change.before) || !is_file_or_link(change.after)) continue;
       const auto from = index_of(*declared);
       if (!from || !same_type(changes_[*from].before, change.after)) continue;
       sources_[i].from = from;
-      const bool gone = !is_file(changes_[*from].after);
+      const bool gone = !is_file_or_link(changes_[*from].after);
       sources_[i].is_copy = !gone || sources_[*from].is_consumed || !change.renamed_from;
       if (!sources_[i].is_copy) sources_[*from].is_consumed = true;
     }
@@ -113,12 +109,14 @@ class PairPlanner {
     for (size_t i = 0; i < changes_.size(); ++i) {
       const Node& before = changes_[i].before;
       const Node& after = changes_[i].after;
-      if (is_file(before) == is_file(after)) continue;
-      const Node& node = is_file(before) ? before : after;
-      if (is_file(before) ? sources_[i].is_consumed : sources_[i].from.has_value()) continue;
-      (is_file(before) ? gone : made)
+      if (is_file_or_link(before) == is_file_or_link(after)) continue;
+      const Node& node = is_file_or_link(before) ? before : after;
+      if (is_file_or_link(before) ? sources_[i].is_consumed : sources_[i].from.has_value()) {
+        continue;
+      }
+      (is_file_or_link(before) ? gone : made)
           .push_back({changes_[i].path.str(), git_mode_of(node), node.size, node.content});
-      (is_file(before) ? gone_at : made_at).push_back(i);
+      (is_file_or_link(before) ? gone_at : made_at).push_back(i);
       nodes[node.content] = &node;
     }
     Content held;

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/edit_selection.h"
@@ -17,8 +18,6 @@
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kAnyExecute = 0111;
 
 bool is_failure_of_ours(const Error& error) {
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kInternal ||

@@ -10,9 +10,9 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kFirstLine = "galley calls 2\n";
+constexpr std::string_view kCallsFirstLine = "galley calls 2\n";
 constexpr std::string_view kCall = "call ";
-constexpr std::string_view kLastLine = "end ";
+constexpr std::string_view kCallsLastLine = "end ";
 constexpr size_t kPathFields = 3;
 /// A file has up to twice the paths that are kept (StoredStage), each with a block of its own at
 /// worst.
@@ -25,7 +25,7 @@ std::string one_field(std::string text) {
   return text;
 }
 
-tl::unexpected<Error> damaged(size_t line) {
+tl::unexpected<Error> damaged_calls(size_t line) {
   return fail(ErrorKind::kInvalid, "stage.damaged",
               "the file 'calls' of this transaction is damaged at line " + std::to_string(line) +
                   ": what single calls changed is not known any more");
@@ -57,7 +57,7 @@ std::string last_line(std::string_view line_before, std::string_view block, size
   hasher.update(line_before);
   hasher.update(block);
   hasher.update(count);
-  return std::string(kLastLine) + count + " " + hasher.finish().hex() + "\n";
+  return std::string(kCallsLastLine) + count + " " + hasher.finish().hex() + "\n";
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void bound_steps(std::vector<StagedStep>& steps) {
 }
 
 std::string encode_steps(const std::vector<StagedStep>& steps) {
-  return std::string(kFirstLine) + encode_more_steps({std::string(kFirstLine), 0}, steps);
+  return std::string(kCallsFirstLine) + encode_more_steps({std::string(kCallsFirstLine), 0}, steps);
 }
 
 std::string encode_more_steps(StepsTail tail, const std::vector<StagedStep>& steps) {
@@ -111,28 +111,28 @@ std::optional<StepsTail> tail_of_steps(std::string_view text) {
   if (!text.ends_with('\n')) return {};
   const size_t before = text.substr(0, text.size() - 1).rfind('\n');
   const std::string_view line = before == std::string_view::npos ? text : text.substr(before + 1);
-  if (line == kFirstLine) return StepsTail{std::string(line), 0};
-  if (!line.starts_with(kLastLine)) return {};
+  if (line == kCallsFirstLine) return StepsTail{std::string(line), 0};
+  if (!line.starts_with(kCallsLastLine)) return {};
   StepsTail tail{std::string(line), 0};
   const char* const end = line.data() + line.size();
-  const auto read = std::from_chars(line.data() + kLastLine.size(), end, tail.paths);
+  const auto read = std::from_chars(line.data() + kCallsLastLine.size(), end, tail.paths);
   if (read.ec != std::errc() || read.ptr == end || *read.ptr != ' ') return {};
   return tail;
 }
 
 Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
-  if (!text.starts_with(kFirstLine)) return damaged(1);
+  if (!text.starts_with(kCallsFirstLine)) return damaged_calls(1);
   std::vector<StagedStep> steps;
-  std::string_view last = kFirstLine;  // the last line that closed something
-  size_t block = kFirstLine.size();    // where the block begins
+  std::string_view last = kCallsFirstLine;  // the last line that closed something
+  size_t block = kCallsFirstLine.size();    // where the block begins
   size_t paths = 0;
   size_t line_number = 2;
   for (size_t start = block; start < text.size(); ++line_number) {
     const size_t end = text.find('\n', start);
-    if (end == std::string_view::npos || line_number > kMaxLines) return damaged(line_number);
+    if (end == std::string_view::npos || line_number > kMaxLines) return damaged_calls(line_number);
     const std::string_view line = text.substr(start, end - start);
     const auto tabs = std::count(line.begin(), line.end(), '\t');
-    if (line.starts_with(kLastLine) && tabs == 0) {
+    if (line.starts_with(kCallsLastLine) && tabs == 0) {
       const std::string wanted = last_line(last, text.substr(block, start - block), paths);
       if (start == block || text.substr(start, end + 1 - start) != wanted) break;
       last = text.substr(start, end + 1 - start);
@@ -146,7 +146,7 @@ Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
     }
     start = end + 1;
   }
-  if (block != text.size()) return damaged(line_number);
+  if (block != text.size()) return damaged_calls(line_number);
   return steps;
 }
 

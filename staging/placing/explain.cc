@@ -10,7 +10,6 @@ namespace galley {
 namespace {
 
 constexpr int64_t kExcerptLines = 4;
-constexpr size_t kMaxShownLines = 200;
 
 EditFailure base_of(const FailedHunk& failed) {
   EditFailure out;

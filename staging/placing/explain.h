@@ -20,6 +20,11 @@ struct FailedHunk {
   int64_t stated = -1;  ///< 0-based line, -1 when none was stated
 };
 
+/// Places of an ambiguous edit that are listed.
+inline constexpr size_t kListedCandidates = 10;
+/// Lines of an edit and of the nearest place that a failure shows.
+inline constexpr size_t kMaxShownLines = 200;
+
 /// How to send a candidate back, on the command line and in a tool call.
 inline constexpr std::string_view kHowToChoose =
     "send a candidate's id (--choose ID, or \"choices\": [ID] in a tool call)";

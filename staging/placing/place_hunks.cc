@@ -33,7 +33,6 @@
 namespace galley {
 namespace {
 
-constexpr size_t kListedCandidates = 10;
 constexpr int kMaxRounds = 8;
 /// Telling lines that another place must lack so that the one found is not doubtful: where it is at
 /// its stated line, and where it has moved.

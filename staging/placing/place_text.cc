@@ -14,7 +14,6 @@
 namespace galley {
 namespace {
 
-constexpr size_t kListedCandidates = 10;
 constexpr size_t kMinHashDigits = 8;
 /// Lines of a place that a failure shows.
 constexpr size_t kShownLines = 200;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "staging/formats/dialect_marks.h"
+#include "staging/placing/explain.h"
 #include "staging/placing/file_index.h"
 #include "staging/placing/similarity.h"
 #include "staging/placing/text_view.h"
@@ -15,7 +16,6 @@ namespace {
 
 /// Lines listed besides the nearest one.
 constexpr size_t kListedLines = 5;
-constexpr size_t kMaxShownLines = 200;
 /// Shorter texts are like too many.
 constexpr size_t kMinComparedBytes = 3;
 

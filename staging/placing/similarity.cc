@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/text.h"
 #include "staging/placing/search_help.h"
 
 namespace galley {
@@ -18,11 +19,7 @@ constexpr double kLeastPart = 0.6;
 constexpr double kLeastPairs = 0.25;
 
 std::string lower_case_head(std::string_view text, size_t limit) {
-  std::string out(text.substr(0, limit));
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
+  return to_lower(text.substr(0, limit));
 }
 
 size_t pair_at(std::string_view text, size_t at) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -10,11 +11,8 @@ namespace {
 
 constexpr uint32_t kMaxTabWidth = 63;  // git's
 
-/// git's isspace: the C library's depends on the locale.
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 bool is_blank_line(std::string_view line) {
-  return std::all_of(line.begin(), line.end(), is_space);
+  return std::all_of(line.begin(), line.end(), is_plain_space);
 }
 
 void set_rule(std::string_view word, WhiteSpaceRules& rules) {
@@ -103,7 +101,7 @@ std::string white_space_errors(std::string_view line, const WhiteSpaceRules& rul
   std::string errors;
   if (rules.blank_at_eol) {
     const size_t before = line.size();
-    while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+    while (!line.empty() && is_plain_space(line.back())) line.remove_suffix(1);
     if (line.size() != before) add_word(errors, "trailing whitespace");
   }
   bool has_space_before_tab = false;
@@ -138,7 +136,7 @@ std::string mended_line(std::string_view line, const WhiteSpaceRules& rules) {
         line.remove_suffix(1);
       }
     }
-    while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+    while (!line.empty() && is_plain_space(line.back())) line.remove_suffix(1);
   }
   const Indent indent = indent_in(line, rules.tab_width);
   std::string out;

@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "staging/printing/git_diff_print.h"
 #include "staging/printing/hyperlinks.h"
 
 namespace galley {
 
 namespace {
-
-constexpr std::string_view kReset = "\033[m";
-constexpr std::string_view kOld = "\033[31m";
-constexpr std::string_view kNew = "\033[32m";
 
 bool is_moved(const FileDiff& diff) { return diff.status == 'R' || diff.status == 'C'; }
 
@@ -67,7 +64,7 @@ void append_marks(char mark, uint64_t count, std::string_view color, bool colore
   if (count == 0) return;
   if (colored) out += color;
   out.append(count, mark);
-  if (colored) out += kReset;
+  if (colored) out += kColorReset;
 }
 
 }  // namespace
@@ -221,8 +218,8 @@ std::string diffstat(const std::vector<FileDiff>& diffs, const DiffStatOptions& 
       }
     }
     if (total > 0) out.push_back(' ');
-    append_marks('+', added, kNew, options.color, out);
-    append_marks('-', removed, kOld, options.color, out);
+    append_marks('+', added, kNewColor, options.color, out);
+    append_marks('-', removed, kOldColor, options.color, out);
     out.push_back('\n');
   }
   return out + shortstat(diffs);

@@ -14,12 +14,9 @@ namespace galley {
 
 namespace {
 
-// git's default palette (git-config, color.diff.<slot>).
-constexpr std::string_view kReset = "\033[m";
+// The rest of git's default palette.
 constexpr std::string_view kMeta = "\033[1m";
 constexpr std::string_view kFragment = "\033[36m";
-constexpr std::string_view kOld = "\033[31m";
-constexpr std::string_view kNew = "\033[32m";
 constexpr std::string_view kOldMoved = "\033[1;35m";
 constexpr std::string_view kOldMovedAlternative = "\033[1;34m";
 constexpr std::string_view kNewMoved = "\033[1;36m";
@@ -39,7 +36,7 @@ void append_range(uint32_t begin, uint32_t end, std::string& out) {
 void DiffPrinter::header(std::string_view text) {
   if (options_.color) out_ += kMeta;
   out_ += text;
-  if (options_.color) out_ += kReset;
+  if (options_.color) out_ += kColorReset;
   out_.push_back('\n');
 }
 
@@ -55,12 +52,12 @@ void DiffPrinter::hunk_header(const FileDiff& diff, const FileHunk& hunk) {
   } else {
     out_ += place;
   }
-  if (options_.color) out_ += kReset;
+  if (options_.color) out_ += kColorReset;
   if (!hunk.heading.empty()) {
     out_.push_back(' ');
-    if (options_.color) out_ += kReset;
+    if (options_.color) out_ += kColorReset;
     content(hunk.heading);
-    if (options_.color) out_ += kReset;
+    if (options_.color) out_ += kColorReset;
   }
   out_.push_back('\n');
 }
@@ -84,7 +81,7 @@ void DiffPrinter::line(char sign, std::string_view color, std::string_view text)
     out_ += color;
     out_.push_back(sign);
     content(body);
-    out_ += kReset;
+    out_ += kColorReset;
     out_ += has_cr ? "\r\n" : "\n";
   } else {
     out_.push_back(sign);
@@ -93,7 +90,7 @@ void DiffPrinter::line(char sign, std::string_view color, std::string_view text)
   }
   if (ended) return;
   out_ += kNoNewline;
-  if (options_.color) out_ += kReset;
+  if (options_.color) out_ += kColorReset;
   out_.push_back('\n');
 }
 
@@ -130,7 +127,7 @@ std::string_view DiffPrinter::color_of(bool added) {
     mark = marks_->marks[marks_->next++];
   if (mark == MovedMark::kMoved) return added ? kNewMoved : kOldMoved;
   if (mark == MovedMark::kAlternative) return added ? kNewMovedAlternative : kOldMovedAlternative;
-  return added ? kNew : kOld;
+  return added ? kNewColor : kOldColor;
 }
 
 void DiffPrinter::context_words(const Lines& lines, uint32_t begin, uint32_t end) {
@@ -139,7 +136,7 @@ void DiffPrinter::context_words(const Lines& lines, uint32_t begin, uint32_t end
     const bool ended = text.back() == '\n';
     if (ended) text.remove_suffix(1);
     content(text);
-    if (options_.color && !text.empty()) out_ += kReset;
+    if (options_.color && !text.empty()) out_ += kColorReset;
     out_.push_back('\n');
   }
 }

@@ -9,6 +9,11 @@
 
 namespace galley {
 
+// git's default palette (git-config, color.diff.<slot>).
+inline constexpr std::string_view kColorReset = "\033[m";
+inline constexpr std::string_view kOldColor = "\033[31m";
+inline constexpr std::string_view kNewColor = "\033[32m";
+
 /// Appends the lines of a diff with git's default colours, or none.
 ///
 /// Ownership: borrows the output.

@@ -11,6 +11,7 @@
 
 #include "base/printable.h"
 #include "base/utf8.h"
+#include "staging/printing/git_diff_print.h"
 #include "staging/printing/hyperlinks.h"
 
 namespace galley {
@@ -22,7 +23,6 @@ constexpr std::string_view kBold = "\033[1m";
 constexpr std::string_view kCyan = "\033[36m";
 constexpr std::string_view kRed = "\033[31m";
 constexpr std::string_view kGreen = "\033[32m";
-constexpr std::string_view kReset = "\033[m";
 
 struct CodePoints {
   uint32_t first;
@@ -94,7 +94,7 @@ class SideWriter {
   void painted(std::string_view color, std::string_view text) {
     if (options_.color && !color.empty()) out_ += color;
     out_ += text;
-    if (options_.color && !color.empty()) out_ += kReset;
+    if (options_.color && !color.empty()) out_ += kColorReset;
   }
 
   void row(std::optional<uint32_t> old_line, std::optional<uint32_t> new_line, const Lines& before,

@@ -4,13 +4,12 @@
 #include <array>
 #include <string>
 
+#include "base/text.h"
 #include "staging/printing/userdiff_patterns.h"
 
 namespace galley {
 
 namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -23,7 +22,7 @@ class PlainUserDiff final : public UserDiff {
     const char first = line.front();
     if (!is_ascii_letter(first) && first != '_' && first != '$') return std::nullopt;
     line = line.substr(0, limit);
-    while (is_space(line.back())) line.remove_suffix(1);
+    while (is_plain_space(line.back())) line.remove_suffix(1);
     return line;
   }
 };
@@ -58,10 +57,7 @@ const UserDiff& UserDiff::for_path(std::string_view path) {
   const auto name = path.substr(path.rfind('/') + 1);
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return plain();
-  std::string extension(name.substr(dot + 1));
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string extension = to_lower(name.substr(dot + 1));
   const auto* const found =
       std::find_if(kExtensions.begin(), kExtensions.end(),
                    [&](const Extension& known) { return known.extension == extension; });

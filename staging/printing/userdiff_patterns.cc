@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace galley {
 
@@ -103,8 +104,6 @@ constexpr auto kDrivers = std::to_array<Driver>({
     {"tex", false, {{{true, R"(^(\\((sub)*section|chapter|part)\*{0,1}\{.*)$)"}}}},
 });
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 class PatternUserDiff final : public UserDiff {
  public:
   explicit PatternUserDiff(const Driver& driver) : driver_(driver) {
@@ -134,7 +133,7 @@ class PatternUserDiff final : public UserDiff {
       const auto& found = groups[1].data() != nullptr ? groups[1] : groups[0];
       std::string_view heading(found.data(), found.size());
       heading = heading.substr(0, limit);
-      while (!heading.empty() && is_space(heading.back())) heading.remove_suffix(1);
+      while (!heading.empty() && is_plain_space(heading.back())) heading.remove_suffix(1);
       return heading;
     }
     return std::nullopt;

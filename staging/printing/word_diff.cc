@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "staging/text/diff.h"
 #include "staging/text/dtl_diff.h"
 #include "staging/text/intern.h"
@@ -14,14 +15,12 @@ namespace {
 // dtl is exact and quick on the words of a few lines; beyond, its work grows with their square.
 constexpr size_t kMaxWordsForDtl = 256;
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   for (size_t at = 0; at < text.size();) {
-    while (at < text.size() && is_space(text[at])) ++at;
+    while (at < text.size() && is_plain_space(text[at])) ++at;
     const size_t begin = at;
-    while (at < text.size() && !is_space(text[at])) ++at;
+    while (at < text.size() && !is_plain_space(text[at])) ++at;
     if (at > begin) words.push_back(text.substr(begin, at - begin));
   }
   return words;

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/open_directories.h"
 #include "staging/overlay/infer_renames.h"
@@ -29,12 +30,9 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPermissionBits = 0777;
-constexpr uint32_t kOwnerRead = 0400;
 constexpr size_t kHashPieceBytes = size_t{1} << 20U;
 constexpr size_t kMaxRefusedKept = 100;
 constexpr uint32_t kMergedDirectoryMode = 0755;
-constexpr uint32_t kOwnerOnly = 0600;
 
 /// One pass over an upper layer.
 class Absorption {
@@ -465,7 +463,7 @@ Result<void> Absorption::copy_output(const RelPath& path) {
   } else if (look.kind == FileKind::kRegular) {
     GALLEY_ASSIGN(const auto from, at.directory->open_file(at.name));
     GALLEY_ASSIGN(const auto to,
-                  scratch_.open_writable_file(path, OpenMode::kCreateNew, kOwnerOnly));
+                  scratch_.open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
     GALLEY_TRY(copy_bytes(*from, *to, look.size));
     GALLEY_TRY(to->set_mode(look.mode & kPermissionBits));
   } else if (is_whiteout(*at.directory, at.name)) {

@@ -2,13 +2,13 @@
 
 #include <cerrno>
 
+#include "base/file_mode.h"
 #include "staging/fs/reachable_stat.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kWritableMode = 0700;  // until everything below is written
 constexpr uint32_t kNewDirectoryMode = 0755;
 
 /// Walks the ancestors of a path, nearest first; true as soon as one is in the set.
@@ -122,12 +122,12 @@ Result<void> ChangeSetLayer::make_merged_parents(const RelPath& path) {
 Result<void> ChangeSetLayer::make_merged_parent(const RelPath& path) {
   GALLEY_ASSIGN(const FileStat there, directory_->stat(path));
   if (there.kind == FileKind::kDirectory) {
-    if ((there.mode & kWritableMode) == kWritableMode) return {};
+    if ((there.mode & kOwnerAll) == kOwnerAll) return {};
     late_modes_.emplace_back(path, there.mode);
-    return directory_->set_mode(path, kWritableMode);
+    return directory_->set_mode(path, kOwnerAll);  // until everything below is written
   }
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(directory_->remove_file(path));
-  GALLEY_TRY(directory_->make_directory(path, kWritableMode));
+  GALLEY_TRY(directory_->make_directory(path, kOwnerAll));
   GALLEY_ASSIGN(FileStat base, reachable_stat(*workspace_, path));
   if (base.kind != FileKind::kDirectory) {
     GALLEY_ASSIGN(base, workspace_->stat(RelPath::root()));
@@ -153,7 +153,7 @@ Result<void> ChangeSetLayer::write(const Change& change, const ContentStore& sto
   GALLEY_ASSIGN(const FileStat there, directory_->stat(path));
   if (there.kind == FileKind::kDirectory && change.after.kind == FileKind::kDirectory) {
     late_modes_.emplace_back(path, change.after.mode);
-    return directory_->set_mode(path, kWritableMode);
+    return directory_->set_mode(path, kOwnerAll);
   }
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*directory_, path));
   if (change.after.kind == FileKind::kAbsent) {
@@ -171,7 +171,7 @@ Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& chang
   switch (change.after.kind) {
     case FileKind::kDirectory:
       late_modes_.emplace_back(path, change.after.mode);
-      return directory_->make_directory(path, kWritableMode);
+      return directory_->make_directory(path, kOwnerAll);
     case FileKind::kSymlink: {
       GALLEY_ASSIGN(const Content target, store.get(change.after.content));
       return directory_->make_symlink(path, *target);
@@ -179,7 +179,7 @@ Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& chang
     case FileKind::kRegular: {
       GALLEY_ASSIGN(const Content content, store.get(change.after.content));
       GALLEY_ASSIGN(const auto file,
-                    directory_->open_writable_file(path, OpenMode::kCreateNew, 0600));
+                    directory_->open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
       GALLEY_TRY(file->write_at(0, *content));
       return file->set_mode(change.after.mode);
     }

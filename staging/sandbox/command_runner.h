@@ -156,6 +156,9 @@ struct RefusedEffect {
   std::string why;   ///< one clause: "is a FIFO"
 };
 
+/// What shells add to the number of the signal that ended a program, to make an exit status of it.
+inline constexpr int kSignalStatusBase = 128;
+
 struct CommandResult {
   std::optional<int> exit_code;    ///< absent when a signal ended it
   std::optional<int> exit_signal;  ///< present when a signal ended it

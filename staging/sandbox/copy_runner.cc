@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_mode.h"
 #include "staging/sandbox/helper_process.h"
 #include "staging/sandbox/layer_objects.h"
 #include "staging/sandbox/request_builder.h"
@@ -14,7 +15,6 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateMode = 0700;
 constexpr uint32_t kNobody = 65534;  // the user that has nothing, by convention of every system
 
 /// Without namespaces root cannot be fenced in: the command becomes the workspace's owner, or
@@ -41,7 +41,7 @@ Result<CopyPlace> make_place(Overlay& overlay, const WritableDirectory& scratch,
   const WritableDirectory& place = home.directory();
   for (const char* name : {"tree", "tmp", "tmp/home", "upper"}) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-    GALLEY_TRY(place.make_directory(path, kPrivateMode));
+    GALLEY_TRY(place.make_directory(path, kPrivateDirectory));
     GALLEY_TRY(imitate_owner(place, path, owner));
   }
   GALLEY_TRY(imitate_owner(place, RelPath::root(), owner));

@@ -23,12 +23,8 @@
 namespace galley {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{64} << 10U;
+constexpr size_t kOutputPieceBytes = size_t{64} << 10U;
 constexpr const char* kExpired = "sandbox.helper_expired";
-constexpr int kFirstFreeFd = 10;  // above every number that is handed on
-
-/// A copy of a descriptor that no dup2 of the spawn can overwrite.
-Fd high(Fd fd) { return Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFreeFd)); }
 
 struct Ends {
   Fd ours;
@@ -38,7 +34,7 @@ struct Ends {
 Result<Ends> make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
-  return Ends{high(Fd(ends[0])), high(Fd(ends[1]))};
+  return Ends{high_copy(Fd(ends[0]).get()), high_copy(Fd(ends[1]).get())};
 }
 
 Result<Ends> make_control() {
@@ -46,7 +42,7 @@ Result<Ends> make_control() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return os_error(errno, "cannot make a socket", "");
   }
-  return Ends{high(Fd(ends[0])), high(Fd(ends[1]))};
+  return Ends{high_copy(Fd(ends[0]).get()), high_copy(Fd(ends[1]).get())};
 }
 
 /// The command's stdin as a sealed file in memory: nobody has to feed a pipe, no SIGPIPE.
@@ -94,8 +90,8 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-Result<pid_t> spawn(const std::string& helper, bool is_spare,
-                    const std::array<int, 4>& descriptors) {
+Result<pid_t> spawn_helper(const std::string& helper, bool is_spare,
+                           const std::array<int, 4>& descriptors) {
   SpawnPlan plan;
   for (size_t i = 0; i < descriptors.size(); ++i) {
     posix_spawn_file_actions_adddup2(&plan.actions, descriptors[i], static_cast<int>(i));
@@ -243,7 +239,7 @@ class Conversation {
   bool is_stopping_ = false;
   OutputCapture out_capture_;
   OutputCapture err_capture_;
-  std::array<char, kPieceBytes> piece_;
+  std::array<char, kOutputPieceBytes> piece_;
   HelperReport report_;
   size_t received_ = 0;
 };
@@ -265,14 +261,14 @@ Result<WaitingProcess> WaitingProcess::start_with(const std::string& helper, boo
   GALLEY_ASSIGN(Ends control, make_control());
   GALLEY_ASSIGN(Ends out, make_pipe());
   GALLEY_ASSIGN(Ends err, make_pipe());
-  Fd nothing = high(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  Fd nothing = high_copy(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)).get());
   for (const Fd* fd :
        {&control.ours, &control.theirs, &out.ours, &out.theirs, &err.ours, &err.theirs, &nothing}) {
     if (!fd->is_open()) return os_error(EMFILE, "cannot run a command", "");
   }
-  GALLEY_ASSIGN(const pid_t pid,
-                spawn(helper, is_spare,
-                      {nothing.get(), out.theirs.get(), err.theirs.get(), control.theirs.get()}));
+  GALLEY_ASSIGN(const pid_t pid, spawn_helper(helper, is_spare,
+                                              {nothing.get(), out.theirs.get(), err.theirs.get(),
+                                               control.theirs.get()}));
   WaitingProcess started;
   started.process_ = EndingProcess(pid);
   started.control_ = std::move(control.ours);

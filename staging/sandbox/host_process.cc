@@ -12,13 +12,12 @@
 #include <utility>
 
 #include "staging/fs/host_file.h"
+#include "staging/sandbox/command_runner.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace galley {
 namespace {
-
-constexpr int kSignalBase = 128;
 
 /// Ignores a signal as long as it lives.
 class SignalIgnored {
@@ -75,7 +74,7 @@ class SpawnedProcess final : public HostProcess {
     }
     pid_ = -1;
     interrupts_.reset();
-    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
+    status_ = shell_status(status);
     return status_;
   }
 
@@ -112,6 +111,11 @@ std::string found_on_path(const std::string& name) {
 }
 
 }  // namespace
+
+int shell_status(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status)
+                                : kSignalStatusBase + WTERMSIG(wait_status);
+}
 
 Result<void> check_outside(const std::vector<std::string>& words, const std::string& workspace) {
   if (workspace.empty()) return {};

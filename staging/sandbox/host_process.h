@@ -25,6 +25,9 @@ Result<void> check_outside(const std::vector<std::string>& words, const std::str
 /// As check_outside(), for every word of a line for the shell, such as $PAGER.
 Result<void> check_line_outside(const std::string& line, const std::string& workspace);
 
+/// How a program ended, as a shell has it: its exit status, or 128 + n for signal n.
+[[nodiscard]] int shell_status(int wait_status);
+
 /// A program that the user chose and that runs outside every sandbox, with the user's rights and
 /// environment: a pager, an editor, a hook. It is never a command that an agent named.
 ///

@@ -8,14 +8,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "staging/sandbox/nameless_program.h"
+
 namespace galley {
 namespace {
 
 /// Small, so that little is taken of a stream that others read on from.
-constexpr size_t kPieceBytes = 4096;
-constexpr int kFirstFreeFd = 10;  // above every number that is handed on to a command
-
-Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd)); }
+constexpr size_t kInputPieceBytes = 4096;
 
 }  // namespace
 
@@ -56,7 +55,7 @@ pollfd InputRelay::wanted() const {
 void InputRelay::advance(const pollfd& answered) {
   if (answered.revents == 0 || !write_end_.is_open()) return;
   if (pending_.empty()) {
-    pending_.resize(kPieceBytes);
+    pending_.resize(kInputPieceBytes);
     const ssize_t got = read(descriptor_, pending_.data(), pending_.size());
     const bool is_over = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
     pending_.resize(got > 0 ? static_cast<size_t>(got) : 0);

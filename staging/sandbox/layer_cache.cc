@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/file_mode.h"
+
 namespace galley {
-namespace {
-
-constexpr uint32_t kPrivateMode = 0700;
-
-}  // namespace
 
 Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Overlay& overlay) {
   const ChangeSet changes = overlay.changes();
@@ -35,7 +32,7 @@ Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Over
 
 Result<std::shared_ptr<LayerCache::Layer>> LayerCache::make_layer() {
   GALLEY_ASSIGN(const RelPath place, RelPath::parse("changes/" + std::to_string(next_number_++)));
-  GALLEY_TRY(home_->directory().make_directory(place, kPrivateMode));
+  GALLEY_TRY(home_->directory().make_directory(place, kPrivateDirectory));
   GALLEY_ASSIGN(auto directory, home_->directory().open_writable_directory(place));
   return std::make_shared<Layer>(
       Layer{ChangeSetLayer(std::move(directory), *workspace_), home_->path() + "/" + place.str()});

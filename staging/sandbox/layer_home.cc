@@ -12,13 +12,12 @@
 #include <set>
 #include <vector>
 
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kPrivateMode = 0700;
 
 std::vector<std::string> places() {
   std::vector<std::string> all;
@@ -93,11 +92,11 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
     return use == LayerUse::kCopy ? std::string() : why_no_upper_layer(directory);
   };
   if (!wanted.empty()) {
-    if (mkdir(wanted.c_str(), kPrivateMode) != 0 && errno != EEXIST) {
+    if (mkdir(wanted.c_str(), kPrivateDirectory) != 0 && errno != EEXIST) {
       return os_error(errno, "cannot make the layer directory", wanted);
     }
     GALLEY_ASSIGN(auto directory, open_writable_disk_directory(wanted));
-    GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateMode));
+    GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateDirectory));
     // One that layers were made in before has shown that it can hold them.
     GALLEY_ASSIGN(const FileStat run, directory->stat(*RelPath::parse("run")));
     GALLEY_ASSIGN(const FileStat scratch, directory->stat(*RelPath::parse("scratch")));
@@ -141,7 +140,7 @@ bool is_layer_home(const std::string& path) {
   const bool is_named_so =
       path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
   return is_named_so && lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
-         found.st_uid == geteuid() && (found.st_mode & 0777U) == kPrivateMode;
+         found.st_uid == geteuid() && (found.st_mode & kPermissionBits) == kPrivateDirectory;
 }
 
 Result<void> remove_layer_home(const std::string& path) {

@@ -6,12 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kPrivateMode = 0700;
 
 bool is_inside(const std::string& path, const std::string& workspace) {
   char canonical[PATH_MAX];
@@ -20,7 +19,7 @@ bool is_inside(const std::string& path, const std::string& workspace) {
 }
 
 Result<void> make_folder(const LayerHome& home, const char* name) {
-  return make_directories(home.directory(), *RelPath::parse(name), kPrivateMode);
+  return make_directories(home.directory(), *RelPath::parse(name), kPrivateDirectory);
 }
 
 Result<void> empty_folder(const LayerHome& home, const char* name) {

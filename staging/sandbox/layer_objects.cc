@@ -10,12 +10,12 @@
 #include <memory>
 #include <string>
 
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateMode = 0700;
 constexpr int kOpenLevels = 8;  ///< of directories that are open at once
 
 /// Empties `top` however deep it is: what lies more than some levels below it is moved up to be a
@@ -49,7 +49,7 @@ class Eraser {
   /// Removes a directory with what is at most so many levels below it, and moves the rest up.
   Result<void> remove(const WritableDirectory& parent, const std::string& name, int levels) {
     if (unlinkat(parent.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
-    (void)fchmodat(parent.descriptor(), name.c_str(), kPrivateMode, 0);
+    (void)fchmodat(parent.descriptor(), name.c_str(), kPrivateDirectory, 0);
     // Names here may be any bytes, hence no RelPath.
     const int fd =
         openat(parent.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -81,7 +81,7 @@ class Eraser {
       }
       if (errno == EEXIST) continue;
       // A directory whose own `..` changes must be writable to us.
-      if (errno != EACCES || fchmodat(from.descriptor(), name.c_str(), kPrivateMode, 0) != 0) {
+      if (errno != EACCES || fchmodat(from.descriptor(), name.c_str(), kPrivateDirectory, 0) != 0) {
         return os_error(errno, "cannot remove from a layer", "");
       }
     }
@@ -137,7 +137,7 @@ Result<void> erase_layer(const WritableDirectory& parent, const RelPath& name) {
   GALLEY_ASSIGN(const FileStat found, parent.stat(name));
   if (found.kind == FileKind::kAbsent) return {};
   if (found.kind != FileKind::kDirectory) return parent.remove_file(name);
-  (void)parent.set_mode(name, kPrivateMode);
+  (void)parent.set_mode(name, kPrivateDirectory);
   {
     GALLEY_ASSIGN(const auto top, parent.open_writable_directory(name));
     GALLEY_TRY(Eraser(*top).run());

@@ -4,14 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 
 namespace galley {
-namespace {
-
-constexpr uint32_t kPermissionBits = 0777;
-
-}  // namespace
 
 Result<LiveFile> read_live_file(const Directory& directory, const RelPath& name,
                                 const RelPath& path) {

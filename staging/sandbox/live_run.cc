@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/helper/descriptors.h"
@@ -21,21 +22,21 @@
 #include "staging/sandbox/layer_cache.h"
 #include "staging/sandbox/layer_home.h"
 #include "staging/sandbox/layer_objects.h"
+#include "staging/sandbox/nameless_program.h"
 #include "staging/sandbox/request_builder.h"
 #include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateMode = 0700;
-constexpr int kFirstFreeFd = 10;  // above every number that is handed on
 constexpr const char* kLiveFolder = "live";
 
 RelPath known(std::string_view text) { return *RelPath::parse(text); }
 
+/// In place of a descriptor, which is closed.
 Fd high(int fd) {
   const Fd low(fd);
-  return Fd(fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
+  return high_copy(low.get());
 }
 
 struct LiveEnds {
@@ -64,7 +65,7 @@ Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay
   GALLEY_TRY(erase_layer(*lower, known(kLiveFolder)));
   if (overlay.changes().empty()) return std::string();
   GALLEY_ASSIGN(const LayerHome live, LayerHome::open(homes.lower + "/" + kLiveFolder));
-  GALLEY_TRY(live.directory().make_directory(known("changes"), kPrivateMode));
+  GALLEY_TRY(live.directory().make_directory(known("changes"), kPrivateDirectory));
   LayerCache layers(live, workspace);
   GALLEY_ASSIGN(const auto layer, layers.layer_of(overlay));
   return layer == nullptr ? std::string() : layer->path;
@@ -106,7 +107,7 @@ Result<void> prepare_upper(const std::string& place, const Directory& below) {
   GALLEY_TRY(imitate_owner(*home, RelPath::root(), root));
   for (const char* name : {"upper", "work"}) {
     if (name == std::string_view("upper") && upper.kind == FileKind::kDirectory) continue;
-    GALLEY_TRY(home->make_directory(known(name), kPrivateMode));
+    GALLEY_TRY(home->make_directory(known(name), kPrivateDirectory));
     GALLEY_TRY(imitate_owner(*home, known(name), root));
   }
   GALLEY_ASSIGN(const auto opened, home->open_writable_directory(known("upper")));
@@ -132,7 +133,7 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
 
 Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace) {
   GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
-  GALLEY_TRY(make_directories(*lower, known("scratch"), kPrivateMode));
+  GALLEY_TRY(make_directories(*lower, known("scratch"), kPrivateDirectory));
   GALLEY_ASSIGN(const auto scratch, lower->open_writable_directory(known("scratch")));
   GALLEY_TRY(imitate_root(*scratch, workspace));
   const auto hidden = make_whiteout(*scratch, known(".galley"));
@@ -158,7 +159,7 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRe
   }
   descriptors.push_back(channel.theirs.get());
   GALLEY_ASSIGN(const auto home, open_writable_disk_directory(options.homes.upper));
-  GALLEY_TRY(home->set_mode(RelPath::root(), kPrivateMode));
+  GALLEY_TRY(home->set_mode(RelPath::root(), kPrivateDirectory));
   GALLEY_ASSIGN(const FileStat stamped, home->stat(RelPath::root()));
   GALLEY_ASSIGN(StartedProcess process, std::move(helper).begin(request, descriptors));
   std::unique_ptr<LiveRun> run(

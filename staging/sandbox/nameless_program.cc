@@ -6,17 +6,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
+#include "base/number.h"
 #include "staging/sandbox/helper/descriptors.h"
 
 namespace galley {
 namespace {
 
 constexpr std::string_view kDescriptors = "/proc/self/fd/";
-constexpr int kFirstFreeFd = 10;
 constexpr unsigned kMfdExec = 0x10;  // MFD_EXEC of Linux 6.3, which Debian 12's headers lack
 
 /// The same file, open for reading only: what is open for writing is not executed (ETXTBSY). Its
@@ -25,7 +24,7 @@ std::optional<Fd> for_reading(const Fd& written) {
   const std::string path = path_of_descriptor(written.get());
   const Fd low(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!low.is_open() || access(path.c_str(), X_OK) != 0) return {};
-  Fd fd(fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
+  Fd fd = high_copy(low.get());
   return fd.is_open() ? std::optional(std::move(fd)) : std::nullopt;
 }
 
@@ -74,18 +73,18 @@ Result<Fd> make_nameless_program(std::string_view bytes, const ProgramPlaces& pl
               "directory that is not mounted noexec, or put galley-sandbox beside galley");
 }
 
+Fd high_copy(int descriptor) {
+  constexpr int kFirstFree = 10;
+  return Fd(fcntl(descriptor, F_DUPFD_CLOEXEC, kFirstFree));
+}
+
 std::string path_of_descriptor(int descriptor) {
   return std::string(kDescriptors) + std::to_string(descriptor);
 }
 
 int descriptor_of_path(std::string_view path) {
   if (!path.starts_with(kDescriptors)) return -1;
-  const std::string_view number = path.substr(kDescriptors.size());
-  int descriptor = -1;
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), descriptor);
-  const bool is_whole = error == std::errc() && end == number.data() + number.size();
-  return is_whole ? descriptor : -1;
+  return number_of<int>(path.substr(kDescriptors.size())).value_or(-1);
 }
 
 }  // namespace galley

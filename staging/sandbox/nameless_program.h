@@ -27,6 +27,10 @@ struct ProgramPlaces {
 /// Errors: kRefused `sandbox.unavailable` where no place can be had.
 [[nodiscard]] Result<Fd> make_nameless_program(std::string_view bytes, const ProgramPlaces& places);
 
+/// A copy of a descriptor whose number is above those that a child is given, so that no dup2 of a
+/// spawn overwrites it; closed, with errno set, when that fails.
+[[nodiscard]] Fd high_copy(int descriptor);
+
 /// The path by which this process, and a child that has the descriptor, executes it.
 [[nodiscard]] std::string path_of_descriptor(int descriptor);
 /// The descriptor of such a path; -1 for any other path.

@@ -1,5 +1,6 @@
 #include "staging/sandbox/person_editor.h"
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/directory.h"
 #include "staging/sandbox/host_process.h"
@@ -7,8 +8,6 @@
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kCopyMode = 0600;
 
 /// It runs in the copy's directory, where a relative name would mean something else.
 Result<void> check_editor(const EditorRequest& request) {
@@ -34,7 +33,7 @@ std::string shell_line(const std::string& editor) {
 Result<void> write_copy(const WritableDirectory& directory, const RelPath& name,
                         const std::string& text) {
   GALLEY_ASSIGN(const auto file,
-                directory.open_writable_file(name, OpenMode::kCreateNew, kCopyMode));
+                directory.open_writable_file(name, OpenMode::kCreateNew, kPrivateFile));
   return file->write_at(0, text);
 }
 

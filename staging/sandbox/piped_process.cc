@@ -17,12 +17,13 @@
 #include <optional>
 #include <utility>
 
+#include "staging/sandbox/host_process.h"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace galley {
 namespace {
 
-constexpr int kSignalBase = 128;
 constexpr size_t kReadBytes = size_t{64} << 10U;
 
 /// An open descriptor.
@@ -221,7 +222,7 @@ class SpawnedPipes final : public PipedProcess {
       if (errno != EINTR) return fail(os_error(errno, "waiting for a program", ""));
     }
     pid_ = -1;
-    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
+    status_ = shell_status(status);
     return status_;
   }
 
@@ -256,8 +257,8 @@ std::vector<char*> words_for_spawn(const std::vector<std::string>& words) {
   return pointers;
 }
 
-Result<std::unique_ptr<SpawnedPipes>> spawn(const std::vector<std::string>& argv,
-                                            const PipedProcessOptions& options) {
+Result<std::unique_ptr<SpawnedPipes>> spawn_piped(const std::vector<std::string>& argv,
+                                                  const PipedProcessOptions& options) {
   if (argv.empty()) return fail(ErrorKind::kUsage, "host.no_program", "no program was named");
   int input[2] = {-1, -1};
   int output[2] = {-1, -1};
@@ -300,14 +301,14 @@ Result<std::unique_ptr<SpawnedPipes>> spawn(const std::vector<std::string>& argv
 
 Result<std::unique_ptr<PipedProcess>> PipedProcess::start(const std::vector<std::string>& argv,
                                                           const PipedProcessOptions& options) {
-  GALLEY_ASSIGN(auto process, spawn(argv, options));
+  GALLEY_ASSIGN(auto process, spawn_piped(argv, options));
   return std::unique_ptr<PipedProcess>(std::move(process));
 }
 
 Result<PipedOutput> run_piped(const std::vector<std::string>& argv,
                               const PipedProcessOptions& options, std::string_view input,
                               size_t max_output_bytes) {
-  GALLEY_ASSIGN(const auto process, spawn(argv, options));
+  GALLEY_ASSIGN(const auto process, spawn_piped(argv, options));
   return process->exchange(input, max_output_bytes);
 }
 

@@ -3,12 +3,11 @@
 #include <chrono>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kPrivateMode = 0700;
 
 uint64_t in_ms(std::chrono::nanoseconds span) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
@@ -35,7 +34,7 @@ Result<int64_t> ReadBack::file_system_now() const {
   // Setting the mode of a directory stamps it.
   const RelPath stamped = *RelPath::parse("run");
   const WritableDirectory& home = homes_->upper().directory();
-  GALLEY_TRY(home.set_mode(stamped, kPrivateMode));
+  GALLEY_TRY(home.set_mode(stamped, kPrivateDirectory));
   GALLEY_ASSIGN(const FileStat stat, home.stat(stamped));
   return stat.ctime_ns;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/content_id.h"
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/layer_objects.h"
 
@@ -11,7 +12,6 @@ namespace galley {
 namespace {
 
 constexpr std::chrono::milliseconds kPollEvery{5};
-constexpr uint32_t kLockMode = 0600;
 constexpr uint32_t kDirectoryMode = 0755;
 
 /// Two compilers that write one build directory at once break it, so runs take turns.
@@ -57,7 +57,8 @@ Result<RetentionSet> RetentionSet::take(const std::string& home, const Command& 
   // Flat names of hashes, so that any name of a validator will do.
   const std::string id = ContentId::of(command.keep_name).hex();
   GALLEY_ASSIGN(const RelPath lock, RelPath::parse(id + ".lock"));
-  GALLEY_ASSIGN(set.lock_, directory->open_writable_file(lock, OpenMode::kOpenOrCreate, kLockMode));
+  GALLEY_ASSIGN(set.lock_,
+                directory->open_writable_file(lock, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(wait_for(*set.lock_, command, clock));
   for (const RelPath& path : command.keep) {
     const std::string key = ContentId::of(command.keep_name + "\n" + path.str()).hex();

@@ -3,12 +3,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kPrivateMode = 0700;
 
 bool looks_the_same(const FileStat& a, const FileStat& b) {
   return a.mode == b.mode && a.uid == b.uid && a.gid == b.gid;
@@ -40,7 +39,7 @@ Result<RunPool::RunDirectory> RunPool::make_directory() {
   GALLEY_ASSIGN(const RelPath path, RelPath::parse("run/" + number));
   for (const char* name : {"", "/upper", "/work"}) {
     GALLEY_ASSIGN(const RelPath made, RelPath::parse(path.str() + name));
-    GALLEY_TRY(home.make_directory(made, kPrivateMode));
+    GALLEY_TRY(home.make_directory(made, kPrivateDirectory));
     GALLEY_TRY(imitate_owner(home, made, root));
   }
   GALLEY_ASSIGN(const RelPath upper, RelPath::parse(path.str() + "/upper"));

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/layer_home.h"
 
@@ -94,7 +95,7 @@ Item layers_item(const SandboxOptions& options) {
 Result<CommandResult> run_true(SandboxOptions options, const Clock& clock) {
   GALLEY_ASSIGN(const auto home, LayerHome::open("", LayerUse::kCopy));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("workspace"));
-  GALLEY_TRY(home.directory().make_directory(name, 0700));
+  GALLEY_TRY(home.directory().make_directory(name, kPrivateDirectory));
   options.workspace = home.path() + "/workspace";
   options.layer_home.clear();
   options.keep_home.clear();

@@ -21,14 +21,14 @@
 #include "base/parallel.h"
 #include "staging/sandbox/companion_program.h"
 #include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/nameless_program.h"
 
 namespace galley {
 namespace {
 
 constexpr const char* kName = "galley-syntax";
-constexpr int kPollMs = 50;       // how often should_stop is asked
-constexpr int kFirstFreeFd = 10;  // above every number that is handed on
-constexpr size_t kPieceBytes = size_t{64} << 10U;
+constexpr int kPollMs = 50;  // how often should_stop is asked
+constexpr size_t kAnswerPieceBytes = size_t{64} << 10U;
 constexpr size_t kMaxAnswerBytes = size_t{64} << 20U;  // of one child
 
 using Texts = std::span<const SyntaxText>;
@@ -75,7 +75,7 @@ Result<Child> start(const std::string& path) {
   }
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
-  const Fd high(fcntl(theirs.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
+  const Fd high = high_copy(theirs.get());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, high.get(), STDIN_FILENO);
@@ -110,7 +110,7 @@ class SyntaxTalk {
   SyntaxTalk(Child child, Texts texts, const std::function<bool()>& should_stop)
       : child_(std::move(child)), texts_(texts), should_stop_(should_stop) {
     size_t size = 0;
-    for (const SyntaxText& one : texts) size += one.text.size() + kPieceBytes / 1024;
+    for (const SyntaxText& one : texts) size += one.text.size() + kAnswerPieceBytes / 1024;
     requests_.reserve(size);
     for (const SyntaxText& one : texts) append_request(requests_, one.language, one.text);
   }
@@ -197,7 +197,7 @@ class SyntaxTalk {
   std::string requests_;
   size_t sent_ = 0;
   std::string received_;
-  std::array<char, kPieceBytes> piece_;
+  std::array<char, kAnswerPieceBytes> piece_;
   bool has_ended_ = false;
 };
 

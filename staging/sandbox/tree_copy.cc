@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/file_mode.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kWritableMode = 0700;
 constexpr uint32_t kUpperMode = 0755;
 constexpr int64_t kClockTickNs = 20'000'000;  // of coarse file times, twice over
 constexpr size_t kCopyPieceBytes = size_t{16} << 20U;
@@ -87,7 +87,7 @@ Result<void> TreeCopy::copy_directory(Overlay& overlay, const RelPath& path,
 }
 
 Result<void> TreeCopy::copy_node(Overlay& overlay, const RelPath& path, FileKind kind) {
-  if (kind == FileKind::kDirectory) return target_->make_directory(path, kWritableMode);
+  if (kind == FileKind::kDirectory) return target_->make_directory(path, kOwnerAll);
   GALLEY_ASSIGN(const Node node, overlay.node_without_content(path));
   if (node.kind == FileKind::kSymlink) {
     const auto entry = overlay.entries().find(path);
@@ -101,7 +101,8 @@ Result<void> TreeCopy::copy_node(Overlay& overlay, const RelPath& path, FileKind
 }
 
 Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const Node& node) {
-  GALLEY_ASSIGN(const auto to, target_->open_writable_file(path, OpenMode::kCreateNew, 0600));
+  GALLEY_ASSIGN(const auto to,
+                target_->open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
   const auto entry = overlay.entries().find(path);
   const bool is_changed =
       entry != overlay.entries().end() && entry->second.before != entry->second.now;
@@ -156,7 +157,8 @@ Result<void> TreeCopy::copy_output(const Directory& scratch, const DirectoryEntr
   if (entry.kind != FileKind::kRegular) return {};  // a whiteout: it is gone already
   GALLEY_ASSIGN(const auto from, scratch.open_file(name));
   GALLEY_ASSIGN(const FileStat stat, from->stat());
-  GALLEY_ASSIGN(const auto to, target_->open_writable_file(path, OpenMode::kCreateNew, 0600));
+  GALLEY_ASSIGN(const auto to,
+                target_->open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
   GALLEY_TRY(copy_bytes(*from, *to, stat.size));
   return to->set_mode(stat.mode);
 }
@@ -212,8 +214,8 @@ Result<void> TreeCopy::extract_entry(OpenDirectories& tree, const RelPath& path,
   const bool is_unchanged = is_known && is_same(made->second, now, racy_from_ns_);
   if (now.kind == FileKind::kDirectory) {
     if (!is_unchanged) GALLEY_TRY(make_directories(upper, path, kUpperMode));
-    if ((now.mode & kWritableMode) != kWritableMode) {
-      GALLEY_TRY(directory->set_mode(name, now.mode | kWritableMode));
+    if ((now.mode & kOwnerAll) != kOwnerAll) {
+      GALLEY_TRY(directory->set_mode(name, now.mode | kOwnerAll));
     }
     directory.reset();
     return extract_directory(tree, path, upper);

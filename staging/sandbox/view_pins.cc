@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/file_mode.h"
 #include "staging/fs/reachable_stat.h"
 #include "staging/sandbox/layer_objects.h"
 
@@ -39,7 +40,6 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kUnchanged = ~uint32_t{0};  // of chown(2)
-constexpr uint32_t kPrivateMode = 0700;
 constexpr int kMostLooks = 100;
 
 /// Whether this is the mount of an overlay whose upper layer is `upper`: a merged directory has the
@@ -159,7 +159,7 @@ class Pinning {
     if (is_there) return {};  // a whiteout, or made just now
     {
       const ActingAsOwner owner(shown);
-      auto forgotten = view_.mount.make_directory(path, kPrivateMode);
+      auto forgotten = view_.mount.make_directory(path, kPrivateDirectory);
       if (forgotten) forgotten = view_.mount.remove_directory(path);
       if (!forgotten && !is_race(forgotten.error())) return forgotten;
     }

@@ -26,7 +26,7 @@ constexpr int kIndentWeight = 60;
 constexpr size_t kMaxSliding = 100;
 constexpr int kBlank = -1;
 
-int indent_of(std::string_view line) {
+int indent_width(std::string_view line) {
   int indent = 0;
   for (const char c : line) {
     if (c == ' ') {
@@ -53,9 +53,9 @@ struct Surroundings {
 Surroundings look_around(const Lines& lines, size_t split) {
   Surroundings found;
   found.end_of_file = split >= lines.size();
-  if (!found.end_of_file) found.indent = indent_of(lines[split]);
+  if (!found.end_of_file) found.indent = indent_width(lines[split]);
   for (size_t i = split; i > 0; --i) {
-    found.indent_before = indent_of(lines[i - 1]);
+    found.indent_before = indent_width(lines[i - 1]);
     if (found.indent_before != kBlank) break;
     if (++found.blanks_before == kMaxBlanks) {
       found.indent_before = 0;
@@ -63,7 +63,7 @@ Surroundings look_around(const Lines& lines, size_t split) {
     }
   }
   for (size_t i = split + 1; i < lines.size(); ++i) {
-    found.indent_after = indent_of(lines[i]);
+    found.indent_after = indent_width(lines[i]);
     if (found.indent_after != kBlank) break;
     if (++found.blanks_after == kMaxBlanks) {
       found.indent_after = 0;

@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'; }
+bool is_line_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'; }
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -15,14 +15,14 @@ bool is_word(char c) {
 }
 
 std::string_view trimmed(std::string_view line) {
-  while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
-  while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+  while (!line.empty() && is_line_space(line.back())) line.remove_suffix(1);
+  while (!line.empty() && is_line_space(line.front())) line.remove_prefix(1);
   return line;
 }
 
 bool has_inner_run(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\t' || (text[i] == ' ' && i + 1 < text.size() && is_blank(text[i + 1]))) {
+    if (text[i] == '\t' || (text[i] == ' ' && i + 1 < text.size() && is_line_space(text[i + 1]))) {
       return true;
     }
   }
@@ -50,7 +50,7 @@ std::pair<char, size_t> ascii_kin(std::string_view text) {
 
 void append_collapsed(std::string_view text, std::string& out) {
   for (const char c : text) {
-    if (!is_blank(c)) {
+    if (!is_line_space(c)) {
       out.push_back(c);
     } else if (!out.empty() && out.back() != ' ') {
       out.push_back(' ');

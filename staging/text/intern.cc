@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace galley {
 
 namespace {
@@ -13,15 +15,12 @@ namespace {
 constexpr size_t kMinSlots = 64;
 constexpr size_t kAhead = 8;
 
-// git's own isspace (its sane_ctype table), not the locale's.
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 uint32_t hash_of(std::string_view key) {
   return static_cast<uint32_t>(XXH3_64bits(key.data(), key.size()));
 }
 
 std::string_view without_trailing_space(std::string_view line) {
-  while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+  while (!line.empty() && is_plain_space(line.back())) line.remove_suffix(1);
   return line;
 }
 
@@ -51,9 +50,9 @@ std::string_view reduce_white_space(std::string_view line, WhiteSpace white_spac
   line = without_trailing_space(line);
   storage.clear();
   for (size_t i = 0; i < line.size(); ++i) {
-    if (!is_space(line[i])) {
+    if (!is_plain_space(line[i])) {
       storage.push_back(line[i]);
-    } else if (white_space == WhiteSpace::kIgnoreChange && !is_space(line[i + 1])) {
+    } else if (white_space == WhiteSpace::kIgnoreChange && !is_plain_space(line[i + 1])) {
       storage.push_back(' ');  // line[i + 1] exists: the last byte is no space
     }
   }

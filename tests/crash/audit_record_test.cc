@@ -31,8 +31,6 @@ class SinkInMemory final : public AuditSink {
   bool fails = false;
 };
 
-const SystemClock kClock;
-
 Result<PublishOutcome> publish_with(const WritableDirectory& workspace, const Proposal& proposal,
                                     SinkInMemory& sink) {
   PublisherOptions options = test_options();
@@ -45,12 +43,12 @@ Result<RecoveryReport> reopen_with(const WritableDirectory& workspace, SinkInMem
   RecoveryOptions options;
   options.boot_id = kBoot;
   options.audit = &sink;
-  return recover_if_needed(workspace, *state, kClock, options);
+  return recover_if_needed(workspace, *state, kSystemClock, options);
 }
 
 Result<void> retire_with(const WritableDirectory& workspace, SinkInMemory& sink) {
   GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));
-  GALLEY_ASSIGN(auto lock, WriterLock::take(*state, kClock, std::chrono::milliseconds(0)));
+  GALLEY_ASSIGN(auto lock, WriterLock::take(*state, kSystemClock, std::chrono::milliseconds(0)));
   GALLEY_ASSIGN(const auto ids, journal_ids(state->journals()));
   GALLEY_TRY(retire(workspace, *state, lock, ids, {state->session(kBoot), &sink}));
   return {};

@@ -260,6 +260,12 @@ size_t stride_of(const CrashCase& shape, size_t stride) {
   return is_full() || !is_large ? 1 : stride;
 }
 
+Result<PublishOutcome> publish_through(const CaseWorkspace& workspace,
+                                       const std::shared_ptr<FaultPlan>& plan) {
+  const auto spoiled = make_fault_directory(open_memory_tree(workspace.tree), plan);
+  return publish(*spoiled, *workspace.proposal);
+}
+
 std::string name_of_test(const CrashCase& shape) {
   std::string name = shape.name;
   for (char& c : name) {

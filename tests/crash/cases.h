@@ -12,6 +12,8 @@
 
 namespace galley {
 
+inline const SystemClock kSystemClock;
+
 /// One shape of a transaction: a tree to start from and what to change in it.
 struct CrashCase {
   std::string name;
@@ -57,6 +59,10 @@ void prepare_case(const CrashCase& shape, const WritableDirectory& directory);
 void prepare_history(const WritableDirectory& directory);
 Proposal propose_case(const CrashCase& shape, const WritableDirectory& directory);
 TreePicture picture_after(const CrashCase& shape);
+
+/// Publishes the proposal of a case through a plan of faults: the process "dies" where it says so.
+Result<PublishOutcome> publish_through(const CaseWorkspace& workspace,
+                                       const std::shared_ptr<FaultPlan>& plan);
 
 /// The part of a test name that says the case.
 std::string name_of_test(const CrashCase& shape);

@@ -69,12 +69,6 @@ class ErrorFacts : public testing::TestWithParam<CrashCase> {};
 INSTANTIATE_TEST_SUITE_P(Of, ErrorFacts, testing::ValuesIn(crash_cases()),
                          [](const auto& shape) { return name_of_test(shape.param); });
 
-Result<PublishOutcome> publish_with(const CaseWorkspace& workspace,
-                                    const std::shared_ptr<FaultPlan>& plan) {
-  const auto spoiled = make_fault_directory(open_memory_tree(workspace.tree), plan);
-  return publish(*spoiled, *workspace.proposal);
-}
-
 TEST_P(ErrorFacts, EveryErrorAtEveryCallOnceAndLasting) {
   const CrashCase& shape = GetParam();
   CrashRow row("errors: " + shape.name);
@@ -87,7 +81,7 @@ TEST_P(ErrorFacts, EveryErrorAtEveryCallOnceAndLasting) {
       plan->os_error = fault.os_error;
       plan->is_lasting = fault.is_lasting;
       plan->affects = fault.affects;
-      const auto outcome = publish_with(workspace, plan);
+      const auto outcome = publish_through(workspace, plan);
       if (plan->calls.size() < at) break;
       if (!plan->has_failed) continue;
       row.set_calls(at);
@@ -118,7 +112,7 @@ TEST_P(ErrorFacts, EveryHalfWriteWithoutRenameFlags) {
         plan->has_exchange = has_flags;
         plan->has_no_replace = has_flags;
         if (has_flags) plan->affects = [](const auto& call) { return call.name == "write_at"; };
-        const auto outcome = publish_with(workspace, plan);
+        const auto outcome = publish_through(workspace, plan);
         if (plan->calls.size() < at) break;
         if (!plan->has_failed) continue;
         row.set_calls(at);
@@ -138,7 +132,7 @@ TEST_P(ErrorFacts, EveryErrorOfRecoveryLeavesItToTheNext) {
   const size_t calls = [&] {
     const auto workspace = make_case(shape);
     const auto plan = std::make_shared<FaultPlan>();
-    EXPECT_TRUE(publish_with(workspace, plan));
+    EXPECT_TRUE(publish_through(workspace, plan));
     return plan->calls.size();
   }();
   constexpr size_t kStride = 7;
@@ -147,7 +141,7 @@ TEST_P(ErrorFacts, EveryErrorOfRecoveryLeavesItToTheNext) {
     const auto plan = std::make_shared<FaultPlan>();
     plan->at = killed;
     plan->kills = true;
-    static_cast<void>(publish_with(workspace, plan));
+    static_cast<void>(publish_through(workspace, plan));
     for (const int code : {EIO, ENOSPC}) {
       for (size_t at = 1;; at += stride_of(shape, 5)) {
         const auto tree = copy_of(*workspace.tree);

@@ -13,8 +13,6 @@
 namespace galley {
 namespace {
 
-const SystemClock kClock;
-
 StateDirectory state_of(const WritableDirectory& workspace) {
   auto state = StateDirectory::open(workspace);
   EXPECT_TRUE(state && *state);
@@ -38,7 +36,7 @@ TEST_P(UndoKillFacts, AtEveryCallLeavesTheTreeUndoneOrNot) {
   const StateDirectory state = state_of(*workspace.directory);
   const History history(state);
   const auto planned =
-      plan_undo(history, *workspace.directory, std::get<Receipt>(*done).id, kClock);
+      plan_undo(history, *workspace.directory, std::get<Receipt>(*done).id, kSystemClock);
   ASSERT_TRUE(planned) << planned.error().message;
   ASSERT_TRUE(std::holds_alternative<UndoPlan>(*planned)) << shape.name;
   const Proposal& undo = std::get<UndoPlan>(*planned).proposal;
@@ -71,13 +69,13 @@ constexpr size_t kKept = 2;
 Result<void> collect(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(const auto opened, StateDirectory::open(workspace));
   const StateDirectory& state = *opened;
-  GALLEY_ASSIGN(auto lock, WriterLock::take(state, kClock, std::chrono::seconds(1)));
+  GALLEY_ASSIGN(auto lock, WriterLock::take(state, kSystemClock, std::chrono::seconds(1)));
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   GALLEY_TRY(retire(workspace, state, lock, ids, {state.session(kBoot)}));
-  GALLEY_TRY(clear_leftovers(workspace, state, lock, kClock, {std::chrono::hours(1)}));
+  GALLEY_TRY(clear_leftovers(workspace, state, lock, kSystemClock, {std::chrono::hours(1)}));
   HistoryConfig limits;
   limits.keep_transactions = kKept;
-  GALLEY_TRY(prune_history(state, limits, kClock, false));
+  GALLEY_TRY(prune_history(state, limits, kSystemClock, false));
   return {};
 }
 

@@ -6,19 +6,12 @@
 namespace galley {
 namespace {
 
-/// Publishes through a plan; the process "dies" where the plan says so.
-Result<PublishOutcome> publish_with(const CaseWorkspace& workspace,
-                                    const std::shared_ptr<FaultPlan>& plan) {
-  const auto spoiled = make_fault_directory(open_memory_tree(workspace.tree), plan);
-  return publish(*spoiled, *workspace.proposal);
-}
-
 size_t count_calls(const CrashCase& shape, bool has_exchange = true, bool has_no_replace = true) {
   const auto workspace = make_case(shape);
   const auto plan = std::make_shared<FaultPlan>();
   plan->has_exchange = has_exchange;
   plan->has_no_replace = has_no_replace;
-  const auto outcome = publish_with(workspace, plan);
+  const auto outcome = publish_through(workspace, plan);
   EXPECT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome))
       << shape.name << ": " << (outcome ? "conflict" : outcome.error().message);
   EXPECT_EQ(picture_of(*workspace.directory), workspace.after)
@@ -42,7 +35,7 @@ TEST_P(KillFacts, AtEveryCallOfACommitLeavesOldOrNew) {
     const auto plan = std::make_shared<FaultPlan>();
     plan->at = at;
     plan->kills = true;
-    static_cast<void>(publish_with(workspace, plan));
+    static_cast<void>(publish_through(workspace, plan));
     const std::string where = "killed before call " + std::to_string(at) + " (" +
                               plan->calls[at - 1].name + " " + plan->calls[at - 1].path + ")";
     const auto report = reopen(*workspace.directory);
@@ -65,7 +58,7 @@ TEST_P(KillFacts, AtEveryCallOfRecoveryToo) {
     const auto plan = std::make_shared<FaultPlan>();
     plan->at = at;
     plan->kills = true;
-    static_cast<void>(publish_with(workspace, plan));
+    static_cast<void>(publish_through(workspace, plan));
     for (size_t then = 1;; ++then) {
       const auto killed = copy_of(*workspace.tree);
       const auto recovery = std::make_shared<FaultPlan>();
@@ -98,7 +91,7 @@ TEST_P(KillFacts, WithoutRenameFlagsAtEveryCall) {
       plan->kills = true;
       plan->has_exchange = false;
       plan->has_no_replace = has_no_replace;
-      static_cast<void>(publish_with(workspace, plan));
+      static_cast<void>(publish_through(workspace, plan));
       const auto after = std::make_shared<FaultPlan>();
       after->has_exchange = false;
       after->has_no_replace = has_no_replace;

@@ -60,7 +60,9 @@ TEST_P(StateLostFacts, BeforeEveryCallIsNeverAPromise) {
     remove_before_every_call(GetParam(), part, lost);
     if (HasFailure()) return;
   }
-  if (GetParam().name == "six operations") EXPECT_GT(lost, 0U);
+  if (GetParam().name == "six operations") {
+    EXPECT_GT(lost, 0U);
+  }
 }
 
 TEST(StateLost, AfterTheLastSwapIsAWarningInTheReceipt) {

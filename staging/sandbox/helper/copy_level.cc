@@ -155,7 +155,6 @@ class CopyMonitor {
     constexpr int kLookShare = 10;  // looking may take a tenth of the time
     next_look_ =
         after + std::max<SteadyClock::duration>(milliseconds(20), kLookShare * (after - before));
-    constexpr uint64_t kNsPerSecond = 1'000'000'000;
     const auto check = [this](HelperBreach kind, uint64_t limit, uint64_t figure, bool is_over) {
       if (limit == 0 || !is_over || breach_ != HelperBreach::kNone) return;
       breach_ = kind;

@@ -41,7 +41,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstLook{5};
 constexpr milliseconds kLookInterval{20};
 constexpr int kLookShare = 10;  // looking may take a tenth of the time
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;

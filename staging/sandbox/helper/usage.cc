@@ -15,7 +15,6 @@ namespace galley {
 namespace {
 
 constexpr size_t kProcFileBytes = 4096;
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 using ProcText = std::array<char, kProcFileBytes>;
 

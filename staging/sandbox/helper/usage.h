@@ -8,6 +8,8 @@
 
 namespace galley {
 
+inline constexpr uint64_t kNsPerSecond = 1'000'000'000;
+
 /// What the processes of a command hold and have used, together.
 struct Usage {
   uint64_t cpu_ns = 0;

@@ -18,7 +18,7 @@
 namespace galley {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{16} << 10U;
+constexpr size_t kTypedPieceBytes = size_t{16} << 10U;
 
 /// A terminal in raw mode: every byte goes to the program as it was typed.
 class RawTerminal {
@@ -173,7 +173,7 @@ class Attendance {
   }
 
   void take_input() {
-    std::array<char, kPieceBytes> piece;
+    std::array<char, kTypedPieceBytes> piece;
     const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (got > 0) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kName = "socket";
 constexpr int kWaiting = 8;
-constexpr size_t kPieceBytes = size_t{64} << 10U;
+constexpr size_t kReceivedPieceBytes = size_t{64} << 10U;
 
 /// Through the directory's descriptor: sun_path has room for 108 bytes only.
 sockaddr_un address_in(int directory) {
@@ -83,7 +83,7 @@ void RunPeer::flush() {
 }
 
 void RunPeer::receive() {
-  std::array<char, kPieceBytes> piece;
+  std::array<char, kReceivedPieceBytes> piece;
   ssize_t got = 0;
   do {
     got = recv(descriptor(), piece.data(), piece.size(), MSG_DONTWAIT);

@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr size_t kPieceBytes = size_t{16} << 10U;
+constexpr size_t kOutputPieceBytes = size_t{16} << 10U;
 constexpr std::chrono::milliseconds kAnnounceTime{1000};
 constexpr int kLastStream = 2;
 /// A client that does not wait for kRead is heard no further. More than it may send: some may be on
@@ -138,7 +138,7 @@ void RunSupervisor::drop_gone() {
 }
 
 void RunSupervisor::take_output(int descriptor, RunMessage kind, bool& is_open) {
-  std::array<char, kPieceBytes> piece;
+  std::array<char, kOutputPieceBytes> piece;
   const ssize_t got = read(descriptor, piece.data(), piece.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
     // A terminal that nobody has open any more has nothing more to say.
@@ -211,8 +211,8 @@ void RunSupervisor::attach(size_t client, const RunScreen& screen) {
   RunPeer& peer = clients_[client];
   peer.send(RunMessage::kBegun, "");
   const size_t from = backlog_.size() - std::min(backlog_.size(), kMaxRunBacklogBytes);
-  for (size_t at = from; at < backlog_.size(); at += kPieceBytes) {
-    peer.send(RunMessage::kOutput, std::string_view(backlog_).substr(at, kPieceBytes));
+  for (size_t at = from; at < backlog_.size(); at += kOutputPieceBytes) {
+    peer.send(RunMessage::kOutput, std::string_view(backlog_).substr(at, kOutputPieceBytes));
   }
   // A window that changes its size makes a program paint it anew; the same size does not.
   set_screen({screen.rows, static_cast<uint16_t>(screen.columns + 1)});

@@ -55,8 +55,8 @@ class LineStream : public ::testing::TestWithParam<bool> {
   }
   Ends ends_;
 };
-INSTANTIATE_TEST_SUITE_P(Of, LineStream, ::testing::Bool(), [](const auto& info) {
-  return std::string(info.param ? "Sockets" : "Pipes");
+INSTANTIATE_TEST_SUITE_P(Of, LineStream, ::testing::Bool(), [](const auto& shape) {
+  return std::string(shape.param ? "Sockets" : "Pipes");
 });
 
 TEST_P(LineStream, LinesAreReadToTheEndWithALastOneThatHasNone) {

@@ -18,7 +18,7 @@ using testing::git_prints;
 using testing::plain_functions;
 using testing::Tree;
 
-std::string diff_of(const Tree& before, const Tree& after, DiffOptions options) {
+std::string diff_with_moves(const Tree& before, const Tree& after, DiffOptions options) {
   MovedMarks marks;
   MovedLineFinder finder(options.moved);
   const auto pairs = testing::pairs_of(before, after);
@@ -97,10 +97,11 @@ TEST(WordDiff, EqualsGitOnChangedLines) {
                      "int main() {\n  foo(a, bee, c);\n  same line\n  d e f;\n}\nx z\nnew\n"}}};
   DiffOptions options = plain_functions();
   options.word_diff = WordDiff::kPlain;
-  EXPECT_EQ(diff_of(before, after, options), git_prints(before, after, "--word-diff"));
+  EXPECT_EQ(diff_with_moves(before, after, options), git_prints(before, after, "--word-diff"));
   options.word_diff = WordDiff::kColor;
   options.color = true;
-  EXPECT_EQ(diff_of(before, after, options), git_prints(before, after, "--word-diff=color"));
+  EXPECT_EQ(diff_with_moves(before, after, options),
+            git_prints(before, after, "--word-diff=color"));
 }
 
 TEST(MovedLines, PlainMarksEqualGits) {
@@ -112,7 +113,7 @@ TEST(MovedLines, PlainMarksEqualGits) {
     const Tree before = tree_of(random);
     Tree after = before;
     for (auto& [name, file] : after) file.content = shuffled(random, file.content);
-    ASSERT_EQ(diff_of(before, after, options),
+    ASSERT_EQ(diff_with_moves(before, after, options),
               git_prints(before, after, "--color --color-moved=plain --ws-error-highlight=none"));
   }
 }
@@ -126,7 +127,7 @@ TEST(MovedLines, ZebraMarksEqualGits) {
     const Tree before = tree_of(random);
     Tree after = before;
     for (auto& [name, file] : after) file.content = shuffled(random, file.content);
-    ASSERT_EQ(diff_of(before, after, options),
+    ASSERT_EQ(diff_with_moves(before, after, options),
               git_prints(before, after, "--color --color-moved=zebra --ws-error-highlight=none"));
   }
 }
@@ -153,7 +154,8 @@ TEST(DiffModes, WhiteSpaceOptionsEqualGits) {
     for (const auto& [mode, option] : kModes) {
       DiffOptions options = plain_functions();
       options.lines.white_space = mode;
-      ASSERT_EQ(diff_of(before, after, options), git_prints(before, after, option)) << option;
+      ASSERT_EQ(diff_with_moves(before, after, options), git_prints(before, after, option))
+          << option;
     }
   }
 }
@@ -169,11 +171,11 @@ TEST(DiffModes, ContextOptionsEqualGits) {
     options.between_hunks = context == 1 ? 4 : 0;
     const auto words = "-U" + std::to_string(context) +
                        " --inter-hunk-context=" + std::to_string(options.between_hunks);
-    EXPECT_EQ(diff_of(before, after, options), git_prints(before, after, words));
+    EXPECT_EQ(diff_with_moves(before, after, options), git_prints(before, after, words));
   }
   DiffOptions full = plain_functions();
   full.full_index = true;
-  EXPECT_EQ(diff_of(before, after, full), git_prints(before, after, "--full-index"));
+  EXPECT_EQ(diff_with_moves(before, after, full), git_prints(before, after, "--full-index"));
 }
 
 TEST(DiffStat, EqualsGitsSummaries) {

@@ -15,22 +15,15 @@
 namespace galley {
 namespace {
 
-void put_file(const TempDirectory& directory, const std::string& path, const std::string& text) {
-  ASSERT_TRUE(make_directories(directory.directory(), rel(path).parent(), 0755).has_value());
-  auto file = directory.directory().open_writable_file(rel(path), OpenMode::kCreateNew, 0644);
-  ASSERT_TRUE(file.has_value()) << file.error().message;
-  ASSERT_TRUE((*file)->write_at(0, text).has_value());
-}
-
 class AbsorbTest : public testing::Test {
  protected:
   void SetUp() override { skip_without_walls(why_no_upper_layer(upper_.directory())); }
 
   AbsorbTest() {
-    put_file(workspace_, "a", "a");
-    put_file(workspace_, "d/b", "b");
-    put_file(workspace_, "d/c", "c");
-    put_file(workspace_, "d/e/f", "f");
+    workspace_.write("a", "a");
+    workspace_.write("d/b", "b");
+    workspace_.write("d/c", "c");
+    workspace_.write("d/e/f", "f");
   }
 
   AbsorbReport absorb(AbsorbRules rules = {}) {
@@ -83,21 +76,21 @@ TEST_F(AbsorbTest, WhiteoutOfNothingIsNoChange) {
 }
 
 TEST_F(AbsorbTest, OpaqueDirectoryReplacesAtEveryDepth) {
-  put_file(upper_, "d/c", "new c");
-  put_file(upper_, "d/e/g", "g");
+  upper_.write("d/c", "new c");
+  upper_.write("d/e/g", "g");
   make_opaque("d");
   absorb();
   EXPECT_EQ(changes(), (std::vector<std::string>{"D d/b", "M d/c", "D d/e/f", "A d/e/g"}));
 }
 
 TEST_F(AbsorbTest, MergedDirectoryKeepsTheRest) {
-  put_file(upper_, "d/e/g", "g");
+  upper_.write("d/e/g", "g");
   absorb();
   EXPECT_EQ(changes(), (std::vector<std::string>{"A d/e/g"}));
 }
 
 TEST_F(AbsorbTest, SameBytesAndModeAreNoChange) {
-  put_file(upper_, "a", "a");
+  upper_.write("a", "a");
   absorb();
   EXPECT_TRUE(changes().empty());
   EXPECT_TRUE(overlay_.entries().empty());  // not even a read
@@ -105,14 +98,14 @@ TEST_F(AbsorbTest, SameBytesAndModeAreNoChange) {
 
 TEST_F(AbsorbTest, ComparesWithTheStagedViewNotTheBase) {
   ASSERT_TRUE(overlay_.write(rel("a"), "staged").has_value());
-  put_file(upper_, "a", "a");  // the command put the base back
+  upper_.write("a", "a");  // the command put the base back
   const AbsorbReport report = absorb();
   EXPECT_EQ(report.staged, 1U);
   EXPECT_TRUE(changes().empty());
 }
 
 TEST_F(AbsorbTest, HardLinksAreFilesOfTheirOwn) {
-  put_file(upper_, "one", "same");
+  upper_.write("one", "same");
   ASSERT_EQ(link((upper_.path() + "/one").c_str(), (upper_.path() + "/two").c_str()), 0);
   absorb();
   EXPECT_EQ(changes(), (std::vector<std::string>{"A one", "A two"}));
@@ -122,7 +115,7 @@ TEST_F(AbsorbTest, HardLinksAreFilesOfTheirOwn) {
 TEST_F(AbsorbTest, RefusalLeavesTheOverlayAsItWas) {
   ASSERT_TRUE(overlay_.write(rel("a"), "staged").has_value());
   const auto before = overlay_.entries();
-  put_file(upper_, "aa", "x");
+  upper_.write("aa", "x");
   ASSERT_EQ(mkfifo((upper_.path() + "/pipe").c_str(), 0600), 0);
   const AbsorbReport report = absorb();
   ASSERT_EQ(report.refused.size(), 1U);
@@ -138,16 +131,16 @@ TEST_F(AbsorbTest, UnaskedOverlayFeaturesAreRefused) {
 }
 
 TEST_F(AbsorbTest, ProtectedNamesAreCountedAndDropped) {
-  put_file(upper_, ".git/config", "x");
-  put_file(upper_, "d/.Git/config", "x");
-  put_file(upper_, ".galley/lock", "x");
+  upper_.write(".git/config", "x");
+  upper_.write("d/.Git/config", "x");
+  upper_.write(".galley/lock", "x");
   const AbsorbReport report = absorb();
   EXPECT_EQ(report.protected_paths, 3U);
   EXPECT_TRUE(changes().empty());
 }
 
 TEST_F(AbsorbTest, DirectoryWithAForeignRepositoryIsNotDeleted) {
-  put_file(workspace_, "d/vendor/.git/HEAD", "x");
+  workspace_.write("d/vendor/.git/HEAD", "x");
   ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
   const AbsorbReport report = absorb();
   ASSERT_EQ(report.refused.size(), 1U);
@@ -160,9 +153,9 @@ TEST_F(AbsorbTest, IgnoredOutputsMoveIntoScratchAndStayMerged) {
   rules.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
     return path.str() == "out" || path.is_below(rel("out"));
   };
-  put_file(scratch_, "out/old", "old");
-  put_file(upper_, "out/new", "new");
-  put_file(upper_, "kept", "k");
+  scratch_.write("out/old", "old");
+  upper_.write("out/new", "new");
+  upper_.write("kept", "k");
   const AbsorbReport report = absorb(rules);
   EXPECT_EQ(report.ignored, 1U);
   EXPECT_EQ(changes(), (std::vector<std::string>{"A kept"}));
@@ -185,7 +178,7 @@ TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
   AbsorbRules rules;
   rules.is_ignored = [](const RelPath&, bool, const Deadline&) -> Result<bool> { return true; };
   ASSERT_TRUE(overlay_.write(rel("forced"), "1").has_value());
-  put_file(upper_, "forced", "2");
+  upper_.write("forced", "2");
   absorb(rules);
   EXPECT_EQ(**overlay_.read(rel("forced")), "2");
 }
@@ -193,7 +186,7 @@ TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
 TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
   std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
-  put_file(upper_, "big", std::string(100'000, 'x'));
+  upper_.write("big", std::string(100'000, 'x'));
   struct stat before {};
   ASSERT_EQ(lstat((upper_.path() + "/big").c_str(), &before), 0);
   const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay, {});
@@ -208,7 +201,7 @@ TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
 TEST_F(AbsorbTest, WhatHasSeveralNamesIsHashedAndKeptOnce) {
   std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
-  put_file(upper_, "n0", "");
+  upper_.write("n0", "");
   // Hashed under each of its names this would take a minute.
   ASSERT_EQ(truncate((upper_.path() + "/n0").c_str(), 64 << 20), 0);
   for (int i = 1; i < 400; ++i) {
@@ -228,7 +221,7 @@ TEST_F(AbsorbTest, WhatHasSeveralNamesIsHashedAndKeptOnce) {
 }
 
 TEST_F(AbsorbTest, APassedDeadlineLeavesTheOverlayAlone) {
-  put_file(upper_, "new", "x");
+  upper_.write("new", "x");
   AbsorbRules rules;
   rules.clock = &clock_;
   rules.deadline = Deadline::after(clock_, std::chrono::milliseconds(-1));
@@ -252,7 +245,7 @@ TEST_F(AbsorbTest, ADeepTreeIsRefusedByNameWithFewDescriptors) {
   const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, {});
   AbsorbRules ignored;
   ignored.is_ignored = [](const RelPath&, bool, const Deadline&) -> Result<bool> { return true; };
-  put_file(scratch_, "d/d/d/old", "x");
+  scratch_.write("d/d/d/old", "x");
   const auto stashed = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, ignored);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_TRUE(report.has_value()) << report.error().message;
