@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/content_id.h"
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "base/parallel.h"
 #include "engine/pipeline/trust.h"
@@ -20,8 +21,6 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateMode = 0700;
-constexpr uint32_t kPrivateFile = 0600;
 constexpr size_t kWrittenTogether = 64;
 constexpr size_t kDiffBytes = size_t{256} << 10U;  // of a raw diff, read before any of it is done
 constexpr size_t kMaxNameBytes = 256;
@@ -157,7 +156,7 @@ struct TreeCache::Place {
 Result<TreeCache::Place> TreeCache::open_place(size_t number) const {
   Place place;
   place.path = fmt::format("{}/tree{}", home_, number);
-  GALLEY_ASSIGN(place.directory, make_disk_directory(place.path, kPrivateMode));
+  GALLEY_ASSIGN(place.directory, make_disk_directory(place.path, kPrivateDirectory));
   GALLEY_ASSIGN(place.lock, place.directory->open_writable_file(
                                 place_name("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
   return place;

@@ -4,14 +4,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "engine/calls/guarded_runner.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/layer_home.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kPrivateMode = 0700;
 
 class TreeRunner final : public CommandRunner {
  public:
@@ -38,7 +37,7 @@ class TreeRunner final : public CommandRunner {
     guarded.workspace = tree_.path;
     guarded.who = options_.who;
     guarded.keep_home = home + "/keep";
-    GALLEY_TRY(make_disk_directory(guarded.keep_home, kPrivateMode));
+    GALLEY_TRY(make_disk_directory(guarded.keep_home, kPrivateDirectory));
     runner_ = make_guarded_runner(*config_, std::move(guarded), *clock_);
     return runner_.get();
   }

@@ -9,7 +9,6 @@ constexpr size_t kEntryBytes = 8;
 constexpr size_t kRightsAt = 2;
 constexpr uint32_t kRights = 7;
 constexpr uint32_t kOwnerShift = 6;
-constexpr uint32_t kGroupShift = 3;
 
 enum Tag : uint32_t {
   kUserObject = 0x01,

@@ -10,6 +10,9 @@ namespace galley {
 // POSIX ACLs as extended attributes have them: version 2, then entries of tag, rights and id, all
 // little endian (linux/posix_acl_xattr.h).
 
+/// Bits by which the rights of the group lie above those of the others, in a mode.
+inline constexpr uint32_t kGroupShift = 3;
+
 inline constexpr std::string_view kAccessAcl = "system.posix_acl_access";
 inline constexpr std::string_view kDefaultAcl = "system.posix_acl_default";
 

@@ -4,14 +4,13 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "engine/commit/mutant.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kPermissions = 0777;
 constexpr uint32_t kSpecialBits = 07000;
-constexpr uint32_t kOwnerAll = 0700;
 constexpr std::string_view kOld = Slots::kOldSuffix;
 constexpr std::string_view kBack = ".back";
 constexpr std::string_view kKeep = Slots::kKeepSuffix;
@@ -43,7 +42,7 @@ Error naming(const RelPath& path, Error error) {
 /// content tells.
 bool is_same_object(const FileStat& a, const FileStat& b) {
   return a.kind == b.kind && a.inode == b.inode && a.size == b.size && a.mtime_ns == b.mtime_ns &&
-         a.ctime_ns == b.ctime_ns && (a.mode & kPermissions) == (b.mode & kPermissions);
+         a.ctime_ns == b.ctime_ns && (a.mode & kPermissionBits) == (b.mode & kPermissionBits);
 }
 
 /// What a directory holds, in words.
@@ -310,7 +309,7 @@ bool Applier::has_bytes(const Location& at, const Node& expected) const {
   const auto file = at.directory->open_file(at.name);
   if (!file) return false;
   const auto stat = (*file)->stat_at_open();
-  if (!stat || stat->size != expected.size || (stat->mode & kPermissions) != expected.mode) {
+  if (!stat || stat->size != expected.size || (stat->mode & kPermissionBits) != expected.mode) {
     return false;
   }
   const auto bytes = (*file)->read_at(0, known->second->size() + 1);

@@ -1,8 +1,11 @@
 #include "engine/commit/base_check.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <set>
+
+#include "base/file_mode.h"
 
 namespace galley {
 namespace {
@@ -10,8 +13,6 @@ namespace {
 /// A file changed again within one tick of a coarse clock keeps its timestamp: what was seen less
 /// than this after its last change is read again (git does the same with its index).
 constexpr int64_t kRacyNs = 20'000'000;
-
-constexpr uint32_t kPermissions = 0777;
 
 class BaseCheck {
  public:
@@ -63,7 +64,7 @@ bool BaseCheck::becomes_directory(const RelPath& path) const {
 Result<Node> BaseCheck::node_now(const Change& change, const Location& at,
                                  const FileStat& stat) const {
   if (stat.kind == FileKind::kRegular && change.before.kind == FileKind::kRegular) {
-    Node node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
+    Node node{FileKind::kRegular, stat.mode & kPermissionBits, ContentId(), stat.size};
     // Another size cannot be the same content, and need not be read to say so.
     if (stat.size != change.before.size) return node;
     if (is_signature_of(change.base, change.before.size, stat)) {

@@ -3,14 +3,13 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "base/limits.h"
 
 namespace galley {
 namespace {
 
 constexpr size_t kShardDigits = 2;
-constexpr uint32_t kPrivateDirectory = 0700;
-constexpr uint32_t kPrivateFile = 0600;
 
 RelPath shard_path(const ContentId& id) {
   auto path = RelPath::parse("blob/" + id.hex().substr(0, kShardDigits));

@@ -5,10 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "base/file_mode.h"
+
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateDirectory = 0700;
 constexpr int kMaxNames = 1'000'000;
 
 RelPath place() { return *RelPath::parse("runs/graveyard"); }

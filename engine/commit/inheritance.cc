@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
+#include "base/file_mode.h"
 #include "engine/commit/acl.h"
 #include "staging/fs/creation_mode.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kSetGroupId = 02000;
 constexpr uint32_t kAllOfFile = 0666;
 constexpr uint32_t kAll = 0777;
-constexpr uint32_t kOwnerAll = 0700;
 constexpr std::string_view kCapability = "security.capability";
 
 /// The mode that was asked for before the umask: with a default ACL the umask has no say.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/check.h"
+#include "base/file_mode.h"
 #include "engine/commit/journal_rules.h"
 #include "engine/commit/retire.h"
 #include "engine/commit/stage_directory.h"
@@ -11,14 +11,7 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateDirectory = 0700;
 constexpr int kMaxPlaces = 1000;
-
-RelPath known(std::string_view text) {
-  auto path = RelPath::parse(text);
-  GALLEY_CHECK(path.has_value());
-  return std::move(*path);
-}
 
 class Clearing {
  public:
@@ -40,7 +33,7 @@ class Clearing {
   Result<void> drop_tickets();
   Result<void> drop(const WritableDirectory& directory, const std::string& prefix,
                     const std::string& name) {
-    if (!dry_run_) GALLEY_TRY(directory.remove_file(known(name)));
+    if (!dry_run_) GALLEY_TRY(directory.remove_file(chosen_path(name)));
     report_.files.push_back(prefix + name);
     return {};
   }
@@ -73,7 +66,7 @@ Result<void> Clearing::drop_stages(const ClearOptions& options) {
 Result<void> Clearing::drop_contents() {
   GALLEY_ASSIGN(const auto unused, unused_contents(state_));
   for (const std::string& name : unused) {
-    const RelPath path = known("contents/" + name);
+    const RelPath path = chosen_path("contents/" + name);
     const auto directory = state_.root().open_directory(path);
     const uint64_t bytes = directory ? tree_use(**directory).bytes : 0;
     if (!dry_run_) GALLEY_TRY(remove_tree(state_.root(), path));
@@ -97,12 +90,12 @@ Result<void> Clearing::drop_temporaries() {
 }
 
 Result<void> Clearing::drop_tickets() {
-  const auto queue = state_.root().open_writable_directory(known("wait"));
+  const auto queue = state_.root().open_writable_directory(chosen_path("wait"));
   if (!queue && queue.error().kind == ErrorKind::kNotFound) return {};
   if (!queue) return queue.error();
   GALLEY_ASSIGN(const auto tickets, (*queue)->list());
   for (const auto& ticket : tickets) {
-    const auto file = (*queue)->open_writable_file(known(ticket.name), OpenMode::kReadWrite);
+    const auto file = (*queue)->open_writable_file(chosen_path(ticket.name), OpenMode::kReadWrite);
     if (!file) continue;  // its waiter gave it up
     GALLEY_ASSIGN(const bool is_dead, (*file)->try_lock(LockMode::kExclusive));
     if (is_dead) GALLEY_TRY(drop(**queue, "wait/", ticket.name));
@@ -112,10 +105,10 @@ Result<void> Clearing::drop_tickets() {
 
 /// A fresh `quarantine/<tx>[.n]`: an id may be used again after its journal was set aside.
 Result<RelPath> free_place(const StateDirectory& state, TxId id) {
-  GALLEY_TRY(make_directories(state.root(), known("quarantine"), kPrivateDirectory));
+  GALLEY_TRY(make_directories(state.root(), chosen_path("quarantine"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxPlaces; ++attempt) {
     const std::string suffix = attempt == 0 ? "" : "." + std::to_string(attempt);
-    RelPath place = known("quarantine/" + id.str() + suffix);
+    RelPath place = chosen_path("quarantine/" + id.str() + suffix);
     auto made = state.root().make_directory(place, kPrivateDirectory);
     if (made) return place;
     if (made.error().os_error != EEXIST) return made.error();
@@ -149,14 +142,14 @@ Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
       if (broken.empty()) continue;
     }
     GALLEY_ASSIGN(const RelPath place, free_place(state, id));
-    const RelPath slots = known(id.file_name());
+    const RelPath slots = chosen_path(id.file_name());
     GALLEY_ASSIGN(const FileStat there, state.slots().stat(slots));
     if (there.kind == FileKind::kDirectory) {
-      GALLEY_TRY(state.slots().rename(slots, state.root(), known(place.str() + "/slots"),
+      GALLEY_TRY(state.slots().rename(slots, state.root(), chosen_path(place.str() + "/slots"),
                                       RenameMode::kNoReplace));
     }
     GALLEY_TRY(state.journals().rename(journal_name(id), state.root(),
-                                       known(place.str() + "/" + journal_name(id).str()),
+                                       chosen_path(place.str() + "/" + journal_name(id).str()),
                                        RenameMode::kNoReplace));
     moved.push_back(id);
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/base_check.h"
 #include "engine/commit/blob_store.h"
@@ -51,7 +52,6 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateFile = 0600;
 constexpr uint64_t kMaxHeldBytes = uint64_t{64} << 20U;
 constexpr const char* kStateLost = "commit.state_lost";
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/graveyard.h"
@@ -38,8 +39,6 @@ namespace galley {
 namespace {
 
 using Kind = RecoveryAction::Kind;
-
-constexpr uint32_t kSetGroupId = 02000;
 
 /// The index of a fold's slots.
 size_t index_of(const JournaledPath& fold) {

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/file_mode.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
 
 namespace galley {
 namespace {
-
-constexpr uint32_t kPermissions = 0777;
-constexpr uint32_t kOwnerAll = 0700;
-constexpr uint32_t kSetGroupId = 02000;
 
 bool is_same_content(const Node& a, const Node& b) {
   return a.kind == b.kind && a.content == b.content;
@@ -63,7 +60,7 @@ Seen unreadable(const JournaledPath& fold, const FileStat& stat) {
   Seen seen;
   seen.stat = stat;
   seen.is_reachable = true;
-  seen.node = Node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
+  seen.node = Node{FileKind::kRegular, stat.mode & kPermissionBits, ContentId(), stat.size};
   // Where nothing but the mode was changed the content is not in question.
   const Node& target = fold.target.node;
   const bool is_same = std::all_of(
@@ -190,11 +187,11 @@ Result<void> OpenedDirectories::close_one(const RelPath& path, uint32_t open, ui
   const auto at = view.locate(path);
   if (!at) return {};
   GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
-  const bool is_open =
-      stat.kind == FileKind::kDirectory && (stat.mode & kPermissions) == (open & kPermissions);
+  const bool is_open = stat.kind == FileKind::kDirectory &&
+                       (stat.mode & kPermissionBits) == (open & kPermissionBits);
   if (!is_open) return {};
-  const uint32_t special = stat.mode & ~kPermissions;
-  return at->directory->set_mode(at->name, (closed & kPermissions) | special);
+  const uint32_t special = stat.mode & ~kPermissionBits;
+  return at->directory->set_mode(at->name, (closed & kPermissionBits) | special);
 }
 
 Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceView& view) {
@@ -234,7 +231,7 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
 
 Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen,
                                      const Location& at) {
-  const uint32_t special = seen.stat.mode & ~kPermissions;
+  const uint32_t special = seen.stat.mode & ~kPermissionBits;
   const bool is_old = fold.op->before.node.kind == FileKind::kDirectory;
   if (is_old || !fold.may_be_torn) return special;
   // As when it was made: what may not be given stays ours, and its mode is narrow already.

@@ -4,23 +4,18 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "engine/commit/acl.h"
 #include "engine/commit/mutant.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateDirectory = 0700;
-constexpr uint32_t kPrivateFile = 0600;
 constexpr size_t kCopyBytes = size_t{1} << 20U;
 constexpr int kMaxLeftovers = 1000;
-constexpr uint32_t kSetGroupId = 02000;
-constexpr uint32_t kOwnerAll = 0700;
-constexpr uint32_t kOwnerRead = 0400;
 constexpr uint32_t kKeepOwner = UINT32_MAX;
 constexpr uint32_t kGroupRights = 0070;
 constexpr uint32_t kOtherRights = 0007;
-constexpr uint32_t kGroupShift = 3;
 
 std::string in_octal(uint32_t mode) {
   std::string text = "000";
@@ -59,7 +54,7 @@ Result<void> set_owner(const Location& at, const JournalSide& side, Slots::Given
   return {};
 }
 
-bool is_acl(const ExtendedAttribute& attribute) {
+bool is_acl_attribute(const ExtendedAttribute& attribute) {
   return attribute.name == kAccessAcl || attribute.name == kDefaultAcl;
 }
 
@@ -79,10 +74,10 @@ Result<void> set_attribute(const Location& at, const ExtendedAttribute& attribut
 Result<void> set_attributes(const Location& at, const JournalSide& side, Unkept& unkept,
                             std::vector<std::string>& names) {
   for (const auto& attribute : side.attributes) {
-    if (!is_acl(attribute)) GALLEY_TRY(set_attribute(at, attribute, unkept, names));
+    if (!is_acl_attribute(attribute)) GALLEY_TRY(set_attribute(at, attribute, unkept, names));
   }
   for (const auto& attribute : side.attributes) {
-    if (!is_acl(attribute)) continue;
+    if (!is_acl_attribute(attribute)) continue;
     if (!unkept.group) {
       GALLEY_TRY(set_attribute(at, attribute, unkept, names));
       continue;

@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "base/check.h"
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "engine/commit/graveyard.h"
 #include "engine/commit/mutant.h"
@@ -11,17 +11,8 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateDirectory = 0700;
 constexpr int kMaxRescueNames = 10'000;
-constexpr uint32_t kOwnerRead = 0400;
 constexpr uint32_t kOwnerWrite = 0200;
-constexpr uint32_t kOwnerAll = 0700;
-
-RelPath known(std::string_view text) {
-  auto path = RelPath::parse(text);
-  GALLEY_CHECK(path.has_value());
-  return std::move(*path);
-}
 
 /// The operation a slot belongs to: "12", "12.old"; null for a foreign name.
 const JournalOp* op_of(const Journal& journal, std::string_view name) {
@@ -48,7 +39,7 @@ class SlotSweep {
       : state_(state), journal_(journal), may_be_torn_(may_be_torn), notes_(notes) {}
 
   Result<void> run() {
-    const RelPath name = known(journal_.id.file_name());
+    const RelPath name = chosen_path(journal_.id.file_name());
     auto directory = state_.slots().open_writable_directory(name);
     if (!directory && directory.error().kind == ErrorKind::kNotFound) return {};
     if (!directory) return directory.error();
@@ -59,7 +50,7 @@ class SlotSweep {
 
  private:
   Result<void> sweep(const WritableDirectory& directory, const DirectoryEntry& entry) {
-    const RelPath name = known(entry.name);
+    const RelPath name = chosen_path(entry.name);
     if (entry.name.ends_with(Slots::kWritingSuffix)) return remove_tree(directory, name);
     const JournalOp* op = op_of(journal_, entry.name);
     bool is_ours = false;
@@ -67,7 +58,7 @@ class SlotSweep {
       GALLEY_ASSIGN(is_ours, is_known(directory, name, op));
     }
     if (!is_ours && !is_mutant(Mutant::kSweepWithoutLook)) {
-      const RelPath path = op != nullptr ? op->path : known("slot-" + entry.name);
+      const RelPath path = op != nullptr ? op->path : chosen_path("slot-" + entry.name);
       return rescue(state_, journal_.id, directory, name, path, notes_);
     }
     if (entry.kind == FileKind::kDirectory) {
@@ -146,7 +137,7 @@ Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bo
 
 Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirectory& from,
                     const RelPath& name, const RelPath& path, std::vector<JournalNote>& notes) {
-  GALLEY_ASSIGN(const RelPath place, known("rescue/" + id.str()).join(path));
+  GALLEY_ASSIGN(const RelPath place, chosen_path("rescue/" + id.str()).join(path));
   GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxRescueNames; ++attempt) {
     const std::string text = place.str() + (attempt == 0 ? "" : "." + std::to_string(attempt));

@@ -5,21 +5,14 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "base/hex.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateDirectory = 0700;
-constexpr uint32_t kPrivateFile = 0600;
 constexpr size_t kIdDigits = 12;
 constexpr int kMaxTries = 16;
-
-RelPath known(std::string_view text) {
-  auto path = RelPath::parse(text);
-  GALLEY_CHECK(path.has_value());
-  return std::move(*path);
-}
 
 bool is_stage_id(std::string_view text) {
   return text.size() == kIdDigits && text.find_first_not_of(kHexDigits) == std::string_view::npos;
@@ -38,7 +31,7 @@ constexpr int kMaxLooks = 8;
 
 /// The pool that a stage refers to.
 Result<std::string> pool_of(const Directory& stage, const std::string& id) {
-  auto text = read_file(stage, known(kPoolFile), kMaxPoolFileBytes);
+  auto text = read_file(stage, chosen_path(kPoolFile), kMaxPoolFileBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return id;
   if (!text) return text.error();
   if (text->ends_with('\n')) text->pop_back();
@@ -64,7 +57,7 @@ Result<std::optional<PoolCounts>> count_pools(const Directory& stages,
                                               const std::vector<std::string>& ids) {
   PoolCounts counts;
   for (const std::string& id : ids) {
-    const auto stage = stages.open_directory(known(id));
+    const auto stage = stages.open_directory(chosen_path(id));
     if (!stage && stage.error().kind == ErrorKind::kNotFound) continue;
     if (!stage) return stage.error();
     auto pool = pool_of(**stage, id);
@@ -77,7 +70,7 @@ Result<std::optional<PoolCounts>> count_pools(const Directory& stages,
 
 /// How many stages refer to each pool; nothing when stages come and go faster than they are read.
 Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
-  const auto stages = state.root().open_directory(known("stage"));
+  const auto stages = state.root().open_directory(chosen_path("stage"));
   if (!stages && stages.error().kind == ErrorKind::kNotFound)
     return std::optional<PoolCounts>(PoolCounts());
   if (!stages) return stages.error();
@@ -93,7 +86,7 @@ Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
   return std::optional<PoolCounts>();
 }
 
-RelPath pool_path(const std::string& pool) { return known(std::string(kPools) + "/" + pool); }
+RelPath pool_path(const std::string& pool) { return chosen_path(std::string(kPools) + "/" + pool); }
 
 }  // namespace
 
@@ -108,18 +101,18 @@ Result<std::unique_ptr<WritableDirectory>> StageDirectory::open_contents(
 
 Result<void> StageDirectory::share_contents(const StageDirectory& parent) const {
   GALLEY_ASSIGN(const std::string pool, pool_of(*parent.directory_, parent.id_));
-  const RelPath fresh = known(std::string(kPoolFile) + ".new");
+  const RelPath fresh = chosen_path(std::string(kPoolFile) + ".new");
   {
     GALLEY_ASSIGN(const auto file,
                   directory_->open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
     GALLEY_TRY(file->write_at(0, pool + "\n"));
   }
-  return directory_->rename(fresh, *directory_, known(kPoolFile), RenameMode::kReplace);
+  return directory_->rename(fresh, *directory_, chosen_path(kPoolFile), RenameMode::kReplace);
 }
 
 Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
   std::vector<std::string> unused;
-  const auto pools = state.root().open_directory(known(kPools));
+  const auto pools = state.root().open_directory(chosen_path(kPools));
   if (!pools && pools.error().kind == ErrorKind::kNotFound) return unused;
   if (!pools) return pools.error();
   // First the pools, then who refers to them: a stage is there before its pool is.
@@ -134,12 +127,12 @@ Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
 }
 
 Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const std::string& id) {
-  auto directory = state.root().open_writable_directory(known("stage/" + id));
+  auto directory = state.root().open_writable_directory(chosen_path("stage/" + id));
   if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(id);
   if (!directory) return directory.error();
-  GALLEY_ASSIGN(
-      auto owner,
-      (*directory)->open_writable_file(known("owner"), OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_ASSIGN(auto owner, (*directory)
+                                ->open_writable_file(chosen_path("owner"), OpenMode::kOpenOrCreate,
+                                                     kPrivateFile));
   GALLEY_ASSIGN(const bool is_ours, owner->try_lock(LockMode::kExclusive));
   if (!is_ours) {
     return fail(ErrorKind::kTimeout, "stage.busy",
@@ -151,21 +144,21 @@ Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const s
 /// Whoever lists stages locks `owner` for a moment: a new one has that name when it is locked.
 Result<StageDirectory> StageDirectory::hold_new(const StateDirectory& state,
                                                 const std::string& id) {
-  GALLEY_ASSIGN(auto directory, state.root().open_writable_directory(known("stage/" + id)));
-  const RelPath fresh = known("owner.new");
+  GALLEY_ASSIGN(auto directory, state.root().open_writable_directory(chosen_path("stage/" + id)));
+  const RelPath fresh = chosen_path("owner.new");
   GALLEY_ASSIGN(auto owner,
                 directory->open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
   GALLEY_ASSIGN(const bool is_ours, owner->try_lock(LockMode::kExclusive));
   GALLEY_CHECK(is_ours);
-  GALLEY_TRY(directory->rename(fresh, *directory, known("owner"), RenameMode::kReplace));
+  GALLEY_TRY(directory->rename(fresh, *directory, chosen_path("owner"), RenameMode::kReplace));
   return StageDirectory(id, std::move(directory), std::move(owner));
 }
 
 Result<StageDirectory> StageDirectory::create(const StateDirectory& state) {
-  GALLEY_TRY(make_directories(state.root(), known("stage"), kPrivateDirectory));
+  GALLEY_TRY(make_directories(state.root(), chosen_path("stage"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     const std::string id = random_hex(kIdDigits);
-    auto made = state.root().make_directory(known("stage/" + id), kPrivateDirectory);
+    auto made = state.root().make_directory(chosen_path("stage/" + id), kPrivateDirectory);
     if (made) return hold_new(state, id);
     if (made.error().os_error != EEXIST) return made.error();
   }
@@ -179,7 +172,7 @@ Result<StageDirectory> StageDirectory::adopt(const StateDirectory& state, const 
 
 Result<void> StageDirectory::remove(const StateDirectory& state, StageDirectory stage) {
   auto pool = pool_of(*stage.directory_, stage.id_);
-  GALLEY_TRY(remove_tree(state.root(), known("stage/" + stage.id_)));
+  GALLEY_TRY(remove_tree(state.root(), chosen_path("stage/" + stage.id_)));
   // The transaction is over: what cannot be cleared now, or whose users cannot be told, is no
   // failure of its and left to `galley gc`.
   if (!pool) return {};
@@ -222,7 +215,7 @@ TreeUse tree_use(const Directory& directory) {
 Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
                                            std::string_view beginning) {
   std::vector<std::string> ids;
-  const auto parent = state.root().open_directory(known("stage"));
+  const auto parent = state.root().open_directory(chosen_path("stage"));
   if (!parent && parent.error().kind == ErrorKind::kNotFound) return ids;
   if (!parent) return parent.error();
   GALLEY_ASSIGN(const auto entries, (*parent)->list());
@@ -237,14 +230,14 @@ Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
 
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
   std::vector<StageInfo> stages;
-  const auto parent = state.root().open_writable_directory(known("stage"));
+  const auto parent = state.root().open_writable_directory(chosen_path("stage"));
   if (!parent && parent.error().kind == ErrorKind::kNotFound) return stages;
   if (!parent) return parent.error();
   GALLEY_ASSIGN(const auto counts, references(state));
   GALLEY_ASSIGN(const auto entries, (*parent)->list());
   for (const auto& entry : entries) {
     if (entry.kind != FileKind::kDirectory || !is_stage_id(entry.name)) continue;
-    const auto directory = (*parent)->open_writable_directory(known(entry.name));
+    const auto directory = (*parent)->open_writable_directory(chosen_path(entry.name));
     if (!directory) continue;
     StageInfo info;
     info.id = entry.name;
@@ -256,7 +249,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
       const auto contents = state.root().open_directory(pool_path(*pool));
       info.bytes += contents ? tree_use(**contents).bytes : 0;
     }
-    const auto owner = (*directory)->open_writable_file(known("owner"), OpenMode::kReadWrite);
+    const auto owner = (*directory)->open_writable_file(chosen_path("owner"), OpenMode::kReadWrite);
     if (owner) {
       GALLEY_ASSIGN(const bool is_free, (*owner)->try_lock(LockMode::kShared));
       info.is_held = !is_free;

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/check.h"
+#include "base/file_mode.h"
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/mutant.h"
@@ -18,17 +18,9 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateDirectory = 0700;
-constexpr uint32_t kPrivateFile = 0600;
 constexpr uint64_t kMaxFormatBytes = 4096;
 constexpr std::string_view kJournalSuffix = ".j";
 constexpr uint32_t kOthersBits = 077;
-
-RelPath known(std::string_view text) {
-  auto path = RelPath::parse(text);
-  GALLEY_CHECK(path.has_value());
-  return std::move(*path);
-}
 
 Result<void> write_new_file(const WritableDirectory& directory, const RelPath& name,
                             std::string_view content) {
@@ -44,19 +36,19 @@ Result<void> create_parts(const WritableDirectory& workspace, const WritableDire
   // A default ACL of the workspace would leak into every slot made here.
   GALLEY_TRY(root.remove_attribute(RelPath::root(), "system.posix_acl_default"));
   for (const auto* name : {"j", "undo", "slot", "wait"}) {
-    GALLEY_TRY(make_directories(root, known(name), kPrivateDirectory));
+    GALLEY_TRY(make_directories(root, chosen_path(name), kPrivateDirectory));
   }
   GALLEY_ASSIGN(const FileStat folder, root.stat(RelPath::root()));
   StateFormat format{random_workspace_id()};
   GALLEY_TRY(bind_to_folder(format, folder));
   const std::string unique = "." + uuid_text(format.id);
-  const RelPath ignore = known(".gitignore" + unique);
+  const RelPath ignore = chosen_path(".gitignore" + unique);
   GALLEY_TRY(write_new_file(root, ignore, "*\n"));
-  GALLEY_TRY(root.rename(ignore, root, known(".gitignore"), RenameMode::kReplace));
-  const RelPath second = known("format" + unique);
+  GALLEY_TRY(root.rename(ignore, root, chosen_path(".gitignore"), RenameMode::kReplace));
+  const RelPath second = chosen_path("format" + unique);
   GALLEY_TRY(write_new_file(root, second, format.text()));
   // A link, unlike a rename, never replaces what another process put there first.
-  auto linked = root.make_hard_link(second, root, known("format"));
+  auto linked = root.make_hard_link(second, root, chosen_path("format"));
   if (!linked && linked.error().os_error != EEXIST) return linked;
   if (!linked) return root.remove_file(second);
   GALLEY_TRY(root.sync());
@@ -70,7 +62,7 @@ Result<void> create_parts(const WritableDirectory& workspace, const WritableDire
 Result<void> finish_creation(const WritableDirectory& workspace, const WritableDirectory& root) {
   GALLEY_TRY(root.sync());
   GALLEY_TRY(workspace.sync());
-  GALLEY_ASSIGN(const FileStat format, root.stat(known("format")));
+  GALLEY_ASSIGN(const FileStat format, root.stat(chosen_path("format")));
   GALLEY_ASSIGN(const auto entries, root.list());
   for (const auto& entry : entries) {
     const auto name = RelPath::parse(entry.name);
@@ -116,7 +108,7 @@ Result<bool> is_begun(const Directory& root) {
         entry.kind == FileKind::kDirectory &&
         (entry.name == "j" || entry.name == "undo" || entry.name == "slot" || entry.name == "wait");
     if (!is_part) return false;
-    GALLEY_ASSIGN(const auto part, root.open_directory(known(entry.name)));
+    GALLEY_ASSIGN(const auto part, root.open_directory(chosen_path(entry.name)));
     GALLEY_ASSIGN(const auto below, part->list());
     if (!below.empty()) return false;
   }
@@ -125,7 +117,7 @@ Result<bool> is_begun(const Directory& root) {
 
 /// Reads `format`: false when there is none.
 Result<bool> read_format(FoundState& found, const FileStat& folder) {
-  auto file = found.root->open_file(known("format"));
+  auto file = found.root->open_file(chosen_path("format"));
   if (!file && file.error().kind == ErrorKind::kNotFound) return false;
   if (!file && file.error().kind == ErrorKind::kRefused) {
     found.doubt = "its 'format' is no regular file";
@@ -152,7 +144,7 @@ Result<bool> read_format(FoundState& found, const FileStat& folder) {
 /// Looks at `.galley` and believes nothing.
 Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   FoundState found;
-  GALLEY_ASSIGN(const FileStat folder, workspace.stat(known(StateDirectory::kName)));
+  GALLEY_ASSIGN(const FileStat folder, workspace.stat(chosen_path(StateDirectory::kName)));
   if (folder.kind == FileKind::kAbsent) return found;
   if (folder.kind != FileKind::kDirectory) {
     found.doubt = found.obstacle = "it is not a directory";
@@ -161,7 +153,7 @@ Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(found.obstacle, obstacle_of(workspace, folder));
   found.doubt = found.obstacle;
   if (!found.obstacle.empty()) return found;
-  GALLEY_ASSIGN(found.root, workspace.open_writable_directory(known(StateDirectory::kName)));
+  GALLEY_ASSIGN(found.root, workspace.open_writable_directory(chosen_path(StateDirectory::kName)));
   GALLEY_ASSIGN(bool is_complete, read_format(found, folder));
   if (!is_complete) {
     GALLEY_ASSIGN(const bool is_ours, is_begun(*found.root));
@@ -210,7 +202,7 @@ std::optional<WorkspaceId> workspace_of_journal(const Directory& directory, cons
 /// Every journal names its workspace: the id that was in a damaged `format`.
 Result<WorkspaceId> workspace_of_journals(const Directory& root) {
   for (const auto* name : {"j", "undo"}) {
-    const auto directory = root.open_directory(known(name));
+    const auto directory = root.open_directory(chosen_path(name));
     if (!directory) continue;
     GALLEY_ASSIGN(const auto ids, journal_ids(**directory));
     for (auto tx = ids.rbegin(); tx != ids.rend(); ++tx) {
@@ -230,7 +222,7 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<WritableDirect
   GALLEY_ASSIGN(const FileStat stat, state.root_->stat(RelPath::root()));
   state.mount_ = stat.mount;
   const auto open = [&](std::string_view name) -> Result<std::unique_ptr<WritableDirectory>> {
-    auto opened = state.root_->open_writable_directory(known(name));
+    auto opened = state.root_->open_writable_directory(chosen_path(name));
     if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
     if (missing == MissingPart::kRefuse) {
       return fail(ErrorKind::kRefused, "state.not_adoptable",
@@ -239,8 +231,8 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<WritableDirect
                   ".galley");
     }
     // Something removed it: an empty one has nothing to recover.
-    GALLEY_TRY(make_directories(*state.root_, known(name), kPrivateDirectory));
-    return state.root_->open_writable_directory(known(name));
+    GALLEY_TRY(make_directories(*state.root_, chosen_path(name), kPrivateDirectory));
+    return state.root_->open_writable_directory(chosen_path(name));
   };
   GALLEY_ASSIGN(state.journals_, open("j"));
   GALLEY_ASSIGN(state.undo_, open("undo"));
@@ -261,7 +253,7 @@ Result<std::optional<StateDirectory>> StateDirectory::open(const WritableDirecto
 Result<StateDirectory> StateDirectory::open_or_create(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(auto there, open(workspace));
   if (there) return std::move(*there);
-  auto made = workspace.make_directory(known(kName), kPrivateDirectory);
+  auto made = workspace.make_directory(chosen_path(kName), kPrivateDirectory);
   if (!made && made.error().os_error != EEXIST) return made.error();
   GALLEY_ASSIGN(const FoundState begun, look_at_state(workspace));
   if (!begun.doubt.empty()) return not_believed(begun);
@@ -297,16 +289,16 @@ Result<void> StateDirectory::adopt(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(const FileStat folder, root_->stat(RelPath::root()));
   StateFormat format{workspace_id_};
   GALLEY_TRY(bind_to_folder(format, folder));
-  const RelPath fresh = known("format.new");
+  const RelPath fresh = chosen_path("format.new");
   auto removed = root_->remove_file(fresh);
   if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
   GALLEY_TRY(write_new_file(*root_, fresh, format.text()));
-  GALLEY_TRY(root_->rename(fresh, *root_, known("format"), RenameMode::kReplace));
+  GALLEY_TRY(root_->rename(fresh, *root_, chosen_path("format"), RenameMode::kReplace));
   GALLEY_TRY(root_->sync());
   return workspace.sync();
 }
 
-RelPath journal_name(TxId id) { return known(id.file_name() + std::string(kJournalSuffix)); }
+RelPath journal_name(TxId id) { return chosen_path(id.file_name() + std::string(kJournalSuffix)); }
 
 Result<std::vector<TxId>> journal_ids(const Directory& directory) {
   GALLEY_ASSIGN(const auto entries, directory.list());
@@ -347,7 +339,7 @@ std::string current_boot_id() {
     constexpr uint64_t kMaxBytes = 256;
     const auto directory = open_disk_directory("/proc/sys/kernel/random");
     if (!directory) return std::string();
-    auto text = read_file(**directory, known("boot_id"), kMaxBytes);
+    auto text = read_file(**directory, chosen_path("boot_id"), kMaxBytes);
     if (!text) return std::string();
     while (text->ends_with('\n')) text->pop_back();
     return std::move(*text);
@@ -364,7 +356,7 @@ const std::string& mount_namespace() {
   static const std::string name = [] {
     const auto directory = open_disk_directory("/proc/self/ns");
     if (!directory) return std::string();
-    return (*directory)->read_link(known("mnt")).value_or(std::string());
+    return (*directory)->read_link(chosen_path("mnt")).value_or(std::string());
   }();
   return name;
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 #include "base/hex.h"
 #include "base/random.h"
 #include "staging/fs/user_state.h"
@@ -12,8 +13,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "galley ";
 constexpr size_t kUuidText = 36;
-constexpr uint32_t kPrivateDirectory = 0700;
-constexpr uint32_t kPrivateFile = 0600;
 constexpr uint64_t kMaxRecordBytes = 64;
 
 bool has_dash_before(size_t byte) { return byte == 4 || byte == 6 || byte == 8 || byte == 10; }

@@ -4,12 +4,12 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/file_mode.h"
 
 namespace galley {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20U;
-constexpr uint32_t kPermissions = 0777;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
     case FileKind::kOther:
       break;
     case FileKind::kDirectory:
-      node.mode = stat.mode & kPermissions;
+      node.mode = stat.mode & kPermissionBits;
       break;
     case FileKind::kSymlink: {
       const auto target = at.directory->read_link(at.name);
@@ -77,7 +77,7 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
       if (!file && file.error().kind == ErrorKind::kRefused) return kChanging;
       if (!file) return file.error();
       GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
-      node.mode = stat.mode & kPermissions;
+      node.mode = stat.mode & kPermissionBits;
       node.size = stat.size;
       break;
     }
@@ -92,7 +92,7 @@ Result<Node> observe_opened(const Location& at) {
   }
   if (!file) return observe(at);
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat_at_open());
-  Node node{FileKind::kRegular, stat.mode & kPermissions, ContentId(), stat.size};
+  Node node{FileKind::kRegular, stat.mode & kPermissionBits, ContentId(), stat.size};
   GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
   return node;
 }

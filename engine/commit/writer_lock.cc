@@ -7,13 +7,12 @@
 #include <cerrno>
 #include <thread>
 
-#include "base/check.h"
+#include "base/file_mode.h"
 #include "base/hex.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kPrivateFile = 0600;
 constexpr size_t kLockTextBytes = 512;
 constexpr size_t kTicketDigits = 8;
 constexpr std::chrono::milliseconds kFirstPause{1};
@@ -21,12 +20,6 @@ constexpr std::chrono::milliseconds kLongestPause{8};
 constexpr int kPausesBeforeLonger = 32;
 constexpr std::string_view kHolderPrefix = "holder ";
 constexpr std::string_view kLastPrefix = "last ";
-
-RelPath known(std::string_view text) {
-  auto path = RelPath::parse(text);
-  GALLEY_CHECK(path.has_value());
-  return std::move(*path);
-}
 
 std::string this_process(const Clock& clock) {
   std::array<char, 256> host{};
@@ -51,14 +44,15 @@ std::string line_after(const std::string& text, std::string_view prefix) {
 class Ticket {
  public:
   static Result<Ticket> draw(const StateDirectory& state, const Clock& clock) {
-    auto queue = state.root().open_writable_directory(known("wait"));
+    auto queue = state.root().open_writable_directory(chosen_path("wait"));
     if (!queue && queue.error().kind == ErrorKind::kNotFound) {
-      GALLEY_TRY(make_directories(state.root(), known("wait"), 0700));
-      queue = state.root().open_writable_directory(known("wait"));
+      GALLEY_TRY(make_directories(state.root(), chosen_path("wait"), 0700));
+      queue = state.root().open_writable_directory(chosen_path("wait"));
     }
     if (!queue) return queue.error();
     const auto now = static_cast<uint64_t>(clock.wall_ns());
-    Ticket ticket(std::move(*queue), known(padded_hex(now) + "-" + random_hex(kTicketDigits)));
+    Ticket ticket(std::move(*queue),
+                  chosen_path(padded_hex(now) + "-" + random_hex(kTicketDigits)));
     GALLEY_ASSIGN(ticket.file_, ticket.queue_->open_writable_file(
                                     ticket.name_, OpenMode::kCreateNew, kPrivateFile));
     // Until it is locked somebody may take it for a dead one's and remove it: then we only lose our
@@ -97,7 +91,7 @@ class Ticket {
 };
 
 Result<bool> has_waiters(const StateDirectory& state) {
-  const auto queue = state.root().open_directory(known("wait"));
+  const auto queue = state.root().open_directory(chosen_path("wait"));
   if (!queue && queue.error().kind == ErrorKind::kNotFound) return false;
   if (!queue) return queue.error();
   GALLEY_ASSIGN(const auto entries, (*queue)->list());
@@ -105,7 +99,7 @@ Result<bool> has_waiters(const StateDirectory& state) {
 }
 
 Error locked_error(const StateDirectory& state, std::chrono::milliseconds timeout) {
-  const auto text = read_file(state.root(), known("lock"), kLockTextBytes);
+  const auto text = read_file(state.root(), chosen_path("lock"), kLockTextBytes);
   const std::string holder = text ? line_after(*text, kHolderPrefix) : std::string();
   return Error{ErrorKind::kTimeout, "commit.locked",
                "process " + (holder.empty() ? "unknown" : holder) +
@@ -119,13 +113,13 @@ Error locked_error(const StateDirectory& state, std::chrono::milliseconds timeou
 Result<std::optional<WriterLock>> WriterLock::try_take(const StateDirectory& state,
                                                        const Clock& clock) {
   while (true) {
-    GALLEY_ASSIGN(auto file, state.root().open_writable_file(known("lock"), OpenMode::kOpenOrCreate,
-                                                             kPrivateFile));
+    GALLEY_ASSIGN(auto file, state.root().open_writable_file(
+                                 chosen_path("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
     GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
     if (!is_ours) return std::optional<WriterLock>();
     // Somebody may have removed or replaced the file: a lock on a nameless one excludes nobody.
     GALLEY_ASSIGN(const FileStat ours, file->stat());
-    GALLEY_ASSIGN(const FileStat named, state.root().stat(known("lock")));
+    GALLEY_ASSIGN(const FileStat named, state.root().stat(chosen_path("lock")));
     if (named.kind == FileKind::kAbsent || named.inode != ours.inode) continue;
     GALLEY_ASSIGN(const std::string text, file->read_at(0, kLockTextBytes));
     WriterLock lock(std::move(file));

@@ -12,13 +12,6 @@
 namespace galley {
 namespace {
 
-const Change* change_of(const ChangeSet& changes, const RelPath& path) {
-  const auto found =
-      std::lower_bound(changes.begin(), changes.end(), path,
-                       [](const Change& change, const RelPath& p) { return change.path < p; });
-  return found != changes.end() && found->path == path ? &*found : nullptr;
-}
-
 /// A file going back in time: which of its lines now is which line of the text then.
 ///
 /// Invariant: open_ has one entry a line of text_: the lines of the file as it is now that come
@@ -99,7 +92,7 @@ class BlameWalk {
 
   /// Goes back over one transaction; false when nothing older can say more.
   Result<bool> step(const CommittedTransaction& transaction) {
-    const Change* change = change_of(transaction.changes, lines_.path());
+    const Change* change = find_change(transaction.changes, lines_.path());
     // A change of the mode alone wrote no line, and its journal keeps none.
     if (change == nullptr || change->before.content == change->after.content) {
       return !lines_.is_done();
@@ -108,7 +101,7 @@ class BlameWalk {
     GALLEY_TRY(meet(transaction, *change));
     if (lines_.is_done()) return false;
     const Change* older = change;
-    if (change->renamed_from) older = change_of(transaction.changes, *change->renamed_from);
+    if (change->renamed_from) older = find_change(transaction.changes, *change->renamed_from);
     if (change->copied_from) {
       // What the copy was made of is not in the journal when it did not change: the next
       // transaction that knows the source tells which lines the copy had of its own.

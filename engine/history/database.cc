@@ -140,7 +140,7 @@ QueryValue value_of(sqlite3_stmt* statement, int column) {
 }
 
 /// What a value takes in the answer; a blob is shown in hexadecimal.
-size_t bytes_of(sqlite3_stmt* statement, int column) {
+size_t column_bytes(sqlite3_stmt* statement, int column) {
   const int type = sqlite3_column_type(statement, column);
   if (type != SQLITE_TEXT && type != SQLITE_BLOB) return sizeof(QueryValue);
   const auto bytes = static_cast<size_t>(sqlite3_column_bytes(statement, column));
@@ -200,7 +200,7 @@ Result<void> read_rows(sqlite3* connection, sqlite3_stmt* statement, QueryResult
     const int code = sqlite3_step(statement);
     if (code == SQLITE_DONE) return {};
     if (code != SQLITE_ROW) return query_error(connection, code);
-    for (int column = 0; column < columns; ++column) bytes += bytes_of(statement, column);
+    for (int column = 0; column < columns; ++column) bytes += column_bytes(statement, column);
     if (result.rows.size() >= HistoryIndex::kMaxRows || bytes > HistoryIndex::kMaxAnswerBytes) {
       result.is_cut = true;
       return {};

@@ -69,17 +69,9 @@ class LineMarks {
   bool changes_no_line_ = false;
 };
 
-Result<Content> bytes_of(const Proposal& proposal, const Node& node) {
+Result<Content> file_content(const Proposal& proposal, const Node& node) {
   if (node.kind != FileKind::kRegular) return Content();
   return proposal.content(node);
-}
-
-const Change* change_of(const Proposal& proposal, const RelPath& path) {
-  const ChangeSet& changes = proposal.changes();
-  const auto found =
-      std::lower_bound(changes.begin(), changes.end(), path,
-                       [](const Change& change, const RelPath& p) { return change.path < p; });
-  return found != changes.end() && found->path == path ? &*found : nullptr;
 }
 
 struct Followed {
@@ -96,15 +88,16 @@ class Follower {
     for (const Change& change : transaction_->changes()) {
       if (!wanted_.contains(change.path)) continue;
       Node before = change.before;
-      const Change* source =
-          change.renamed_from ? change_of(*transaction_, *change.renamed_from) : nullptr;
+      const Change* source = change.renamed_from
+                                 ? find_change(transaction_->changes(), *change.renamed_from)
+                                 : nullptr;
       if (source != nullptr) before = source->before;
       if (before.content == change.after.content && before.kind == change.after.kind) {
         followed_.emplace(change.path, Followed{change.path, LineMarks()});
         continue;
       }
-      GALLEY_ASSIGN(const Content old_bytes, bytes_of(*transaction_, before));
-      GALLEY_ASSIGN(Content new_bytes, bytes_of(*transaction_, change.after));
+      GALLEY_ASSIGN(const Content old_bytes, file_content(*transaction_, before));
+      GALLEY_ASSIGN(Content new_bytes, file_content(*transaction_, change.after));
       followed_.emplace(change.path,
                         Followed{change.path, LineMarks(old_bytes, std::move(new_bytes))});
     }
@@ -119,7 +112,7 @@ class Follower {
     }
     std::map<RelPath, Followed> next;
     for (auto& [path, file] : followed_) {
-      const Change* change = change_of(proposal, path);
+      const Change* change = find_change(proposal.changes(), path);
       if (change == nullptr) {
         next.emplace(path, std::move(file));
         continue;
@@ -130,7 +123,7 @@ class Follower {
       const bool is_mode_alone = change->before.content == change->after.content &&
                                  change->before.kind == change->after.kind;
       if (!is_mode_alone) {
-        GALLEY_ASSIGN(const Content bytes, bytes_of(proposal, change->after));
+        GALLEY_ASSIGN(const Content bytes, file_content(proposal, change->after));
         same_lines = file.marks.follow(bytes);
       }
       if (is_reported) report_.push_back({later, id_, path, same_lines});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/pathspec.h"
+#include "base/text.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/index.h"
 #include "engine/history/undo.h"
@@ -15,12 +16,10 @@
 namespace galley {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
   if (part.empty()) return true;
   return std::search(text.begin(), text.end(), part.begin(), part.end(),
-                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+                     [](char a, char b) { return to_lower(a) == to_lower(b); }) != text.end();
 }
 
 bool has_condition(const HistoryFilter& filter) {

@@ -43,7 +43,7 @@ bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
 }
 
-std::string_view kind_name(FileKind kind) {
+std::string_view kind_with_article(FileKind kind) {
   switch (kind) {
     case FileKind::kAbsent:
       return "nothing";
@@ -310,11 +310,11 @@ class RebaseRun {
     }
     if (change.before.kind == FileKind::kAbsent) {
       return conflict(change, found, "conflict.exists",
-                      name + "is there already: " + std::string(kind_name(found.kind)));
+                      name + "is there already: " + std::string(kind_with_article(found.kind)));
     }
     if (found.kind != change.before.kind) {
       return conflict(change, found, "conflict.kind",
-                      name + "has become " + std::string(kind_name(found.kind)));
+                      name + "has become " + std::string(kind_with_article(found.kind)));
     }
     return conflict(change, found, "conflict.changed", name + "was changed since");
   }
@@ -366,7 +366,7 @@ class RebaseRun {
       const Change* change = by_path_.at(*path);
       GALLEY_TRY(conflict(*change, planned.before, "conflict.not_empty",
                           "'" + path->str() + "' cannot become " +
-                              std::string(kind_name(planned.after.kind)) + ": '" + left +
+                              std::string(kind_with_article(planned.after.kind)) + ": '" + left +
                               "' is in it"));
     }
     return {};
@@ -433,7 +433,7 @@ class RebaseRun {
     if (change != by_path_.end()) about = *change->second;
     return conflict(about, planned_.at(path).before, "conflict.parent",
                     "'" + path.str() + "' has no place: '" + above.str() + "' is " +
-                        std::string(kind_name(node.kind)) + " now");
+                        std::string(kind_with_article(node.kind)) + " now");
   }
 
   Proposal finish() {

@@ -11,7 +11,7 @@ bool has_bytes(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
 }
 
-Proposal reversed(const StagedStep& step, const Overlay& staged) {
+Proposal reversed_step(const StagedStep& step, const Overlay& staged) {
   ChangeSet changes = step.changes;
   for (Change& change : changes) std::swap(change.before, change.after);
   return Proposal::from(std::move(changes), staged.store());
@@ -73,7 +73,7 @@ Result<RollbackTry> try_rollback(Overlay& staged, const std::vector<StagedStep>&
     options.found_label = "staged";
     options.base_label = "after " + steps[*step].execution_id;
     options.wanted_label = "before " + steps[*step].execution_id;
-    GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reversed(steps[*step], view), view, options));
+    GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reversed_step(steps[*step], view), view, options));
     if (auto* conflict = std::get_if<RebaseConflict>(&outcome)) {
       result.misfit = *step;
       result.paths = std::move(conflict->paths);

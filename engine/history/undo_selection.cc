@@ -113,7 +113,7 @@ Result<std::set<size_t>> ranges_of(TxId id, const HunkSelection& chosen,
   return ranges;
 }
 
-Change reversed(const Change& change) {
+Change reversed_change(const Change& change) {
   return Change{change.path, change.after, change.before, {}, {}, {}};
 }
 
@@ -128,7 +128,7 @@ class Reversal {
   void add_whole(const Selection& selection) {
     for (const Change& change : transaction_->changes()) {
       if (!selection.has(change.path)) continue;
-      result_.try_emplace(change.path, reversed(change));
+      result_.try_emplace(change.path, reversed_change(change));
     }
     for (const Change& change : transaction_->changes()) {
       if (!change.renamed_from || !selection.has(change.path)) continue;

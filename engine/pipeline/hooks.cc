@@ -1,6 +1,7 @@
 #include "engine/pipeline/hooks.h"
 
 #include "engine/pipeline/workspace_state.h"
+#include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/host_process.h"
 
 namespace galley {
@@ -24,8 +25,7 @@ Result<int> run_in_sandbox(const HookCommand& hook, WorkspaceState& workspace) {
   command.effects = EffectsRule::kDrop;
   GALLEY_ASSIGN(const CommandResult result, workspace.need_runner("")->run(command, unchanged));
   if (result.breach) return fail(result.breach->error());
-  constexpr int kSignalBase = 128;
-  return result.exit_code.value_or(kSignalBase + result.exit_signal.value_or(0));
+  return result.exit_code.value_or(kSignalStatusBase + result.exit_signal.value_or(0));
 }
 
 void tell(const HookCommand& command, const Result<int>& status,

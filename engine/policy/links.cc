@@ -23,7 +23,7 @@ void push_front(std::deque<std::string>& todo, std::string_view path) {
   todo.insert(todo.begin(), parts.begin(), parts.end());
 }
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string joined_path(const std::vector<std::string>& parts) {
   std::string text;
   for (const auto& part : parts) text += (text.empty() ? "" : "/") + part;
   return text;
@@ -64,7 +64,7 @@ class LinkWalk {
 
   /// Looks at what `here_` names now.
   Result<std::optional<LinkEnd>> enter() {
-    const auto path = RelPath::parse(joined(here_));
+    const auto path = RelPath::parse(joined_path(here_));
     if (!path) {
       is_missing_ = true;  // a name that Galley would not make; nothing of ours can be there
       return std::nullopt;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -14,14 +15,6 @@ namespace {
 /// GitHub's places, then GitLab's.
 constexpr std::string_view kPlaces[] = {".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS",
                                         ".gitlab/CODEOWNERS"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
-  }
-  return out;
-}
 
 /// The words of a line; `\ ` is a space within one, and `#` begins a comment.
 std::vector<std::string> words_of(std::string_view line) {
@@ -60,7 +53,7 @@ Owners::Section& Owners::section(const std::string& name) {
 void Owners::begin_section(std::string_view line) {
   const size_t begin = line.find('[') + 1;
   const size_t end = line.find(']', begin);
-  Section& found = section(lower(line.substr(begin, end - begin)));
+  Section& found = section(to_lower(line.substr(begin, end - begin)));
   found.is_optional = found.is_optional || line.starts_with('^');
   std::string_view rest = line.substr(end + 1);
   if (rest.starts_with('[')) rest.remove_prefix(std::min(rest.find(']'), rest.size() - 1) + 1);
@@ -134,7 +127,7 @@ std::vector<std::vector<std::string>> Owners::of(const RelPath& path) const {
 
 bool is_owner(std::string_view by, const std::vector<std::string>& owners) {
   const auto plain = [](std::string_view name) {
-    return lower(name.starts_with('@') ? name.substr(1) : name);
+    return to_lower(name.starts_with('@') ? name.substr(1) : name);
   };
   return std::any_of(owners.begin(), owners.end(),
                      [&](const std::string& one) { return plain(one) == plain(by); });

@@ -51,14 +51,15 @@ Judgement revoked(std::string_view agent, std::string_view what, const Capabilit
   return judgement;
 }
 
-std::function<bool(const Capability&)> speaks_of(std::string_view action, const RelPath& path,
-                                                 PathOperation operation) {
+std::function<bool(const Capability&)> speaks_of_path(std::string_view action, const RelPath& path,
+                                                      PathOperation operation) {
   return [action, &path, operation](const Capability& one) {
     return grants(one, action, path, operation);
   };
 }
 
-bool names_program(const Capability& capability, std::string_view program, std::string_view real) {
+bool selects_program(const Capability& capability, std::string_view program,
+                     std::string_view real) {
   const auto relative = [](std::string_view path) {
     while (path.starts_with('/')) path.remove_prefix(1);
     return path;
@@ -109,7 +110,7 @@ Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
                               const Principals& who) const {
   return strictest(who, [&](std::string_view agent) -> Judgement {
     const std::string what = fmt::format("{}: {}", path.str(), operation_name(operation));
-    if (const auto said = said_last(agent, speaks_of("write", path, operation));
+    if (const auto said = said_last(agent, speaks_of_path("write", path, operation));
         said && said->is_denial) {
       return revoked(agent, what, *said);
     }
@@ -128,7 +129,7 @@ Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
 
 Judgement Policy::judge_reading(const RelPath& path, const Principals& who) const {
   return strictest(who, [&](std::string_view agent) -> Judgement {
-    if (const auto said = said_last(agent, speaks_of("read", path, PathOperation::kModify));
+    if (const auto said = said_last(agent, speaks_of_path("read", path, PathOperation::kModify));
         said && said->is_denial) {
       return revoked(agent, path.str() + ": read", *said);
     }
@@ -148,7 +149,7 @@ Judgement Policy::judge_reading(const RelPath& path, const Principals& who) cons
 
 Judgement Policy::judge_exec(std::string_view program, std::string_view real,
                              const Principals& who) const {
-  const auto speaks = [&](const Capability& one) { return names_program(one, program, real); };
+  const auto speaks = [&](const Capability& one) { return selects_program(one, program, real); };
   return strictest(who, [&](std::string_view agent) -> Judgement {
     if (const auto said = said_last(agent, speaks); said && said->is_denial) {
       return revoked(agent, fmt::format("running {}", program), *said);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -26,17 +27,13 @@ bool is_word_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || byte >= 0x80;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
+constexpr std::string_view kLineSpaces = " \t\r";
 
 /// Without what ends a comment in the languages that need an end.
 std::string_view without_comment_end(std::string_view text) {
-  text = trimmed(text);
+  text = trim(text, kLineSpaces);
   for (const std::string_view end : {"*/", "-->", "*)", "#}", "%>"}) {
-    if (text.ends_with(end)) return trimmed(text.substr(0, text.size() - end.size()));
+    if (text.ends_with(end)) return trim(text.substr(0, text.size() - end.size()), kLineSpaces);
   }
   return text;
 }
@@ -44,9 +41,9 @@ std::string_view without_comment_end(std::string_view text) {
 /// The names before `--`; what is no list of names is none.
 std::vector<std::string> rules_in(std::string_view text) {
   std::vector<std::string> rules;
-  for (text = trimmed(text); !text.empty();) {
+  for (text = trim(text, kLineSpaces); !text.empty();) {
     const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view rule = trimmed(text.substr(0, comma));
+    const std::string_view rule = trim(text.substr(0, comma), kLineSpaces);
     if (rule.empty() || !std::all_of(rule.begin(), rule.end(), is_rule_byte)) return {};
     rules.emplace_back(rule);
     text.remove_prefix(std::min(comma + 1, text.size()));
@@ -65,8 +62,8 @@ Suppression suppression_of(std::string_view line, size_t marker, uint32_t number
   const size_t mark = rest.find(std::string(" ") + std::string(kReasonMark) + " ");
   one.rules = rules_in(rest.substr(0, mark));
   if (mark != rest.npos && !one.rules.empty()) {
-    one.reason =
-        printable_line(trimmed(rest.substr(mark + kReasonMark.size() + 2)), kMaxFindingBytes);
+    one.reason = printable_line(trim(rest.substr(mark + kReasonMark.size() + 2), kLineSpaces),
+                                kMaxFindingBytes);
   }
   return one;
 }
@@ -80,7 +77,8 @@ bool is_about_secrets(std::string_view rule) { return rule.starts_with(kSecrets)
 /// What makes a suppression the same one: its words and the code that it is about.
 std::string key_of(const Suppression& one, const Lines& lines) {
   const auto line = [&](uint32_t number) {
-    return number == 0 || number > lines.size() ? std::string_view() : trimmed(lines[number - 1]);
+    return number == 0 || number > lines.size() ? std::string_view()
+                                                : trim(lines[number - 1], kLineSpaces);
   };
   return fmt::format("{}\n{}", line(one.line), line(one.covered_line));
 }
@@ -91,12 +89,6 @@ bool names_rule(const std::vector<std::string>& rules, std::string_view rule) {
   });
 }
 
-std::string joined(const std::vector<std::string>& rules) {
-  std::string text;
-  for (const std::string& rule : rules) text += (text.empty() ? "" : ", ") + rule;
-  return text;
-}
-
 Judgement judgement_of(const Suppression& one, const std::string& path, Decision decision) {
   Judgement judgement;
   judgement.decision = decision;
@@ -104,7 +96,7 @@ Judgement judgement_of(const Suppression& one, const std::string& path, Decision
   judgement.path = path;
   judgement.rule = "findings.added_suppressions";
   judgement.message = fmt::format("{}:{}: a comment lets findings of {} pass: {}", path, one.line,
-                                  joined(one.rules), one.reason);
+                                  join(one.rules), one.reason);
   judgement.remedy =
       decision == Decision::kDeny
           ? "mend what is found instead; `findings.added_suppressions` in galley.toml says no"

@@ -86,7 +86,7 @@ tl::unexpected<Error> bad_signature(std::string_view why) {
   return fail(ErrorKind::kRefused, "verdict.signature", std::string(why));
 }
 
-Result<Json> parse(std::string_view text) {
+Result<Json> parse_verdict(std::string_view text) {
   if (text.size() > kMaxVerdictFileBytes) return no_verdict("it is too large");
   Json document = Json::parse(text, nullptr, false);
   if (!document.is_object()) return no_verdict("it is no JSON object");
@@ -113,7 +113,7 @@ Result<Json> opened(const Json& envelope, const VerdictKey* key) {
     for (const Json& one : *signatures) {
       std::string given;
       if (!from_base64(member(one, "sig"), given)) continue;
-      if (key->verify(signed_text, given)) return parse(payload);
+      if (key->verify(signed_text, given)) return parse_verdict(payload);
     }
   }
   return bad_signature("the verdict file is not signed by this key, or was changed since");
@@ -143,7 +143,7 @@ Result<std::string> verdict_file(const JudgedSubject& subject, const Verdict& ve
 
 Result<FiledVerdict> verify_verdict_file(std::string_view text, const JudgedSubject& subject,
                                          const VerdictKey* key) {
-  GALLEY_ASSIGN(Json document, parse(text));
+  GALLEY_ASSIGN(Json document, parse_verdict(text));
   FiledVerdict filed;
   if (document.contains("payload")) {
     GALLEY_ASSIGN(document, opened(document, key));

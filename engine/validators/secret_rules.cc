@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/text.h"
 #include "engine/policy/toml_document.h"
 #include "engine/validators/default_secret_rules.h"
 
@@ -63,14 +64,6 @@ struct Rule {
   std::vector<Allowlist> allowlists;
 };
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 std::string_view line_around(std::string_view text, size_t begin, size_t end) {
   const size_t newline = begin == 0 ? text.npos : text.rfind('\n', begin - 1);
   const size_t first = newline == text.npos ? 0 : newline + 1;
@@ -96,7 +89,7 @@ bool allows(const Allowlist& list, const Suspect& suspect) {
   std::string_view target = suspect.secret;
   if (list.target == "match") target = suspect.match;
   if (list.target == "line") target = suspect.line;
-  const std::string lower = lower_case(suspect.secret);
+  const std::string lower = to_lower(suspect.secret);
   int asked = 0;
   int agreed = 0;
   const auto ask = [&](bool has_criterion, bool is_met) {
@@ -157,7 +150,7 @@ class RuleReader {
                         ? static_cast<double>(entropy->integer)
                         : entropy->number;
     }
-    for (const auto& keyword : texts(node, "keywords")) out.keywords.push_back(lower_case(keyword));
+    for (const auto& keyword : texts(node, "keywords")) out.keywords.push_back(to_lower(keyword));
     out.allowlists = allowlists(node);
     return out;
   }
@@ -180,9 +173,9 @@ class RuleReader {
       out.patterns.push_back(compile(node, pattern));
     }
     for (const auto& path : texts(node, "paths")) out.paths.push_back(compile(node, path));
-    for (const auto& word : texts(node, "stopwords")) out.stopwords.push_back(lower_case(word));
+    for (const auto& word : texts(node, "stopwords")) out.stopwords.push_back(to_lower(word));
     out.target = text(node, "regexTarget");
-    out.needs_all = lower_case(text(node, "condition")) == "and";
+    out.needs_all = to_lower(text(node, "condition")) == "and";
     return out;
   }
 
@@ -332,7 +325,7 @@ Result<void> check_use(const Rule& rule, const LazyPattern& pattern, int group =
 Result<std::vector<SecretMatch>> SecretRules::find(std::string_view path,
                                                    std::string_view text) const {
   std::vector<SecretMatch> found;
-  const std::string lower = lower_case(text);
+  const std::string lower = to_lower(text);
   const re2::StringPiece path_piece(path.data(), path.size());
   for (const Rule& rule : rules_->rules) {
     if (rule.path != nullptr) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "engine/validators/added_lines.h"
 #include "staging/text/diff.h"
 #include "staging/text/lines.h"
@@ -48,19 +49,13 @@ constexpr std::array kEndings = {
     NamedLanguage{".cs", SyntaxLanguage::kCSharp},
 };
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
 /// What makes an error of one text the same as one of another: its kind and the line it stands on.
 using ErrorKey = std::pair<Kind, std::string>;
 
 ErrorKey key_of(const Lines& lines, const SyntaxError& error) {
   const size_t line = lines.line_at(error.offset);
   const std::string_view text = line < lines.size() ? lines[line] : std::string_view();
-  return {error.kind, std::string(trimmed(text)) + "\n" + error.expected};
+  return {error.kind, std::string(trim(text, kPlainSpaces)) + "\n" + error.expected};
 }
 
 /// The errors of `after` that `before` has not, in their order.
@@ -136,7 +131,7 @@ class PlaceChoice {
     });
   }
   [[nodiscard]] bool is_at_end(uint32_t offset) const {
-    return trimmed(text_.substr(offset)).empty();
+    return trim(text_.substr(offset), kPlainSpaces).empty();
   }
 
   std::string_view text_;
@@ -197,7 +192,7 @@ std::string message_of(const SyntaxError& error, std::string_view text, const Li
 
 std::optional<SyntaxLanguage> syntax_language(std::string_view path, std::string_view text) {
   // Qt's translations end in .ts, too.
-  if (path.ends_with(".ts") && trimmed(text.substr(0, 100)).starts_with("<")) return {};
+  if (path.ends_with(".ts") && trim(text.substr(0, 100), kPlainSpaces).starts_with("<")) return {};
   for (const NamedLanguage& one : kEndings) {
     if (path.ends_with(one.ending)) return one.language;
   }

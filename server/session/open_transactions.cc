@@ -1,5 +1,6 @@
 #include "server/session/open_transactions.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 

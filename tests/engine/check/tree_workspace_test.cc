@@ -13,7 +13,7 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kRules = R"(
+constexpr std::string_view kTreeRules = R"(
 [[validator]]
 builtin = "json"
 
@@ -27,7 +27,7 @@ class TreeWorkspaceTest : public ::testing::Test {
  protected:
   void SetUp() override {
     scratch_.init();
-    scratch_.write("galley.toml", kRules);
+    scratch_.write("galley.toml", kTreeRules);
     scratch_.write("a.txt", "one\ntwo\n");
     scratch_.write("sub/b.json", "{}\n");
     scratch_.commit("first");

@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-std::string reason_of(std::string_view text) {
+std::string capability_reason(std::string_view text) {
   const auto parsed = Capability::parse(text);
   return parsed ? "accepted" : parsed.error().reason;
 }
@@ -28,13 +28,13 @@ bool given(const std::vector<std::string>& texts, std::string_view needed) {
 TEST(CapabilityTest, OpenDomainsAreWords) {
   for (const char* good : {"custom:deploy", "git:commit", "custom:*", "!custom:deploy", "*:*",
                            "a.b-c_1:x?", "db:write:orders", "db:write:*", "sec:grant"}) {
-    EXPECT_EQ(reason_of(good), "accepted") << good;
+    EXPECT_EQ(capability_reason(good), "accepted") << good;
   }
   for (const char* bad : {"custom", "custom:", ":deploy", "cus tom:x", "custom:a b", "custom:a:",
                           "fs:fly", "net:example.org", "net:host:example.org", "exec:", "\n:x"}) {
-    EXPECT_EQ(reason_of(bad), "capability.invalid") << bad;
+    EXPECT_EQ(capability_reason(bad), "capability.invalid") << bad;
   }
-  EXPECT_EQ(reason_of("custom:" + std::string(2000, 'x')), "capability.invalid");
+  EXPECT_EQ(capability_reason("custom:" + std::string(2000, 'x')), "capability.invalid");
 }
 
 TEST(CapabilityTest, OpenDomainsMatchByWildcards) {

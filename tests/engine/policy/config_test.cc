@@ -21,7 +21,7 @@ std::string error_of(std::string_view text) {
   const auto config = parse_config(text, "galley.toml");
   return config ? "accepted" : config.error().message;
 }
-std::string reason_of(std::string_view text) {
+std::string config_reason(std::string_view text) {
   const auto config = parse_config(text, "galley.toml");
   return config ? "accepted" : config.error().reason;
 }
@@ -133,14 +133,14 @@ config = { shell = "sh" }
 
 TEST(Config, SyntaxErrorHasLineAndColumn) {
   EXPECT_THAT(error_of("[policy]\ndefault = \n"), StartsWith("galley.toml:2:"));
-  EXPECT_EQ(reason_of("[policy\n"), "config.syntax");
-  EXPECT_EQ(reason_of("a = 1\na = 2\n"), "config.syntax");
+  EXPECT_EQ(config_reason("[policy\n"), "config.syntax");
+  EXPECT_EQ(config_reason("a = 1\na = 2\n"), "config.syntax");
 }
 
 TEST(Config, WhatTheParserTakesForImpossibleIsAnError) {
   for (const auto* header : {"[[[a]]]", "[\x0f", "[=", "[[=", "[[[]]", "\ufef1"}) {
     EXPECT_THAT(error_of(header), StartsWith("galley.toml:1:")) << header;
-    EXPECT_EQ(reason_of(header), "config.syntax") << header;
+    EXPECT_EQ(config_reason(header), "config.syntax") << header;
   }
 }
 
@@ -148,7 +148,7 @@ TEST(Config, UnknownKeyIsRefusedWithASuggestion) {
   const std::string error = error_of("[policy]\ndefualt = \"deny\"\n");
   EXPECT_THAT(error, StartsWith("galley.toml:2:1: unknown key `policy.defualt`"));
   EXPECT_THAT(error, HasSubstr("did you mean 'default'?"));
-  EXPECT_EQ(reason_of("[polic]\n"), "config.unknown_key");
+  EXPECT_EQ(config_reason("[polic]\n"), "config.unknown_key");
   EXPECT_THAT(error_of("[zzz]\n"), HasSubstr("known here: policy, agents"));
   EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"json\"\nsevrity = \"note\"\n"),
               HasSubstr("did you mean 'severity'"));
@@ -165,8 +165,8 @@ TEST(Config, WrongTypesAreNamed) {
   EXPECT_THAT(error_of("[policy]\nprotected = [1]\n"), HasSubstr("array of strings"));
   EXPECT_THAT(error_of("[history]\nkeep_days = 1.5\n"), HasSubstr("an integer"));
   EXPECT_THAT(error_of("[sandbox]\nnetwork = \"no\"\n"), HasSubstr("true or false"));
-  EXPECT_EQ(reason_of("[history]\nkeep_days = -1\n"), "config.value");
-  EXPECT_EQ(reason_of("[sandbox]\ntimeout_ms = 99999999999\n"), "config.value");
+  EXPECT_EQ(config_reason("[history]\nkeep_days = -1\n"), "config.value");
+  EXPECT_EQ(config_reason("[sandbox]\ntimeout_ms = 99999999999\n"), "config.value");
 }
 
 TEST(Config, BadValuesSayWhatWouldBeRight) {
@@ -195,8 +195,8 @@ TEST(Config, BadValuesSayWhatWouldBeRight) {
 }
 
 TEST(Config, HugeAndDeepFilesAreRefused) {
-  EXPECT_EQ(reason_of(std::string(limits::kMaxConfigBytes + 1, '#')), "limit.config_size");
-  EXPECT_EQ(reason_of("a = " + std::string(100'000, '[')), "config.syntax");
+  EXPECT_EQ(config_reason(std::string(limits::kMaxConfigBytes + 1, '#')), "limit.config_size");
+  EXPECT_EQ(config_reason("a = " + std::string(100'000, '[')), "config.syntax");
 }
 
 std::string repeated(std::string_view text, size_t count) {
@@ -213,7 +213,7 @@ TEST(Config, DeepKeysAreAnErrorWithItsPlace) {
         "x = " + repeated("{a.a.a = ", 60) + "1" + repeated("}", 60) + "\n",
         "[" + repeated("a.", 100) + "a]\n" + repeated("b.", 100) + "b = 1\n"}) {
     EXPECT_THAT(error_of(text), HasSubstr("nested deeper than 128 levels"));
-    EXPECT_EQ(reason_of(text), "config.syntax");
+    EXPECT_EQ(config_reason(text), "config.syntax");
   }
   EXPECT_THAT(error_of("\n\n[" + parts + "]\n"), StartsWith("galley.toml:3:255: "));
 }
