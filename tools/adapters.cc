@@ -14,7 +14,7 @@ namespace galley {
 namespace {
 
 using nlohmann::json;
-using Adapter = Result<Operation> (*)(const json& args, const PathOrigin& origin);
+using CallAdapter = Result<Operation> (*)(const json& args, const PathOrigin& origin);
 
 /// Takes `./` and, below the root, `../` off the front of a relative path; what they lead to is in
 /// `from`, which is empty when it lies outside the workspace. A `..` anywhere else is no path.
@@ -174,8 +174,8 @@ Result<Operation> adapt_bash(const json& args, const PathOrigin&) {
   return Operation(std::move(run));
 }
 
-const std::map<std::string, Adapter, std::less<>>& adapters() {
-  static const std::map<std::string, Adapter, std::less<>> table = {
+const std::map<std::string, CallAdapter, std::less<>>& adapters() {
+  static const std::map<std::string, CallAdapter, std::less<>> table = {
       {"Read", adapt_read},
       {"Write", adapt_write},
       {"Edit", adapt_edit},

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
 constexpr size_t kMaxTagBytes = 512;
 constexpr std::string_view kMarkBegin = "<![CDATA[";
 constexpr std::string_view kMarkEnd = "]]>";
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -41,7 +41,7 @@ std::string_view name_attribute(std::string_view attributes) {
 }  // namespace
 
 size_t CallTextScanner::past_space(size_t at) const {
-  while (at < text_.size() && is_space(text_[at])) ++at;
+  while (at < text_.size() && is_plain_space(text_[at])) ++at;
   return at;
 }
 
@@ -61,7 +61,7 @@ std::optional<CallTag> CallTextScanner::tag_at(size_t at) const {
   if (const size_t colon = tag.name.rfind(':'); colon != std::string_view::npos) {
     tag.name.remove_prefix(colon + 1);
   }
-  if (head[i] != '>' && head[i] != '/' && !is_space(head[i])) return {};
+  if (head[i] != '>' && head[i] != '/' && !is_plain_space(head[i])) return {};
   const size_t close = head.find('>', i);
   if (close == std::string_view::npos || tag.name.empty()) return {};
   const std::string_view attributes = head.substr(i, close - i);

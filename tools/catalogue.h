@@ -7,8 +7,15 @@
 
 namespace galley {
 
+/// What tools do to the tree that only read, and that put something in the place of another.
+inline constexpr ToolAnnotations kReads{.read_only = true, .idempotent = true};
+inline constexpr ToolAnnotations kReplaces{.destructive = true, .idempotent = true};
+
 /// The native tools (SAGE's contract and what belongs with it), in the order they are listed.
 [[nodiscard]] std::vector<ToolInfo> native_tools();
+
+/// The native tool of this name, which is one of them.
+[[nodiscard]] const ToolInfo& native_tool(const std::string& name);
 
 /// The names under which other agents know the same operations.
 [[nodiscard]] std::vector<ToolInfo> peer_tools();

@@ -1,12 +1,13 @@
+#include <map>
+#include <utility>
+
 #include "tools/catalogue.h"
 
 namespace galley {
 namespace {
 
-constexpr ToolAnnotations kReads{.read_only = true, .idempotent = true};
 constexpr ToolAnnotations kChanges{.destructive = true};
 constexpr ToolAnnotations kAdds{.idempotent = true};
-constexpr ToolAnnotations kReplaces{.destructive = true, .idempotent = true};
 constexpr ToolAnnotations kRuns{.destructive = true, .open_world = true};
 
 ToolInfo tool(std::string name, std::string title, std::string description, ToolAnnotations hints,
@@ -264,6 +265,15 @@ std::vector<ToolInfo> native_tools() {
       copy_tool(), chmod_tool(), symlink_tool(), make_directory_tool()};
   for (ToolInfo& info : tools) state_traits(info);
   return tools;
+}
+
+const ToolInfo& native_tool(const std::string& name) {
+  static const std::map<std::string, ToolInfo> table = [] {
+    std::map<std::string, ToolInfo> out;
+    for (ToolInfo& info : native_tools()) out.emplace(info.name, std::move(info));
+    return out;
+  }();
+  return table.at(name);
 }
 
 }  // namespace galley

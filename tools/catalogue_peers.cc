@@ -1,4 +1,3 @@
-#include <map>
 #include <utility>
 
 #include "tools/catalogue.h"
@@ -6,18 +5,9 @@
 namespace galley {
 namespace {
 
-const std::map<std::string, ToolInfo>& natives() {
-  static const std::map<std::string, ToolInfo> table = [] {
-    std::map<std::string, ToolInfo> out;
-    for (ToolInfo& info : native_tools()) out.emplace(info.name, std::move(info));
-    return out;
-  }();
-  return table;
-}
-
 /// A native tool under another name and with other argument names.
 ToolInfo as(const char* name, const char* native, std::string description, std::string input) {
-  ToolInfo info = natives().at(native);
+  ToolInfo info = native_tool(native);
   info.name = name;
   info.description = std::move(description);
   info.input_schema = std::move(input);
@@ -138,7 +128,7 @@ std::vector<ToolInfo> peer_tools() {
       edit_file_tool(),
       write_file_tool(),
       as("move_file", "Move", "Moves a file or directory to a path where nothing is.",
-         natives().at("Move").input_schema),
+         native_tool("Move").input_schema),
       as("create_directory", "MakeDirectory", "Makes a directory and the missing ones above it.",
          kOnePath),
       read_text_file_tool(),

@@ -22,9 +22,9 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr int kMaxDepth = 64;  // of a manifest with its schemas
+constexpr int kMaxManifestDepth = 64;  // of a manifest with its schemas
 constexpr size_t kMaxTextBytes = 4096;
-constexpr size_t kMaxListed = 100;  // capabilities, secrets or examples of one tool
+constexpr size_t kMaxManifestList = 100;  // capabilities, secrets or examples of one tool
 constexpr int64_t kMaxTimeoutMs = 600'000;
 constexpr uint64_t kMinMemoryBytes = uint64_t{1} << 20U;
 constexpr double kMaxProcessors = 1024;
@@ -87,9 +87,10 @@ class ManifestObject {
     const json* value = find(key);
     if (value == nullptr) return all;
     const bool is_list =
-        value->is_array() && value->size() <= kMaxListed &&
+        value->is_array() && value->size() <= kMaxManifestList &&
         std::all_of(value->begin(), value->end(), [](const json& one) { return one.is_string(); });
-    if (!is_list) return wrong(key, "a list of at most " + std::to_string(kMaxListed) + " texts");
+    if (!is_list)
+      return wrong(key, "a list of at most " + std::to_string(kMaxManifestList) + " texts");
     for (const json& one : *value) all.push_back(one.get<std::string>());
     return all;
   }
@@ -283,7 +284,7 @@ Result<void> read_danger(const ManifestObject& manifest, const ManifestObject& p
 Result<void> read_examples(const ManifestObject& manifest, CustomManifest& out) {
   const json* examples = manifest.find("examples");
   if (examples == nullptr) return {};
-  const bool is_list = examples->is_array() && examples->size() <= kMaxListed &&
+  const bool is_list = examples->is_array() && examples->size() <= kMaxManifestList &&
                        std::all_of(examples->begin(), examples->end(),
                                    [](const json& one) { return one.is_object(); });
   if (!is_list)
@@ -338,7 +339,7 @@ bool CustomManifest::is_semantic_version(std::string_view text) {
 }
 
 Result<CustomManifest> CustomManifest::parse(std::string_view text, const std::string& file) {
-  const auto document = parse_json(text, {kMaxManifestBytes, kMaxDepth});
+  const auto document = parse_json(text, {kMaxManifestBytes, kMaxManifestDepth});
   if (!document || !document->is_object()) {
     Error error =
         document ? Error{ErrorKind::kInvalid, "", "it is no JSON object", "", 0} : document.error();

@@ -30,12 +30,12 @@ ToolResult failure(ToolErrorCode code, std::string reason, std::string message,
   return ToolResult::failure({code, std::move(reason), std::move(message), std::move(details)});
 }
 
-JsonDocument details_of(ordered_json json) {
-  return std::make_shared<const ordered_json>(std::move(json));
+JsonDocument details_of(ordered_json details) {
+  return std::make_shared<const ordered_json>(std::move(details));
 }
 
 /// A code of SAGE's counts as it stands; any other is an error of the tool's own.
-ToolErrorCode code_of(const std::string& name) {
+ToolErrorCode code_named(const std::string& name) {
   for (const ToolErrorCode code :
        {ToolErrorCode::kValidation, ToolErrorCode::kPermission, ToolErrorCode::kRuntime,
         ToolErrorCode::kTimeout, ToolErrorCode::kQuota}) {
@@ -216,7 +216,7 @@ ToolResult CustomTool::said_no(const CustomAnswer& answer) const {
                        std::to_string(time.count()) + " ms)",
                    details_of({{"retry_after_ms", time.count()}}));
   }
-  ToolError error{code_of(answer.code), "tool.failed", named() + " says: " + answer.message,
+  ToolError error{code_named(answer.code), "tool.failed", named() + " says: " + answer.message,
                   answer.details};
   const bool is_own_code = !answer.code.empty() && to_string(error.code) != answer.code;
   if (is_own_code) {

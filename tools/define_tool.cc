@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/utf8.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -16,15 +17,6 @@ using nlohmann::ordered_json;
 tl::unexpected<Error> unwritable(const std::string& name, const std::string& why) {
   return fail(ErrorKind::kInternal, "tool.output",
               "the tool's answer cannot be written: '" + name + "' " + why);
-}
-
-bool is_utf8(const std::string& text) {
-  try {
-    (void)json(text).dump();
-    return true;
-  } catch (const json::exception&) {
-    return false;
-  }
 }
 
 }  // namespace

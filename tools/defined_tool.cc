@@ -50,7 +50,7 @@ Intent intent_to(std::vector<RelPath> read, std::vector<RelPath> write) {
 
 /// The code that an exception amounts to. What it says is about the inside of the tool or of what
 /// the tool uses, so it goes on record; the caller learns code and reason.
-ToolErrorCode code_of(const std::exception& thrown) {
+ToolErrorCode code_of_exception(const std::exception& thrown) {
   if (const auto* failed = dynamic_cast<const std::system_error*>(&thrown)) {
     if (failed->code() == std::errc::timed_out) return ToolErrorCode::kTimeout;
     if (failed->code() == std::errc::permission_denied ||
@@ -195,7 +195,7 @@ class DefinedTool final : public Tool {
     try {
       return run_function(args, context);
     } catch (const std::exception& thrown) {
-      return threw(info().name, code_of(thrown), thrown.what());
+      return threw(info().name, code_of_exception(thrown), thrown.what());
     } catch (...) {
       return threw(info().name, ToolErrorCode::kRuntime, "an exception of an unknown type");
     }

@@ -30,6 +30,10 @@ struct Dialect {
   std::function<Result<void>(const std::string& agent)> admit = {};
 };
 
+/// The answer of a tool that is one operation, and answers as that does.
+[[nodiscard]] nlohmann::ordered_json as_it_is(const nlohmann::json& args,
+                                              const std::vector<nlohmann::ordered_json>& results);
+
 /// The tool that speaks a dialect. A call is all or nothing, however many operations it is.
 [[nodiscard]] std::unique_ptr<const Tool> make_dialect_tool(Dialect dialect);
 

@@ -20,9 +20,6 @@ using Results = std::vector<ordered_json>;
 /// Below the workspace, as the document has it below `/`.
 constexpr const char* kBackups = "var/lib/aios/backups";
 
-constexpr ToolAnnotations kReads{.read_only = true, .idempotent = true};
-constexpr ToolAnnotations kAdds{};
-constexpr ToolAnnotations kReplaces{.destructive = true, .idempotent = true};
 constexpr ToolAnnotations kMoves{.destructive = true};
 
 /// `inner` and `outer`: members of the input and of the output, `"name":{schema}` each.
@@ -33,8 +30,8 @@ struct Shape {
   const char* gives;
 };
 
-ToolInfo info_of(std::string name, std::string title, std::string description, ToolInfo::Risk risk,
-                 ToolAnnotations hints, const Shape& shape) {
+ToolInfo aios_info(std::string name, std::string title, std::string description,
+                   ToolInfo::Risk risk, ToolAnnotations hints, const Shape& shape) {
   ToolInfo info;
   info.name = std::move(name);
   info.title = std::move(title);
@@ -55,7 +52,7 @@ constexpr const char* kDirectory =
     R"("path":{"type":"string","description":"the workspace root when left out"})";
 constexpr const char* kSuccess = R"("success":{"type":"boolean"})";
 constexpr const char* kMode = R"("mode":{"type":"string","pattern":"^0?[0-7]{3}$"})";
-constexpr const char* kTwoPaths =
+constexpr const char* kSourceAndDestination =
     R"("source":{"type":"string","minLength":1},"destination":{"type":"string","minLength":1})";
 
 Result<RelPath> path_of(const json& args, const PathOrigin& origin) {
@@ -75,16 +72,16 @@ ordered_json succeeded(const json&, const Results&) { return {{"success", true}}
 
 // --- reading --------------------------------------------------------------------------------
 
-Dialect read_file_dialect() {
+Dialect read_dialect() {
   const Shape shape{kPath, R"("path")",
                     R"("content":{"type":"string"},"size":{"type":"integer"},
         "modified":{"type":["string","null"],"description":"null until it is committed"},
         "encoding":{"enum":["base64"]})",
                     R"("content","size","modified")"};
-  return {info_of("fs.read", "Read file contents",
-                  "Reads a file: content, size in bytes, time of the last change. Bytes that are "
-                  "not UTF-8 come in base64, and `encoding` says so.",
-                  ToolInfo::Risk::kLow, kReads, shape),
+  return {aios_info("fs.read", "Read file contents",
+                    "Reads a file: content, size in bytes, time of the last change. Bytes that are "
+                    "not UTF-8 come in base64, and `encoding` says so.",
+                    ToolInfo::Risk::kLow, kReads, shape),
           [](const json& args, const PathOrigin& origin) -> Plan {
             GALLEY_ASSIGN(const RelPath path, path_of(args, origin));
             return operations(ReadFile{path}, FileInfo{path, true});
@@ -103,9 +100,9 @@ Dialect list_dialect() {
                     R"("path":{"type":"string"},"entries":{"type":"array","items":{"type":"object",
         "required":["name","type"]}},"count":{"type":"integer"},"truncated":{"type":"boolean"})",
                     R"("path","entries","count")"};
-  return {info_of("fs.list", "List directory contents",
-                  "Lists a directory, sorted by name: name, type, size and mode of each entry.",
-                  ToolInfo::Risk::kLow, kReads, shape),
+  return {aios_info("fs.list", "List directory contents",
+                    "Lists a directory, sorted by name: name, type, size and mode of each entry.",
+                    ToolInfo::Risk::kLow, kReads, shape),
           [](const json& args, const PathOrigin& origin) -> Plan {
             GALLEY_ASSIGN(RelPath path, directory_of(args, origin));
             return operations(ListDirectory{std::move(path), false, true});
@@ -128,15 +125,16 @@ Dialect stat_dialect() {
         "created":{"type":["string","null"]},"uid":{"type":["integer","null"]},
         "gid":{"type":["integer","null"]})",
                     R"("path","type","size","mode","modified","changed","created","uid","gid")"};
-  return {info_of("fs.stat", "Get file metadata",
-                  "Tells type, size, mode, times and owner of a path; times and owner are null for "
-                  "what is staged and not committed yet.",
-                  ToolInfo::Risk::kLow, kReads, shape),
-          [](const json& args, const PathOrigin& origin) -> Plan {
-            GALLEY_ASSIGN(RelPath path, directory_of(args, origin));
-            return operations(FileInfo{std::move(path), true});
-          },
-          [](const json&, const Results& results) { return results[0]; }};
+  return {
+      aios_info("fs.stat", "Get file metadata",
+                "Tells type, size, mode, times and owner of a path; times and owner are null for "
+                "what is staged and not committed yet.",
+                ToolInfo::Risk::kLow, kReads, shape),
+      [](const json& args, const PathOrigin& origin) -> Plan {
+        GALLEY_ASSIGN(RelPath path, directory_of(args, origin));
+        return operations(FileInfo{std::move(path), true});
+      },
+      [](const json&, const Results& results) { return results[0]; }};
 }
 
 Dialect search_dialect() {
@@ -146,23 +144,24 @@ Dialect search_dialect() {
                     R"("matches":{"type":"array","items":{"type":"string"}},
         "count":{"type":"integer"},"truncated":{"type":"boolean"})",
                     R"("matches","count","truncated")"};
-  return {info_of("fs.search", "Search for files by pattern",
-                  "Finds files below `path` by a glob (`**`, `*`, `?`, `[a-z]`, `{a,b}`), sorted; "
-                  "what .gitignore ignores is left out unless `include_ignored`.",
-                  ToolInfo::Risk::kLow, kReads, shape),
-          [](const json& args, const PathOrigin& origin) -> Plan {
-            FindFiles find;
-            GALLEY_ASSIGN(find.under, directory_of(args, origin));
-            find.pattern = text_member(args, "pattern");
-            find.include_ignored = flag_of(args, "include_ignored");
-            return operations(std::move(find));
-          },
-          [](const json&, const Results& results) {
-            const ordered_json& found = results[0];
-            return ordered_json{{"matches", found["filenames"]},
-                                {"count", found["numFiles"]},
-                                {"truncated", found["truncated"]}};
-          }};
+  return {
+      aios_info("fs.search", "Search for files by pattern",
+                "Finds files below `path` by a glob (`**`, `*`, `?`, `[a-z]`, `{a,b}`), sorted; "
+                "what .gitignore ignores is left out unless `include_ignored`.",
+                ToolInfo::Risk::kLow, kReads, shape),
+      [](const json& args, const PathOrigin& origin) -> Plan {
+        FindFiles find;
+        GALLEY_ASSIGN(find.under, directory_of(args, origin));
+        find.pattern = text_member(args, "pattern");
+        find.include_ignored = flag_of(args, "include_ignored");
+        return operations(std::move(find));
+      },
+      [](const json&, const Results& results) {
+        const ordered_json& found = results[0];
+        return ordered_json{{"matches", found["filenames"]},
+                            {"count", found["numFiles"]},
+                            {"truncated", found["truncated"]}};
+      }};
 }
 
 Dialect disk_usage_dialect() {
@@ -170,10 +169,10 @@ Dialect disk_usage_dialect() {
                     R"("path":{"type":"string"},"used_bytes":{"type":"integer"},
         "files":{"type":"integer"},"directories":{"type":"integer"})",
                     R"("path","used_bytes","files","directories")"};
-  return {info_of("fs.disk_usage", "Get disk usage stats",
-                  "Adds up the sizes of the files in a directory and all below it, ignored ones "
-                  "too; what lies in .git and .galley is not counted.",
-                  ToolInfo::Risk::kLow, kReads, shape),
+  return {aios_info("fs.disk_usage", "Get disk usage stats",
+                    "Adds up the sizes of the files in a directory and all below it, ignored ones "
+                    "too; what lies in .git and .galley is not counted.",
+                    ToolInfo::Risk::kLow, kReads, shape),
           [](const json& args, const PathOrigin& origin) -> Plan {
             GALLEY_ASSIGN(RelPath path, directory_of(args, origin));
             return operations(MeasureUsage{std::move(path)});
@@ -207,10 +206,10 @@ Dialect write_dialect() {
                     R"("success":{"type":"boolean"},"bytes_written":{"type":"integer"},
         "backup_path":{"type":"string"})",
                     R"("success","bytes_written")"};
-  ToolInfo info = info_of("fs.write", "Write/create file",
-                          "Stages the whole content of a file, new or existing, with `mode` if "
-                          "given. With `backup` the file as it was is copied aside first.",
-                          ToolInfo::Risk::kMedium, kReplaces, shape);
+  ToolInfo info = aios_info("fs.write", "Write/create file",
+                            "Stages the whole content of a file, new or existing, with `mode` if "
+                            "given. With `backup` the file as it was is copied aside first.",
+                            ToolInfo::Risk::kMedium, kReplaces, shape);
   info.rollback_tool = "fs.delete";
   info.examples = {R"({"path":"etc/nginx/nginx.conf","content":"server { listen 80; }\n",)"
                    R"("mode":"0644"})"};
@@ -227,10 +226,10 @@ Dialect delete_dialect() {
   const Shape shape{R"("path":{"type":"string","minLength":1},
         "recursive":{"type":"boolean","default":false})",
                     R"("path")", kSuccess, R"("success")"};
-  return {info_of("fs.delete", "Delete file",
-                  "Stages the removal of a file or link, or with `recursive` of a directory and "
-                  "all below it. The history keeps what was there.",
-                  ToolInfo::Risk::kHigh, kReplaces, shape),
+  return {aios_info("fs.delete", "Delete file",
+                    "Stages the removal of a file or link, or with `recursive` of a directory and "
+                    "all below it. The history keeps what was there.",
+                    ToolInfo::Risk::kHigh, kReplaces, shape),
           [](const json& args, const PathOrigin& origin) -> Plan {
             GALLEY_ASSIGN(RelPath path, path_of(args, origin));
             return operations(RemovePath{std::move(path), flag_of(args, "recursive")});
@@ -243,10 +242,10 @@ Dialect mkdir_dialect() {
   const Shape shape{kInner.c_str(), R"("path")",
                     R"("success":{"type":"boolean"},"created":{"type":"boolean"})",
                     R"("success","created")"};
-  ToolInfo info =
-      info_of("fs.mkdir", "Create directory",
-              "Stages a directory and the missing ones above it; one that is there stays as it is.",
-              ToolInfo::Risk::kLow, {.idempotent = true}, shape);
+  ToolInfo info = aios_info(
+      "fs.mkdir", "Create directory",
+      "Stages a directory and the missing ones above it; one that is there stays as it is.",
+      ToolInfo::Risk::kLow, {.idempotent = true}, shape);
   info.rollback_tool = "fs.delete";
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
@@ -271,11 +270,11 @@ Result<Ends> ends_of(const json& args, const PathOrigin& origin) {
 }
 
 Dialect move_dialect() {
-  const Shape shape{kTwoPaths, R"("source","destination")", kSuccess, R"("success")"};
+  const Shape shape{kSourceAndDestination, R"("source","destination")", kSuccess, R"("success")"};
   ToolInfo info =
-      info_of("fs.move", "Move/rename file",
-              "Stages the move of a file, link or directory to a path where nothing is.",
-              ToolInfo::Risk::kMedium, kMoves, shape);
+      aios_info("fs.move", "Move/rename file",
+                "Stages the move of a file, link or directory to a path where nothing is.",
+                ToolInfo::Risk::kMedium, kMoves, shape);
   info.rollback_tool = "fs.move";
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
@@ -286,11 +285,12 @@ Dialect move_dialect() {
 }
 
 Dialect copy_dialect() {
-  const Shape shape{kTwoPaths, R"("source","destination")", kSuccess, R"("success")"};
-  ToolInfo info = info_of("fs.copy", "Copy file",
-                          "Stages a copy of a file, link or directory with all below it at a path "
-                          "where nothing is.",
-                          ToolInfo::Risk::kLow, kAdds, shape);
+  const Shape shape{kSourceAndDestination, R"("source","destination")", kSuccess, R"("success")"};
+  ToolInfo info =
+      aios_info("fs.copy", "Copy file",
+                "Stages a copy of a file, link or directory with all below it at a path "
+                "where nothing is.",
+                ToolInfo::Risk::kLow, ToolAnnotations{}, shape);
   info.rollback_tool = "fs.delete";
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
@@ -304,9 +304,9 @@ Dialect chmod_dialect() {
   static const std::string kInner = std::string(kPath) + "," + kMode;
   const Shape shape{kInner.c_str(), R"("path","mode")", kSuccess, R"("success")"};
   ToolInfo info =
-      info_of("fs.chmod", "Change permissions",
-              "Stages new permission bits, in octal; setuid and the like are not taken.",
-              ToolInfo::Risk::kMedium, kReplaces, shape);
+      aios_info("fs.chmod", "Change permissions",
+                "Stages new permission bits, in octal; setuid and the like are not taken.",
+                ToolInfo::Risk::kMedium, kReplaces, shape);
   info.rollback_tool = "fs.chmod";
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
@@ -322,10 +322,11 @@ Dialect chown_dialect() {
         "gid":{"type":"integer","minimum":0,"maximum":4294967294})",
                     R"("path")", R"("success":{"type":"boolean"},"changed":{"type":"boolean"})",
                     R"("success","changed")"};
-  ToolInfo info = info_of("fs.chown", "Change ownership",
-                          "Owners are not staged: succeeds only when the path belongs to `uid` and "
-                          "`gid` already, else it is refused (fs.owner_not_staged).",
-                          ToolInfo::Risk::kMedium, {.idempotent = true}, shape);
+  ToolInfo info =
+      aios_info("fs.chown", "Change ownership",
+                "Owners are not staged: succeeds only when the path belongs to `uid` and "
+                "`gid` already, else it is refused (fs.owner_not_staged).",
+                ToolInfo::Risk::kMedium, {.idempotent = true}, shape);
   info.is_reversible = false;
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
@@ -346,10 +347,11 @@ Dialect symlink_dialect() {
   const Shape shape{R"("path":{"type":"string","minLength":1},
         "target":{"type":"string","minLength":1})",
                     R"("path","target")", kSuccess, R"("success")"};
-  ToolInfo info = info_of("fs.symlink", "Create symbolic link",
-                          "Stages a symbolic link at `path` with the given target; one that would "
-                          "lead outside the workspace is refused at the gate.",
-                          ToolInfo::Risk::kLow, kAdds, shape);
+  ToolInfo info =
+      aios_info("fs.symlink", "Create symbolic link",
+                "Stages a symbolic link at `path` with the given target; one that would "
+                "lead outside the workspace is refused at the gate.",
+                ToolInfo::Risk::kLow, ToolAnnotations{}, shape);
   info.rollback_tool = "fs.delete";
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
@@ -362,7 +364,7 @@ Dialect symlink_dialect() {
 }  // namespace
 
 std::vector<Dialect> aios_dialect() {
-  return {read_file_dialect(), write_dialect(), delete_dialect(),  list_dialect(),
+  return {read_dialect(),      write_dialect(), delete_dialect(),  list_dialect(),
           stat_dialect(),      mkdir_dialect(), move_dialect(),    copy_dialect(),
           chmod_dialect(),     chown_dialect(), symlink_dialect(), search_dialect(),
           disk_usage_dialect()};

@@ -18,21 +18,14 @@ using Plan = Result<std::vector<Operation>>;
 
 constexpr const char* kBesides = R"(,"wait_for_previous":{"type":"boolean"})";
 
-ToolInfo named(const char* name, const char* native, std::string description,
-               const std::string& members, const char* needs) {
-  ToolInfo info;
-  for (ToolInfo& one : native_tools()) {
-    if (one.name == native) info = std::move(one);
-  }
+ToolInfo gemini_info(const char* name, const char* native, std::string description,
+                     const std::string& members, const char* needs) {
+  ToolInfo info = native_tool(native);
   info.name = name;
   info.description = std::move(description);
   info.input_schema = object_output(members + kBesides, needs);
   info.examples = {};  // the native tool has other arguments
   return info;
-}
-
-ordered_json as_it_is(const json&, const std::vector<ordered_json>& results) {
-  return results.front();
 }
 
 Result<RelPath> start_of(const json& args, const PathOrigin& origin) {
@@ -43,11 +36,12 @@ Result<RelPath> start_of(const json& args, const PathOrigin& origin) {
 
 std::vector<Dialect> gemini_dialect() {
   Dialect glob{
-      named("glob", "Glob",
-            "Finds files whose path below `dir_path` fits the glob (`**`, `*`, `?`, `{a,b}`).",
-            R"("pattern":{"type":"string","minLength":1},"dir_path":{"type":"string"},
+      gemini_info(
+          "glob", "Glob",
+          "Finds files whose path below `dir_path` fits the glob (`**`, `*`, `?`, `{a,b}`).",
+          R"("pattern":{"type":"string","minLength":1},"dir_path":{"type":"string"},
         "path":{"type":"string"},"respect_git_ignore":{"type":"boolean","default":true})",
-            R"("pattern")"),
+          R"("pattern")"),
       [](const json& args, const PathOrigin& origin) -> Plan {
         FindFiles find;
         GALLEY_ASSIGN(find.under, start_of(args, origin));
@@ -57,12 +51,13 @@ std::vector<Dialect> gemini_dialect() {
       },
       as_it_is};
   Dialect search{
-      named("search_file_content", "Grep",
-            "Searches the files below `dir_path` for a regular expression (RE2) and shows the "
-            "lines; `include` is a glob of files.",
-            R"("pattern":{"type":"string"},"dir_path":{"type":"string"},
+      gemini_info(
+          "search_file_content", "Grep",
+          "Searches the files below `dir_path` for a regular expression (RE2) and shows the "
+          "lines; `include` is a glob of files.",
+          R"("pattern":{"type":"string"},"dir_path":{"type":"string"},
         "path":{"type":"string"},"include":{"type":"string"})",
-            R"("pattern")"),
+          R"("pattern")"),
       [](const json& args, const PathOrigin& origin) -> Plan {
         SearchText find;
         GALLEY_ASSIGN(find.under, start_of(args, origin));
@@ -73,12 +68,13 @@ std::vector<Dialect> gemini_dialect() {
       },
       as_it_is};
   Dialect shell{
-      named("run_shell_command", "Bash",
-            "Runs a line for the shell in the sandbox on the proposed tree, in `dir_path`; what it "
-            "changes is staged when it exits with 0.",
-            R"("command":{"type":"string","minLength":1},"description":{"type":"string"},
+      gemini_info(
+          "run_shell_command", "Bash",
+          "Runs a line for the shell in the sandbox on the proposed tree, in `dir_path`; what it "
+          "changes is staged when it exits with 0.",
+          R"("command":{"type":"string","minLength":1},"description":{"type":"string"},
         "dir_path":{"type":"string"},"directory":{"type":"string"})",
-            R"("command")"),
+          R"("command")"),
       [](const json& args, const PathOrigin& origin) -> Plan {
         RunCommand run;
         run.argv = {"sh", "-c", text_member(args, "command")};

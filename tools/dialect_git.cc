@@ -39,7 +39,7 @@ RunCommand git(std::vector<std::string> words) {
   return run;
 }
 
-ToolInfo info_of(const char* name, const char* title, std::string description) {
+ToolInfo git_info(const char* name, const char* title, std::string description) {
   ToolInfo info;
   info.name = name;
   info.title = title;
@@ -157,9 +157,10 @@ class StatusReader {
 };
 
 Dialect status_dialect() {
-  ToolInfo info = info_of("git_status", "Check repository status",
-                          "Tells the branch, and which files differ from index and HEAD in the "
-                          "proposed tree: `index` and `worktree` have git's letters (M, A, D, R).");
+  ToolInfo info =
+      git_info("git_status", "Check repository status",
+               "Tells the branch, and which files differ from index and HEAD in the "
+               "proposed tree: `index` and `worktree` have git's letters (M, A, D, R).");
   info.input_schema = object_output(R"("path":{"type":"string","minLength":1})", "");
   info.output_schema = object_output(R"("branch":{"type":["string","null"]},
         "head":{"type":["string","null"]},"upstream":{"type":"string"},
@@ -199,10 +200,10 @@ Plan plan_diff(const json& args, const PathOrigin& origin) {
 }
 
 Dialect diff_dialect() {
-  ToolInfo info = info_of("git_diff", "View changes",
-                          "Shows how the proposed tree differs from the index, or from `commit`; "
-                          "with `cached` how the index does. Files that git does not track are "
-                          "not in it.");
+  ToolInfo info = git_info("git_diff", "View changes",
+                           "Shows how the proposed tree differs from the index, or from `commit`; "
+                           "with `cached` how the index does. Files that git does not track are "
+                           "not in it.");
   // A revision that begins with `-` would be an option.
   info.input_schema = object_output(R"("path":{"type":"string","minLength":1},
         "cached":{"type":"boolean","default":false},

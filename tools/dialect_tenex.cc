@@ -17,12 +17,11 @@ using nlohmann::ordered_json;
 using Plan = Result<std::vector<Operation>>;
 using Results = std::vector<ordered_json>;
 
-constexpr ToolAnnotations kReads{.read_only = true, .idempotent = true};
 constexpr std::chrono::milliseconds kBuildTime{600'000};  // `[sandbox]` bounds it, too
 constexpr const char* kSummaries = "CHANGES";  // holds the summaries of updates, so is no spec
 
-ToolInfo info_of(const char* name, const char* title, std::string description,
-                 ToolAnnotations hints) {
+ToolInfo tenex_info(const char* name, const char* title, std::string description,
+                    ToolAnnotations hints) {
   ToolInfo info;
   info.name = name;
   info.title = title;
@@ -35,30 +34,18 @@ ToolInfo info_of(const char* name, const char* title, std::string description,
   return info;
 }
 
-const std::vector<ToolInfo>& natives() {
-  static const std::vector<ToolInfo> table = native_tools();
-  return table;
-}
-
-const ToolInfo& native(std::string_view name) {
-  return *std::find_if(natives().begin(), natives().end(),
-                       [&](const ToolInfo& info) { return info.name == name; });
-}
-
-ordered_json as_it_is(const json&, const Results& results) { return results.front(); }
-
 // --- files and code -------------------------------------------------------------------------
 
 Dialect read_file_dialect() {
   ToolInfo info =
-      info_of("read_file", "Read contents of a file",
-              "Reads a file, or the lines from `offset` (1-based) on, `limit` many.", kReads);
+      tenex_info("read_file", "Read contents of a file",
+                 "Reads a file, or the lines from `offset` (1-based) on, `limit` many.", kReads);
   info.input_schema = R"({"type":"object","additionalProperties":false,"properties":{
         "path":{"type":"string"},"file_path":{"type":"string"},"absolute_path":{"type":"string"},
         "offset":{"type":"integer","minimum":0},"limit":{"type":"integer","minimum":1},
         "wait_for_previous":{"type":"boolean"}},
         "anyOf":[{"required":["path"]},{"required":["file_path"]},{"required":["absolute_path"]}]})";
-  info.output_schema = native("Read").output_schema;
+  info.output_schema = native_tool("Read").output_schema;
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
             ReadFile read;
@@ -73,16 +60,16 @@ Dialect read_file_dialect() {
 }
 
 Dialect search_code_dialect() {
-  ToolInfo info = info_of("search_code", "Search for patterns in code",
-                          "Searches the files below `path` for a regular expression (RE2) and "
-                          "shows the lines; `glob` says which files.",
-                          kReads);
+  ToolInfo info = tenex_info("search_code", "Search for patterns in code",
+                             "Searches the files below `path` for a regular expression (RE2) and "
+                             "shows the lines; `glob` says which files.",
+                             kReads);
   info.input_schema = object_output(R"("pattern":{"type":"string","minLength":1},
         "path":{"type":"string"},"glob":{"type":"string"},
         "ignoreCase":{"type":"boolean","default":false},
         "contextLines":{"type":"integer","minimum":0,"maximum":1000})",
                                     R"("pattern")");
-  info.output_schema = native("Grep").output_schema;
+  info.output_schema = native_tool("Grep").output_schema;
   return {std::move(info),
           [](const json& args, const PathOrigin& origin) -> Plan {
             SearchText search;
@@ -99,7 +86,7 @@ Dialect search_code_dialect() {
 }
 
 Dialect find_references_dialect() {
-  ToolInfo info = info_of(
+  ToolInfo info = tenex_info(
       "find_references", "Find symbol references",
       "Finds where a symbol stands as a whole word, and, where Universal Ctags is installed and "
       "may be run, which of the places define it (`definitionsFrom`: ctags or none).",
@@ -123,10 +110,10 @@ Dialect find_references_dialect() {
 }
 
 Dialect analyze_dependencies_dialect() {
-  ToolInfo info = info_of("analyze_dependencies", "Analyze project dependencies",
-                          "Lists what the files of common languages import, include, use or "
-                          "require, file by file, and which modules most files name.",
-                          kReads);
+  ToolInfo info = tenex_info("analyze_dependencies", "Analyze project dependencies",
+                             "Lists what the files of common languages import, include, use or "
+                             "require, file by file, and which modules most files name.",
+                             kReads);
   info.input_schema = object_output(R"("path":{"type":"string"})", "");
   info.output_schema = object_output(R"("numFiles":{"type":"integer"},
         "files":{"type":"array","items":{"type":"object","required":["path","imports"]}},
@@ -144,7 +131,7 @@ Dialect analyze_dependencies_dialect() {
 // --- commands -------------------------------------------------------------------------------
 
 ToolInfo command_info(const char* name, const char* title, std::string description) {
-  ToolInfo info = native("Bash");
+  ToolInfo info = native_tool("Bash");
   info.examples = {};  // it has other arguments
   info.name = name;
   info.title = title;
@@ -229,10 +216,11 @@ Result<RelPath> spec_path(const std::string& folder, const std::string& name) {
 }
 
 Dialect read_specs_dialect(const TenexSettings& settings) {
-  ToolInfo info = info_of("read_specs", "Read project specifications",
-                          "Reads the specification `specName` (e.g. SPEC, ARCHITECTURE), or lists "
-                          "their names without one.",
-                          kReads);
+  ToolInfo info =
+      tenex_info("read_specs", "Read project specifications",
+                 "Reads the specification `specName` (e.g. SPEC, ARCHITECTURE), or lists "
+                 "their names without one.",
+                 kReads);
   info.input_schema = object_output(std::string(kSpecName) + "}", "");
   info.output_schema = object_output(R"("specName":{"type":"string"},"content":{"type":"string"},
         "specs":{"type":"array","items":{"type":"string"}})",
@@ -268,10 +256,10 @@ std::string one_line(std::string text) {
 }
 
 Dialect update_spec_dialect(const TenexSettings& settings) {
-  ToolInfo info = info_of("update_spec", "Update a project specification",
-                          "Stages the whole text of a specification; the summary is kept in "
-                          "CHANGES.md beside it. Only the default agent may.",
-                          {.destructive = true});
+  ToolInfo info = tenex_info("update_spec", "Update a project specification",
+                             "Stages the whole text of a specification; the summary is kept in "
+                             "CHANGES.md beside it. Only the default agent may.",
+                             {.destructive = true});
   info.input_schema = object_output(std::string(kSpecName) + R"(},"content":{"type":"string"},
         "summary":{"type":"string","maxLength":2000})",
                                     R"("specName","content")");
@@ -306,10 +294,11 @@ Dialect update_spec_dialect(const TenexSettings& settings) {
 }
 
 Dialect remember_lesson_dialect(const TenexSettings& settings) {
-  ToolInfo info = info_of("remember_lesson", "Record a lesson learned",
-                          "Adds a lesson learned from a mistake to what the agent of `eventId` has "
-                          "learned: one line of JSON in the folder of lessons.",
-                          {});
+  ToolInfo info =
+      tenex_info("remember_lesson", "Record a lesson learned",
+                 "Adds a lesson learned from a mistake to what the agent of `eventId` has "
+                 "learned: one line of JSON in the folder of lessons.",
+                 {});
   info.is_context_aware = true;
   info.input_schema = object_output(R"("title":{"type":"string","minLength":1,"maxLength":300},
         "lesson":{"type":"string","minLength":1},"context":{"type":"string"},
@@ -335,10 +324,10 @@ Dialect remember_lesson_dialect(const TenexSettings& settings) {
 }
 
 Dialect find_agent_dialect(const TenexSettings& settings) {
-  ToolInfo info = info_of("find_agent", "Find information about another agent",
-                          "Finds agents by a text in name or description, and by a capability. "
-                          "Only orchestrators may.",
-                          kReads);
+  ToolInfo info = tenex_info("find_agent", "Find information about another agent",
+                             "Finds agents by a text in name or description, and by a capability. "
+                             "Only orchestrators may.",
+                             kReads);
   info.input_schema =
       object_output(R"("query":{"type":"string"},"capability":{"type":"string"})", "");
   info.output_schema = object_output(R"("count":{"type":"integer"},

@@ -6,6 +6,7 @@
 #include "staging/formats/read_edits.h"
 #include "staging/printing/git_diff.h"
 #include "tools/adapters.h"
+#include "tools/call_arguments.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
 
@@ -57,11 +58,6 @@ Result<Operation> edits_of_file(const RelPath& path, std::vector<Pair> pairs, bo
   }
   operation.edits.files.push_back(std::move(file));
   return Operation(std::move(operation));
-}
-
-bool flag_of(const json& args, const char* key) {
-  const auto field = args.find(key);
-  return field != args.end() && field->is_boolean() && field->get<bool>();
 }
 
 /// A path in a patch may be absolute inside the workspace as well, and is else relative to where

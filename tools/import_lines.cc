@@ -60,7 +60,7 @@ const std::vector<Language>& languages() {
 
 using Expressions = std::vector<std::unique_ptr<const re2::RE2>>;
 
-const std::map<std::string_view, Expressions>& compiled() {
+const std::map<std::string_view, Expressions>& compiled_expressions() {
   static const std::map<std::string_view, Expressions> table = [] {
     std::map<std::string_view, Expressions> out;
     re2::RE2::Options options;
@@ -126,8 +126,8 @@ std::string_view import_language(std::string_view file_name) {
 
 std::vector<ImportLine> import_lines(std::string_view language, std::string_view text) {
   std::vector<ImportLine> out;
-  const auto expressions = compiled().find(language);
-  if (expressions == compiled().end()) return out;
+  const auto expressions = compiled_expressions().find(language);
+  if (expressions == compiled_expressions().end()) return out;
   const Lines lines(text);
   GoBlock block;
   for (size_t i = 0; i < lines.size(); ++i) {

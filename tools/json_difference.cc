@@ -12,12 +12,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxShownBytes = 200;
+constexpr size_t kMaxShownJsonBytes = 200;
 
-std::string shown(const ordered_json& value) {
+std::string shown_json(const ordered_json& value) {
   std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  if (text.size() <= kMaxShownBytes) return text;
-  text.resize(kMaxShownBytes);
+  if (text.size() <= kMaxShownJsonBytes) return text;
+  text.resize(kMaxShownJsonBytes);
   while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) {
     text.pop_back();
   }
@@ -47,7 +47,7 @@ class Comparison {
     if (expected.is_object() && found.is_object()) return compare_members(at, expected, found);
     if (expected.is_array() && found.is_array()) return compare_items(at, expected, found);
     if (how_.ignores_times && is_time(expected) && is_time(found)) return;
-    if (expected != found) differences_.push_back({at, shown(expected), shown(found)});
+    if (expected != found) differences_.push_back({at, shown_json(expected), shown_json(found)});
   }
   [[nodiscard]] std::vector<JsonDifference> take() { return std::move(differences_); }
 
@@ -57,14 +57,14 @@ class Comparison {
     for (const auto& [key, value] : expected.items()) {
       const auto other = found.find(key);
       if (other == found.end()) {
-        differences_.push_back({member_pointer(at, key), shown(value), ""});
+        differences_.push_back({member_pointer(at, key), shown_json(value), ""});
       } else {
         compare(member_pointer(at, key), value, *other);
       }
     }
     for (const auto& [key, value] : found.items()) {
       if (!expected.contains(key))
-        differences_.push_back({member_pointer(at, key), "", shown(value)});
+        differences_.push_back({member_pointer(at, key), "", shown_json(value)});
     }
   }
 
@@ -73,9 +73,9 @@ class Comparison {
     for (size_t i = 0; i < std::max(expected.size(), found.size()); ++i) {
       const std::string here = at + "/" + std::to_string(i);
       if (i >= found.size()) {
-        differences_.push_back({here, shown(expected[i]), ""});
+        differences_.push_back({here, shown_json(expected[i]), ""});
       } else if (i >= expected.size()) {
-        differences_.push_back({here, "", shown(found[i])});
+        differences_.push_back({here, "", shown_json(found[i])});
       } else {
         compare(here, expected[i], found[i]);
       }

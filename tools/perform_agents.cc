@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "tools/call_arguments.h"
 #include "tools/json_input.h"
 #include "tools/perform.h"
@@ -17,12 +17,6 @@ using nlohmann::ordered_json;
 constexpr size_t kMaxAgentFiles = 1000;
 constexpr uint64_t kMaxAgentFileBytes = uint64_t{1} << 20U;
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::vector<std::string> capabilities_of(const json& agent) {
   std::vector<std::string> out;
   const auto field = agent.find("capabilities");
@@ -35,8 +29,8 @@ std::vector<std::string> capabilities_of(const json& agent) {
 
 bool is_wanted(const FindAgents& find, const json& agent) {
   const std::string text =
-      lower_case(text_member(agent, "name") + "\n" + text_member(agent, "description"));
-  if (text.find(lower_case(find.query)) == std::string::npos) return false;
+      to_lower(text_member(agent, "name") + "\n" + text_member(agent, "description"));
+  if (text.find(to_lower(find.query)) == std::string::npos) return false;
   const auto capabilities = capabilities_of(agent);
   return find.capability.empty() ||
          std::find(capabilities.begin(), capabilities.end(), find.capability) != capabilities.end();

@@ -74,12 +74,11 @@ Command command_of(const RunCommand& run, ToolContext& context) {
   return command;
 }
 
-ordered_json data_of(const CommandResult& result) {
+ordered_json command_data(const CommandResult& result) {
   ordered_json data;
   data["stdout"] = redact_patterns(result.standard_output.text());
   data["stderr"] = redact_patterns(result.standard_error.text());
-  constexpr int kSignalBase = 128;  // as shells report it
-  data["exitCode"] = result.exit_code.value_or(kSignalBase + result.exit_signal.value_or(0));
+  data["exitCode"] = result.exit_code.value_or(kSignalStatusBase + result.exit_signal.value_or(0));
   if (result.exit_signal) data["signal"] = *result.exit_signal;
   data["staged"] = result.effects_staged;
   data["stagedPaths"] = result.staged_paths;
@@ -105,7 +104,7 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
   CallDiff diff = CallDiff::watch_all(context.overlay);
   const auto result = context.commands->run(command, context.overlay);
   if (!result) return ToolResult::failure(tool_error_from(result.error()));
-  ordered_json data = data_of(*result);
+  ordered_json data = command_data(*result);
   if (result->breach) {
     ToolError error = tool_error_from(result->breach->error());
     error.details = std::make_shared<const ordered_json>(std::move(data));

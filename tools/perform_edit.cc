@@ -30,8 +30,8 @@ ToolError error_of(const EditOutcome& outcome) {
   return error;
 }
 
-Performed data_of(const EditFiles& edit, const EditOutcome& outcome, CallDiff& diff,
-                  const ToolContext& context) {
+Performed edit_data(const EditFiles& edit, const EditOutcome& outcome, CallDiff& diff,
+                    const ToolContext& context) {
   ordered_json data;
   data["applied"] = !edit.check_only;
   if (outcome.files.size() == 1) {
@@ -68,7 +68,7 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   }
   if (!outcome) return failed(outcome.error());
   if (!outcome->is_complete) return ToolResult::failure(error_of(*outcome));
-  auto data = data_of(edit, *outcome, *diff, context);
+  auto data = edit_data(edit, *outcome, *diff, context);
   if (before) context.overlay.restore(std::move(*before));
   if (!data) return failed(data.error());
   (*data)["staged"] = !edit.check_only && !context.dry_run;

@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 constexpr size_t kMaxReferences = 1000;                     // of one answer
 constexpr uint64_t kMaxCodeFileBytes = uint64_t{8} << 20U;  // larger files are passed over
 constexpr size_t kMaxTaggedFiles = 200;                     // given to ctags in one run
-constexpr uint64_t kMaxTagBytes = uint64_t{8} << 20U;       // of its answer
+constexpr uint64_t kMaxCtagsBytes = uint64_t{8} << 20U;     // of its answer
 constexpr std::chrono::seconds kTagTime{10};
 constexpr size_t kMaxCodeLineBytes = 400;  // of a line that is shown
 
@@ -97,7 +97,7 @@ Command tags_command(const std::set<RelPath>& files, const ToolContext& context)
     command.argv.push_back("./" + path.str());
   }
   command.effects = EffectsRule::kDrop;
-  command.limits.max_stdout_bytes = kMaxTagBytes;
+  command.limits.max_stdout_bytes = kMaxCtagsBytes;
   command.limits.wall = kTagTime;
   if (!context.deadline.is_never()) {
     command.limits.wall =

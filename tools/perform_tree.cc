@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_mode.h"
 #include "staging/overlay/overlay.h"
 #include "tools/call_diff.h"
 #include "tools/perform.h"
@@ -13,7 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr uint32_t kPermissionBits = 0777;
 constexpr size_t kMaxBackupName = 200;  // bytes of it, the last ones; time and number come behind
 
 /// Does the operations that change whole paths; the diff is the caller's.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -30,11 +31,6 @@ std::string base64_core(const std::string& value, size_t shift) {
 std::string url_alphabet(std::string digits) {
   for (char& c : digits) c = c == '+' ? '-' : c == '/' ? '_' : c;
   return digits;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
 }
 
 std::string hex_form(const std::string& value) {
@@ -125,7 +121,7 @@ void Redactor::add(const std::string& name, const std::string& value) {
   if (value.size() < kMinSecretBytes) return;
   const std::string replacement = "[REDACTED:" + name + "]";
   const std::string hex = hex_form(value);
-  std::vector<std::string> texts = {value, hex, lower(hex)};
+  std::vector<std::string> texts = {value, hex, to_lower(hex)};
   for (const std::string_view digits : {kHex, kLowerHex}) {
     texts.push_back(url_form(value, digits, false));
     texts.push_back(url_form(value, digits, true));
@@ -210,10 +206,7 @@ std::string StreamRedactor::feed(std::string_view piece) {
 std::string StreamRedactor::finish() { return std::exchange(held_, {}); }
 
 std::string redact_patterns(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string lower = to_lower(text);
   std::string out(text);
   for (size_t i = 0; i < kRules.size(); ++i) {
     const auto& marks = kRules[i].marks;
@@ -274,11 +267,7 @@ bool is_secret_key(std::string_view key) {
       "apikey",   "authorization", "credential", "privatekey"};
   std::string name;
   for (const char c : key) {
-    if (c == '-') {
-      name += '_';
-    } else {
-      name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
+    name += c == '-' ? '_' : to_lower(c);
   }
   if (name == "token" || name.ends_with("_token") || name == "private_key") return true;
   return std::any_of(kWords.begin(), kWords.end(),

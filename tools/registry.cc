@@ -54,7 +54,7 @@ bool is_before(const ToolRegistry::EntryPointer& one, const ToolRegistry::EntryP
 }
 
 /// The tool with what is made of its schemas.
-Result<ToolRegistry::Entry> compiled(std::unique_ptr<const Tool> tool) {
+Result<ToolRegistry::Entry> compiled_entry(std::unique_ptr<const Tool> tool) {
   const uint64_t peak_before = peak_resident_bytes();
   const ToolInfo& info = tool->info();
   GALLEY_ASSIGN(JsonSchema input, compile_for(info.name, "input", info.input_schema));
@@ -84,7 +84,7 @@ Error unknown_tool(std::string_view name, const std::vector<std::string>& names)
 }
 
 Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool, ToolStanding standing) {
-  GALLEY_ASSIGN(Entry entry, compiled(std::move(tool)));
+  GALLEY_ASSIGN(Entry entry, compiled_entry(std::move(tool)));
   entry.standing = std::move(standing);
   return take(std::move(entry));
 }
@@ -96,7 +96,7 @@ Result<void> ToolRegistry::add(ToolFactory factory, ToolStanding standing) {
   }
   auto made = std::make_unique<FactoryTool>(std::move(factory), dependencies_);
   const FactoryTool* tool = made.get();
-  GALLEY_ASSIGN(Entry entry, compiled(std::move(made)));
+  GALLEY_ASSIGN(Entry entry, compiled_entry(std::move(made)));
   entry.standing = std::move(standing);
   entry.factory = tool;
   return take(std::move(entry));

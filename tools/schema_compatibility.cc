@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxComparedDepth = 64;
 
 /// Says nothing about which documents conform.
 bool is_annotation(std::string_view key) {
@@ -45,15 +45,15 @@ const Bound* bound_of(std::string_view key) {
   return found == kBounds.end() ? nullptr : &*found;
 }
 
-const json* member(const json& schema, const char* key) {
+const json* schema_member(const json& schema, const char* key) {
   if (!schema.is_object()) return nullptr;
   const auto found = schema.find(key);
   return found == schema.end() ? nullptr : &*found;
 }
 
 /// The types that a schema takes; nothing where it takes all.
-std::optional<std::set<std::string>> types_of(const json& schema) {
-  const json* type = member(schema, "type");
+std::optional<std::set<std::string>> declared_types(const json& schema) {
+  const json* type = schema_member(schema, "type");
   if (type == nullptr) return {};
   std::set<std::string> types;
   const auto add = [&](const json& one) {
@@ -71,8 +71,9 @@ std::optional<std::set<std::string>> types_of(const json& schema) {
 /// The values that `enum` or `const` leaves; nothing where there is neither.
 std::optional<std::set<std::string>> values_of(const json& schema) {
   std::set<std::string> values;
-  if (const json* only = member(schema, "const")) return std::set<std::string>{json_text(*only)};
-  const json* list = member(schema, "enum");
+  if (const json* only = schema_member(schema, "const"))
+    return std::set<std::string>{json_text(*only)};
+  const json* list = schema_member(schema, "enum");
   if (list == nullptr || !list->is_array()) return {};
   for (const json& one : *list) values.insert(json_text(one));
   return values;
@@ -80,7 +81,7 @@ std::optional<std::set<std::string>> values_of(const json& schema) {
 
 std::set<std::string> required_of(const json& schema) {
   std::set<std::string> names;
-  const json* list = member(schema, "required");
+  const json* list = schema_member(schema, "required");
   if (list == nullptr || !list->is_array()) return names;
   for (const json& one : *list) {
     if (one.is_string()) names.insert(one.get<std::string>());
@@ -95,21 +96,21 @@ bool is_within(const std::optional<std::set<std::string>>& inner,
   return inner && std::includes(outer->begin(), outer->end(), inner->begin(), inner->end());
 }
 
-std::string shown(const json* value) {
+std::string shown_schema_value(const json* value) {
   return value == nullptr ? std::string("nothing") : json_text(*value);
 }
 
-class Comparison {
+class SchemaComparison {
  public:
-  explicit Comparison(SchemaSide side) : side_(side) {}
+  explicit SchemaComparison(SchemaSide side) : side_(side) {}
 
   void compare(const json& before, const json& after, const std::string& pointer, size_t depth) {
     if (before == after) return;
-    if (depth > kMaxDepth || !before.is_object() || !after.is_object()) {
+    if (depth > kMaxComparedDepth || !before.is_object() || !after.is_object()) {
       add(pointer, "changed", true);
       return;
     }
-    compare_sets(types_of(before), types_of(after), pointer + "/type");
+    compare_sets(declared_types(before), declared_types(after), pointer + "/type");
     compare_sets(values_of(before), values_of(after), pointer + "/enum");
     compare_required(before, after, pointer);
     compare_properties(before, after, pointer, depth);
@@ -150,8 +151,8 @@ class Comparison {
   void compare_properties(const json& before, const json& after, const std::string& pointer,
                           size_t depth) {
     static const json kNone = json::object();
-    const json* old_list = member(before, "properties");
-    const json* list = member(after, "properties");
+    const json* old_list = schema_member(before, "properties");
+    const json* list = schema_member(after, "properties");
     const json& old_properties = old_list == nullptr ? kNone : *old_list;
     const json& properties = list == nullptr ? kNone : *list;
     if (!old_properties.is_object() || !properties.is_object()) return;
@@ -173,12 +174,13 @@ class Comparison {
   void compare_key(const std::string& key, const json& before, const json& after,
                    const std::string& pointer, size_t depth) {
     static const std::set<std::string> kDone = {"type", "enum", "const", "required", "properties"};
-    const json* was = member(before, key.c_str());
-    const json* now = member(after, key.c_str());
+    const json* was = schema_member(before, key.c_str());
+    const json* now = schema_member(after, key.c_str());
     const bool is_same = was != nullptr && now != nullptr && *was == *now;
     if (is_same || kDone.contains(key)) return;
     const std::string place = pointer + "/" + key;
-    const std::string message = "was " + shown(was) + ", is " + shown(now);
+    const std::string message =
+        "was " + shown_schema_value(was) + ", is " + shown_schema_value(now);
     if (is_annotation(key)) {
       add(place, message, false);
     } else if (key == "default") {
@@ -233,7 +235,7 @@ bool is_same_line(std::string_view before, std::string_view after) {
 
 std::vector<SchemaDifference> schema_differences(const json& before, const json& after,
                                                  SchemaSide side) {
-  Comparison comparison(side);
+  SchemaComparison comparison(side);
   comparison.compare(before, after, "", 0);
   return comparison.take();
 }

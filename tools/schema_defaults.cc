@@ -38,8 +38,8 @@ struct SchemaDefaults::Place {
 
 namespace {
 
-constexpr size_t kMaxDepth = 32;        // of schemas inside each other, references followed
-constexpr size_t kMaxPlaces = 100'000;  // looked at, once for every way that leads there
+constexpr size_t kMaxDefaultDepth = 32;  // of schemas inside each other, references followed
+constexpr size_t kMaxPlaces = 100'000;   // looked at, once for every way that leads there
 
 tl::unexpected<Error> bad_default(const std::string& pointer, const std::string& why) {
   return fail(ErrorKind::kInvalid, "schema.default",
@@ -73,7 +73,7 @@ Result<std::shared_ptr<const SchemaDefaults::Place>> SchemaDefaults::Place::of(
 
 Result<void> SchemaDefaults::Place::take(const json& schema, Walk& walk, const std::string& pointer,
                                          size_t depth) {
-  if (!schema.is_object() || depth > kMaxDepth) return {};
+  if (!schema.is_object() || depth > kMaxDefaultDepth) return {};
   if (walk.places_left == 0) return bad_default(pointer, "the schema has too many places");
   --walk.places_left;
   if (const auto reference = schema.find("$ref"); reference != schema.end()) {

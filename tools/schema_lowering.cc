@@ -17,19 +17,19 @@ namespace {
 
 using nlohmann::json;
 
-std::string shown(const std::string& where) {
+std::string shown_place(const std::string& where) {
   return where.empty() ? "the root" : "'" + where + "'";
 }
 
 tl::unexpected<Error> unsupported(const std::string& keyword, const std::string& where,
                                   const std::string& why) {
   return fail(ErrorKind::kInvalid, "schema.unsupported",
-              "the schema keyword '" + keyword + "' at " + shown(where) + " " + why);
+              "the schema keyword '" + keyword + "' at " + shown_place(where) + " " + why);
 }
 
 tl::unexpected<Error> malformed(const std::string& where, const std::string& why) {
   return fail(ErrorKind::kInvalid, "schema.syntax",
-              "the schema at " + shown(where) + " is malformed: " + why);
+              "the schema at " + shown_place(where) + " is malformed: " + why);
 }
 
 std::string child(const std::string& where, const std::string& token) {
@@ -360,7 +360,7 @@ class Lowering {
   Result<json> lower_reference(const json& value, const std::string& where) {
     const auto bad = [&](const std::string& why) {
       return fail(ErrorKind::kInvalid, "schema.reference",
-                  "the $ref at " + shown(where) + " " + why);
+                  "the $ref at " + shown_place(where) + " " + why);
     };
     if (!value.is_string()) return bad("is not a string");
     const auto text = value.get<std::string>();

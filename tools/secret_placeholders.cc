@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
@@ -12,7 +14,6 @@ using nlohmann::json;
 constexpr std::string_view kStart = "$ENV.";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The name at the beginning of a text; empty when there is none.
 std::string_view name_at(std::string_view text) {

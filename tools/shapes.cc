@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/nearest_name.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/tool_definition.h"
 
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 Json schema_of(const std::string& text) { return Json::parse(text, nullptr, false); }
 
-std::string joined(const Json& names, const char* last) {
+std::string joined_names(const Json& names, const char* last) {
   std::string out;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out += i + 1 == names.size() ? last : ", ";
@@ -32,7 +33,7 @@ std::string alternatives(const Json& schema) {
   std::string out;
   for (const Json& branch : schema) {
     if (!branch.is_object() || branch.size() != 1 || !branch.contains("required")) return {};
-    out += (out.empty() ? "" : "; or ") + joined(branch["required"], " and ");
+    out += (out.empty() ? "" : "; or ") + joined_names(branch["required"], " and ");
   }
   return " Needs " + out + ".";
 }
@@ -174,11 +175,8 @@ Json nachos_manifest(const ToolInfo& info) {
   }
   std::string name = name_without_dots(info.name);
   std::replace(name.begin(), name.end(), '_', '-');
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
   return {
-      {"name", "galley-tool-" + name},
+      {"name", "galley-tool-" + to_lower(name)},
       {"version", info.version},
       {"type", "tool"},
       {"capabilities", {{"network", {{"egress", std::move(egress)}}}}},
@@ -215,7 +213,7 @@ Json named_list(const ToolShape& shape, const std::vector<ToolInfo>& tools) {
 
 // --- results --------------------------------------------------------------------------------
 
-Json data_of(const ToolResult& result) { return result.data ? *result.data : Json::object(); }
+Json result_data(const ToolResult& result) { return result.data ? *result.data : Json::object(); }
 
 /// What a model reads of an error.
 Json error_document(const ToolShape& shape, const ToolError& error) {
@@ -226,7 +224,7 @@ Json error_document(const ToolShape& shape, const ToolError& error) {
 }
 
 std::string text_of(const ToolShape& shape, const ToolResult& result) {
-  if (result.ok) return json_text(data_of(result));
+  if (result.ok) return json_text(result_data(result));
   return json_text(Json{{"error", error_document(shape, *result.error)}});
 }
 
@@ -248,7 +246,7 @@ Json mcp_result(const ToolShape& shape, const std::string& /*tool*/, const std::
   Json out;
   const Json text = {{"type", "text"}, {"text", text_of(shape, result)}};
   out["content"] = Json::array({text});
-  if (result.ok) out["structuredContent"] = data_of(result);
+  if (result.ok) out["structuredContent"] = result_data(result);
   out["isError"] = !result.ok;
   return out;
 }
@@ -257,7 +255,7 @@ Json sage_result(const ToolShape& shape, const std::string& /*tool*/, const std:
                  const ToolResult& result) {
   Json out = {{"ok", result.ok}};
   if (result.ok) {
-    out["data"] = data_of(result);
+    out["data"] = result_data(result);
   } else {
     out["error"] = {{"code", error_code_in(shape, *result.error)},
                     {"message", result.error->message}};
@@ -276,7 +274,7 @@ Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std:
     error = std::string(error_code_in(shape, *result.error)) + ": " + result.error->message;
   }
   return {{"success", result.ok},
-          {"output_json", result.ok ? json_text(data_of(result)) : std::string()},
+          {"output_json", result.ok ? json_text(result_data(result)) : std::string()},
           {"error", error},
           {"execution_id", result.meta.execution_id},
           {"duration_ms", result.meta.duration_ms}};
@@ -285,7 +283,7 @@ Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std:
 /// Nachos' `result` is any value, and an answer here is an object: one that has nothing but a
 /// `result` is about that.
 Json nachos_data(const ToolResult& result) {
-  Json data = data_of(result);
+  Json data = result_data(result);
   const auto inner = data.find("result");
   return data.size() == 1 && inner != data.end() ? *inner : data;
 }
@@ -309,7 +307,7 @@ Json nachos_result(const ToolShape& shape, const std::string& /*tool*/, const st
 
 Json tenex_result(const ToolShape& /*shape*/, const std::string& tool, const std::string& /*id*/,
                   const ToolResult& result) {
-  if (result.ok) return {{"success", true}, {"result", data_of(result)}};
+  if (result.ok) return {{"success", true}, {"result", result_data(result)}};
   return {{"success", false}, {"error", result.error->message}, {"toolName", tool}};
 }
 
@@ -317,7 +315,7 @@ Json faultmaven_result(const ToolShape& /*shape*/, const std::string& /*tool*/,
                        const std::string& /*id*/, const ToolResult& result) {
   Json out = {{"success", result.ok}, {"data", nullptr}, {"error", nullptr}};
   if (result.ok) {
-    out["data"] = data_of(result);
+    out["data"] = result_data(result);
   } else {
     out["error"] = result.error->message;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "tools/call_text_scanner.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"
@@ -16,14 +17,8 @@ namespace {
 using nlohmann::json;
 using ValueEnd = CallTextScanner::ValueEnd;
 
-constexpr size_t kMaxShownBytes = 80;
+constexpr size_t kMaxQuotedBytes = 80;
 constexpr std::string_view kFence = "```";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
 
 /// A value without the newline behind its opening tag.
 std::string_view without_layout(std::string_view text) {
@@ -44,7 +39,7 @@ std::string unmarked(std::string_view text) {
 }
 
 /// The types that a schema lets a member have; empty: it does not say.
-std::vector<std::string> types_of(const json& schema) {
+std::vector<std::string> type_names(const json& schema) {
   if (!schema.is_object() || !schema.contains("type")) return {};
   const json& type = schema["type"];
   std::vector<std::string> out;
@@ -117,7 +112,8 @@ class CallFinder {
       return past_block(open);
     }
     const size_t name_end = std::min(text_.find_first_of("<\n", name_tag->end), text_.size());
-    Found found = begin_call(at, trimmed(text_.substr(name_tag->end, name_end - name_tag->end)));
+    Found found =
+        begin_call(at, trim(text_.substr(name_tag->end, name_end - name_tag->end), kPlainSpaces));
     size_t next = name_end;
     const auto closing = scanner_.next_tag(name_end);
     if (closing && closing->is_closing && closing->name == "tool_name") {
@@ -215,7 +211,7 @@ class CallFinder {
     std::string why = "</parameters> is missing";
     for (size_t at = scanner_.find(kEnd, from); at != std::string_view::npos;
          at = scanner_.find(kEnd, at + 1)) {
-      auto object = parse_json(trimmed(text_.substr(from, at - from)));
+      auto object = parse_json(trim(text_.substr(from, at - from), kPlainSpaces));
       scanner_.charge(at - from);
       if (object && object->is_object()) {
         found.args = *std::move(object);
@@ -238,7 +234,7 @@ class CallFinder {
       const auto read = scanner_.value(tag.end, end);
       if (!read) {
         report(scanner_.past_space(at), false, "call_text.not_closed",
-               "the value of '" + name.substr(0, kMaxShownBytes) + "' is not closed");
+               "the value of '" + name.substr(0, kMaxQuotedBytes) + "' is not closed");
         return false;
       }
       value = *read;
@@ -246,12 +242,12 @@ class CallFinder {
     next = value.end;
     if (value.is_doubtful) {
       report(scanner_.past_space(at), true, "call_text.unbalanced",
-             "the value of '" + name.substr(0, kMaxShownBytes) +
+             "the value of '" + name.substr(0, kMaxQuotedBytes) +
                  "' has markup of its own name that is not balanced: taken as a whole");
     }
     if (found.args.contains(name)) {
       report(scanner_.past_space(at), false, "call_text.twice",
-             "the parameter '" + name.substr(0, kMaxShownBytes) + "' is given twice");
+             "the parameter '" + name.substr(0, kMaxQuotedBytes) + "' is given twice");
       return true;
     }
     found.args[name] = typed(found, name, value.text, scanner_.past_space(at));
@@ -265,18 +261,18 @@ class CallFinder {
     std::string text = is_marked ? unmarked(raw) : std::string(without_layout(raw));
     std::vector<std::string> types;
     if (found.schema.contains("properties") && found.schema["properties"].contains(name)) {
-      types = types_of(found.schema["properties"][name]);
+      types = type_names(found.schema["properties"][name]);
     }
     const bool takes_text =
         types.empty() || std::find(types.begin(), types.end(), "string") != types.end();
     if (takes_text) return text;
-    const auto value = parse_json(trimmed(text));
+    const auto value = parse_json(trim(text, kPlainSpaces));
     if (value && std::any_of(types.begin(), types.end(),
                              [&](const auto& type) { return has_type(*value, type); })) {
       return *value;
     }
     report(at, false, "call_text.value",
-           "the value of '" + name.substr(0, kMaxShownBytes) + "' is no " + types.front() +
+           "the value of '" + name.substr(0, kMaxQuotedBytes) + "' is no " + types.front() +
                (value ? "" : ": " + value.error().message));
     return text;
   }
@@ -302,15 +298,16 @@ class CallFinder {
     size_t ticks = at;
     while (ticks < text_.size() && text_[ticks] == '`') ++ticks;
     const size_t line = at == 0 ? 0 : text_.rfind('\n', at - 1) + 1;  // npos + 1 is 0
-    if (ticks - at < kFence.size() || !trimmed(text_.substr(line, at - line)).empty()) return ticks;
+    if (ticks - at < kFence.size() || !trim(text_.substr(line, at - line), kPlainSpaces).empty())
+      return ticks;
     const size_t head_end = std::min(text_.find('\n', ticks), text_.size());
-    const std::string_view language = trimmed(text_.substr(ticks, head_end - ticks));
+    const std::string_view language = trim(text_.substr(ticks, head_end - ticks), kPlainSpaces);
     static constexpr std::array<std::string_view, 4> kJson = {"json", "", "tool_call",
                                                               "tool_calls"};
     const size_t close = fence_end(text_.substr(at, ticks - at), head_end);
     if (std::find(kJson.begin(), kJson.end(), language) != kJson.end()) {
       const std::string_view body =
-          trimmed(text_.substr(head_end, std::min(close, text_.size()) - head_end));
+          trim(text_.substr(head_end, std::min(close, text_.size()) - head_end), kPlainSpaces);
       const bool is_json = body.starts_with('{') || body.starts_with('[');
       if (!is_json) return head_end;  // calls by tags may stand in a plain fence
       if (!take_json(at, body) && close == std::string_view::npos) return head_end;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -16,8 +17,6 @@ constexpr size_t kMaxNameBytes = 64;  // what the common model interfaces take
 tl::unexpected<Error> flaw(const ToolInfo& info, std::string reason, const std::string& what) {
   return fail(ErrorKind::kInvalid, std::move(reason), "the tool '" + info.name + "' " + what);
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Takes a number without leading zeros off the front.
 bool take_number(std::string_view& text) {
@@ -58,10 +57,6 @@ bool is_semantic_version(std::string_view text) {
     if (!take_number(text)) return false;
   }
   return take_identifiers(text, '-') && take_identifiers(text, '+') && text.empty();
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 Result<void> check_other_tools(const ToolInfo& info) {
@@ -188,7 +183,7 @@ Result<void> check_definition(const ToolInfo& info, const JsonSchema& input) {
     return fail(ErrorKind::kInvalid, "tool.name",
                 "'" + info.name + "' is no name for a tool: 1 to 64 of A-Z a-z 0-9 _ - .");
   }
-  if (is_blank(info.description)) {
+  if (is_blank(info.description, kPlainSpaces)) {
     return flaw(info, "tool.description",
                 "has no description: say in a sentence what it does, models choose by it");
   }

@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "tools/schema.h"
+#include "tools/source_file.h"
 
 namespace galley {
 namespace {
@@ -32,7 +31,7 @@ Result<CustomManifest> parsed(const json& manifest) {
 }
 
 /// "reason: message" of a manifest that is refused.
-std::string refusal(const json& manifest) {
+std::string manifest_refusal(const json& manifest) {
   const auto read = parsed(manifest);
   return read ? "taken" : read.error().reason + ": " + read.error().message;
 }
@@ -42,13 +41,6 @@ json with(const std::string& pointer, json value) {
   json manifest = nachos();
   manifest[json::json_pointer(pointer)] = std::move(value);
   return manifest;
-}
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/" + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 TEST(CustomManifests, TheShapeOfNachosIsRead) {
@@ -85,11 +77,13 @@ TEST(CustomManifests, ResourcesAreLimitsOfTheSandbox) {
             uint64_t{512} << 20U);
   EXPECT_EQ(parsed(with("/capabilities/resources/memory", 2097152))->memory_bytes, 2097152U);
   for (const json& bad : {json("much"), json("1TB"), json(-1), json("1"), json::array()}) {
-    EXPECT_THAT(refusal(with("/capabilities/resources/memory", bad)), HasSubstr("manifest.value"))
+    EXPECT_THAT(manifest_refusal(with("/capabilities/resources/memory", bad)),
+                HasSubstr("manifest.value"))
         << bad;
   }
   for (const json& bad : {json(0), json(-1.5), json("1"), json(1e9)}) {
-    EXPECT_THAT(refusal(with("/capabilities/resources/cpus", bad)), HasSubstr("manifest.value"))
+    EXPECT_THAT(manifest_refusal(with("/capabilities/resources/cpus", bad)),
+                HasSubstr("manifest.value"))
         << bad;
   }
 }
@@ -97,7 +91,7 @@ TEST(CustomManifests, ResourcesAreLimitsOfTheSandbox) {
 TEST(CustomManifests, AListOfHostsIsRefusedNotWidened) {
   for (const json& hosts :
        {json{"api.example.org"}, json{"*.example.org"}, json{"*", "api.example.org"}}) {
-    EXPECT_THAT(refusal(with("/capabilities/network/egress", hosts)),
+    EXPECT_THAT(manifest_refusal(with("/capabilities/network/egress", hosts)),
                 HasSubstr("tool.egress_not_enforceable"))
         << hosts;
   }
@@ -106,13 +100,14 @@ TEST(CustomManifests, AListOfHostsIsRefusedNotWidened) {
 }
 
 TEST(CustomManifests, UnknownKeysAreRefusedWithTheNearest) {
-  EXPECT_THAT(refusal(with("/excutable", "x")),
+  EXPECT_THAT(manifest_refusal(with("/excutable", "x")),
               HasSubstr("'excutable'; did you mean 'executable'?"));
-  EXPECT_THAT(refusal(with("/capabilities/networks", json::object())),
+  EXPECT_THAT(manifest_refusal(with("/capabilities/networks", json::object())),
               HasSubstr("'capabilities.networks'; did you mean 'network'?"));
-  EXPECT_THAT(refusal(with("/capabilities/resources/cpu", 1)), HasSubstr("did you mean 'cpus'?"));
-  EXPECT_THAT(refusal(with("/provides/security_tier", 1)), HasSubstr("'securityTier'?"));
-  EXPECT_THAT(refusal(with("/capabilities/network/egres", json::array())),
+  EXPECT_THAT(manifest_refusal(with("/capabilities/resources/cpu", 1)),
+              HasSubstr("did you mean 'cpus'?"));
+  EXPECT_THAT(manifest_refusal(with("/provides/security_tier", 1)), HasSubstr("'securityTier'?"));
+  EXPECT_THAT(manifest_refusal(with("/capabilities/network/egres", json::array())),
               HasSubstr("manifest.unknown_key"));
 }
 
@@ -120,22 +115,25 @@ TEST(CustomManifests, WhatIsMissingOrOfAnotherKindIsNamed) {
   for (const char* key : {"name", "version", "type", "provides", "description", "executable"}) {
     json manifest = nachos();
     manifest.erase(key);
-    EXPECT_THAT(refusal(manifest),
+    EXPECT_THAT(manifest_refusal(manifest),
                 HasSubstr("manifest.missing: x/manifest.json: the key '" + std::string(key) + "'"));
   }
-  EXPECT_THAT(refusal(with("/description", "")), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(with("/type", "plugin")), HasSubstr("'type' has to be \"tool\""));
-  EXPECT_THAT(refusal(with("/version", "1.0")), HasSubstr("a semantic version"));
-  EXPECT_THAT(refusal(with("/version", "01.0.0")), HasSubstr("a semantic version"));
-  EXPECT_THAT(refusal(with("/provides/securityTier", 5)), HasSubstr("from 0 to 4"));
-  EXPECT_THAT(refusal(with("/executable", "../x")), HasSubstr("below the manifest's folder"));
-  EXPECT_THAT(refusal(with("/executable", "/bin/sh")), HasSubstr("below the manifest's folder"));
-  EXPECT_THAT(refusal(with("/input_schema", json::array())), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(with("/output_schema", {{"type", "string"}})), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(with("/timeout_ms", 0)), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(with("/secrets", {"A B"})), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(with("/category", "direct")), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(json::array()), HasSubstr("manifest.malformed"));
+  EXPECT_THAT(manifest_refusal(with("/description", "")), HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/type", "plugin")), HasSubstr("'type' has to be \"tool\""));
+  EXPECT_THAT(manifest_refusal(with("/version", "1.0")), HasSubstr("a semantic version"));
+  EXPECT_THAT(manifest_refusal(with("/version", "01.0.0")), HasSubstr("a semantic version"));
+  EXPECT_THAT(manifest_refusal(with("/provides/securityTier", 5)), HasSubstr("from 0 to 4"));
+  EXPECT_THAT(manifest_refusal(with("/executable", "../x")),
+              HasSubstr("below the manifest's folder"));
+  EXPECT_THAT(manifest_refusal(with("/executable", "/bin/sh")),
+              HasSubstr("below the manifest's folder"));
+  EXPECT_THAT(manifest_refusal(with("/input_schema", json::array())), HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/output_schema", {{"type", "string"}})),
+              HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/timeout_ms", 0)), HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/secrets", {"A B"})), HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/category", "direct")), HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(json::array()), HasSubstr("manifest.malformed"));
 }
 
 TEST(CustomManifests, WhatATextMayBeIsBounded) {
@@ -158,34 +156,36 @@ TEST(CustomManifests, WhatIsWrittenIsStatedByCapabilities) {
   EXPECT_FALSE(docs->info.annotations.read_only);
   const auto all = parsed(with("/required_capabilities", {"fs:write:docs/**", "fs:write"}));
   EXPECT_TRUE(all->writable.empty()) << "the wider of two";
-  EXPECT_THAT(refusal(with("/required_capabilities", {"!fs:read"})), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(with("/required_capabilities", {"everything"})), HasSubstr("manifest.value"));
-  EXPECT_THAT(refusal(with("/required_capabilities", {"fs:write:[a"})),
+  EXPECT_THAT(manifest_refusal(with("/required_capabilities", {"!fs:read"})),
+              HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/required_capabilities", {"everything"})),
+              HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/required_capabilities", {"fs:write:[a"})),
               HasSubstr("manifest.value"));
 }
 
 TEST(CustomManifests, TheSchemaTakesWhatTheParserTakes) {
-  const auto schema = JsonSchema::compile(file_text("docs/json/tool-manifest.schema.json"));
+  const auto schema = JsonSchema::compile(source_file("docs/json/tool-manifest.schema.json"));
   ASSERT_TRUE(schema) << schema.error().message;
   EXPECT_EQ(describe(schema->check(nachos())), "");
-  const json document = json::parse(file_text("docs/json/tool-manifest.schema.json"));
+  const json document = json::parse(source_file("docs/json/tool-manifest.schema.json"));
   json manifest = nachos();
   for (const auto& [key, value] : document["properties"].items()) {
     if (!manifest.contains(key)) manifest[key] = 17;
-    EXPECT_EQ(refusal(manifest).find("manifest.unknown_key"), std::string::npos) << key;
+    EXPECT_EQ(manifest_refusal(manifest).find("manifest.unknown_key"), std::string::npos) << key;
   }
   EXPECT_FALSE(schema->check(with("/excutable", "x")).empty());
   EXPECT_FALSE(schema->check(with("/capabilities/network/egress", {"a.org"})).empty());
 }
 
 TEST(CustomManifests, ThoseOfTheAiosPackAreSound) {
-  const auto schema = JsonSchema::compile(file_text("docs/json/tool-manifest.schema.json"));
+  const auto schema = JsonSchema::compile(source_file("docs/json/tool-manifest.schema.json"));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(GALLEY_SOURCE_DIR) +
                                                                "/examples/aios-pack")) {
     const std::string file = entry.path().filename();
     if (!file.ends_with(".tool.json")) continue;
-    const std::string text = file_text("examples/aios-pack/" + file);
+    const std::string text = source_file("examples/aios-pack/" + file);
     const auto manifest = CustomManifest::parse(text, file);
     ASSERT_TRUE(manifest) << manifest.error().message;
     EXPECT_EQ(manifest->info.name + ".tool.json", file);

@@ -1,21 +1,12 @@
-#include <fstream>
-#include <sstream>
-
 #include "tools/schema.h"
+#include "tools/source_file.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {
 namespace {
 
-std::string file_text(const std::string& path) {
-  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/" + path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 JsonSchema document_schema(const std::string& name) {
-  auto schema = JsonSchema::compile(file_text("docs/json/" + name));
+  auto schema = JsonSchema::compile(source_file("docs/json/" + name));
   EXPECT_TRUE(schema) << name << ": " << (schema ? "" : schema.error().message);
   if (!schema) schema = JsonSchema::compile("false");
   return std::move(*schema);
@@ -54,7 +45,7 @@ class Documents : public ToolFixture {};
 
 TEST_F(Documents, ThePageOfToolsListsExactlyTheTools) {
   const std::string table = expected_table(registry_);
-  EXPECT_NE(file_text("docs/tools.md").find(table), std::string::npos)
+  EXPECT_NE(source_file("docs/tools.md").find(table), std::string::npos)
       << "docs/tools.md should hold:\n"
       << table;
 }

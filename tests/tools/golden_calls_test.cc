@@ -63,7 +63,7 @@ const char* word_of(const Change& change) {
 }
 
 /// Each staged change with its mode, and the diff as git has it.
-std::string story_of(Overlay& overlay) {
+std::string staged_story(Overlay& overlay) {
   std::string text;
   for (const Change& change : overlay.changes()) {
     text += std::string(word_of(change)) + " " + octal_mode(change.after.mode) + " " +
@@ -118,7 +118,7 @@ TEST_P(GoldenCall, AnswersAndStagesWhatTheFolderSays) {
               {"reason", result.error->reason},
               {"message", result.error->message}};
   }
-  const std::string story = story_of(overlay);
+  const std::string story = staged_story(overlay);
   if (is_written) {
     std::ofstream(folder / "answer.json") << answer.dump(2) << "\n";
     std::ofstream(folder / "diff") << story;

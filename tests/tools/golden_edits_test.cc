@@ -34,12 +34,12 @@ std::string test_name(const ::testing::TestParamInfo<fs::path>& info) {
   return name;
 }
 
-struct Options {
+struct CaseOptions {
   ReadOptions read;
   StageOptions stage;
 };
 
-void take_option(const std::string& option, Options& out) {
+void take_option(const std::string& option, CaseOptions& out) {
   const size_t equals = option.find('=');
   const std::string name = option.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
@@ -65,8 +65,8 @@ void take_option(const std::string& option, Options& out) {
   }
 }
 
-Options options_of(const fs::path& folder) {
-  Options out;
+CaseOptions options_of(const fs::path& folder) {
+  CaseOptions out;
   std::istringstream lines(fs::exists(folder / "options") ? slurp(folder / "options") : "");
   for (std::string line; std::getline(lines, line);) take_option(line, out);
   return out;
@@ -84,7 +84,7 @@ Result<EditSet> read_case(const fs::path& folder, const ReadOptions& options) {
 }
 
 /// What became of a case, in the shape of error.json and expect.json.
-Json story_of(const EditOutcome& outcome) {
+Json edit_story(const EditOutcome& outcome) {
   Json story = {{"reasons", Json::array()},
                 {"steps", Json::array()},
                 {"leniencies", Json::array()},
@@ -119,7 +119,7 @@ class GoldenEdit : public ::testing::TestWithParam<fs::path> {};
 
 TEST_P(GoldenEdit, GivesWhatTheFolderSays) {
   const fs::path& folder = GetParam();
-  const Options options = options_of(folder);
+  const CaseOptions options = options_of(folder);
   TempDirectory tree;
   if (fs::exists(folder / "before")) {
     fs::copy(folder / "before", tree.path(),
@@ -138,7 +138,7 @@ TEST_P(GoldenEdit, GivesWhatTheFolderSays) {
   Overlay overlay(tree.directory(), make_memory_store(), clock);
   const auto outcome = stage_edits(overlay, *edits, options.stage);
   ASSERT_TRUE(outcome) << outcome.error().message;
-  const Json story = story_of(*outcome);
+  const Json story = edit_story(*outcome);
   if (should_fail) {
     EXPECT_FALSE(outcome->is_staged) << edit_report_json(*outcome).dump(1);
     EXPECT_EQ(tree_state(overlay), before);

@@ -11,7 +11,7 @@
 namespace galley {
 namespace {
 
-std::string reason_of(std::string_view text, const JsonLimits& limits = {}) {
+std::string parse_outcome(std::string_view text, const JsonLimits& limits = {}) {
   const auto document = parse_json(text, limits);
   return document ? "accepted: " + document->dump() : document.error().reason;
 }
@@ -23,18 +23,18 @@ TEST(JsonInput, ParsesAnOrdinaryDocument) {
 }
 
 TEST(JsonInput, RefusesADuplicateKeyAtAnyDepth) {
-  EXPECT_EQ(reason_of(R"({"a":1,"a":2})"), "json.duplicate_key");
-  EXPECT_EQ(reason_of(R"([{"x":{"k":1,"k":1}}])"), "json.duplicate_key");
-  EXPECT_EQ(reason_of(R"({"a":1,"\u0061":2})"), "json.duplicate_key");
-  EXPECT_EQ(reason_of(R"([{"a":1},{"a":2}])"), R"(accepted: [{"a":1},{"a":2}])");
+  EXPECT_EQ(parse_outcome(R"({"a":1,"a":2})"), "json.duplicate_key");
+  EXPECT_EQ(parse_outcome(R"([{"x":{"k":1,"k":1}}])"), "json.duplicate_key");
+  EXPECT_EQ(parse_outcome(R"({"a":1,"\u0061":2})"), "json.duplicate_key");
+  EXPECT_EQ(parse_outcome(R"([{"a":1},{"a":2}])"), R"(accepted: [{"a":1},{"a":2}])");
 }
 
 TEST(JsonInput, RefusesIntegersBeyond64Bits) {
-  EXPECT_EQ(reason_of("18446744073709551615"), "accepted: 18446744073709551615");
-  EXPECT_EQ(reason_of("18446744073709551616"), "json.number");
-  EXPECT_EQ(reason_of("-9223372036854775808"), "accepted: -9223372036854775808");
-  EXPECT_EQ(reason_of("-9223372036854775809"), "json.number");
-  EXPECT_EQ(reason_of("[1e999]"), "json.number");
+  EXPECT_EQ(parse_outcome("18446744073709551615"), "accepted: 18446744073709551615");
+  EXPECT_EQ(parse_outcome("18446744073709551616"), "json.number");
+  EXPECT_EQ(parse_outcome("-9223372036854775808"), "accepted: -9223372036854775808");
+  EXPECT_EQ(parse_outcome("-9223372036854775809"), "json.number");
+  EXPECT_EQ(parse_outcome("[1e999]"), "json.number");
 }
 
 TEST(JsonInput, AWholeNumberWrittenAsAFractionIsAnInteger) {
@@ -48,17 +48,17 @@ TEST(JsonInput, AWholeNumberWrittenAsAFractionIsAnInteger) {
 
 TEST(JsonInput, DepthIsCappedWithoutRecursion) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_EQ(reason_of(deep), "json.depth");
+  EXPECT_EQ(parse_outcome(deep), "json.depth");
   const std::string allowed = std::string(128, '[') + std::string(128, ']');
   EXPECT_TRUE(parse_json(allowed));
-  EXPECT_EQ(reason_of("[" + allowed + "]"), "json.depth");
+  EXPECT_EQ(parse_outcome("[" + allowed + "]"), "json.depth");
 }
 
 TEST(JsonInput, BytesAreCapped) {
   JsonLimits limits;
   limits.max_bytes = 4;
-  EXPECT_EQ(reason_of("[12]", limits), "accepted: [12]");
-  EXPECT_EQ(reason_of("[123]", limits), "limit.json_bytes");
+  EXPECT_EQ(parse_outcome("[12]", limits), "accepted: [12]");
+  EXPECT_EQ(parse_outcome("[123]", limits), "limit.json_bytes");
 }
 
 TEST(JsonInput, NamesLineAndColumnOfASyntaxError) {
@@ -72,9 +72,9 @@ TEST(JsonInput, NamesLineAndColumnOfASyntaxError) {
 TEST(JsonInput, RefusesWhatIsNotOneUtf8Document) {
   for (const std::string text : {"", " ", "{} {}", "{\"a\":\"\xff\"}", "\"\\ud800\"", "nul", "[1,]",
                                  "{'a':1}", "NaN", "[1] x", "\"\x01\"", "// c\n1"}) {
-    EXPECT_EQ(reason_of(text), "json.syntax") << text;
+    EXPECT_EQ(parse_outcome(text), "json.syntax") << text;
   }
-  EXPECT_EQ(reason_of(std::string("[1]\0", 4)), "json.syntax");
+  EXPECT_EQ(parse_outcome(std::string("[1]\0", 4)), "json.syntax");
 }
 
 TEST(JsonInput, TextOfBytesThatAreNotUtf8NeverThrows) {

@@ -21,7 +21,7 @@ json filled(const std::string& schema, const json& document) {
   return result->value_or(document);
 }
 
-std::string reason_of(const std::string& schema) {
+std::string default_refusal(const std::string& schema) {
   const auto defaults = SchemaDefaults::compile(schema);
   return defaults ? "" : defaults.error().reason;
 }
@@ -32,9 +32,10 @@ TEST(SchemaDefaults, APropertyThatIsRequiredAsDraftThreeHasItMayHaveOne) {
     "b":{"type":"object","default":{"c":"x"},
          "properties":{"c":{"type":"string","required":true}}}}})";
   EXPECT_EQ(filled(schema, json::object()), json::parse(R"({"a":1,"b":{"c":"x"}})"));
-  EXPECT_EQ(reason_of(R"({"properties":{"a":{"type":"integer","required":true,"default":"x"}}})"),
-            "schema.default");
-  EXPECT_EQ(reason_of(R"({"properties":{"b":{"type":"object","default":{},
+  EXPECT_EQ(
+      default_refusal(R"({"properties":{"a":{"type":"integer","required":true,"default":"x"}}})"),
+      "schema.default");
+  EXPECT_EQ(default_refusal(R"({"properties":{"b":{"type":"object","default":{},
     "properties":{"c":{"required":true}}}}})"),
             "schema.default");
 }
@@ -76,12 +77,12 @@ TEST(SchemaDefaults, BelowAChoiceTheyAreAnnotations) {
 }
 
 TEST(SchemaDefaults, OneThatItsOwnSchemaRefusesIsAnError) {
-  EXPECT_EQ(reason_of(R"({"properties":{"n":{"type":"integer","default":"x"}}})"),
+  EXPECT_EQ(default_refusal(R"({"properties":{"n":{"type":"integer","default":"x"}}})"),
             "schema.default");
-  EXPECT_EQ(reason_of(R"({"$defs":{"n":{"type":"integer","maximum":3}},
+  EXPECT_EQ(default_refusal(R"({"$defs":{"n":{"type":"integer","maximum":3}},
                           "properties":{"n":{"$ref":"#/$defs/n","default":4}}})"),
             "schema.default");
-  EXPECT_EQ(reason_of(R"({"properties":{"n":{"enum":["a"],"default":"a"}}})"), "");
+  EXPECT_EQ(default_refusal(R"({"properties":{"n":{"enum":["a"],"default":"a"}}})"), "");
 }
 
 TEST(SchemaDefaults, ASchemaThatUnfoldsWithoutEndIsAnError) {
@@ -90,7 +91,7 @@ TEST(SchemaDefaults, ASchemaThatUnfoldsWithoutEndIsAnError) {
     const std::string one = R"({"$ref":"#/$defs/d)" + std::to_string(i - 1) + "\"}";
     definitions += ",\"d" + std::to_string(i) + "\":{\"allOf\":[" + one + "," + one + "]}";
   }
-  EXPECT_EQ(reason_of("{\"$defs\":{" + definitions + R"(},"$ref":"#/$defs/d29"})"),
+  EXPECT_EQ(default_refusal("{\"$defs\":{" + definitions + R"(},"$ref":"#/$defs/d29"})"),
             "schema.default");
 }
 

@@ -1,5 +1,6 @@
 #include "tools/mcp/mcp_tool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
