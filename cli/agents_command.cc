@@ -209,7 +209,7 @@ void print(Session& session, const std::vector<PlannedEntry>& entries, const Pla
 }
 
 /// Files of agents are run by them outside every sandbox.
-Result<void> refuse_to_agents(const Arguments& arguments) {
+Result<void> refuse_entries_to_agents(const Arguments& arguments) {
   GALLEY_TRY(refuse_inside_exec("agents " + arguments.subcommand));
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",
@@ -218,7 +218,7 @@ Result<void> refuse_to_agents(const Arguments& arguments) {
 
 Result<int> change(Session& session) {
   const Arguments& arguments = session.arguments();
-  GALLEY_TRY(refuse_to_agents(arguments));
+  GALLEY_TRY(refuse_entries_to_agents(arguments));
   GALLEY_ASSIGN(const AgentPlaces places, agent_places());
   const bool is_install = arguments.subcommand == "install";
   std::vector<PlannedEntry> entries;
@@ -245,7 +245,7 @@ Result<int> change(Session& session) {
 }
 
 /// Whether one entry is there; what cannot be read is told, and is no reason to stop.
-std::string state_of(PlannedEntry& planned, const AgentPlaces& places) {
+std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
   const std::string project = project_of(planned.scope, places);
   const auto path = file_of(planned.entry, project);
   planned.file = path ? *path : planned.entry.files.front();
@@ -259,7 +259,7 @@ std::string state_of(PlannedEntry& planned, const AgentPlaces& places) {
   return *is_in ? "present" : "absent";
 }
 
-Result<int> list(Session& session) {
+Result<int> list_agents(Session& session) {
   GALLEY_ASSIGN(const AgentPlaces places, agent_places());
   constexpr std::array kParts = {AgentPart::kMcp, AgentPart::kHook, AgentPart::kWrapper};
   std::vector<PlannedEntry> entries;
@@ -269,7 +269,7 @@ Result<int> list(Session& session) {
         auto entry = agent_entry(program.name, part, scope, places);
         if (!entry) continue;
         PlannedEntry planned{std::string(program.name), scope, *std::move(entry), "", ""};
-        planned.state = state_of(planned, places);
+        planned.state = entry_state(planned, places);
         entries.push_back(std::move(planned));
       }
     }
@@ -294,7 +294,7 @@ Result<int> list(Session& session) {
 
 int run_agents(Session& session) {
   const bool is_list = session.arguments().subcommand == "list";
-  return session.finish(is_list ? list(session) : change(session));
+  return session.finish(is_list ? list_agents(session) : change(session));
 }
 
 }  // namespace galley

@@ -15,7 +15,7 @@
 namespace galley {
 namespace {
 
-Result<CheckSource> source_of(Session& session) {
+Result<CheckSource> check_source(Session& session) {
   const CheckArguments& asked = session.arguments().check;
   if (!asked.range.empty()) return range_source(asked.range);
   CheckSource source;
@@ -108,7 +108,7 @@ void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
 }
 
 Result<int> check_repository(Session& session) {
-  GALLEY_ASSIGN(const CheckSource source, source_of(session));
+  GALLEY_ASSIGN(const CheckSource source, check_source(session));
   GALLEY_ASSIGN(auto check, open_check(session, source));
   Json document = {{"schema", "galley.check/1"}, {"ok", false}};
   if (session.arguments().fix) {

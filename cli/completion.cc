@@ -35,7 +35,7 @@ constexpr std::array kSources = {
     SourceRow{"galley policy test", "file", ValueSource::kFiles},
 };
 
-ValueSource source_of(const CLI::App& command, const CLI::Option& option) {
+ValueSource value_source(const CLI::App& command, const CLI::Option& option) {
   for (const SourceRow& row : kSources) {
     const bool is_here = row.command.empty() || row.command == command_path(command);
     if (is_here && option.check_name(std::string(row.option))) return row.source;
@@ -155,7 +155,7 @@ class Line {
       offer(before + word, "", before + typed);
     }
     if (!result_.candidates.empty()) return;
-    result_.source = source_of(*app_, option);
+    result_.source = value_source(*app_, option);
     result_.prefix = before + typed;
   }
 

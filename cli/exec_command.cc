@@ -20,7 +20,6 @@
 namespace galley {
 namespace {
 
-constexpr int kSignalBase = 128;
 constexpr int kCannotExecute = 126;  // of shells and env(1)
 
 AskedLimits limits_of(const ExecArguments& exec) {
@@ -168,15 +167,15 @@ void say_result(Session& session, const CommandResult& result) {
 }
 
 /// The command's own exit status, as a shell would give it; 1 when its effects could not be staged.
-int status_of(const CommandResult& result) {
+int exec_exit_status(const CommandResult& result) {
   if (result.breach) return kExitFailure;
-  if (result.exit_signal) return kSignalBase + *result.exit_signal;
+  if (result.exit_signal) return kSignalStatusBase + *result.exit_signal;
   if (!result.refused.empty()) return kExitNo;
   return result.exit_code.value_or(kExitFailure);
 }
 
 /// Where a command runs: in the directory of the staged tree that the person stands in.
-Result<RelPath> place_in(Session& session, Transaction& transaction) {
+Result<RelPath> working_place(Session& session, Transaction& transaction) {
   GALLEY_ASSIGN(RelPath place, session.place());
   GALLEY_ASSIGN(const Node node, transaction.look(place));
   if (node.kind == FileKind::kDirectory) return place;
@@ -190,7 +189,7 @@ Result<RelPath> place_in(Session& session, Transaction& transaction) {
 
 /// With --begin one is begun where the agent has none of its own: a hook puts `galley exec` before
 /// a command of an agent that knows nothing of transactions.
-Result<Transaction> transaction_for(Session& session) {
+Result<Transaction> transaction_of_exec(Session& session) {
   const Arguments& arguments = session.arguments();
   if (!arguments.exec.begins || !arguments.tx.empty()) return session.resume();
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -202,11 +201,11 @@ Result<Transaction> transaction_for(Session& session) {
 }
 
 Result<int> exec(Session& session) {
-  GALLEY_ASSIGN(Transaction transaction, transaction_for(session));
+  GALLEY_ASSIGN(Transaction transaction, transaction_of_exec(session));
   OutputView view(session.terminal());
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
-  GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
+  GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
   GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
   view.finish();
   // Replacing the stored overlay by the same takes longer than the rest of a short command.
@@ -221,7 +220,7 @@ Result<int> exec(Session& session) {
                               session.hint("commit")));
     }
   }
-  return status_of(result);
+  return exec_exit_status(result);
 }
 
 /// The tree as it was, on a view of its own that is dropped afterwards.
@@ -246,7 +245,7 @@ Result<int> at(Session& session) {
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   command.effects = EffectsRule::kDrop;
-  GALLEY_ASSIGN(command.working_directory, place_in(session, transaction));
+  GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
   const auto ran = transaction.run(command);
   GALLEY_TRY(transaction.rollback());  // which puts the command on record
   GALLEY_ASSIGN(const CommandResult result, ran);
@@ -256,7 +255,7 @@ Result<int> at(Session& session) {
   } else {
     say_result(session, result);
   }
-  return status_of(result);
+  return exec_exit_status(result);
 }
 
 /// As shells have it: a program that is not there, one that cannot be executed.

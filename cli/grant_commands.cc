@@ -47,7 +47,7 @@ Result<int> grant(Session& session) {
 }
 
 /// Taking away only narrows: nobody is asked, and an agent is refused.
-Result<int> revoke(Session& session) {
+Result<int> revoke_grant(Session& session) {
   const std::string& agent = session.arguments().id;
   const std::string& capability = session.arguments().input;
   GALLEY_TRY(refuse_inside_exec("revoke"));
@@ -87,7 +87,7 @@ Result<int> grants(Session& session) {
 }  // namespace
 
 int run_grant(Session& session) { return session.finish(grant(session)); }
-int run_revoke(Session& session) { return session.finish(revoke(session)); }
+int run_revoke(Session& session) { return session.finish(revoke_grant(session)); }
 int run_grants(Session& session) { return session.finish(grants(session)); }
 
 }  // namespace galley

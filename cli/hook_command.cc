@@ -103,8 +103,8 @@ Json changes_document(const HookPlace& place, const std::vector<HookChange>& cha
   return document;
 }
 
-void print_changes(Session& session, const HookPlace& place,
-                   const std::vector<HookChange>& changes) {
+void print_hook_changes(Session& session, const HookPlace& place,
+                        const std::vector<HookChange>& changes) {
   const Arguments& arguments = session.arguments();
   if (session.is_json()) {
     session.print(changes_document(place, changes, arguments.dry_run));
@@ -124,7 +124,7 @@ void print_changes(Session& session, const HookPlace& place,
 }
 
 /// A file of this directory is run by git outside every sandbox.
-Result<void> refuse_to_agents(const Arguments& arguments) {
+Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
   GALLEY_TRY(refuse_inside_exec("hook " + arguments.subcommand));
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",
@@ -134,7 +134,7 @@ Result<void> refuse_to_agents(const Arguments& arguments) {
 Result<int> change_hooks(Session& session) {
   const Arguments& arguments = session.arguments();
   const bool is_install = arguments.subcommand == "install";
-  GALLEY_TRY(refuse_to_agents(arguments));
+  GALLEY_TRY(refuse_hooks_to_agents(arguments));
   GALLEY_ASSIGN(const HookPlace place, hook_place(GitProgram()));
   if (is_install) GALLEY_TRY(check_place(place, arguments));
   const auto kinds = wanted_kinds(arguments, place);
@@ -145,7 +145,7 @@ Result<int> change_hooks(Session& session) {
     std::vector<HookChange> changes;
     const HookStep step = is_install ? HookStep::kWrite : HookStep::kNothing;
     for (const HookKind* kind : kinds) changes.push_back({std::string(kind->name), step});
-    print_changes(session, place, changes);
+    print_hook_changes(session, place, changes);
     return kExitDone;
   }
   if (is_missing) directory = make_disk_directory(place.directory, kDirectoryMode);
@@ -153,7 +153,7 @@ Result<int> change_hooks(Session& session) {
   const HookFiles files(**directory);
   GALLEY_ASSIGN(auto changes, is_install ? files.plan_install(kinds) : files.plan_uninstall(kinds));
   if (!arguments.dry_run) GALLEY_TRY(files.carry_out(changes));
-  print_changes(session, place, changes);
+  print_hook_changes(session, place, changes);
   return kExitDone;
 }
 

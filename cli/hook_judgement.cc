@@ -32,7 +32,7 @@ struct Answer {
   Json document;
 };
 
-Result<Answer> judge(Session& session, const CheckSource& source) {
+Result<Answer> judge_source(Session& session, const CheckSource& source) {
   CheckOptions options;
   options.who = session.transaction_options();
   options.config_file = session.arguments().global.config;
@@ -111,7 +111,7 @@ Result<Push> read_push(Session& session, const GitProgram& git) {
   return push;
 }
 
-CheckSource source_of(const PushRange& range) {
+CheckSource push_source(const PushRange& range) {
   CheckSource source;
   source.kind = CheckSource::Kind::kRange;
   source.from = range.from;
@@ -131,7 +131,7 @@ void tell(Session& session, const std::string& ref, bool is_yes, const std::stri
 }  // namespace
 
 Result<int> judge_staged(Session& session) {
-  GALLEY_ASSIGN(const Answer answer, judge(session, CheckSource()));
+  GALLEY_ASSIGN(const Answer answer, judge_source(session, CheckSource()));
   if (session.is_json()) {
     session.print(
         Json{{"schema", "galley.hook-run/1"},
@@ -164,7 +164,7 @@ Result<int> judge_push(Session& session) {
     auto known = std::find_if(judged.begin(), judged.end(),
                               [&](const auto& one) { return one.first.is_same_work(range); });
     if (known == judged.end()) {
-      GALLEY_ASSIGN(Answer answer, judge(session, source_of(range)));
+      GALLEY_ASSIGN(Answer answer, judge_source(session, push_source(range)));
       tell(session, range.ref, answer.is_yes, answer.text);
       judged.emplace_back(range, std::move(answer));
       known = judged.end() - 1;

@@ -43,7 +43,7 @@ FoundPrograms found_programs() {
 }
 
 /// What it writes are the rules that agents are held by.
-Result<void> refuse_to_agents(const Arguments& arguments) {
+Result<void> refuse_init_to_agents(const Arguments& arguments) {
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",
               "galley.toml is a person's to write: say it without --agent");
@@ -52,7 +52,7 @@ Result<void> refuse_to_agents(const Arguments& arguments) {
 Result<int> init(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_TRY(refuse_inside_exec("init"));
-  GALLEY_TRY(refuse_to_agents(arguments));
+  GALLEY_TRY(refuse_init_to_agents(arguments));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string text,
                 recommended_config(workspace->inside().root(), found_programs()));

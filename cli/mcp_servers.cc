@@ -22,7 +22,6 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxShownDescriptionBytes = 2000;
-constexpr double kMsPerSecond = 1000;
 
 /// A server as a person is asked about it.
 struct ShownServer {
@@ -32,7 +31,8 @@ struct ShownServer {
   std::vector<std::string> changes;  ///< to what was trusted before
 };
 
-Result<std::map<std::string, std::string>> environment_of(const std::vector<std::string>& words) {
+Result<std::map<std::string, std::string>> server_environment(
+    const std::vector<std::string>& words) {
   std::map<std::string, std::string> environment;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
@@ -49,7 +49,7 @@ Result<TrustedMcpServer> server_of(const Arguments& arguments) {
   TrustedMcpServer server;
   server.name = arguments.mcp.name;
   server.command = arguments.words;
-  GALLEY_ASSIGN(server.environment, environment_of(arguments.call.environment));
+  GALLEY_ASSIGN(server.environment, server_environment(arguments.call.environment));
   server.secrets = arguments.call.secrets;
   for (const std::string& folder : arguments.mcp.readable) {
     GALLEY_ASSIGN(std::string absolute, absolute_path(folder));
@@ -64,6 +64,7 @@ Result<TrustedMcpServer> server_of(const Arguments& arguments) {
   server.writes = !arguments.mcp.is_read_only;
   if (arguments.exec.memory_bytes > 0) server.memory_bytes = arguments.exec.memory_bytes;
   if (arguments.exec.timeout_s > 0) {
+    constexpr double kMsPerSecond = 1000;
     server.timeout = std::chrono::milliseconds(
         std::max<int64_t>(1, std::llround(arguments.exec.timeout_s * kMsPerSecond)));
   }
@@ -181,10 +182,6 @@ Result<std::vector<McpToolLeftOut>> fit(const Workspace& workspace,
   auto left_out = add_mcp_tools(*registry, std::make_shared<const TrustedMcpServer>(server));
   if (left_out.size() < server.definitions.size()) return left_out;
   return fail(left_out.front().second);
-}
-
-bool is_vouched_for(const UserSettings& user, const ContentId& hash) {
-  return std::find(user.trusted.begin(), user.trusted.end(), hash) != user.trusted.end();
 }
 
 Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer shown) {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr size_t kRowsWithoutScreen = 24;
 constexpr size_t kRowsForQuestion = 6;
-constexpr size_t kShownProposalDigits = 12;
 
 /// As many lines as leave room for the question; what was left out is said.
 std::string first_lines(const std::string& text, size_t rows) {
@@ -127,6 +126,10 @@ Result<void> need_person(Session& session, const std::string& text, const std::s
   GALLEY_ASSIGN(const bool is_yes, ask_about(session, **terminal, diff, text, question));
   if (is_yes) return {};
   return fail(ErrorKind::kRefused, "person.said_no", "nothing was done: the answer was no");
+}
+
+bool is_vouched_for(const UserSettings& user, const ContentId& hash) {
+  return std::find(user.trusted.begin(), user.trusted.end(), hash) != user.trusted.end();
 }
 
 }  // namespace galley

@@ -41,4 +41,10 @@ Result<void> refuse_inside_exec(const std::string& command);
 /// A call that waits for a yes, as a person reads it, every character visible.
 [[nodiscard]] std::string shown_call(const CallOptions::Question& question);
 
+/// Whether a person said yes to this hash beforehand, outside of every workspace.
+[[nodiscard]] bool is_vouched_for(const UserSettings& user, const ContentId& hash);
+
+/// Digits of a proposal's id that a question shows.
+inline constexpr size_t kShownProposalDigits = 12;
+
 }  // namespace galley

@@ -31,7 +31,7 @@ std::string paint(std::string_view text, std::string_view color, bool has_color)
   return has_color ? fmt::format("{}{}{}", color, text, kReset) : std::string(text);
 }
 
-std::string place(const Finding& finding, const Hyperlinks* links) {
+std::string finding_place(const Finding& finding, const Hyperlinks* links) {
   if (finding.path.empty()) return {};
   std::string text = finding.path;
   if (finding.line != 0) text += fmt::format(":{}", finding.line);
@@ -44,7 +44,7 @@ std::string place(const Finding& finding, const Hyperlinks* links) {
 }
 
 /// What a command wrote, as it was but for what would drive the terminal.
-std::string indented(std::string_view output) {
+std::string indented_output(std::string_view output) {
   std::string text;
   while (!output.empty()) {
     const size_t end = std::min(output.find('\n'), output.size());
@@ -60,14 +60,14 @@ std::string finding_text(const Finding& finding, bool has_color, const Hyperlink
   const std::string_view color = finding.severity == Severity::kError
                                      ? kRed
                                      : (finding.severity == Severity::kWarning ? kYellow : "");
-  std::string text = fmt::format("{}{}: {} [{}]\n", place(finding, links),
+  std::string text = fmt::format("{}{}: {} [{}]\n", finding_place(finding, links),
                                  paint(kNames.at(level), color, has_color),
                                  printable_line(finding.message), printable_line(finding.rule));
   if (!finding.suppression.empty()) {
     text += fmt::format("  let pass: {}\n", printable_line(finding.suppression));
   }
   if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable_line(finding.remedy));
-  return text + indented(finding.output);
+  return text + indented_output(finding.output);
 }
 
 /// What the decision of a verdict is about stands in its findings already.

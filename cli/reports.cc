@@ -79,7 +79,7 @@ Result<void> write_file(const std::string& file, std::string_view text, bool is_
 }
 
 /// A file in the workspace would be an edit that no gate saw.
-Result<void> refuse_to_agents(const Session& session) {
+Result<void> refuse_file_to_agents(const Session& session) {
   if (session.arguments().global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "report.agent",
               "an agent's report goes to standard output only; leave the file out, or --agent");
@@ -88,7 +88,7 @@ Result<void> refuse_to_agents(const Session& session) {
 }  // namespace
 
 Result<void> write_report_file(Session& session, const std::string& file, std::string_view text) {
-  GALLEY_TRY(refuse_to_agents(session));
+  GALLEY_TRY(refuse_file_to_agents(session));
   return write_file(file, text, false);
 }
 
@@ -142,7 +142,7 @@ Result<bool> write_reports(Session& session, const Preview& judged, const Json& 
       is_printed = true;
       continue;
     }
-    GALLEY_TRY(refuse_to_agents(session));
+    GALLEY_TRY(refuse_file_to_agents(session));
     GALLEY_TRY(write_file(request.file, text, request.format == "github-summary"));
   }
   return is_printed;

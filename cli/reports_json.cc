@@ -16,16 +16,16 @@
 namespace galley {
 namespace {
 
-constexpr int kIndent = 1;
+constexpr int kReportIndent = 1;
 
-std::string text_of(const Json& document) {
-  return document.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string report_text(const Json& document) {
+  return document.dump(kReportIndent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 /// The proposed text of changed files, for counting columns in characters.
-class ProposedLines {
+class CharacterColumns {
  public:
-  explicit ProposedLines(const Proposal& proposal) : proposal_(&proposal) {}
+  explicit CharacterColumns(const Proposal& proposal) : proposal_(&proposal) {}
 
   /// `column` of bytes in code points; 0 when that is not known.
   uint32_t characters(const std::string& path, uint32_t line, uint32_t column) {
@@ -86,7 +86,7 @@ std::string_view level_of(Severity severity) {
   return severity == Severity::kWarning ? "warning" : "note";
 }
 
-Json region_of(const Finding& finding, ProposedLines& lines) {
+Json region_of(const Finding& finding, CharacterColumns& lines) {
   Json region = {{"startLine", finding.line}};
   const uint32_t begin = lines.characters(finding.path, finding.line, finding.column);
   if (begin == 0) return region;
@@ -99,7 +99,7 @@ Json region_of(const Finding& finding, ProposedLines& lines) {
 }
 
 Json sarif_result(const Finding& finding, const std::string& fingerprint, size_t rule,
-                  ProposedLines& lines) {
+                  CharacterColumns& lines) {
   std::string message = finding.message;
   if (!finding.remedy.empty()) message += ". To go on: " + finding.remedy;
   if (!message.ends_with('.')) message += '.';
@@ -173,7 +173,7 @@ Json rdjson_diagnostic(const Finding& finding) {
 
 std::string sarif_report(const Preview& judged) {
   const Verdict& verdict = judged.verdict;
-  ProposedLines lines(judged.proposal);
+  CharacterColumns lines(judged.proposal);
   std::map<std::string, size_t> known;
   Json rules = Json::array();
   Json results = Json::array();
@@ -198,9 +198,9 @@ std::string sarif_report(const Preview& judged) {
       {"columnKind", "unicodeCodePoints"},
       {"originalUriBaseIds", {{"SRCROOT", {{"description", {{"text", "The workspace."}}}}}}},
       {"results", results}};
-  return text_of({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-                  {"version", "2.1.0"},
-                  {"runs", Json::array({run})}});
+  return report_text({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                      {"version", "2.1.0"},
+                      {"runs", Json::array({run})}});
 }
 
 std::string gitlab_report(const Preview& judged) {
@@ -222,7 +222,7 @@ std::string gitlab_report(const Preview& judged) {
          {"location",
           {{"path", finding.path.empty() ? "galley.toml" : finding.path}, {"lines", lines}}}});
   }
-  return text_of(list);
+  return report_text(list);
 }
 
 std::string rdjson_report(const Preview& judged) {
@@ -230,7 +230,7 @@ std::string rdjson_report(const Preview& judged) {
   for (const Finding& finding : judged.verdict.findings) {
     if (finding.suppression.empty()) diagnostics.push_back(rdjson_diagnostic(finding));
   }
-  return text_of({{"source", {{"name", "galley"}}}, {"diagnostics", diagnostics}});
+  return report_text({{"source", {{"name", "galley"}}}, {"diagnostics", diagnostics}});
 }
 
 std::string baseline_report(const Preview& judged) {
@@ -249,7 +249,7 @@ std::string baseline_report(const Preview& judged) {
   }
   std::sort(list.begin(), list.end(),
             [](const Json& a, const Json& b) { return a["fingerprint"] < b["fingerprint"]; });
-  return text_of({{"schema", "galley.baseline/1"}, {"findings", list}});
+  return report_text({{"schema", "galley.baseline/1"}, {"findings", list}});
 }
 
 }  // namespace galley

@@ -19,7 +19,7 @@ std::string_view severity_word(Severity severity) {
   return kWords[static_cast<size_t>(severity)];
 }
 
-std::string place(const Finding& finding) {
+std::string summary_place(const Finding& finding) {
   if (finding.path.empty()) return "the change as a whole";
   return finding.line == 0 ? finding.path : fmt::format("{}:{}", finding.path, finding.line);
 }
@@ -55,7 +55,7 @@ std::string xml(std::string_view text) {
 
 std::string junit_case(const Finding& finding) {
   std::string attributes = fmt::format("classname=\"{}\" name=\"{}\"", xml(finding.rule),
-                                       xml(place(finding) + ": " + finding.message));
+                                       xml(summary_place(finding) + ": " + finding.message));
   if (!finding.path.empty()) attributes += fmt::format(" file=\"{}\"", xml(finding.path));
   if (finding.line != 0) attributes += fmt::format(" line=\"{}\"", finding.line);
   std::string body = finding.message;
@@ -82,7 +82,7 @@ std::string junit_run(const Verdict::Run& run) {
 // --- GitHub -------------------------------------------------------------------------------------
 
 /// https://github.com/actions/toolkit, packages/core/src/command.ts: escapeData, escapeProperty.
-std::string command_text(std::string_view text, bool is_property) {
+std::string escaped_command_text(std::string_view text, bool is_property) {
   std::string out;
   for (const char c : text) {
     const bool is_escaped =
@@ -93,12 +93,12 @@ std::string command_text(std::string_view text, bool is_property) {
 }
 
 std::string property(std::string_view name, std::string_view value, bool is_first) {
-  return fmt::format("{}{}={}", is_first ? " " : ",", name, command_text(value, true));
+  return fmt::format("{}{}={}", is_first ? " " : ",", name, escaped_command_text(value, true));
 }
 
 std::string annotation(const Finding& finding) {
-  static constexpr std::string_view kCommands[] = {"notice", "warning", "error"};
-  std::string text = fmt::format("::{}", kCommands[static_cast<size_t>(finding.severity)]);
+  static constexpr std::string_view kWords[] = {"notice", "warning", "error"};
+  std::string text = fmt::format("::{}", kWords[static_cast<size_t>(finding.severity)]);
   text += property("title", printable_line(finding.rule), true);
   if (!finding.path.empty()) text += property("file", printable_line(finding.path), false);
   const auto number = [&](std::string_view name, uint32_t value) {
@@ -116,7 +116,7 @@ std::string annotation(const Finding& finding) {
   std::string message = printable_line(finding.message);
   if (!finding.remedy.empty()) message += "\n" + printable_line(finding.remedy);
   if (finding.replacement) message += "\nproposed: " + printable_line(*finding.replacement);
-  return text + "::" + command_text(message, false) + "\n";
+  return text + "::" + escaped_command_text(message, false) + "\n";
 }
 
 /// For a cell of a table: no character that Markdown, HTML or GitHub gives a meaning.
@@ -171,8 +171,8 @@ std::string github_report(const Preview& judged) {
   }
   const auto* refusal = std::get_if<Refusal>(&judged.verdict.decision);
   if (refusal == nullptr) return text;
-  return text + fmt::format("::error title={}::{}\n", command_text(refusal->reason, true),
-                            command_text(printable_line(refusal->message), false));
+  return text + fmt::format("::error title={}::{}\n", escaped_command_text(refusal->reason, true),
+                            escaped_command_text(printable_line(refusal->message), false));
 }
 
 std::string github_summary_report(const Preview& judged) {
@@ -190,7 +190,7 @@ std::string github_summary_report(const Preview& judged) {
       if (!finding.suppression.empty())
         message += " (let pass: " + markdown(finding.suppression) + ")";
       text += fmt::format("| {} | {} | {} | {} |\n", severity_word(finding.severity),
-                          markdown(place(finding)), markdown(finding.rule), message);
+                          markdown(summary_place(finding)), markdown(finding.rule), message);
     }
     if (verdict.findings.size() > kMaxSummaryRows) {
       text += fmt::format("\n… and {} more findings\n", verdict.findings.size() - kMaxSummaryRows);

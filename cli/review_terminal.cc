@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "cli/outcome.h"
+#include "cli/person.h"
 #include "cli/render.h"
 #include "cli/review.h"
 #include "staging/fs/controlling_terminal.h"
@@ -17,7 +18,6 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kShownContext = 3;
-constexpr size_t kShownProposalDigits = 12;
 constexpr int kMaxEmptyAnswers = 2;
 constexpr std::string_view kHelp =
     "y - keep this change\n"

@@ -71,7 +71,7 @@ Json list_json(Workspace& workspace, const ToolRegistry& registry, const std::st
 }
 
 /// What is not as usual with a tool, for the end of its line.
-std::string state_of(const ToolRegistry::Status& status, const CallSupervisor& supervisor) {
+std::string tool_state(const ToolRegistry::Status& status, const CallSupervisor& supervisor) {
   std::vector<std::string> all;
   if (!status.is_enabled) all.emplace_back("disabled");
   const ToolHealth::State health = supervisor.health_of(status.info.name);
@@ -106,7 +106,7 @@ Result<int> tools_list(Session& session) {
   for (const ToolRegistry::Status& status : tools->statuses()) {
     if (!is_shown(status.info)) continue;
     text += fmt::format("{:<28} {}{}\n", status.info.name, status.info.title,
-                        state_of(status, workspace->inside().need_supervisor()));
+                        tool_state(status, workspace->inside().need_supervisor()));
   }
   session.print(text);
   return kExitDone;

@@ -10,13 +10,13 @@
 #include "base/printable.h"
 #include "engine/pipeline/runs.h"
 #include "engine/stages/run_layers.h"
+#include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
 
 namespace galley {
 namespace {
 
-constexpr int kSignalBase = 128;
 constexpr size_t kMaxAllowedWrites = 32;
 constexpr size_t kMaxLayers = 16;
 
@@ -38,7 +38,7 @@ Result<std::vector<std::string>> host_folders(std::string_view option,
 }
 
 /// What --env adds to the environment. A name alone that we do not have is left out.
-Result<std::map<std::string, std::string>> environment_of(const std::vector<std::string>& words) {
+Result<std::map<std::string, std::string>> run_environment(const std::vector<std::string>& words) {
   std::map<std::string, std::string> environment;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
@@ -64,7 +64,7 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   request.command.argv = arguments.words;
   if (arguments.run.shares_network) request.command.network = NetworkAccess::kHost;
   request.command.propose_ignored = arguments.run.proposes_ignored;
-  GALLEY_ASSIGN(request.command.environment, environment_of(arguments.run.environment));
+  GALLEY_ASSIGN(request.command.environment, run_environment(arguments.run.environment));
   request.name = arguments.run.name;
   request.is_terminal = is_terminal;
   request.rows = screen.rows;
@@ -77,7 +77,7 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
 }
 
 /// The transaction of --resume, which its run has left, or a new one.
-Result<Transaction> transaction_for(Session& session) {
+Result<Transaction> transaction_of_run(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& resumed = session.arguments().run.resume;
   if (!resumed.empty()) return session.resume(resumed);
@@ -87,7 +87,7 @@ Result<Transaction> transaction_for(Session& session) {
 Result<std::unique_ptr<StartedRun>> start(Session& session, bool is_terminal,
                                           const RunScreen& screen) {
   GALLEY_ASSIGN(RunRequest request, request_of(session, is_terminal, screen));
-  GALLEY_ASSIGN(Transaction transaction, transaction_for(session));
+  GALLEY_ASSIGN(Transaction transaction, transaction_of_run(session));
   GALLEY_ASSIGN(const RelPath place, session.place());
   GALLEY_ASSIGN(const Node node, transaction.look(place));
   if (node.kind == FileKind::kDirectory) request.command.working_directory = place;
@@ -98,8 +98,8 @@ Result<std::unique_ptr<StartedRun>> start(Session& session, bool is_terminal,
   return started;
 }
 
-int status_of(const CommandResult& result) {
-  if (result.exit_signal) return kSignalBase + *result.exit_signal;
+int run_exit_status(const CommandResult& result) {
+  if (result.exit_signal) return kSignalStatusBase + *result.exit_signal;
   return result.exit_code.value_or(kExitFailure);
 }
 
@@ -130,7 +130,7 @@ RunEnding end_run(Session& session, StartedRun& started) {
   ending.was_begun = session.arguments().run.resume.empty();
   const auto result = started.live->result();
   if (result) {
-    ending.status = status_of(*result);
+    ending.status = run_exit_status(*result);
     ending.ended = words_for(*result);
     if (result->breach) ending.breach = result->breach->error().message;
   } else {

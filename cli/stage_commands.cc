@@ -58,7 +58,7 @@ std::string work_of(const Arguments& arguments) {
   return "running the tool " + printable_line(arguments.name);
 }
 
-Result<std::map<std::string, std::string>> environment_of(const CallArguments& about) {
+Result<std::map<std::string, std::string>> call_environment(const CallArguments& about) {
   std::map<std::string, std::string> environment;
   for (const std::string& text : about.environment) {
     const size_t equals = text.find('=');
@@ -91,7 +91,7 @@ Result<CallOptions> call_options(Session& session) {
     const double ms = std::min(about.timeout_s, kLongestS) * kMsPerSecond;
     options.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
   }
-  GALLEY_ASSIGN(options.environment, environment_of(about));
+  GALLEY_ASSIGN(options.environment, call_environment(about));
   GALLEY_ASSIGN(options.secrets, secrets_of_command(session));
   if (session.is_json() || !session.terminal().is_terminal()) return options;
   const std::string work = work_of(arguments);
@@ -146,7 +146,7 @@ Result<std::string> editor_line(Session& session) {
               "no editor is set and there is no terminal to open one at: set EDITOR");
 }
 
-Result<int> edit(Session& session) {
+Result<int> edit_file(Session& session) {
   GALLEY_TRY(refuse_inside_exec("edit"));
   GALLEY_ASSIGN(std::string editor, editor_line(session));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -171,6 +171,6 @@ Result<int> edit(Session& session) {
 }  // namespace
 
 int run_call(Session& session) { return session.finish(call(session)); }
-int run_edit(Session& session) { return session.finish(edit(session)); }
+int run_edit(Session& session) { return session.finish(edit_file(session)); }
 
 }  // namespace galley

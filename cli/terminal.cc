@@ -14,8 +14,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kDefaultWidth = 80;
-constexpr std::string_view kRed = "\033[31m";
-constexpr std::string_view kReset = "\033[m";
+constexpr std::string_view kErrorColor = "\033[31m";
+constexpr std::string_view kPlainColor = "\033[m";
 
 bool wants_color(ColorWhen when, bool is_terminal) {
   if (when != ColorWhen::kAuto) return when == ColorWhen::kAlways;
@@ -131,8 +131,8 @@ std::string Terminal::content(std::string_view bytes) const {
 void Terminal::complain(std::string_view line) {
   hand_over();
   const std::string text = indented(line);
-  const std::string_view on = has_error_color_ ? kRed : "";
-  const std::string_view off = has_error_color_ ? kReset : "";
+  const std::string_view on = has_error_color_ ? kErrorColor : "";
+  const std::string_view off = has_error_color_ ? kPlainColor : "";
   std::fprintf(stderr, "%.*sgalley:%.*s %.*s\n", static_cast<int>(on.size()), on.data(),
                static_cast<int>(off.size()), off.data(), static_cast<int>(text.size()),
                text.data());

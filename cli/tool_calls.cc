@@ -13,7 +13,7 @@ namespace galley {
 namespace {
 
 /// A file inside the workspace is for every tool to read.
-Result<void> check_outside(const std::string& file, Session& session) {
+Result<void> check_secrets_file(const std::string& file, Session& session) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const auto place = absolute_path(file);
   if (!place || !is_at_or_below(*place, workspace->root_path())) return {};
@@ -49,7 +49,7 @@ Result<SecretProvider> secrets_of_command(Session& session) {
   const CallArguments& about = session.arguments().call;
   GALLEY_ASSIGN(SecretProvider of_environment, secrets_of_environment(about.secrets));
   if (about.secrets_file.empty()) return of_environment;
-  GALLEY_TRY(check_outside(about.secrets_file, session));
+  GALLEY_TRY(check_secrets_file(about.secrets_file, session));
   GALLEY_ASSIGN(SecretProvider of_file, secrets_from_file(about.secrets_file));
   return secrets_from_all({std::move(of_environment), std::move(of_file)});
 }

@@ -73,11 +73,6 @@ Result<void> check_fits(const Workspace& workspace, const UserSettings& user,
   return add_tools_of(*registry, folder);
 }
 
-/// Whether a person said so beforehand, outside of every workspace.
-bool is_vouched_for(const UserSettings& user, const ContentId& hash) {
-  return std::find(user.trusted.begin(), user.trusted.end(), hash) != user.trusted.end();
-}
-
 Result<int> add(Session& session) {
   if (!session.arguments().mcp.name.empty()) return add_mcp_server(session);
   if (session.arguments().words.size() != 1) {

@@ -14,7 +14,7 @@ Json record_json(const TrustRecord& record) {
   return {{"root", record.root}, {"hash", record.hash.hex()}, {"given_ns", record.given_ns}};
 }
 
-Result<int> list(Session& session) {
+Result<int> list_trusted(Session& session) {
   GALLEY_ASSIGN(const UserSettings settings, load_user_settings());
   GALLEY_ASSIGN(const auto records, list_trust(settings));
   Json document = {{"schema", "galley.trust-list/1"}, {"ok", true}, {"trusted", Json::array()}};
@@ -31,7 +31,7 @@ Result<int> list(Session& session) {
   return kExitDone;
 }
 
-Result<int> revoke(Session& session) {
+Result<int> revoke_trusted(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   GALLEY_ASSIGN(const bool was_trusted, revoke_trust(session.user(), workspace->root_path()));
   if (session.is_json()) {
@@ -54,7 +54,7 @@ std::string shown_part(const Workspace& workspace) {
                      printable_line(workspace.root_path()), part.hash().hex());
 }
 
-Json part_json(const Workspace& workspace, bool trusted) {
+Json trust_json(const Workspace& workspace, bool trusted) {
   const TrustPart& part = workspace.inside().trust_part;
   return {{"schema", "galley.trust/1"},    {"ok", true},
           {"root", workspace.root_path()}, {"trusted", trusted},
@@ -63,14 +63,14 @@ Json part_json(const Workspace& workspace, bool trusted) {
 
 Result<int> trust(Session& session) {
   const Arguments& arguments = session.arguments();
-  if (arguments.list) return list(session);
-  if (arguments.revoke && !arguments.dry_run) return revoke(session);
+  if (arguments.list) return list_trusted(session);
+  if (arguments.revoke && !arguments.dry_run) return revoke_trusted(session);
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   const TrustPart& part = workspace->inside().trust_part;
   if (part.is_empty() || arguments.show || arguments.dry_run) {
     const bool counts = workspace->inside().config.not_trusted.empty();
     if (session.is_json()) {
-      session.print(part_json(*workspace, counts));
+      session.print(trust_json(*workspace, counts));
     } else if (part.is_empty()) {
       session.say(
           "nothing here has to be trusted: the configuration runs nothing and widens nothing");
@@ -86,7 +86,7 @@ Result<int> trust(Session& session) {
   GALLEY_TRY(record_trust(session.user(), {workspace->root_path(), part.hash(),
                                            workspace->inside().clock().wall_ns()}));
   if (session.is_json()) {
-    session.print(part_json(*workspace, true));
+    session.print(trust_json(*workspace, true));
   } else {
     session.say("trusted; take it back with: " + session.hint("trust --revoke"));
   }

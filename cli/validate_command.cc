@@ -16,7 +16,7 @@ namespace {
 
 // --- bisecting ------------------------------------------------------------------------------
 
-Result<Json> part_json(Session& session, const JudgedPart& part) {
+Result<Json> judged_part_json(Session& session, const JudgedPart& part) {
   Json document = {{"pieces", Json::array()}};
   for (const ProposalPiece& piece : part.pieces) {
     Json one = {{"path", piece.path.str()}};
@@ -34,8 +34,8 @@ Result<Json> part_json(Session& session, const JudgedPart& part) {
 Result<Json> bisect_json(Session& session, const BisectReport& report) {
   Json document = {
       {"pieces", report.pieces}, {"questions", report.questions}, {"complete", report.is_complete}};
-  GALLEY_ASSIGN(document["smallest_refused"], part_json(session, report.smallest_failing));
-  GALLEY_ASSIGN(document["largest_passing"], part_json(session, report.largest_passing));
+  GALLEY_ASSIGN(document["smallest_refused"], judged_part_json(session, report.smallest_failing));
+  GALLEY_ASSIGN(document["largest_passing"], judged_part_json(session, report.largest_passing));
   return document;
 }
 
