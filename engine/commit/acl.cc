@@ -3,9 +3,9 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kVersion = 2;
-constexpr size_t kHeaderBytes = 4;
-constexpr size_t kEntryBytes = 8;
+constexpr uint32_t kAclVersion = 2;
+constexpr size_t kAclHeaderBytes = 4;
+constexpr size_t kAclEntryBytes = 8;
 constexpr size_t kRightsAt = 2;
 constexpr uint32_t kRights = 7;
 constexpr uint32_t kOwnerShift = 6;
@@ -27,8 +27,8 @@ uint32_t little_endian(std::string_view bytes) {
 }
 
 bool is_acl(std::string_view bytes) {
-  return bytes.size() > kHeaderBytes && (bytes.size() - kHeaderBytes) % kEntryBytes == 0 &&
-         little_endian(bytes.substr(0, kHeaderBytes)) == kVersion;
+  return bytes.size() > kAclHeaderBytes && (bytes.size() - kAclHeaderBytes) % kAclEntryBytes == 0 &&
+         little_endian(bytes.substr(0, kAclHeaderBytes)) == kAclVersion;
 }
 
 uint32_t tag_at(std::string_view acl, size_t entry) {
@@ -64,12 +64,12 @@ std::optional<InheritedAcl> inherit_acl(std::string_view default_acl, uint32_t m
   InheritedAcl result{std::string(default_acl), mode};
   bool has_mask = false;
   bool is_minimal = true;
-  for (size_t at = kHeaderBytes; at < default_acl.size(); at += kEntryBytes) {
+  for (size_t at = kAclHeaderBytes; at < default_acl.size(); at += kAclEntryBytes) {
     const uint32_t tag = tag_at(default_acl, at);
     has_mask = has_mask || tag == kMask;
     is_minimal = is_minimal && (tag == kUserObject || tag == kGroupObject || tag == kOther);
   }
-  for (size_t at = kHeaderBytes; at < default_acl.size(); at += kEntryBytes) {
+  for (size_t at = kAclHeaderBytes; at < default_acl.size(); at += kAclEntryBytes) {
     const auto shift = shift_of(tag_at(default_acl, at), has_mask);
     if (!shift) continue;
     const uint32_t rights = rights_at(default_acl, at) & (mode >> *shift);
@@ -82,7 +82,7 @@ std::optional<InheritedAcl> inherit_acl(std::string_view default_acl, uint32_t m
 
 std::optional<uint32_t> owning_group_rights(std::string_view acl) {
   if (!is_acl(acl)) return std::nullopt;
-  for (size_t at = kHeaderBytes; at < acl.size(); at += kEntryBytes) {
+  for (size_t at = kAclHeaderBytes; at < acl.size(); at += kAclEntryBytes) {
     if (tag_at(acl, at) == kGroupObject) return rights_at(acl, at);
   }
   return std::nullopt;
