@@ -66,7 +66,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   out.reason = "patch.context_not_found";
   out.message =
       hunk_name(failed) + " does not fit '" + std::string(path) + "': its lines are not there";
-  for (size_t i = 0; i < failed.pattern.size() && i < kMaxShownLines; ++i) {
+  for (size_t i = 0; i < failed.pattern.size() && i < kShownLines; ++i) {
     out.expected.emplace_back(failed.pattern[i]);
   }
   const auto nearest =
@@ -75,7 +75,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   const NearPlace near = align_near(index.lines(), failed.pattern, nearest.start);
   out.nearest_line = static_cast<uint32_t>(near.begin + 1);
   out.nearest_count = static_cast<uint32_t>(near.end - near.begin);
-  for (size_t i = near.begin; i < near.end && i - near.begin < kMaxShownLines; ++i) {
+  for (size_t i = near.begin; i < near.end && i - near.begin < kShownLines; ++i) {
     out.found.emplace_back(index.lines()[i]);
   }
   out.rebased = rebase_hunk(index.lines(), failed.hunk, near);

@@ -23,7 +23,7 @@ struct FailedHunk {
 /// Places of an ambiguous edit that are listed.
 inline constexpr size_t kListedCandidates = 10;
 /// Lines of an edit and of the nearest place that a failure shows.
-inline constexpr size_t kMaxShownLines = 200;
+inline constexpr size_t kShownLines = 200;
 
 /// How to send a candidate back, on the command line and in a tool call.
 inline constexpr std::string_view kHowToChoose =

@@ -15,8 +15,6 @@ namespace galley {
 namespace {
 
 constexpr size_t kMinHashDigits = 8;
-/// Lines of a place that a failure shows.
-constexpr size_t kShownLines = 200;
 /// Places of an edit that means one of them; more are not counted.
 constexpr size_t kCountedPlaces = 1000;
 /// Places that the edits of one file may replace in all.

@@ -109,7 +109,7 @@ class Explainer {
   bool name_pasted(EditFailure& failure) {
     static constexpr std::array<std::string_view, 8> kPrompts = {"> ",   "$ ",   "+ ", "- ",
                                                                  ">>> ", "... ", "+",  "-"};
-    if (failure.expected.empty() || failure.expected.size() >= kMaxShownLines) return false;
+    if (failure.expected.empty() || failure.expected.size() >= kShownLines) return false;
     if (auto pasted = without_numbers(failure.expected)) {
       if (name_pasted(failure, *pasted)) return true;
     }
@@ -167,7 +167,7 @@ class Explainer {
     failure.nearest_line = static_cast<uint32_t>(line + 1);
     failure.nearest_count = static_cast<uint32_t>(end - line);
     failure.found.clear();
-    for (size_t i = line; i < end && i - line < kMaxShownLines; ++i) {
+    for (size_t i = line; i < end && i - line < kShownLines; ++i) {
       failure.found.emplace_back(lines[i]);
     }
   }
