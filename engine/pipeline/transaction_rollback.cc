@@ -33,7 +33,7 @@ tl::unexpected<Error> conflict_of(const std::string& execution,
   }
   return fail(ErrorKind::kConflict, "rollback.built_upon",
               "later calls built on " + execution + ": " +
-                  join_some(ids_of(steps, conflict.built_upon), kMaxNamedCalls) + " (" + why +
+                  join_some(ids_of(steps, conflict.built_upon), kNamedCalls) + " (" + why +
                   "); take them back, too, with --with-later, or one by one, the newest first",
               path);
 }

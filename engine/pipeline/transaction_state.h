@@ -31,7 +31,7 @@
 
 namespace galley {
 
-inline constexpr size_t kMaxNamedCalls = 20;  ///< ids that a message lists
+inline constexpr size_t kNamedCalls = 20;  ///< ids that a message lists
 
 /// The inside of a transaction, for the sources that are named after it.
 struct Transaction::State {

@@ -51,10 +51,10 @@ CallSelection select_calls(const Calls& calls, size_t wanted, bool with_later) {
 
 std::string named(const std::vector<std::string>& ids) {
   std::string text;
-  for (size_t i = 0; i < std::min(ids.size(), kMaxNamedCalls); ++i) {
+  for (size_t i = 0; i < std::min(ids.size(), kNamedCalls); ++i) {
     text += (i == 0 ? "" : ", ") + ids[i];
   }
-  return ids.size() > kMaxNamedCalls ? text + " and others" : text;
+  return ids.size() > kNamedCalls ? text + " and others" : text;
 }
 
 Result<void> check_selection(const CallSelection& selection, const std::string& execution, TxId tx,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "engine/validators/added_lines.h"
 #include "engine/validators/builtin.h"
@@ -13,11 +14,6 @@ namespace {
 constexpr size_t kMarkerBytes = 7;
 constexpr uint64_t kDefaultMaxBytes = uint64_t{1} << 20U;
 
-/// git's isspace: no vertical tab, no form feed.
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-bool is_blank(std::string_view line) { return std::all_of(line.begin(), line.end(), is_space); }
-
 /// '<', '=', '>' or '|' when the line is a conflict marker (diff.c, is_conflict_marker), else 0.
 char marker_of(std::string_view line) {
   if (line.size() <= kMarkerBytes) return 0;
@@ -26,7 +22,7 @@ char marker_of(std::string_view line) {
   for (size_t i = 1; i < kMarkerBytes; ++i) {
     if (line[i] != first) return 0;
   }
-  return is_space(line[kMarkerBytes]) ? first : '\0';
+  return is_plain_space(line[kMarkerBytes]) ? first : '\0';
 }
 
 class ConflictMarkersValidator final : public FileValidator {
@@ -81,14 +77,14 @@ class WhitespaceValidator final : public FileValidator {
  private:
   static size_t trailing_blanks(const Lines& lines) {
     size_t count = 0;
-    while (count < lines.size() && is_blank(lines[lines.size() - 1 - count])) ++count;
+    while (count < lines.size() && is_blank(lines[lines.size() - 1 - count], kPlainSpaces)) ++count;
     return count;
   }
 
   // ws.c, ws_check_emit, with blank-at-eol, space-before-tab and cr-at-eol.
   static void check_line(std::string_view line, uint32_t number, FindingSink& sink) {
     size_t end = line.size();
-    while (end > 0 && is_space(line[end - 1])) --end;
+    while (end > 0 && is_plain_space(line[end - 1])) --end;
     if (end < line.size()) {
       sink.add("whitespace.trailing", number, static_cast<uint32_t>(end + 1),
                "trailing white space", "remove it");

@@ -38,14 +38,14 @@ std::string without(const std::string& text, size_t from, size_t to) {
 
 /// The text without an item, the comma that goes with it, and the white space before it.
 std::string without_item(const std::string& text, std::string_view plain, const JsonItem& item) {
-  const size_t from = text.find_last_not_of(kJsonSpaces, item.begin - 1) + 1;
+  const size_t from = text.find_last_not_of(kPlainSpaces, item.begin - 1) + 1;
   const size_t to = item.value.end;
-  const size_t next = plain.find_first_not_of(kJsonSpaces, to);
+  const size_t next = plain.find_first_not_of(kPlainSpaces, to);
   if (next != std::string_view::npos && plain[next] == ',') return without(text, from, next + 1);
-  const size_t before = plain.find_last_not_of(kJsonSpaces, item.begin - 1);
+  const size_t before = plain.find_last_not_of(kPlainSpaces, item.begin - 1);
   if (plain[before] == ',') return without(without(text, from, to), before, before + 1);
   // It was alone; a last comma, which the plain text does not show, goes with it.
-  const size_t last = text.find_first_not_of(kJsonSpaces, to);
+  const size_t last = text.find_first_not_of(kPlainSpaces, to);
   const bool has_comma = last != std::string::npos && text[last] == ',';
   return without(text, from, has_comma ? last + 1 : to);
 }

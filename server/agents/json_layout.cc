@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
@@ -54,17 +56,17 @@ void blank_last_commas(std::string& text) {
       continue;
     }
     if (c == ',' && std::string_view("{[,: ").find(before) == std::string_view::npos) {
-      const size_t next = text.find_first_not_of(kJsonSpaces, at + 1);
+      const size_t next = text.find_first_not_of(kPlainSpaces, at + 1);
       const bool is_last = next != std::string::npos && (text[next] == '}' || text[next] == ']');
       if (is_last) text[at] = ' ';
     }
-    if (kJsonSpaces.find(c) == std::string_view::npos) before = c;
+    if (kPlainSpaces.find(c) == std::string_view::npos) before = c;
     ++at;
   }
 }
 
 size_t skip_space(std::string_view text, size_t at) {
-  return std::min(text.find_first_not_of(kJsonSpaces, at), text.size());
+  return std::min(text.find_first_not_of(kPlainSpaces, at), text.size());
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ size_t end_of_value(std::string_view json, size_t at) {
       continue;
     }
     const bool is_end = c == '}' || c == ']';
-    const bool is_between = kJsonSpaces.find(c) != std::string_view::npos;
+    const bool is_between = kPlainSpaces.find(c) != std::string_view::npos;
     if (depth == 0 && (is_end || c == ',' || is_between)) return at;
     if (c == '{' || c == '[') ++depth;
     ++at;

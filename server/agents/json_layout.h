@@ -7,8 +7,6 @@
 
 namespace galley {
 
-inline constexpr std::string_view kJsonSpaces = " \t\r\n";  ///< RFC 8259
-
 /// A half-open range of bytes.
 struct TextRange {
   size_t begin = 0;

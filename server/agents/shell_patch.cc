@@ -8,7 +8,6 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kShellSpaces = " \t\r\n";
 constexpr std::string_view kPlain =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
 
@@ -32,13 +31,13 @@ class ShellReader {
       if (end == std::string_view::npos) return {};
       std::string text(rest_.substr(0, end));
       rest_.remove_prefix(end + 1);
-      return is_over_or(kShellSpaces) ? std::optional(text) : std::nullopt;
+      return is_over_or(kPlainSpaces) ? std::optional(text) : std::nullopt;
     }
     const size_t end = std::min(rest_.find_first_not_of(kPlain), rest_.size());
     if (end == 0) return {};
     std::string text(rest_.substr(0, end));
     rest_.remove_prefix(end);
-    return is_over_or(kShellSpaces) ? std::optional(text) : std::nullopt;
+    return is_over_or(kPlainSpaces) ? std::optional(text) : std::nullopt;
   }
   [[nodiscard]] bool is_over_or(std::string_view characters) const {
     return rest_.empty() || characters.find(rest_.front()) != std::string_view::npos;
@@ -69,7 +68,7 @@ std::optional<std::string> here_document(std::string_view text, const std::strin
   while (line < text.size()) {
     const size_t end = std::min(text.find('\n', line), text.size());
     if (text.substr(line, end - line) == name) {
-      const bool is_last = text.find_first_not_of(kShellSpaces, end) == std::string_view::npos;
+      const bool is_last = text.find_first_not_of(kPlainSpaces, end) == std::string_view::npos;
       return is_last ? std::optional(std::string(text.substr(0, line))) : std::nullopt;
     }
     line = end + 1;
@@ -82,7 +81,7 @@ std::optional<std::string> here_document(std::string_view text, const std::strin
 std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
   ShellReader reader(command);
   ShellPatch found;
-  reader.skip(kShellSpaces);
+  reader.skip(kPlainSpaces);
   if (reader.take("cd ")) {
     reader.skip(kBlanks);
     const auto directory = reader.word();
@@ -90,7 +89,7 @@ std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
     found.directory = *directory;
     reader.skip(kBlanks);
     if (!reader.take("&&")) return {};
-    reader.skip(kShellSpaces);
+    reader.skip(kPlainSpaces);
   }
   if (!reader.take("apply_patch") && !reader.take("applypatch")) return {};
   if (!reader.is_over_or(" \t<")) return {};
@@ -108,7 +107,7 @@ std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
   }
   if (!reader.rest().starts_with('\'')) return {};
   const auto patch = reader.word();
-  if (!patch || reader.rest().find_first_not_of(kShellSpaces) != std::string_view::npos) return {};
+  if (!patch || reader.rest().find_first_not_of(kPlainSpaces) != std::string_view::npos) return {};
   found.patch = *patch;
   return found;
 }
