@@ -89,21 +89,6 @@ Result<void> check_unfiltered(const GitProgram& git, const std::vector<const Cha
   return {};
 }
 
-/// Settings that take away every filter program of the repository: refreshing the index would
-/// run one on files that are none of ours.
-Result<std::vector<std::string>> without_filters(const GitProgram& git) {
-  GALLEY_ASSIGN(const PipedOutput said,
-                git.try_run({"config", "-z", "--name-only", "--get-regexp", "^filter\\."}));
-  std::vector<std::string> words = {"-c", "commit.gpgSign=false"};
-  if (said.status != 0) return words;  // there are none
-  for (const std::string& name : zero_ended(said.output)) {
-    const bool is_program = name.ends_with(".clean") || name.ends_with(".smudge") ||
-                            name.ends_with(".process") || name.ends_with(".required");
-    if (is_program) words.insert(words.end(), {"-c", name + "="});
-  }
-  return words;
-}
-
 /// Those of these paths that git does not ignore, or has all the same.
 Result<std::string> not_ignored(const GitProgram& git, const std::string& paths) {
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"check-ignore", "-z", "--stdin"}, paths));
@@ -128,12 +113,6 @@ Result<std::string> known_paths(const GitProgram& git, const std::string& paths)
   return known;
 }
 
-Result<std::string> run_with(const GitProgram& git, std::vector<std::string> words,
-                             const std::vector<std::string>& more, const std::string& input) {
-  words.insert(words.end(), more.begin(), more.end());
-  return git.run(words, input);
-}
-
 }  // namespace
 
 std::unique_ptr<const Tool> make_git_commit(std::string root_path) {
@@ -146,8 +125,6 @@ Result<std::string> commit_to_git(const std::string& root_path, const std::strin
   GALLEY_TRY(git.layout());
   const std::vector<const Change*> files = files_of(changes);
   GALLEY_TRY(check_unfiltered(git, files));
-  GALLEY_ASSIGN(std::vector<std::string> settings, without_filters(git));
-  settings.insert(settings.begin(), "--literal-pathspecs");
   std::string made;
   std::string all;
   for (const Change* change : files) {
@@ -155,24 +132,23 @@ Result<std::string> commit_to_git(const std::string& root_path, const std::strin
     if (change->after.kind != FileKind::kAbsent) made += change->path.str() + '\0';
   }
   // Paths come on standard input: there may be more than arguments hold.
-  const std::vector<std::string> from_input = {"--pathspec-from-file=-", "--pathspec-file-nul"};
-  const auto with = [&](std::vector<std::string> words) {
-    words.insert(words.end(), from_input.begin(), from_input.end());
-    return words;
+  const auto run_on = [&git](const std::string& paths, const std::vector<std::string>& command) {
+    std::vector<std::string> words = {"--literal-pathspecs"};
+    words.insert(words.end(), command.begin(), command.end());
+    words.insert(words.end(), {"--pathspec-from-file=-", "--pathspec-file-nul"});
+    return git.run(words, paths);
   };
   GALLEY_ASSIGN(made, not_ignored(git, made));
   if (!made.empty()) {
-    GALLEY_TRY(run_with(git, settings, with({"add", "--intent-to-add"}), made));
+    GALLEY_TRY(run_on(made, {"add", "--intent-to-add"}));
   }
   GALLEY_ASSIGN(const std::string known, known_paths(git, all));
   if (known.empty()) {
     return fail(ErrorKind::kNotFound, "git.nothing_to_commit",
                 "nothing that was changed is known to git, so there is no commit of git");
   }
-  GALLEY_TRY(run_with(git, settings,
-                      with({"commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign",
-                            "--cleanup=whitespace", "--message=" + message}),
-                      known));
+  GALLEY_TRY(run_on(known, {"commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign",
+                            "--cleanup=whitespace", "--message=" + message}));
   GALLEY_ASSIGN(std::string hash, git.run({"rev-parse", "HEAD"}));
   while (!hash.empty() && hash.back() == '\n') hash.pop_back();
   return hash;

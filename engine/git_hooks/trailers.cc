@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -22,6 +23,13 @@ Result<bool> has_text(const GitProgram& git, const std::string& file) {
   if (cut != std::string::npos) message.erase(message.rfind('\n', cut) + 1);
   GALLEY_ASSIGN(const std::string kept, git.run({"stripspace", "--strip-comments"}, message));
   return !kept.empty();
+}
+
+/// `core.commentChar` of the repository, one character.
+Result<std::string> comment_character(const GitProgram& git) {
+  GALLEY_ASSIGN(const PipedOutput said, git.try_run({"config", "--get", "core.commentChar"}));
+  const std::string_view character = trim(said.output);
+  return character.size() == 1 ? std::string(character) : std::string("#");
 }
 
 }  // namespace
@@ -53,14 +61,22 @@ Result<void> add_trailers(const GitProgram& git, const std::string& file,
   if (transactions.empty()) return {};
   GALLEY_ASSIGN(const bool is_wanted, has_text(git, file));
   if (!is_wanted) return {};
-  // As `git commit --trailer` asks it: a line `---` of the message ends nothing.
-  std::vector<std::string> words = {"interpret-trailers", "--in-place", "--no-divider",
-                                    "--if-exists", "addIfDifferent"};
+  // Outside the repository, whose configuration may name a program for each trailer. As in
+  // `git commit --trailer`, a line `---` of the message ends nothing.
+  GALLEY_ASSIGN(const std::string comment, comment_character(git));
+  std::vector<std::string> words = {"-c",
+                                    "core.commentChar=" + comment,
+                                    "interpret-trailers",
+                                    "--in-place",
+                                    "--no-divider",
+                                    "--if-exists",
+                                    "addIfDifferent"};
   for (const std::string& trailer : trailers_for(transactions)) {
     words.insert(words.end(), {"--trailer", trailer});
   }
-  words.push_back(file);
-  GALLEY_TRY(git.run(words));
+  GALLEY_ASSIGN(const std::string path, absolute_path(file));
+  words.push_back(path);
+  GALLEY_TRY(GitProgram::elsewhere("/").run(words));
   return {};
 }
 

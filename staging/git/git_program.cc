@@ -1,13 +1,18 @@
 #include "staging/git/git_program.h"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <utility>
 
+#include "base/number.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "staging/fs/host_file.h"
+#include "staging/git/git_settings.h"
 #include "staging/sandbox/host_process.h"
 
 namespace galley {
@@ -16,6 +21,8 @@ namespace {
 constexpr const char* kTimeVariable = "GALLEY_GIT_TIMEOUT";
 constexpr int64_t kMaxSeconds = 86'400;
 constexpr size_t kMaxWordsBytes = 400;
+constexpr size_t kMaxDotGitBytes = 8192;
+constexpr size_t kMaxConfigBytes = size_t{16} << 20U;
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -56,15 +63,31 @@ bool tells_of_damage(std::string_view complaint) {
 /// What is no number of seconds counts for nothing: an environment is no place to fail for.
 std::chrono::milliseconds time_for_git() {
   const char* said = std::getenv(kTimeVariable);
-  const std::string_view text = said == nullptr ? "" : said;
-  int64_t seconds = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  if (!is_number || seconds < 1 || seconds > kMaxSeconds) return GitProgram::kMaxTime;
-  return std::chrono::seconds(seconds);
+  const auto seconds = number_of<int64_t>(said == nullptr ? "" : said);
+  if (!seconds || *seconds < 1 || *seconds > kMaxSeconds) return GitProgram::kMaxTime;
+  return std::chrono::seconds(*seconds);
+}
+
+/// Whether `.git` of this folder is the repository, or names it as linked worktrees and submodules
+/// do.
+bool holds_repository(const std::string& folder, const std::string& git_directory) {
+  const std::string dot_git = folder + "/.git";
+  if (const auto own = absolute_path(dot_git); own && *own == git_directory) return true;
+  constexpr std::string_view kHead = "gitdir: ";
+  const auto text = read_host_file(dot_git, kMaxDotGitBytes);
+  if (!text || !text->starts_with(kHead)) return false;
+  const std::string_view named = trim_end(std::string_view(*text).substr(kHead.size()), "\r\n");
+  const auto place = absolute_path(named.starts_with('/') ? std::string(named)
+                                                          : folder + "/" + std::string(named));
+  return place && *place == git_directory;
 }
 
 }  // namespace
+
+struct GitProgram::Settings {
+  std::mutex mutex;
+  std::optional<std::vector<std::string>> environment;
+};
 
 std::string GitLayout::empty_tree() const {
   return object_format == "sha256"
@@ -73,7 +96,9 @@ std::string GitLayout::empty_tree() const {
 }
 
 GitProgram::GitProgram(std::string directory)
-    : directory_(std::move(directory)), bounds_{time_for_git(), kMaxOutputBytes} {}
+    : directory_(std::move(directory)),
+      bounds_{time_for_git(), kMaxOutputBytes},
+      settings_(std::make_shared<Settings>()) {}
 
 GitProgram GitProgram::with_bounds(const Bounds& bounds) const {
   GitProgram other = *this;
@@ -139,6 +164,29 @@ std::vector<std::string> GitProgram::words(const std::vector<std::string>& argum
   return all;
 }
 
+Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
+  PipedProcessOptions options = surroundings();
+  const std::scoped_lock lock(settings_->mutex);
+  if (!settings_->environment) {
+    PipedProcessOptions listing = options;
+    listing.time = std::min(kMaxConfigTime, bounds_.time);
+    const auto listed =
+        run_piped(words({"config", "--list", "--show-scope", "-z"}), listing, {}, kMaxConfigBytes);
+    if (!listed) {
+      Error why = broken_off(listed.error());
+      why.message += " (git config --list; does the repository's config include a pipe?)";
+      return fail(std::move(why));
+    }
+    GALLEY_ASSIGN(const auto disarmed,
+                  disarm_repository(listed->status == 0 ? std::string_view(listed->output)
+                                                        : std::string_view()));
+    settings_->environment = environment_of_settings(disarmed);
+  }
+  options.environment.insert(options.environment.end(), settings_->environment->begin(),
+                             settings_->environment->end());
+  return options;
+}
+
 Error GitProgram::error(std::string_view complaint) {
   const std::string words = decisive_line(complaint);
   if (has(complaint, "not a git repository")) {
@@ -202,7 +250,8 @@ Error GitProgram::broken_off(const Error& why) {
 
 Result<PipedOutput> GitProgram::try_run(const std::vector<std::string>& arguments,
                                         std::string_view input) const {
-  auto output = run_piped(words(arguments), surroundings(), input, bounds_.output_bytes);
+  GALLEY_ASSIGN(const PipedProcessOptions options, safe_surroundings());
+  auto output = run_piped(words(arguments), options, input, bounds_.output_bytes);
   if (output) return output;
   Error error = broken_off(output.error());
   if (!arguments.empty()) error.message += " (git " + arguments.front() + ")";
@@ -218,7 +267,8 @@ Result<std::string> GitProgram::run(const std::vector<std::string>& arguments,
 
 Result<std::unique_ptr<PipedProcess>> GitProgram::start(
     const std::vector<std::string>& arguments) const {
-  auto process = PipedProcess::start(words(arguments), surroundings());
+  GALLEY_ASSIGN(const PipedProcessOptions options, safe_surroundings());
+  auto process = PipedProcess::start(words(arguments), options);
   if (!process) return fail(broken_off(process.error()));
   return process;
 }
@@ -248,6 +298,19 @@ Result<GitLayout> GitProgram::layout() const {
   if (said.status != 0) return layout;
   GALLEY_ASSIGN(layout.work_tree, absolute_path(lines.back()));
   GALLEY_TRY(check_outside({"git"}, layout.work_tree));
+  // With `core.worktree` a repository may name any folder, and would be judged by what a person
+  // trusted there. Only the person's own environment may do that.
+  const bool is_chosen = !is_elsewhere_ && (std::getenv("GIT_DIR") != nullptr ||
+                                            std::getenv("GIT_WORK_TREE") != nullptr);
+  if (!is_chosen && !holds_repository(layout.work_tree, layout.git_directory)) {
+    return fail(ErrorKind::kRefused, "git.foreign_work_tree",
+                "the repository '" + layout.git_directory +
+                    "' names another folder as its work "
+                    "tree, '" +
+                    layout.work_tree +
+                    "', and Galley does not follow that: work in the "
+                    "folder that holds the repository, or set GIT_DIR and GIT_WORK_TREE yourself");
+  }
   return layout;
 }
 

@@ -27,19 +27,23 @@ struct GitLayout {
 /// The git program, run as a child on one repository.
 ///
 /// It opens whatever git can open: sparse and split indexes, shallow and partial clones, linked
-/// worktrees, repositories of either hash. Nothing that the repository configures is run (hooks,
-/// filters, fsmonitor, diff drivers), nothing is fetched, and no lock is taken but by the calls
-/// that write the index.
+/// worktrees, repositories of either hash. No program that the repository's own configuration names
+/// is run (git_settings.h), nothing is fetched, and no lock is taken but by the calls that write the
+/// index.
 ///
-/// Ownership: a value. Threads: safe to share.
+/// Ownership: a value; copies share what they learned of the repository's configuration.
+/// Threads:   safe to share.
 /// Errors:    kNotFound `git.program_missing`, `git.no_repository`; kRefused `git.other_owner`,
-///            `git.index_locked`, `git.object_missing`; kTimeout `git.timeout`; kQuota
-///            `limit.git_output`; kIo `git.object_damaged`, `git.failed` with git's own words.
+///            `git.index_locked`, `git.object_missing`, `git.foreign_work_tree`; kTimeout
+///            `git.timeout`; kQuota `limit.git_output`; kIo `git.object_damaged`, `git.failed` with
+///            git's own words.
 class GitProgram {
  public:
   /// How long one command may take; one that is spoken with, for one answer. GALLEY_GIT_TIMEOUT, a
   /// number of seconds, stands in for it.
   static constexpr std::chrono::milliseconds kMaxTime{300'000};
+  /// How long git may take to list its configuration, which may include a FIFO.
+  static constexpr std::chrono::milliseconds kMaxConfigTime{5'000};
   /// What is read of one command.
   static constexpr size_t kMaxOutputBytes = size_t{256} << 20U;
 
@@ -81,11 +85,16 @@ class GitProgram {
   [[nodiscard]] std::vector<std::string> words(const std::vector<std::string>& arguments) const;
 
   [[nodiscard]] PipedProcessOptions surroundings() const;
+  /// surroundings() without the programs that the repository names.
+  Result<PipedProcessOptions> safe_surroundings() const;
+
+  struct Settings;  ///< overrides of the repository's configuration, listed once
 
   std::string directory_;
   std::string index_;  ///< empty: as the environment has it
   Bounds bounds_;
   bool is_elsewhere_ = false;  ///< GIT_DIR and its like do not count
+  std::shared_ptr<Settings> settings_;
 };
 
 }  // namespace galley
