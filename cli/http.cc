@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace galley {
 namespace {
 
@@ -13,22 +15,8 @@ constexpr std::string_view kTokenLetters =
 
 HttpParse refused(int status) { return {std::nullopt, status}; }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
-}
-
 bool is_visible(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 /// METHOD TARGET HTTP/1.1
@@ -46,9 +34,9 @@ bool read_first_line(std::string_view line, HttpRequest& request) {
 bool read_header(std::string_view line, HttpRequest& request) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0) return false;
-  const std::string name = lower(line.substr(0, colon));
+  const std::string name = to_lower(line.substr(0, colon));
   if (name.find_first_not_of(kTokenLetters) != std::string::npos) return false;
-  const std::string_view value = trimmed(line.substr(colon + 1));
+  const std::string_view value = trim(line.substr(colon + 1), kBlanks);
   const bool is_clean = std::none_of(value.begin(), value.end(), [](char c) {
     return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f;
   });
@@ -95,21 +83,6 @@ std::string_view reason_of(int status) {
 std::string HttpRequest::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? std::string() : found->second;
-}
-
-std::string HttpRequest::cookie(std::string_view name) const {
-  const std::string all = header("cookie");
-  std::string_view rest = all;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(';'), rest.size());
-    const std::string_view pair = trimmed(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const size_t equals = pair.find('=');
-    if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
-      return std::string(pair.substr(equals + 1));
-    }
-  }
-  return {};
 }
 
 HttpParse parse_http(std::string_view bytes) {

@@ -21,8 +21,6 @@ struct HttpRequest {
   std::string body;
 
   [[nodiscard]] std::string header(const std::string& name) const;
-  /// The value of a cookie; empty when there is none of that name.
-  [[nodiscard]] std::string cookie(std::string_view name) const;
 };
 
 struct HttpResponse {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/hex.h"
+#include "base/hmac.h"
 #include "base/printable.h"
 #include "base/utf8.h"
 #include "cli/http.h"
@@ -22,16 +23,11 @@ constexpr uint32_t kPageContext = 3;
 constexpr size_t kTokenDigits = 32;
 constexpr std::chrono::milliseconds kRequestTime{5'000};
 constexpr size_t kMaxComments = 1000;
-constexpr std::string_view kCookie = "galley_review";
 
-/// Takes as long whatever is equal.
-bool is_same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned different = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    different |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  }
-  return different == 0;
+/// A text member of a request; empty when it is absent or not a text.
+std::string text_of_member(const Json& body, const char* name) {
+  const auto found = body.find(name);
+  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 HttpResponse answer(const Json& body, int status = 200) {
@@ -52,15 +48,16 @@ HttpResponse refusal(const Error& error) {
 
 /// Serves the page of one review to one browser.
 ///
-/// Who has the token of the address may do what the page does; it is good once, for a cookie. A
-/// request counts only with this address as its host and origin, and a change only with a second
-/// token that stands in the page, which no other page can read.
+/// The token of the printed address opens the review once and leads to the page, whose path begins
+/// with a secret. There is no cookie: browsers send those to every port of a host, so another server
+/// of this machine would receive it. A request counts only with this address as its host and origin,
+/// and a change only with a second token that is in the page, which no other page can read.
 class BrowserReview {
  public:
-  BrowserReview(Session& session, Review& review, uint16_t port)
+  BrowserReview(Session& session, Review& review, const LoopbackListener& listener)
       : session_(session),
         review_(review),
-        host_(fmt::format("127.0.0.1:{}", port)),
+        host_(fmt::format("{}:{}", listener.address(), listener.port())),
         token_(random_hex(kTokenDigits)),
         secret_(random_hex(kTokenDigits)),
         page_token_(random_hex(kTokenDigits)) {}
@@ -78,19 +75,22 @@ class BrowserReview {
       return refusal(kForbidden, "review.wrong_host", "this is not the address of the review");
     }
     if (request.method == "GET" && request.target.starts_with("/?token=")) return enter(request);
-    if (!is_same_secret(request.cookie(kCookie), secret_)) {
+    const std::string home = "/" + secret_;
+    const std::string_view start = std::string_view(request.target).substr(0, home.size());
+    if (!equal_in_constant_time(start, home)) {
       return refusal(kForbidden, "review.no_token",
                      "open the address that galley review printed; it is good for one browser");
     }
-    if (request.method == "GET" && request.target == "/") return page();
+    const std::string target = request.target.substr(home.size());
+    if (request.method == "GET" && target == "/") return page();
     if (request.method != "POST") return refusal(kNoMethod, "review.method", "no such request");
     if (origin.empty() || request.header("content-type") != "application/json" ||
-        !is_same_secret(request.header("x-galley-token"), page_token_)) {
+        !equal_in_constant_time(request.header("x-galley-token"), page_token_)) {
       return refusal(kForbidden, "review.no_token", "the page is of another review; load it again");
     }
     const Json body = Json::parse(request.body, nullptr, false);
     if (!body.is_object()) return refusal(400, "review.bad_request", "this is no JSON object");
-    const auto done = post(request.target, body);
+    const auto done = post(target, body);
     return done ? answer(*done) : refusal(done.error());
   }
 
@@ -112,18 +112,13 @@ class BrowserReview {
   HttpResponse enter(const HttpRequest& request) {
     constexpr std::string_view kStart = "/?token=";
     const std::string_view given = std::string_view(request.target).substr(kStart.size());
-    const bool is_it = !token_.empty() && is_same_secret(given, token_);
+    const bool is_it = !token_.empty() && equal_in_constant_time(given, token_);
     if (!is_it) {
       return refusal(403, "review.no_token",
                      "this address was used already; begin the review again");
     }
     token_.clear();
-    return {303,
-            "text/plain",
-            "",
-            {{"Location", "/"},
-             {"Set-Cookie",
-              fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/", kCookie, secret_)}}};
+    return {303, "text/plain", "", {{"Location", "/" + secret_ + "/"}}};
   }
 
   HttpResponse page() {
@@ -157,7 +152,7 @@ class BrowserReview {
       is_over_ = true;
       return Json{{"ok", true}};
     }
-    if (!state_ || body.value("proposal", std::string()) != state_->proposal.id().hex()) {
+    if (!state_ || text_of_member(body, "proposal") != state_->proposal.id().hex()) {
       return fail(ErrorKind::kConflict, "review.changed",
                   "something else is staged than what the page shows");
     }
@@ -248,7 +243,7 @@ class BrowserReview {
   Review& review_;
   std::string host_;
   std::string token_;       ///< of the address; empty once it was used
-  std::string secret_;      ///< of the cookie
+  std::string secret_;      ///< begins the path of every later request
   std::string page_token_;  ///< of the page
   std::optional<ReviewedState> state_;
   std::optional<CommitOutcome> outcome_;
@@ -303,7 +298,7 @@ Result<int> review_in_browser(Session& session, Review& review) {
     return fail(ErrorKind::kUsage, "loopback.port", "a port is a number up to 65535");
   }
   GALLEY_ASSIGN(const auto listener, LoopbackListener::open(static_cast<uint16_t>(port), clock));
-  BrowserReview browser(session, review, listener->port());
+  BrowserReview browser(session, review, *listener);
   GALLEY_TRY(tell_address(session, browser.address()));
   while (!browser.is_over()) {
     GALLEY_ASSIGN(const auto connection, listener->accept());

@@ -22,7 +22,6 @@ void check_whole(std::string_view bytes, const HttpRequest& request) {
     const auto is_line_end = [](char c) { return c == '\r' || c == '\n' || c == '\0'; };
     GALLEY_CHECK(std::none_of(value.begin(), value.end(), is_line_end));
   }
-  static_cast<void>(request.cookie("galley"));
 }
 
 }  // namespace

@@ -1,19 +1,24 @@
 #include "staging/fs/loopback_listener.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
 
 namespace galley {
 namespace {
 
 constexpr const char* kAddress = "127.0.0.1";
-constexpr size_t kReadBytes = size_t{64} << 10U;
+constexpr size_t kRequestPieceBytes = size_t{64} << 10U;
 constexpr int kWaitingConnections = 16;
 constexpr int kIdleSeconds = 60;
 
@@ -40,7 +45,7 @@ class SocketConnection final : public LoopbackConnection {
   SocketConnection& operator=(const SocketConnection&) = delete;
 
   Result<std::string> read(const Deadline& deadline) override {
-    std::string bytes(kReadBytes, '\0');
+    std::string bytes(kRequestPieceBytes, '\0');
     for (;;) {
       GALLEY_TRY(wait_for(descriptor_, POLLIN, deadline, clock_));
       const ssize_t count = ::recv(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -68,15 +73,36 @@ class SocketConnection final : public LoopbackConnection {
   const Clock& clock_;
 };
 
+std::string address_text(const sockaddr_in& address) {
+  std::array<char, INET_ADDRSTRLEN> text{};
+  GALLEY_CHECK(::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size()) != nullptr);
+  return text.data();
+}
+
+/// 127.x.y.z with none of the three 0 or 255.
+uint32_t random_loopback_address() {
+  constexpr uint32_t kBlock = 127;
+  constexpr uint32_t kChoices = 254;
+  std::array<uint8_t, 3> random{};
+  fill_random(random);
+  uint32_t address = kBlock;
+  for (const uint8_t byte : random) address = address << 8U | (byte % kChoices + 1);
+  return address;
+}
+
 class SocketListener final : public LoopbackListener {
  public:
-  SocketListener(int descriptor, uint16_t port, const Clock& clock)
-      : descriptor_(descriptor), port_(port), clock_(clock) {}
+  SocketListener(int descriptor, const sockaddr_in& address, const Clock& clock)
+      : descriptor_(descriptor),
+        port_(ntohs(address.sin_port)),
+        address_(address_text(address)),
+        clock_(clock) {}
   ~SocketListener() override { ::close(descriptor_); }
   SocketListener(const SocketListener&) = delete;
   SocketListener& operator=(const SocketListener&) = delete;
 
   [[nodiscard]] uint16_t port() const override { return port_; }
+  [[nodiscard]] const std::string& address() const override { return address_; }
 
   Result<std::unique_ptr<LoopbackConnection>> accept() override {
     for (;;) {
@@ -91,6 +117,7 @@ class SocketListener final : public LoopbackListener {
  private:
   int descriptor_;
   uint16_t port_;
+  std::string address_;
   const Clock& clock_;
 };
 
@@ -102,7 +129,7 @@ Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
   if (descriptor < 0) return fail(os_error(errno, "making a socket on", kAddress));
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(port == 0 ? random_loopback_address() : INADDR_LOOPBACK);
   address.sin_port = htons(port);
   socklen_t size = sizeof address;
   // A browser opens connections that it may never use: one is accepted when something is sent.
@@ -118,7 +145,7 @@ Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
                 "port " + std::to_string(port) + " cannot be used: " + error.message +
                     "; without --port any free one is taken");
   }
-  return std::make_unique<SocketListener>(descriptor, ntohs(address.sin_port), clock);
+  return std::make_unique<SocketListener>(descriptor, address, clock);
 }
 
 }  // namespace galley

@@ -45,12 +45,5 @@ TEST(Http, HeadAndBodyAreBounded) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n"), 413);
 }
 
-TEST(Http, CookiesAreFoundByTheirWholeName) {
-  const HttpParse parsed = parse_http("GET / HTTP/1.1\r\nCookie: xa=1; a=2;b = 3\r\n\r\n");
-  ASSERT_TRUE(parsed.request);
-  EXPECT_EQ(parsed.request->cookie("a"), "2");
-  EXPECT_EQ(parsed.request->cookie("c"), "");
-}
-
 }  // namespace
 }  // namespace galley

@@ -43,7 +43,7 @@ function piecesOf(file) {
 
 async function ask(target, body) {
   const comments = pieces.filter(({piece}) => remarks.has(piece)).map(({piece, name}) => ({on: name, text: remarks.get(piece)}));
-  const answer = await fetch(target, {
+  const answer = await fetch(`.${target}`, {
     method: "POST",
     headers: {"Content-Type": "application/json", "X-Galley-Token": data.session.token},
     body: JSON.stringify({proposal: data.proposal, comments, ...body}),
