@@ -43,6 +43,17 @@ AskedLimits limits_of(const ExecArguments& exec) {
   return limits;
 }
 
+/// A time beyond the configured one would be cut to that, and the effects dropped after it.
+Result<void> check_timeout(Session& session, const AskedLimits& limits) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const int64_t most_ms = workspace->inside().config.sandbox.timeout_ms;
+  if (!limits.wall || limits.wall->count() <= most_ms) return {};
+  return fail(ErrorKind::kUsage, "exec.timeout",
+              fmt::format("--timeout asks for {} ms and sandbox.timeout_ms allows {}: ask for "
+                          "less, or raise it in galley.toml and run galley trust",
+                          limits.wall->count(), most_ms));
+}
+
 /// Passes on what a command writes: printable where that is a terminal, exact elsewhere.
 class OutputView {
  public:
@@ -90,6 +101,7 @@ Result<Command> command_of(Session& session, OutputView& view) {
   command.is_deterministic = exec.is_deterministic;
   command.propose_ignored = exec.proposes_ignored;
   command.limits = limits_of(exec);
+  GALLEY_TRY(check_timeout(session, command.limits));
   GALLEY_ASSIGN(command.input_relay, relay_of(session));
   if (!session.is_json()) {
     command.on_output = [&view](OutputStream stream, std::string_view text) {

@@ -213,6 +213,14 @@ class Exec(SystemCase):
         self.galley("exec", "--memory", "lots", "--", "true", expect=2)
         self.galley("exec", "--timeout", "-1", "--", "true", expect=2)
 
+    def test_a_timeout_beyond_the_configured_one_is_refused_before_anything_runs(self):
+        self.galley("begin", expect=0)
+        result = self.galley("exec", "--timeout", "200", "--", "touch", "made", expect=2)
+        self.assertIn(b"sandbox.timeout_ms allows 120000", result.stderr)
+        self.assertEqual(self.staged(), {})
+        self.galley("exec", "--timeout", "120", "--", "touch", "made", expect=0)
+        self.assertEqual(set(self.staged()), {"made"})
+
     def test_deterministic_commands_say_the_same_twice(self):
         self.galley("begin", expect=0)
         first = self.galley("exec", "--deterministic", "--", "sh", "-c", "env | sort; date +%Z", expect=0).stdout
