@@ -121,6 +121,7 @@ PipedProcessOptions GitProgram::surroundings() const {
                          "GIT_NO_LAZY_FETCH=1",
                          "GIT_ALLOW_PROTOCOL=none",
                          "GIT_NO_REPLACE_OBJECTS=1",
+                         "GIT_GRAFT_FILE=/dev/null",
                          "GIT_PAGER=cat",
                          "LC_ALL=C"};
   options.unset = {"GIT_EXTERNAL_DIFF",

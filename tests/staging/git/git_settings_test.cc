@@ -113,6 +113,19 @@ TEST_F(ArmedRepository, APipeOfIgnoreRulesHoldsNothing) {
   EXPECT_TRUE(git().run({"ls-files", "--others", "--exclude-standard"}).has_value());
 }
 
+TEST_F(ArmedRepository, GraftsHideNoCommit) {
+  ScratchRepository grafted;
+  grafted.init();
+  grafted.write("a", "1\n");
+  grafted.commit("first");
+  grafted.write("a", "2\n");
+  grafted.commit("second");
+  grafted.write(".git/info/grafts", grafted.output_of("rev-parse HEAD"));
+  ASSERT_EQ(grafted.output_of("rev-list --count HEAD"), "1\n");
+  EXPECT_EQ(GitProgram::elsewhere(grafted.path()).run({"rev-list", "--count", "HEAD"}).value(),
+            "2\n");
+}
+
 TEST_F(ArmedRepository, AWorkTreeThatDoesNotHoldTheRepositoryIsRefused) {
   ScratchRepository trusted;
   trusted.init();
