@@ -49,9 +49,9 @@ HttpResponse refusal(const Error& error) {
 /// Serves the page of one review to one browser.
 ///
 /// The token of the printed address opens the review once and leads to the page, whose path begins
-/// with a secret. There is no cookie: browsers send those to every port of a host, so another server
-/// of this machine would receive it. A request counts only with this address as its host and origin,
-/// and a change only with a second token that is in the page, which no other page can read.
+/// with a secret. There is no cookie: browsers send those to every port of a host, so another
+/// server of this machine would receive it. A request counts only with this address as its host and
+/// origin, and a change only with a second token that is in the page, which no other page can read.
 class BrowserReview {
  public:
   BrowserReview(Session& session, Review& review, const LoopbackListener& listener)

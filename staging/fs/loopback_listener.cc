@@ -1,6 +1,5 @@
 #include "staging/fs/loopback_listener.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -11,7 +10,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/check.h"
 #include "base/random.h"
 
 namespace galley {
@@ -74,9 +72,14 @@ class SocketConnection final : public LoopbackConnection {
 };
 
 std::string address_text(const sockaddr_in& address) {
-  std::array<char, INET_ADDRSTRLEN> text{};
-  GALLEY_CHECK(::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size()) != nullptr);
-  return text.data();
+  constexpr unsigned kByteBits = 8;
+  const uint32_t number = ntohl(address.sin_addr.s_addr);
+  std::string text;
+  for (unsigned shift = 4 * kByteBits; shift > 0; shift -= kByteBits) {
+    if (!text.empty()) text += '.';
+    text += std::to_string(number >> (shift - kByteBits) & 0xFFU);
+  }
+  return text;
 }
 
 /// 127.x.y.z with none of the three 0 or 255.

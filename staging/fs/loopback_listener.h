@@ -29,8 +29,8 @@ class LoopbackConnection {
 class LoopbackListener {
  public:
   /// Port 0 is any free one, on an address of the block drawn at random: a page of another server
-  /// of this machine then has another host. A port that is named is one of 127.0.0.1, so that it can
-  /// be forwarded.
+  /// of this machine then has another host. A port that is named is one of 127.0.0.1, so that it
+  /// can be forwarded.
   static Result<std::unique_ptr<LoopbackListener>> open(uint16_t port, const Clock& clock);
   virtual ~LoopbackListener() = default;
 

@@ -28,8 +28,8 @@ struct GitLayout {
 ///
 /// It opens whatever git can open: sparse and split indexes, shallow and partial clones, linked
 /// worktrees, repositories of either hash. No program that the repository's own configuration names
-/// is run (git_settings.h), nothing is fetched, and no lock is taken but by the calls that write the
-/// index.
+/// is run (git_settings.h), nothing is fetched, and no lock is taken but by the calls that write
+/// the index.
 ///
 /// Ownership: a value; copies share what they learned of the repository's configuration.
 /// Threads:   safe to share.

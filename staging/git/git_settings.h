@@ -17,12 +17,12 @@ struct GitSetting {
 };
 
 /// What has to be set so that git runs no program that the repository names, given the output of
-/// `git config --list --show-scope -z`. Settings of the person (system, global, command) stay, except
-/// filters, since the repository chooses the files that they run on.
+/// `git config --list --show-scope -z`. Settings of the person (system, global, command) stay,
+/// except filters, since the repository chooses the files that they run on.
 ///
 /// A filter becomes none (its file is taken as it is), a signature is not made, a helper, hook,
-/// driver, editor, pager or alias is empty. Every key whose last part names a program by its word is
-/// covered, so a key of a newer git with such a word is, too.
+/// driver, editor, pager or alias is empty. Every key whose last part names a program by its word
+/// is covered, so a key of a newer git with such a word is, too.
 /// Source: git-config(1), gitattributes(5) of git 2.39 to 2.52.
 /// Errors: kInvalid `git.odd_config` for an output that is cut off.
 Result<std::vector<GitSetting>> disarm_repository(std::string_view listed);
