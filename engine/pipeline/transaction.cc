@@ -325,8 +325,14 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   GALLEY_TRY(passed);
   auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return *std::move(outcome);
+  // It is committed by now: what goes wrong here is told with it, and changes nothing of that.
   if (state_->live_run) {
-    GALLEY_TRY(take_up_run());  // a checkpoint: its run goes on above it
+    // A checkpoint: its run goes on above it.
+    if (const auto taken_up = take_up_run(); !taken_up) {
+      receipt->warnings.push_back("what the run wrote since cannot be staged here: " +
+                                  taken_up.error().message);
+      state_->unstaged_run = taken_up.error();
+    }
     return *std::move(outcome);
   }
   state_->end_with(*receipt);
@@ -335,7 +341,11 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     auto kept = History(*state_->workspace->state_directory).proposal_of(receipt->id);
     if (kept) outcome->proposal = *std::move(kept);
   }
-  GALLEY_TRY(drop_stage());
+  if (const auto dropped = drop_stage(); !dropped) {
+    receipt->warnings.push_back("what was kept of the open transaction " + id() +
+                                " could not be cleared away (" + dropped.error().message +
+                                "); clear it with: galley rollback --tx " + id());
+  }
   return *std::move(outcome);
 }
 

@@ -319,5 +319,32 @@ TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
   EXPECT_FALSE(tree_.exists(".galley/runs/" + run->id() + "/checkpoint"));
 }
 
+TEST_F(RunViews, ARunThatCannotBeTakenUpAfterItsCommitIsAWarning) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
+  // Behind the commit point somebody spoils the note of the run.
+  UserSettings settings;
+  settings.config.after_apply = {
+      "/bin/sh", "-c",
+      "echo spoiled > " + tree_.path() + "/.galley/runs/" + run->id() + "/run.json"};
+  WorkspaceOptions options;
+  options.user = std::make_shared<const UserSettings>(settings);
+  auto workspace = Workspace::open(tree_.path(), options);
+  ASSERT_TRUE(workspace.has_value()) << workspace.error().message;
+  auto transaction = (*workspace)->resume(run->id());
+  ASSERT_TRUE(transaction.has_value()) << transaction.error().message;
+  const auto outcome = transaction->commit();
+  ASSERT_TRUE(is_receipt(outcome));
+  EXPECT_EQ(tree_.read("f"), "two\n");
+  const auto& warnings = std::get<Receipt>(*outcome).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("cannot be staged here"), std::string::npos) << warnings[0];
+  // Nothing else is committed by it until that is mended.
+  const auto again = transaction->commit();
+  ASSERT_FALSE(again.has_value());
+  EXPECT_EQ(again.error().reason, "run.damaged");
+}
+
 }  // namespace
 }  // namespace galley

@@ -401,6 +401,24 @@ TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
   EXPECT_TRUE(workspace->inside().verify_audit()->is_intact());
 }
 
+TEST_F(TransactionTest, WhatFailsAfterTheCommitPointIsAWarningOfTheReceipt) {
+  const auto workspace = open();
+  auto transaction = workspace->begin_stored({"tester", "a reason"});
+  ASSERT_TRUE(transaction);
+  ASSERT_TRUE(transaction->edit("a.txt", "two", "TWO"));
+  // A folder where a file is expected: the stage cannot be cleared away.
+  std::filesystem::create_directory(tree_.path() + "/.galley/stage/" + transaction->id() +
+                                    "/scratch-home");
+  const auto outcome = transaction->commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  const auto* receipt = std::get_if<Receipt>(&*outcome);
+  ASSERT_NE(receipt, nullptr);
+  EXPECT_EQ(tree_.read("a.txt"), "one\nTWO\nthree\n");
+  ASSERT_EQ(receipt->warnings.size(), 1U);
+  EXPECT_THAT(receipt->warnings[0], HasSubstr("could not be cleared away"));
+  EXPECT_THAT(receipt->warnings[0], HasSubstr("galley rollback --tx " + transaction->id()));
+}
+
 TEST(WorkspaceOpen, FindsTheRootUpwardsAndRefusesWhatIsNone) {
   TempDirectory tree;
   tree.write("galley.toml", "");
