@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Every list of tools, byte for byte: fixtures/tools/lists.json has the definition of each tool, and of each list (a
+profile in a format) the hash of its text. Where a hash differs and no definition does, a shape or a profile changed.
+GALLEY_RENEW_LISTS=1 writes the file, which is then read by a person."""
+
+import hashlib
+import json
+import os
+import unittest
+
+from support import ROOT, SystemCase
+
+LISTS = ROOT / "fixtures" / "tools" / "lists.json"
+PROFILES = ("native", "claude", "openai", "gemini", "mcp-fs", "sage", "tenex", "aios", "nachos", "faultmaven")
+SHAPES = ("anthropic", "openai", "mcp", "sage", "aios", "nachos", "tenex", "faultmaven")
+RENEW = "GALLEY_RENEW_LISTS"
+
+
+class ToolDefinitions(SystemCase):
+    def lists(self):
+        """Name of the list and its text: of each profile, and of none, for people and in each format."""
+        for profile in ("",) + PROFILES:
+            shown = ("--profile", profile) if profile else ()
+            yield f"{profile or 'none'} text", self.list_of(*shown)
+            yield f"{profile or 'none'} json", self.list_of(*shown, "--json")
+            for shape in SHAPES:
+                yield f"{profile or 'none'} {shape}", self.list_of(*shown, "--format", shape)
+
+    def list_of(self, *options):
+        return self.galley("tools", "list", *options, expect=0).stdout
+
+    def current(self):
+        tools, hashes = {}, {}
+        for name, text in self.lists():
+            hashes[name] = hashlib.sha256(text).hexdigest()
+            if name.endswith(" json"):
+                tools.update((tool["name"], tool) for tool in json.loads(text)["tools"])
+        return {"tools": tools, "lists": hashes}
+
+    def test_are_byte_for_byte_as_they_were(self):
+        now = self.current()
+        if RENEW in os.environ:
+            LISTS.write_text(as_lines(now))
+        before = json.loads(LISTS.read_text())
+        for part in ("tools", "lists"):
+            self.assertEqual(sorted(before[part]), sorted(now[part]))
+            for name, value in before[part].items():
+                # Texts, since the order of members counts as well.
+                self.assertEqual(json.dumps(value), json.dumps(now[part][name]), f"{part}: {name}; {RENEW}=1 renews")
+
+
+def as_lines(document):
+    """One tool, and one list, a line: so that a difference names it."""
+    parts = []
+    for part, values in document.items():
+        lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+        parts.append(f"{json.dumps(part)}: {{\n" + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+if __name__ == "__main__":
+    unittest.main()
