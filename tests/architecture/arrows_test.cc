@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/architecture/layout.h"
@@ -190,6 +193,37 @@ TEST(Headers, NoTwoTypesHaveOneName) {
   }
   EXPECT_GT(homes.size(), 300U);
   EXPECT_TRUE(repeated.empty()) << joined(repeated);
+}
+
+// Sources of a room are compiled together (docs/adr/0092), where an anonymous constant is found
+// before one that another file takes from a namespace of a header.
+TEST(Headers, NoConstantOfASourceHidesOneOfItsRoom) {
+  const std::regex in_header(R"(\ninline constexpr [^=\n{(]*?\b(k[A-Z]\w*)(\[\w*\])? ?[={])");
+  const std::regex in_source(R"(\nconstexpr [^=\n{(]*?\b(k[A-Z]\w*)(\[\w*\])? ?[={])");
+  const auto names = [](const std::string& text, const std::regex& pattern) {
+    std::set<std::string> found;
+    for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {
+      found.insert((*at)[1]);
+    }
+    return found;
+  };
+  std::set<std::pair<std::string, std::string>> of_headers;
+  for (const Source& source : sources()) {
+    if (fs::path(source.path).extension() != ".h") continue;
+    for (const std::string& name : names(source.text, in_header)) {
+      of_headers.emplace(room_of(source.path), name);
+    }
+  }
+  EXPECT_TRUE(of_headers.contains({"engine/commit", "kHeaderBytes"}));
+  const auto broken = broken_by_all([&](const Source& s) -> Violations {
+    Violations hidden;
+    if (fs::path(s.path).extension() != ".cc") return hidden;
+    for (const std::string& name : names(s.text, in_source)) {
+      if (of_headers.contains({room_of(s.path), name})) hidden.push_back(s.path + " hides " + name);
+    }
+    return hidden;
+  });
+  EXPECT_TRUE(broken.empty()) << joined(broken);
 }
 
 TEST(Style, FilesAndFunctionsStayShort) {
