@@ -32,7 +32,7 @@ Error too_many(std::string_view table) {
           0};
 }
 
-QueryValue text_member(const json& record, const char* key) {
+QueryValue text_value(const json& record, const char* key) {
   const auto found = record.find(key);
   if (found == record.end() || !found->is_string()) return std::monostate();
   return found->get<std::string>();
@@ -51,12 +51,12 @@ constexpr std::array<const char*, 13> kAuditTexts = {
 Row audit_row(const json& record) {
   Row row;
   row.emplace_back(number_member(record, "seq"));
-  for (const char* key : kAuditTexts) row.push_back(text_member(record, key));
+  for (const char* key : kAuditTexts) row.push_back(text_value(record, key));
   row.push_back(number_member(record, "duration_ms"));
   const auto error = record.find("error");
   const bool has_failed = error != record.end() && error->is_object();
-  row.push_back(has_failed ? text_member(*error, "code") : QueryValue());
-  row.push_back(has_failed ? text_member(*error, "reason") : QueryValue());
+  row.push_back(has_failed ? text_value(*error, "code") : QueryValue());
+  row.push_back(has_failed ? text_value(*error, "reason") : QueryValue());
   return row;
 }
 

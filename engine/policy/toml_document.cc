@@ -201,7 +201,7 @@ TomlProblem too_deep(std::string_view text, size_t offset) {
           fmt::format("keys and values are nested deeper than {} levels", kMaxTomlDepth)};
 }
 
-std::variant<toml::table, TomlProblem> parse_toml(std::string_view text) {
+std::variant<toml::table, TomlProblem> parsed_table(std::string_view text) {
   if (const auto offset = TomlDepthScan(text).run()) return too_deep(text, *offset);
   try {
     return toml::parse(text);
@@ -243,13 +243,13 @@ std::string_view TomlNode::kind_name() const {
 }
 
 std::optional<TomlProblem> find_toml_problem(std::string_view text) {
-  auto parsed = parse_toml(text);
+  auto parsed = parsed_table(text);
   if (auto* problem = std::get_if<TomlProblem>(&parsed)) return std::move(*problem);
   return {};
 }
 
 Result<TomlNode> parse_toml(std::string_view text, std::string_view file) {
-  const auto parsed = parse_toml(text);
+  const auto parsed = parsed_table(text);
   if (const auto* table = std::get_if<toml::table>(&parsed)) return converted(*table);
   const auto& problem = std::get<TomlProblem>(parsed);
   const std::string place =

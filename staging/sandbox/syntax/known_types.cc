@@ -6,7 +6,7 @@ namespace galley {
 namespace {
 
 constexpr std::string_view kImport = "import(";
-constexpr std::string_view kSpaces = " \t";
+constexpr std::string_view kTypeSpaces = " \t";
 
 /// `import("x")` becomes a name as long as that.
 void name_imports(std::string& text) {
@@ -23,8 +23,8 @@ void name_imports(std::string& text) {
 /// Blanks a word at the beginning of a line where `after` follows it.
 void blank_first(std::string& text, std::string_view word, std::string_view after) {
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    const size_t last = at == 0 ? text.npos : text.find_last_not_of(kSpaces, at - 1);
-    const size_t next = text.find_first_not_of(kSpaces, at + word.size());
+    const size_t last = at == 0 ? text.npos : text.find_last_not_of(kTypeSpaces, at - 1);
+    const size_t next = text.find_first_not_of(kTypeSpaces, at + word.size());
     const bool begins_line = last == text.npos || text[last] == '\n';
     if (begins_line && next != text.npos && text.compare(next, after.size(), after) == 0) {
       text.replace(at, word.size(), word.size(), ' ');
@@ -36,10 +36,10 @@ void blank_first(std::string& text, std::string_view word, std::string_view afte
 void blank_second(std::string& text, std::string_view first, std::string_view second,
                   std::string_view after) {
   for (size_t at = text.find(first); at != text.npos; at = text.find(first, at + 1)) {
-    const size_t word = text.find_first_not_of(kSpaces, at + first.size());
+    const size_t word = text.find_first_not_of(kTypeSpaces, at + first.size());
     if (word == text.npos || word == at + first.size()) continue;
     if (text.compare(word, second.size(), second) != 0) continue;
-    const size_t next = text.find_first_not_of(kSpaces, word + second.size());
+    const size_t next = text.find_first_not_of(kTypeSpaces, word + second.size());
     const bool follows = next != text.npos && text.compare(next, after.size(), after) == 0;
     if (follows) text.replace(word, second.size(), second.size(), ' ');
   }
