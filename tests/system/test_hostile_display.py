@@ -48,7 +48,8 @@ class Display(hostile.HostileCase):
 
         def take_terminal():
             os.setsid()
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            if answer is not None:  # only a question needs a controlling terminal: when the leader of its
+                fcntl.ioctl(slave, termios.TIOCSCTTY, 0)  # session exits, the kernel drops unread output
 
         process = subprocess.Popen(
             [GALLEY, "-C", str(self.work), *map(str, arguments)], env=environment, stdout=slave,
