@@ -178,9 +178,9 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
       why.message += " (git config --list; does the repository's config include a pipe?)";
       return fail(std::move(why));
     }
-    GALLEY_ASSIGN(const auto disarmed,
-                  disarm_repository(listed->status == 0 ? std::string_view(listed->output)
-                                                        : std::string_view()));
+    // What cannot be listed cannot be disarmed: a repository whose list fails runs no command.
+    if (listed->status != 0) return fail(error(listed->complaint));
+    GALLEY_ASSIGN(const auto disarmed, disarm_repository(listed->output));
     settings_->environment = environment_of_settings(disarmed);
   }
   options.environment.insert(options.environment.end(), settings_->environment->begin(),

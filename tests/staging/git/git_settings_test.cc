@@ -107,6 +107,15 @@ TEST_F(ArmedRepository, APipeThatIsIncludedEndsInFiveSeconds) {
   EXPECT_NE(said.error().message.find("config include a pipe"), std::string::npos);
 }
 
+TEST_F(ArmedRepository, AConfigurationThatCannotBeListedRunsNothing) {
+  add("[diff]\n\texternal = " + mark() + "\n[broken");
+  const auto said = git().run({"rev-parse", "HEAD"});
+  ASSERT_FALSE(said.has_value());
+  EXPECT_EQ(said.error().reason, "git.failed");
+  EXPECT_NE(said.error().message.find("bad config line"), std::string::npos) << said.error().message;
+  EXPECT_FALSE(ran());
+}
+
 TEST_F(ArmedRepository, APipeOfIgnoreRulesHoldsNothing) {
   ASSERT_EQ(::mkfifo((repository_.path() + "/pipe").c_str(), 0600), 0);
   add("[core]\n\texcludesFile = pipe\n\tattributesFile = pipe");
