@@ -1,0 +1,402 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+
+namespace galley {
+
+/// How many nodes of any SharedMap this thread made or copied: for tests that count.
+inline thread_local uint64_t shared_map_nodes_made = 0;
+
+/// An ordered map whose copies share all that they have in common.
+///
+/// A copy takes constant time. A change makes O(log n) new nodes, and none where no copy has them.
+/// What two maps differ in is found in time of the differences where one came from the other.
+/// Invariant: a balanced tree (AVL); a node that two maps reach is never changed.
+/// Ownership: a map owns its nodes together with its copies. A reference to a value that may be
+///            changed is good until the map is copied or the key is erased.
+/// Threads:   as std::map; copies of one map may be used side by side.
+template <class Key, class Value>
+class SharedMap {
+  struct Node;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using value_type = std::pair<const Key, Value>;
+  using size_type = size_t;
+
+  /// In the order of the keys. Good as long as its map is neither changed nor gone.
+  class const_iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = SharedMap::value_type;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const value_type*;
+    using reference = const value_type&;
+
+    const_iterator() {}  // NOLINT(modernize-use-equals-default): the way is not cleared
+    const_iterator(const const_iterator& other) : depth_(other.depth_) {
+      std::copy_n(other.way_.begin(), depth_, way_.begin());
+    }
+    const_iterator& operator=(const const_iterator& other) {
+      depth_ = other.depth_;
+      std::copy_n(other.way_.begin(), depth_, way_.begin());
+      return *this;
+    }
+    ~const_iterator() = default;
+
+    reference operator*() const { return here()->item; }
+    pointer operator->() const { return &here()->item; }
+    const_iterator& operator++() {
+      const Node* const right = here()->right.get();
+      --depth_;
+      descend(right);
+      return *this;
+    }
+    bool operator==(const const_iterator& other) const { return here() == other.here(); }
+
+   private:
+    friend class SharedMap;
+    [[nodiscard]] const Node* here() const { return depth_ == 0 ? nullptr : way_[depth_ - 1]; }
+    void push(const Node* node) {
+      GALLEY_CHECK(depth_ < way_.size());
+      way_[depth_++] = node;
+    }
+    /// On to the least of a subtree.
+    void descend(const Node* node) {
+      for (; node != nullptr; node = node->left.get()) push(node);
+    }
+
+    /// Nodes whose left subtree is passed and which are not passed themselves; the next is the
+    /// last.
+    std::array<const Node*, 64> way_;  // higher than any tree that fits into a memory
+    size_t depth_ = 0;
+  };
+  using iterator = const_iterator;
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] const_iterator begin() const {
+    const_iterator it;
+    it.descend(root_.get());
+    return it;
+  }
+  [[nodiscard]] const_iterator end() const { return {}; }
+
+  [[nodiscard]] const Value* value(const Key& key) const {
+    const Node* node = root_.get();
+    while (node != nullptr) {
+      const auto order = key <=> node->item.first;
+      if (order == 0) return &node->item.second;
+      node = order < 0 ? node->left.get() : node->right.get();
+    }
+    return nullptr;
+  }
+  [[nodiscard]] bool contains(const Key& key) const { return value(key) != nullptr; }
+  [[nodiscard]] const Value& at(const Key& key) const {
+    const Value* const found = value(key);
+    GALLEY_CHECK(found != nullptr);
+    return *found;
+  }
+  [[nodiscard]] const_iterator find(const Key& key) const {
+    const_iterator it = lower_bound(key);
+    return it.depth_ > 0 && it->first == key ? it : end();
+  }
+  /// The first that is not less.
+  [[nodiscard]] const_iterator lower_bound(const Key& key) const {
+    return first_of([&key](const Key& one) { return !(one < key); });
+  }
+  /// The first that is greater.
+  [[nodiscard]] const_iterator upper_bound(const Key& key) const {
+    return first_of([&key](const Key& one) { return key < one; });
+  }
+
+  /// A value to be changed; the key has to be there.
+  [[nodiscard]] Value& change(const Key& key) {
+    Ref* link = &root_;
+    while (*link) {
+      own(*link);
+      Node& node = **link;
+      const auto order = key <=> node.item.first;
+      if (order == 0) return node.item.second;
+      link = order < 0 ? &node.left : &node.right;
+    }
+    GALLEY_CHECK(contains(key));
+    std::abort();
+  }
+  Value& operator[](const Key& key) { return *try_emplace(key, Value()).first; }
+  /// The value of the key, to be changed, and whether it is new; one that is there stays.
+  std::pair<Value*, bool> try_emplace(const Key& key, Value value) {
+    return take_if_new(key, value);
+  }
+  std::pair<Value*, bool> emplace(const Key& key, Value value) {
+    return try_emplace(key, std::move(value));
+  }
+  void insert_or_assign(const Key& key, Value value) {
+    const auto [known, is_new] = take_if_new(key, value);
+    if (!is_new) *known = std::move(value);
+  }
+  size_t erase(const Key& key) {
+    if (!contains(key)) return 0;
+    take(root_, key);
+    --size_;
+    return 1;
+  }
+
+  /// Tells each key that one of the maps does not have, or that has another value in each:
+  /// `told(key, value in a, value in b)`, in order; what is not there is null.
+  template <class Told>
+  static void differences(const SharedMap& a, const SharedMap& b, Told&& told) {
+    Rest one(a.root_.get());
+    Rest two(b.root_.get());
+    while (!one.is_over() && !two.is_over()) {
+      if (one.top() == two.top()) {
+        one.pop();
+        two.pop();
+      } else if (one.top_height() > 0 && one.top_height() >= two.top_height()) {
+        one.open();
+      } else if (two.top_height() > 0) {
+        two.open();
+      } else {
+        const value_type& x = one.item();
+        const value_type& y = two.item();
+        const auto order = x.first <=> y.first;
+        if (order == 0 && !(x.second == y.second)) told(x.first, &x.second, &y.second);
+        if (order < 0) told(x.first, &x.second, static_cast<const Value*>(nullptr));
+        if (order > 0) told(y.first, static_cast<const Value*>(nullptr), &y.second);
+        if (order <= 0) one.pop();
+        if (order >= 0) two.pop();
+      }
+    }
+    one.drain(
+        [&](const value_type& x) { told(x.first, &x.second, static_cast<const Value*>(nullptr)); });
+    two.drain(
+        [&](const value_type& y) { told(y.first, static_cast<const Value*>(nullptr), &y.second); });
+  }
+
+  bool operator==(const SharedMap& other) const {
+    if (size_ != other.size_) return false;
+    bool is_same = true;
+    differences(*this, other,
+                [&is_same](const Key&, const Value*, const Value*) { is_same = false; });
+    return is_same;
+  }
+
+ private:
+  /// Shares a node.
+  class Ref {
+   public:
+    Ref() = default;
+    explicit Ref(Node* node) : node_(node) {}
+    Ref(const Ref& other) : node_(other.node_) {
+      if (node_ != nullptr) node_->users.fetch_add(1, std::memory_order_relaxed);
+    }
+    Ref(Ref&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+    Ref& operator=(Ref other) noexcept {
+      std::swap(node_, other.node_);
+      return *this;
+    }
+    ~Ref() {
+      const bool is_last =
+          node_ != nullptr && node_->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
+      if (is_last) delete node_;
+    }
+    explicit operator bool() const { return node_ != nullptr; }
+    [[nodiscard]] Node* get() const { return node_; }
+    Node& operator*() const { return *node_; }
+    Node* operator->() const { return node_; }
+
+   private:
+    Node* node_ = nullptr;
+  };
+
+  struct Node {
+    explicit Node(const Key& key, Value&& value) : item(key, std::move(value)) {
+      ++shared_map_nodes_made;
+    }
+    Node(const Node& other)
+        : left(other.left), right(other.right), height(other.height), item(other.item) {
+      ++shared_map_nodes_made;
+    }
+    Node& operator=(const Node&) = delete;
+
+    std::atomic<uint32_t> users{1};
+    Ref left;
+    Ref right;
+    int height = 1;
+    value_type item;
+  };
+
+  /// What is left of a map on a walk: whole subtrees and single items, the next on top.
+  class Rest {
+   public:
+    explicit Rest(const Node* root) {
+      if (root != nullptr) push(root, root->height);
+    }
+    [[nodiscard]] bool is_over() const { return depth_ == 0; }
+    /// The same for a subtree and for its root's item alone never meet: see top_height().
+    [[nodiscard]] std::pair<const Node*, bool> top() const {
+      return {way_[depth_ - 1].node, way_[depth_ - 1].height > 0};
+    }
+    /// Of a subtree; 0: an item alone.
+    [[nodiscard]] int top_height() const { return way_[depth_ - 1].height; }
+    [[nodiscard]] const value_type& item() const { return way_[depth_ - 1].node->item; }
+    void pop() { --depth_; }
+    /// Puts left, item and right in place of a subtree.
+    void open() {
+      const Node* const node = way_[--depth_].node;
+      if (node->right) push(node->right.get(), node->right->height);
+      push(node, 0);
+      if (node->left) push(node->left.get(), node->left->height);
+    }
+    template <class Told>
+    void drain(Told&& told) {
+      while (!is_over()) {
+        if (top_height() > 0) {
+          open();
+          continue;
+        }
+        told(item());
+        pop();
+      }
+    }
+
+   private:
+    struct Part {
+      const Node* node;
+      int height;
+    };
+    void push(const Node* node, int height) {
+      GALLEY_CHECK(depth_ < way_.size());
+      way_[depth_++] = {node, height};
+    }
+    std::array<Part, 192> way_;
+    size_t depth_ = 0;
+  };
+
+  template <class Is>
+  [[nodiscard]] const_iterator first_of(Is&& is) const {
+    const_iterator it;
+    for (const Node* node = root_.get(); node != nullptr;) {
+      if (is(node->item.first)) {
+        it.push(node);
+        node = node->left.get();
+      } else {
+        node = node->right.get();
+      }
+    }
+    return it;
+  }
+
+  /// Moves from `value` where the key is new.
+  std::pair<Value*, bool> take_if_new(const Key& key, Value& value) {
+    std::pair<Value*, bool> done{nullptr, false};
+    put(root_, key, value, done);
+    if (done.second) ++size_;
+    return done;
+  }
+
+  static int height_of(const Ref& link) { return link ? link->height : 0; }
+
+  /// Makes the node one that may be changed. Its users are those of this map alone when there is
+  /// one: who else could make more of them has a copy, which is a user.
+  static void own(Ref& link) {
+    if (link->users.load(std::memory_order_acquire) > 1) link = Ref(new Node(*link));
+  }
+
+  static void measure(Node& node) {
+    node.height = 1 + std::max(height_of(node.left), height_of(node.right));
+  }
+
+  /// Takes a side's node up in place of its parent.
+  static void rotate(Ref& link, Ref Node::*side, Ref Node::*other) {
+    own((*link).*side);
+    Ref up = std::move((*link).*side);
+    (*link).*side = std::move((*up).*other);
+    measure(*link);
+    (*up).*other = std::move(link);
+    link = std::move(up);
+    measure(*link);
+  }
+
+  static void lean(Ref& link, Ref Node::*heavy, Ref Node::*light) {
+    Ref& child = (*link).*heavy;
+    if (height_of((*child).*light) > height_of((*child).*heavy)) {
+      own(child);
+      rotate(child, light, heavy);
+    }
+    rotate(link, heavy, light);
+  }
+
+  static void balance(Ref& link) {
+    const int difference = height_of(link->left) - height_of(link->right);
+    if (difference > 1) {
+      lean(link, &Node::left, &Node::right);
+    } else if (difference < -1) {
+      lean(link, &Node::right, &Node::left);
+    } else {
+      measure(*link);
+    }
+  }
+
+  static void put(Ref& link, const Key& key, Value& value, std::pair<Value*, bool>& done) {
+    if (!link) {
+      link = Ref(new Node(key, std::move(value)));
+      done = {&link->item.second, true};
+      return;
+    }
+    own(link);
+    const auto order = key <=> link->item.first;
+    if (order == 0) {
+      done.first = &link->item.second;
+      return;
+    }
+    put(order < 0 ? link->left : link->right, key, value, done);
+    if (done.second) balance(link);
+  }
+
+  /// Takes the least node out of a subtree.
+  static Ref take_least(Ref& link) {
+    own(link);
+    if (!link->left) {
+      Ref least = std::move(link);
+      link = std::move(least->right);
+      return least;
+    }
+    Ref least = take_least(link->left);
+    balance(link);
+    return least;
+  }
+
+  static void take(Ref& link, const Key& key) {
+    own(link);
+    const auto order = key <=> link->item.first;
+    if (order != 0) {
+      take(order < 0 ? link->left : link->right, key);
+    } else if (!link->left || !link->right) {
+      Ref rest = link->left ? std::move(link->left) : std::move(link->right);
+      link = std::move(rest);
+      return;  // what is left is balanced
+    } else {
+      Ref next = take_least(link->right);
+      next->left = std::move(link->left);
+      next->right = std::move(link->right);
+      link = std::move(next);
+    }
+    balance(link);
+  }
+
+  Ref root_;
+  size_t size_ = 0;
+};
+
+}  // namespace galley
