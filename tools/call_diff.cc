@@ -117,13 +117,14 @@ Result<std::vector<CallDiff::Pair>> CallDiff::changed_pairs() {
     }
     return pairs;
   }
-  std::vector<std::pair<RelPath, Node>> changed;
-  for (const auto& [path, entry] : overlay_->entries()) {
-    const auto known = entries_->find(path);
-    const Node before = known == entries_->end() ? entry.before : known->second.now;
-    if (before != entry.now) changed.emplace_back(path, before);
-  }
   const Overlay::Entries now = overlay_->entries();
+  std::vector<std::pair<RelPath, Node>> changed;
+  Overlay::Entries::differences(
+      *entries_, now, [&changed](const RelPath& path, const auto* known, const auto* entry) {
+        if (entry == nullptr) return;
+        const Node& before = known == nullptr ? entry->before : known->now;
+        if (before != entry->now) changed.emplace_back(path, before);
+      });
   for (auto& [path, node] : changed) {
     Pair pair{path, {node, nullptr}, {}};
     GALLEY_ASSIGN(pair.after, look(*overlay_, path));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -69,11 +70,7 @@ bool goes_with_files(const RelPath& directory, const Overlay::Entries& now, bool
 
 class Deeds {
  public:
-  Deeds(const Overlay::Entries& before, const Overlay::Entries& now) : before_(before), now_(now) {
-    for (const auto& [path, entry] : now) {
-      if (entry.renamed_from) moved_away_.insert(*entry.renamed_from);
-    }
-  }
+  Deeds(const Overlay::Entries& before, const Overlay::Entries& now) : before_(before), now_(now) {}
 
   void add(const RelPath& path) {
     const auto at = now_.find(path);
@@ -89,7 +86,7 @@ class Deeds {
     if (node.kind == FileKind::kDirectory) return;
     if (node.kind == FileKind::kAbsent) {
       if (old_node.kind == FileKind::kDirectory) return;
-      return put(path, moved_away_.contains(path) ? ToolDeed::kMove : ToolDeed::kDelete);
+      return put(path, is_moved_away(path) ? ToolDeed::kMove : ToolDeed::kDelete);
     }
     if (old_node.kind != FileKind::kRegular) {
       return put(path, entry.renamed_from  ? ToolDeed::kMove
@@ -103,6 +100,17 @@ class Deeds {
   std::vector<StagedDeed> take() { return std::move(deeds_); }
 
  private:
+  /// All that is staged is looked through once, and only when something was deleted.
+  bool is_moved_away(const RelPath& path) {
+    if (!moved_away_) {
+      moved_away_.emplace();
+      for (const auto& [_, entry] : now_) {
+        if (entry.renamed_from) moved_away_->insert(*entry.renamed_from);
+      }
+    }
+    return moved_away_->contains(path);
+  }
+
   void put(const RelPath& path, ToolDeed deed) { deeds_.push_back({path, deed}); }
 
   void add_directory(const RelPath& path, const Node& old_node, const Node& node) {
@@ -114,7 +122,7 @@ class Deeds {
 
   const Overlay::Entries& before_;
   const Overlay::Entries& now_;
-  std::set<RelPath> moved_away_;
+  std::optional<std::set<RelPath>> moved_away_;
   std::vector<StagedDeed> deeds_;
 };
 

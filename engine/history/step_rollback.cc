@@ -42,7 +42,7 @@ Result<void> take_over(const Proposal& change, Overlay& view) {
       GALLEY_ASSIGN(const Content bytes, change.content(one.after));
       GALLEY_TRY(view.store()->put(bytes));
     }
-    Overlay::Entry& entry = entries.at(one.path);
+    Overlay::Entry& entry = entries.change(one.path);
     if (has_bytes(entry.before) && entry.before == entry.now) {
       GALLEY_ASSIGN(const Content bytes, view.read(one.path));
       GALLEY_TRY(view.store()->put(bytes));

@@ -30,15 +30,17 @@ struct Ends {
 
 Ends ends_since(const Overlay::Entries& before, const Overlay::Entries& after) {
   Ends ends;
-  for (const auto& [path, entry] : after) {
-    const auto known = before.find(path);
-    const Node& then = known == before.end() ? entry.before : known->second.now;
+  const auto add = [&ends](const RelPath& path, const Overlay::Entry* known,
+                           const Overlay::Entry* now) {
+    if (now == nullptr) return;
+    const Overlay::Entry& entry = *now;
+    const Node& then = known == nullptr ? entry.before : known->now;
     const bool is_gone = is_file_or_link(then) && entry.now.kind == FileKind::kAbsent;
     const bool is_made = then.kind == FileKind::kAbsent && is_file_or_link(entry.now) &&
                          entry.before.kind == FileKind::kAbsent;
     if (is_gone) {
       std::optional<RelPath> origin;
-      if (known != before.end()) origin = known->second.renamed_from;
+      if (known != nullptr) origin = known->renamed_from;
       if (!origin && is_file_or_link(entry.before)) origin = path;
       ends.gone.push_back(end_of(path, then));
       ends.origins.push_back(std::move(origin));
@@ -46,10 +48,11 @@ Ends ends_since(const Overlay::Entries& before, const Overlay::Entries& after) {
       ends.made.push_back(end_of(path, entry.now));
       ends.targets.push_back(path);
     } else {
-      continue;
+      return;
     }
     ends.bytes += is_gone ? then.size : entry.now.size;
-  }
+  };
+  Overlay::Entries::differences(before, after, add);
   return ends;
 }
 
@@ -71,7 +74,7 @@ Result<void> infer_renames(const Overlay::Entries& before, Overlay& overlay) {
   for (const Rename& rename : renames) {
     const RelPath& to = ends.targets[rename.to];
     const std::optional<RelPath>& from = ends.origins[rename.from];
-    if (from && *from != to) entries.at(to).renamed_from = from;
+    if (from && *from != to) entries.change(to).renamed_from = from;
   }
   overlay.restore(std::move(entries));
   return {};

@@ -45,8 +45,8 @@ Result<void> Overlay::check_name(const RelPath& path) const {
 /// that the disk has nothing to say about it.
 Result<bool> Overlay::ancestors_on_disk(const RelPath& path) const {
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
-    const auto entry = entries_->find(above);
-    if (entry == entries_->end()) continue;
+    const auto entry = entries_.find(above);
+    if (entry == entries_.end()) continue;
     if (entry->second.now.kind == FileKind::kSymlink) {
       return refuse("path.through_symlink", path,
                     "goes through the symbolic link '" + above.str() + "'");
@@ -118,8 +118,8 @@ Result<Node> Overlay::disk_node(const RelPath& path, bool with_content, BaseStam
 
 Result<Overlay::Entry> Overlay::look(const RelPath& path, bool with_content) {
   GALLEY_TRY(check_name(path));
-  const auto known = entries_->find(path);
-  if (known != entries_->end()) return known->second;
+  const auto known = entries_.find(path);
+  if (known != entries_.end()) return known->second;
   Entry entry;
   GALLEY_ASSIGN(const bool on_disk, ancestors_on_disk(path));
   if (on_disk) {
@@ -127,8 +127,8 @@ Result<Overlay::Entry> Overlay::look(const RelPath& path, bool with_content) {
   }
   entry.now = entry.before;
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
-    const auto over = entries_->find(above);
-    if (over != entries_->end() && over->second.now.kind != FileKind::kDirectory) {
+    const auto over = entries_.find(above);
+    if (over != entries_.end() && over->second.now.kind != FileKind::kDirectory) {
       entry.now = Node{};
     }
   }
@@ -139,15 +139,15 @@ Result<Overlay::Entry*> Overlay::touch(const RelPath& path) {
   if (path.is_root()) return refuse("path.is_directory", path, "is the workspace root");
   GALLEY_ASSIGN(Entry entry, look(path, true));
   if (entry.before.kind == FileKind::kOther) return wrong_kind(path, FileKind::kOther);
-  if (entries_->size() >= limits::kMaxChanges && !entries_->contains(path)) {
+  if (entries_.size() >= limits::kMaxChanges && !entries_.contains(path)) {
     return fail(ErrorKind::kQuota, "limit.changes",
                 "the transaction touches more than " + std::to_string(limits::kMaxChanges) +
                     " paths; commit in smaller steps",
                 path.str());
   }
-  Entry& touched = own_entries().try_emplace(path, std::move(entry)).first->second;
-  if (open_steps_ > 0) touches_.push_back({path, touched.now, touched.before});
-  return &touched;
+  Entry* const touched = changing().try_emplace(path, std::move(entry)).first;
+  if (open_steps_ > 0) touches_.push_back({path, touched->now, touched->before});
+  return touched;
 }
 
 Result<FileKind> Overlay::kind_now(const RelPath& path) {
@@ -169,8 +169,8 @@ Result<Node> Overlay::node_without_content(const RelPath& path) {
 Result<Node> Overlay::node(const RelPath& path) {
   if (path.is_root()) return Node{FileKind::kDirectory, kPermissionBits, {}, 0};
   // What is known is not copied for a look.
-  const auto known = entries_->find(path);
-  if (known != entries_->end() && check_name(path)) return known->second.now;
+  const auto known = entries_.find(path);
+  if (known != entries_.end() && check_name(path)) return known->second.now;
   GALLEY_ASSIGN(const Entry* entry, touch(path));
   return entry->now;
 }
@@ -180,7 +180,7 @@ Result<Content> Overlay::read(const RelPath& path) {
   if (found.kind != FileKind::kRegular) return wrong_kind(path, found.kind);
   const auto recent = recent_.find(found.content);
   if (recent != recent_.end()) return recent->second;
-  const Entry& entry = entries_->at(path);
+  const Entry& entry = entries_.at(path);
   if (entry.before != entry.now) return store_->get(found.content);
   // Unchanged here, so the bytes are still only on disk.
   GALLEY_ASSIGN(const Content content, read_disk(path));
@@ -202,7 +202,7 @@ Result<std::string> Overlay::read_link(const RelPath& path) {
   }
   const auto recent = recent_.find(found.content);
   if (recent != recent_.end()) return *recent->second;
-  const Entry& entry = entries_->at(path);
+  const Entry& entry = entries_.at(path);
   if (entry.before == entry.now) return workspace_->read_link(path);
   GALLEY_ASSIGN(const Content target, store_->get(found.content));
   return *target;
@@ -217,8 +217,8 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
   bool on_disk = true;
   if (!directory.is_root()) {
     GALLEY_ASSIGN(on_disk, ancestors_on_disk(directory));
-    const auto entry = entries_->find(directory);
-    if (entry != entries_->end() && entry->second.before.kind != FileKind::kDirectory) {
+    const auto entry = entries_.find(directory);
+    if (entry != entries_.end() && entry->second.before.kind != FileKind::kDirectory) {
       on_disk = false;
     }
   }
@@ -227,7 +227,7 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
   } else if (on_disk) {
     // One that is known by its entry alone (a base of earlier) may be gone by now.
     const auto opened = workspace_->open_directory(directory);
-    const bool is_gone = !opened && entries_->contains(directory) &&
+    const bool is_gone = !opened && entries_.contains(directory) &&
                          (opened.error().os_error == ENOENT || opened.error().os_error == ENOTDIR);
     if (!opened && !is_gone) return fail(opened.error());
     if (opened) {
@@ -241,7 +241,7 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
 Result<void> Overlay::note_listing(const RelPath& directory, const Listing& listing) {
   Entry* entry = nullptr;
   if (directory.is_root()) {
-    entry = &own_entries()[directory];
+    entry = &changing()[directory];
   } else {
     GALLEY_ASSIGN(entry, touch(directory));
     if (entry->before.kind != FileKind::kDirectory) return {};  // not on disk
@@ -262,8 +262,8 @@ Result<std::vector<DirectoryEntry>> Overlay::list(const RelPath& directory) {
   std::map<std::string, FileKind> names;
   for (const DirectoryEntry& entry : listing->names) names[entry.name] = entry.kind;
   const std::string prefix = directory.is_root() ? "" : directory.str() + "/";
-  for (auto it = directory.is_root() ? entries_->begin() : entries_->upper_bound(directory);
-       it != entries_->end(); ++it) {
+  for (auto it = directory.is_root() ? entries_.begin() : entries_.upper_bound(directory);
+       it != entries_.end(); ++it) {
     if (it->first.is_root()) continue;
     const std::string& path = it->first.str();
     if (!path.starts_with(prefix)) {
@@ -289,10 +289,10 @@ Result<bool> Overlay::is_empty_now(const RelPath& directory) {
     const auto name = RelPath::parse(listing->names[i].name);
     if (!name) return false;
     GALLEY_ASSIGN(const RelPath child, directory.join(*name));
-    const auto entry = entries_->find(child);
-    if (entry == entries_->end() || entry->second.now.kind != FileKind::kAbsent) return false;
+    const auto entry = entries_.find(child);
+    if (entry == entries_.end() || entry->second.now.kind != FileKind::kAbsent) return false;
   }
-  for (auto it = entries_->upper_bound(directory); it != entries_->end(); ++it) {
+  for (auto it = entries_.upper_bound(directory); it != entries_.end(); ++it) {
     if (it->first.is_below(directory)) {
       if (it->second.now.kind != FileKind::kAbsent) return false;
     } else if (it->first.str() > directory.str() + "/") {
@@ -330,7 +330,7 @@ Result<std::vector<RelPath>> Overlay::tree_below(const RelPath& directory) {
 
 ChangeSet Overlay::changes() const {
   ChangeSet changes;
-  for (const auto& [path, entry] : *entries_) {
+  for (const auto& [path, entry] : entries_) {
     if (entry.before == entry.now) continue;
     Change change{path, entry.before, entry.now, entry.base, {}, {}};
     if (change.is_create()) {
@@ -338,8 +338,8 @@ ChangeSet Overlay::changes() const {
       change.copied_from = entry.copied_from;
     }
     if (change.renamed_from) {
-      const auto source = entries_->find(*change.renamed_from);
-      const bool gone = source != entries_->end() && source->second.now.kind == FileKind::kAbsent;
+      const auto source = entries_.find(*change.renamed_from);
+      const bool gone = source != entries_.end() && source->second.now.kind == FileKind::kAbsent;
       if (!gone) change.copied_from = std::exchange(change.renamed_from, std::nullopt);
     }
     changes.push_back(std::move(change));
@@ -349,7 +349,7 @@ ChangeSet Overlay::changes() const {
 
 std::vector<Read> Overlay::reads() const {
   std::vector<Read> reads;
-  for (const auto& [path, entry] : *entries_) {
+  for (const auto& [path, entry] : entries_) {
     const bool is_changed = entry.before != entry.now;
     if (is_changed && !entry.listing) continue;
     reads.push_back({path, entry.before, entry.base, is_changed, entry.listing});
@@ -357,32 +357,26 @@ std::vector<Read> Overlay::reads() const {
   return reads;
 }
 
-Overlay::Entries& Overlay::own_entries() {
+Overlay::Entries& Overlay::changing() {
   ++version_;
-  if (is_shared_) entries_ = std::make_shared<Entries>(*entries_);
-  is_shared_ = false;
-  return *entries_;
+  return entries_;
 }
 
-void Overlay::share(Overlay& other) {
+void Overlay::share(const Overlay& other) {
   entries_ = other.entries_;
-  // Both, and for good: which of the two is changed first is nobody's concern, nor in which thread.
-  is_shared_ = other.is_shared_ = true;
   ++version_;
   listings_.clear();
 }
 
 void Overlay::restore(Entries entries) {
   if (open_steps_ > 0) {
-    for (const auto& [path, entry] : *entries_) {
-      touches_.push_back({path, entry.now, entry.before});
-    }
-    for (const auto& [path, entry] : entries) {
-      if (!entries_->contains(path)) touches_.push_back({path, entry.before, entry.before});
-    }
+    Entries::differences(
+        entries_, entries, [this](const RelPath& path, const Entry* held, const Entry* next) {
+          const Node& on_disk = held != nullptr ? held->before : next->before;
+          touches_.push_back({path, held != nullptr ? held->now : on_disk, on_disk});
+        });
   }
-  entries_ = std::make_shared<Entries>(std::move(entries));
-  is_shared_ = false;
+  entries_ = std::move(entries);
   ++version_;
   listings_.clear();
 }
@@ -399,8 +393,8 @@ ChangeSet Overlay::end_step(size_t begun) {
   for (size_t i = begun; i < touches_.size(); ++i) first.emplace(touches_[i].path, &touches_[i]);
   ChangeSet changes;
   for (const auto& [path, touch] : first) {
-    const auto entry = entries_->find(path);
-    const Node& now = entry == entries_->end() ? touch->on_disk : entry->second.now;
+    const auto entry = entries_.find(path);
+    const Node& now = entry == entries_.end() ? touch->on_disk : entry->second.now;
     if (touch->held != now) changes.push_back({path, touch->held, now, {}, {}, {}});
   }
   if (--open_steps_ == 0) touches_.clear();

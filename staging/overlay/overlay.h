@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "base/shared_map.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/change_set.h"
@@ -119,15 +120,16 @@ class Overlay {
     std::optional<ContentId> listing = {};  ///< of the directory on disk, when it was first listed
     bool operator==(const Entry&) const = default;
   };
-  using Entries = std::map<RelPath, Entry>;
-  /// A value that restore() takes back: what savepoints, forks and the stage file keep.
-  [[nodiscard]] const Entries& entries() const { return *entries_; }
+  using Entries = SharedMap<RelPath, Entry>;
+  /// A value that restore() takes back: what savepoints, forks and the stage file keep. A copy costs
+  /// nothing, however much is staged.
+  [[nodiscard]] const Entries& entries() const { return entries_; }
   void restore(Entries entries);
-  /// Takes what the other holds without copying it: either copies when it is changed next.
-  void share(Overlay& other);
+  /// Takes what the other holds.
+  void share(const Overlay& other);
   /// Another overlay that shows the same tree, to be read on another thread. What either touches
   /// afterwards the other does not see.
-  [[nodiscard]] Overlay reading_view();
+  [[nodiscard]] Overlay reading_view() const;
   /// Takes the bases that a view read, as if they had been read here. False, and nothing is taken,
   /// when it saw a path in another state than this one has on record, or there are too many.
   [[nodiscard]] bool take_reads(const Overlay& view);
@@ -153,8 +155,8 @@ class Overlay {
     Node on_disk;
   };
 
-  /// The entries to be changed: a copy of its own where another overlay has the same.
-  Entries& own_entries();
+  /// The entries, to be changed.
+  Entries& changing();
   Result<Entry*> touch(const RelPath& path);
   Result<Entry> look(const RelPath& path, bool with_content);
   Result<Node> disk_node(const RelPath& path, bool with_content, BaseStamp& stamp);
@@ -178,8 +180,7 @@ class Overlay {
   const Directory* workspace_;
   std::shared_ptr<ContentStore> store_;
   const Clock* clock_;
-  std::shared_ptr<Entries> entries_ = std::make_shared<Entries>();
-  bool is_shared_ = false;  ///< never changed any more through this overlay
+  Entries entries_;
   uint64_t version_ = 0;
   std::map<RelPath, Listing> listings_;
   std::map<ContentId, Content> recent_;  ///< read but perhaps not yet in the store

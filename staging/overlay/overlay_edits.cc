@@ -43,7 +43,7 @@ Result<void> Overlay::make_parents(const RelPath& path) {
   GALLEY_ASSIGN(const auto missing, missing_parents(path));
   for (const RelPath& above : missing) GALLEY_TRY(touch(above));  // all that can fail, first
   for (const RelPath& above : missing) {
-    Entry& entry = own_entries().at(above);
+    Entry& entry = changing().change(above);
     const uint32_t mode =
         entry.before.kind == FileKind::kDirectory ? entry.before.mode : created_directory_mode();
     entry.now = Node{FileKind::kDirectory, mode, {}, 0};
@@ -177,7 +177,7 @@ Result<void> Overlay::remove_directory(const RelPath& path) {
 }
 
 Result<void> Overlay::remove_tree(const RelPath& path) {
-  const Entries saved = *entries_;
+  const Entries saved = entries_;
   const auto remove_all = [&]() -> Result<void> {
     GALLEY_ASSIGN(auto below, tree_below(path));
     for (auto it = below.rbegin(); it != below.rend(); ++it) {
@@ -257,7 +257,7 @@ Result<void> Overlay::move(const RelPath& from, const RelPath& to) {
     return refuse("path.into_itself", to, "lies inside '" + from.str() + "', which would move");
   }
   GALLEY_TRY(missing_parents(to));
-  const Entries saved = *entries_;
+  const Entries saved = entries_;
   const auto move_all = [&]() -> Result<void> {
     std::vector<RelPath> below;
     if (source.kind == FileKind::kDirectory) {

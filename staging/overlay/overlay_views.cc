@@ -7,15 +7,14 @@ namespace galley {
 
 // A view and its overlay meet in three places only, which makes reading on several threads safe:
 //
-//   entries_   shared and never changed again: is_shared_ is set in both before the view is handed
-//              out, and own_entries() copies before the first change
+//   entries_   each has a map of its own; what two maps share is never changed (SharedMap)
 //   store_     has a lock of its own
 //   workspace_ its calls may run side by side
 //
 // Everything else (listings, recent contents, the version) belongs to one overlay and is touched
 // by the one thread that has it. take_reads() runs when the view's thread has ended.
 
-Overlay Overlay::reading_view() {
+Overlay Overlay::reading_view() const {
   Overlay view(*workspace_, store_, *clock_);
   view.share(*this);
   view.tracks_reads_ = tracks_reads_;
@@ -23,23 +22,31 @@ Overlay Overlay::reading_view() {
 }
 
 bool Overlay::take_reads(const Overlay& view) {
-  if (view.entries_ == entries_) return true;  // it touched nothing new
+  struct New {
+    RelPath path;
+    Entry seen;
+  };
+  std::vector<New> found;
   size_t added = 0;
-  for (const auto& [path, seen] : *view.entries_) {
-    const auto mine = entries_->find(path);
-    if (mine == entries_->end()) {
-      ++added;
-      continue;
-    }
-    const bool has_both = mine->second.listing && seen.listing;
-    if (mine->second.before != seen.before) return false;
-    if (has_both && mine->second.listing != seen.listing) return false;
-  }
-  if (entries_->size() + added > limits::kMaxChanges) return false;
-  Entries& entries = own_entries();
-  for (const auto& [path, seen] : *view.entries_) {
-    const auto [mine, is_new] = entries.try_emplace(path, seen);
-    if (!is_new && !mine->second.listing) mine->second.listing = seen.listing;
+  bool is_consistent = true;
+  Entries::differences(entries_, view.entries_,
+                       [&](const RelPath& path, const Entry* mine, const Entry* seen) {
+                         if (seen == nullptr) return;
+                         found.push_back({path, *seen});
+                         if (mine == nullptr) {
+                           ++added;
+                           return;
+                         }
+                         const bool has_both = mine->listing && seen->listing;
+                         if (mine->before != seen->before) is_consistent = false;
+                         if (has_both && mine->listing != seen->listing) is_consistent = false;
+                       });
+  if (!is_consistent || entries_.size() + added > limits::kMaxChanges) return false;
+  if (found.empty()) return true;  // it touched nothing new
+  Entries& entries = changing();
+  for (New& one : found) {
+    const auto [mine, is_new] = entries.try_emplace(one.path, one.seen);
+    if (!is_new && !mine->listing) mine->listing = one.seen.listing;
   }
   for (const auto& [id, content] : view.recent_) remember(content, id);
   return true;

@@ -6,14 +6,12 @@ namespace galley {
 
 std::vector<RelPath> restaged_paths(const Overlay::Entries& before, const Overlay::Entries& now) {
   std::vector<RelPath> paths;
-  for (const auto& [path, entry] : now) {
-    const auto was = before.find(path);
-    const Node& node = was == before.end() ? entry.before : was->second.now;
-    if (node != entry.now) paths.push_back(path);
-  }
-  for (const auto& [path, entry] : before) {
-    if (!now.contains(path) && entry.before != entry.now) paths.push_back(path);
-  }
+  Overlay::Entries::differences(before, now,
+                                [&paths](const RelPath& path, const auto* was, const auto* is) {
+                                  const Node& old_node = was != nullptr ? was->now : is->before;
+                                  const Node& new_node = is != nullptr ? is->now : was->before;
+                                  if (old_node != new_node) paths.push_back(path);
+                                });
   return paths;
 }
 

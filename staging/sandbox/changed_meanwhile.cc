@@ -41,10 +41,11 @@ Result<void> doubt_changed_meanwhile(const Overlay::Entries& before, const Writa
   if (forgotten.empty()) return {};
   GALLEY_ASSIGN(const ContentId nothing, overlay.store()->put(std::string()));
   Overlay::Entries entries = overlay.entries();
-  for (auto& [path, entry] : forgotten) {
+  for (const auto& [path, known] : forgotten) {
+    Overlay::Entry entry = known;
     entry.before = Node{FileKind::kRegular, entry.before.mode, nothing, 0};
     entry.base = {};
-    entries[path] = std::move(entry);
+    entries.insert_or_assign(path, std::move(entry));
   }
   overlay.restore(std::move(entries));
   return {};
