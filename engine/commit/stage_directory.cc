@@ -242,7 +242,9 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     StageInfo info;
     info.id = entry.name;
     GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
-    info.mtime_ns = stat.mtime_ns;
+    // What is staged grows at the end of its file, which the directory does not tell.
+    GALLEY_ASSIGN(const FileStat staged, (*directory)->stat(chosen_path("overlay")));
+    info.mtime_ns = std::max(stat.mtime_ns, staged.mtime_ns);
     info.bytes = tree_use(**directory).bytes;
     const auto pool = pool_of(**directory, entry.name);
     if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {

@@ -406,8 +406,12 @@ const TransactionOptions& Transaction::options() const { return state_->options;
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
   // First who, then what: nothing is staged by somebody who is not judged with it.
-  if (state_->options.owner && !restaged_paths(state_->owners, state_->overlay.entries()).empty()) {
-    GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
+  if (state_->options.owner && !state_->stage->has_contributor(state_->options.agent)) {
+    const Overlay::Entries& now = state_->overlay.entries();
+    if (!restaged_paths(state_->owners, now).empty()) {
+      GALLEY_TRY(state_->stage->note_contributor(state_->options.agent));
+    }
+    state_->owners = now;
   }
   GALLEY_TRY(state_->stage->note_reason(state_->reason));
   if (!state_->steps.empty()) GALLEY_TRY(state_->stage->add_steps(state_->steps));
@@ -440,6 +444,7 @@ Result<Transaction> Transaction::fork() {
   state->owners = state_->owners;
   state->overlay.share(state_->overlay);
   state->steps = state_->steps;
+  state->step_paths = state_->step_paths;
   state->saved_version = state->overlay.version();
   state->stage = *std::move(child);
   return Transaction(std::move(state));

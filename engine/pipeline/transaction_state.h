@@ -2,6 +2,7 @@
 
 #include <galley/transaction.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -72,8 +73,11 @@ struct Transaction::State {
   /// It is committed and over; makes the commit of git that was asked for, if one was.
   void end_with(Receipt& receipt);
   void keep_step(StagedStep step) {
+    step_paths += std::max<size_t>(1, step.changes.size());
     steps.push_back(std::move(step));
+    if (step_paths <= 2 * kMaxStepPaths) return;
     bound_steps(steps);
+    step_paths = kMaxStepPaths;
   }
 
   /// All steps, those that the stage has among them.
@@ -110,6 +114,7 @@ struct Transaction::State {
   /// What each call changed, oldest first; of a stored transaction, those that its stage does not
   /// have yet.
   std::vector<StagedStep> steps;
+  size_t step_paths = 0;  ///< of `steps`, at most
   std::optional<TranscriptFile> transcript;
   std::shared_ptr<const RunReport> run_report;  ///< of a run that resuming took up
   std::optional<Error> unstaged_run;            ///< why what a run wrote is not what is staged

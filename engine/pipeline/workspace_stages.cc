@@ -122,7 +122,7 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
     status.begun_ns = about->begun_ns;
     status.is_of_this_user = about->uid == effective_user();
     const std::chrono::milliseconds at_once(0);
-    const auto stage = StoredStage::open(*state_->state_directory, info.id, at_once);
+    auto stage = StoredStage::open(*state_->state_directory, info.id, at_once);
     status.is_held = !stage && stage.error().reason == "stage.busy";
     if (!stage && !status.is_held) continue;
     if (stage) {

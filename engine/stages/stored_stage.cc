@@ -20,6 +20,8 @@ constexpr std::string_view kAboutMagic = "galley stage 1\n";
 constexpr std::chrono::milliseconds kPollEvery{10};
 constexpr uint64_t kMaxAboutBytes = uint64_t{64} << 10U;
 constexpr uint64_t kMaxOverlayBytes = uint64_t{256} << 20U;
+/// A file of staged entries that grew by less is not written anew.
+constexpr uint64_t kMinGrowth = uint64_t{64} << 10U;
 
 std::string one_line(std::string text) {
   for (char& c : text) {
@@ -155,16 +157,45 @@ Result<StoredStage> StoredStage::of(const StateDirectory& state, StageDirectory 
   return stored;
 }
 
-Result<Overlay::Entries> StoredStage::load() const {
+Result<Overlay::Entries> StoredStage::load() {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("overlay"));
   GALLEY_ASSIGN(const std::string text, read_file(directory(), name, kMaxOverlayBytes));
-  auto entries = decode_entries(text);
-  if (!entries) return damaged_stage(id());
-  return entries;
+  auto read = decode_growing_entries(text);
+  if (!read) return damaged_stage(id());
+  saved_ = *std::move(read);
+  return saved_->entries;
 }
 
-Result<void> StoredStage::save(const Overlay::Entries& entries) const {
-  return swap_file(directory(), "overlay", encode_entries(entries));
+Result<void> StoredStage::save_whole(const Overlay::Entries& entries) {
+  saved_.reset();
+  const std::string text = encode_entries(entries);
+  GALLEY_TRY(swap_file(directory(), "overlay", text));
+  saved_ = growing_entries(entries, text);
+  return {};
+}
+
+Result<void> StoredStage::save(const Overlay::Entries& entries) {
+  if (!saved_) return save_whole(entries);
+  const uint64_t end = saved_->bytes;
+  GrowingEntries grown = *saved_;
+  const std::string more = encode_more_entries(grown, entries);
+  if (more.empty()) return {};
+  const bool is_long =
+      grown.bytes - grown.whole_bytes > std::max<uint64_t>(grown.whole_bytes, kMinGrowth);
+  if (is_long || grown.bytes > kMaxOverlayBytes) return save_whole(entries);
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse("overlay"));
+  const auto file = directory().open_writable_file(name, OpenMode::kReadWrite);
+  const auto stat = file ? (*file)->stat() : Result<FileStat>(file.error());
+  // One that is a fork's, too, is not written to, nor one that is not as it was left.
+  if (!stat || stat->nlink > 1 || stat->size < end) return save_whole(entries);
+  saved_.reset();
+  if (stat->size > end) GALLEY_TRY((*file)->truncate(end));
+  if (const auto written = (*file)->write_at(end, more); !written) {
+    (void)(*file)->truncate(end);
+    return written;
+  }
+  saved_ = std::move(grown);
+  return {};
 }
 
 Result<std::vector<StagedStep>> StoredStage::load_steps() const {
@@ -208,11 +239,15 @@ Result<StageAbout> StoredStage::look_at(const StateDirectory& state, const std::
   return read_about(*directory, id);
 }
 
+bool StoredStage::has_contributor(const std::string& name) const {
+  const std::vector<std::string>& names = about_.contributors;
+  return std::find(names.begin(), names.end(), one_line(name)) != names.end();
+}
+
 Result<void> StoredStage::note_contributor(const std::string& name) {
+  if (has_contributor(name)) return {};
   std::vector<std::string> names = about_.contributors;
-  const std::string line = one_line(name);
-  if (std::find(names.begin(), names.end(), line) != names.end()) return {};
-  names.push_back(line);
+  names.push_back(one_line(name));
   GALLEY_TRY(write_contributors(directory(), names));
   about_.contributors = std::move(names);
   return {};

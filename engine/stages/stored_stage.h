@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/commit/stage_directory.h"
 #include "staging/fs/content_store.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/overlay_file.h"
 #include "staging/overlay/staged_step.h"
 
 namespace galley {
@@ -29,8 +31,9 @@ struct StageAbout {
 /// What a transaction that outlives its process keeps in its stage.
 ///
 ///     about       "galley stage 1", when it began, agent, reason
-///     overlay     what is staged (staging/overlay/overlay_file.h), replaced whole by rename;
-///                 the one before it is overlay.new
+///     overlay     what is staged (staging/overlay/overlay_file.h); grows at its end, and is
+///                 replaced whole by rename when that is longer than the rest; the one before it
+///                 is overlay.new
 ///     calls       what each call changed (staging/overlay/staged_step.h); grows at its end
 ///     markers     there when conflict markers were put into what is staged
 ///     contributors  names of others that staged something, one a line
@@ -62,8 +65,9 @@ class StoredStage {
   [[nodiscard]] const std::shared_ptr<ContentStore>& contents() const { return contents_; }
 
   /// What was staged when it was last saved; nothing for a new one.
-  Result<Overlay::Entries> load() const;
-  Result<void> save(const Overlay::Entries& entries) const;
+  Result<Overlay::Entries> load();
+  /// Writes what differs from what was loaded or saved before.
+  Result<void> save(const Overlay::Entries& entries);
   /// What each call changed so far; nothing where no call was kept.
   Result<std::vector<StagedStep>> load_steps() const;
   /// Adds what more calls changed; the oldest go beyond twice kMaxStepPaths. A damaged file stays
@@ -71,6 +75,7 @@ class StoredStage {
   Result<void> add_steps(const std::vector<StagedStep>& steps) const;
   /// Remembers that conflict markers are staged.
   Result<void> note_markers();
+  [[nodiscard]] bool has_contributor(const std::string& name) const;
   /// Remembers that somebody else than its owner stages in it; once.
   Result<void> note_contributor(const std::string& name);
   /// Why, where it was begun without a reason; else, and for an empty one, nothing.
@@ -82,8 +87,11 @@ class StoredStage {
   explicit StoredStage(StageDirectory stage) : stage_(std::move(stage)) {}
   static Result<StoredStage> of(const StateDirectory& state, StageDirectory stage);
 
+  Result<void> save_whole(const Overlay::Entries& entries);
+
   StageDirectory stage_;
   StageAbout about_;
+  std::optional<GrowingEntries> saved_;  ///< what `overlay` has; nothing where that is not known
   std::shared_ptr<ContentStore> contents_;
 };
 

@@ -121,8 +121,8 @@ class Overlay {
     bool operator==(const Entry&) const = default;
   };
   using Entries = SharedMap<RelPath, Entry>;
-  /// A value that restore() takes back: what savepoints, forks and the stage file keep. A copy costs
-  /// nothing, however much is staged.
+  /// A value that restore() takes back: what savepoints, forks and the stage file keep. A copy
+  /// takes constant time, however much is staged.
   [[nodiscard]] const Entries& entries() const { return entries_; }
   void restore(Entries entries);
   /// Takes what the other holds.

@@ -1,7 +1,10 @@
 #include "staging/overlay/overlay_file.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/limits.h"
@@ -57,63 +60,137 @@ bool read_source(std::string_view text, std::optional<RelPath>& source) {
   return true;
 }
 
-bool read_line(std::string_view line, Overlay::Entries& entries) {
-  const auto fields = split_fields(line, '\t');
-  if (fields.size() != kFields && fields.size() != kFieldsWithListing) return false;
+/// What a line says of a path: its entry, or nothing where it has none any more.
+struct EntryLine {
+  RelPath path = RelPath::root();
+  std::optional<Overlay::Entry> entry;
+};
+
+std::optional<EntryLine> read_entry_line(std::string_view text) {
+  const auto fields = split_fields(text, '\t');
+  const bool is_gone = fields.size() == 2 && fields[1].empty();
+  if (!is_gone && fields.size() != kFields && fields.size() != kFieldsWithListing) return {};
+  EntryLine line;
   // The root has an entry only for its listing.
-  const bool is_root = fields[0].empty() && fields.size() == kFieldsWithListing;
-  const auto path = is_root ? RelPath::root() : RelPath::parse(fields[0]);
-  if (!path || path->str() != fields[0] || path->is_protected()) return false;
-  Overlay::Entry entry;
+  const bool is_root = fields[0].empty() && (is_gone || fields.size() == kFieldsWithListing);
+  if (!is_root) {
+    auto path = RelPath::parse(fields[0]);
+    if (!path || path->str() != fields[0] || path->is_protected()) return {};
+    line.path = *std::move(path);
+  }
+  if (is_gone) return line;
+  Overlay::Entry& entry = line.entry.emplace();
   if (fields.size() == kFieldsWithListing) {
     entry.listing = ContentId::from_hex(fields.back());
-    if (!entry.listing) return false;
+    if (!entry.listing) return {};
   }
   const bool is_whole = read_node(fields[1], entry.before) && read_base(fields[2], entry.base) &&
                         read_node(fields[3], entry.now) &&
                         read_source(fields[4], entry.renamed_from) &&
                         read_source(fields[5], entry.copied_from);
-  return is_whole && entries.emplace(*path, std::move(entry)).second;
+  if (!is_whole) return {};
+  return line;
+}
+
+void add_entry(std::string& out, const RelPath& path, const Overlay::Entry& entry) {
+  out.append(path.str()).push_back('\t');
+  add_node_field(out, entry.before);
+  add_base(out, entry.base);
+  add_node_field(out, entry.now);
+  out.append(entry.renamed_from ? entry.renamed_from->str() : "").push_back('\t');
+  out.append(entry.copied_from ? entry.copied_from->str() : "");
+  if (entry.listing) out.append("\t").append(entry.listing->hex());
+  out.push_back('\n');
+}
+
+std::string closing_line(std::string_view line_before, std::string_view lines) {
+  ContentHasher hasher;
+  hasher.update(line_before);
+  hasher.update(lines);
+  return std::string(kStageLastLine) + hasher.finish().hex() + "\n";
+}
+
+bool is_closing_line(std::string_view line) {
+  return line.starts_with(kStageLastLine) && line.find('\t') == std::string_view::npos;
+}
+
+/// The first text is whole; in the blocks after it a path may be told again, or be gone.
+bool apply_entry_line(EntryLine line, bool is_block, Overlay::Entries& entries) {
+  if (!line.entry) return is_block && entries.erase(line.path) == 1;
+  if (is_block) {
+    entries.insert_or_assign(line.path, *std::move(line.entry));
+    return entries.size() <= limits::kMaxChanges;
+  }
+  return entries.size() < limits::kMaxChanges &&
+         entries.emplace(line.path, *std::move(line.entry)).second;
 }
 
 }  // namespace
 
 std::string encode_entries(const Overlay::Entries& entries) {
   std::string out(kStageFirstLine);
-  for (const auto& [path, entry] : entries) {
-    out.append(path.str()).push_back('\t');
-    add_node_field(out, entry.before);
-    add_base(out, entry.base);
-    add_node_field(out, entry.now);
-    out.append(entry.renamed_from ? entry.renamed_from->str() : "").push_back('\t');
-    out.append(entry.copied_from ? entry.copied_from->str() : "");
-    if (entry.listing) out.append("\t").append(entry.listing->hex());
-    out.push_back('\n');
-  }
-  const std::string digest = ContentId::of(out).hex();
-  out.append(kStageLastLine).append(digest).push_back('\n');
+  for (const auto& [path, entry] : entries) add_entry(out, path, entry);
+  out.append(closing_line({}, out));
   return out;
 }
 
 Result<Overlay::Entries> decode_entries(std::string_view text) {
+  GALLEY_ASSIGN(GrowingEntries read, decode_growing_entries(text));
+  if (read.whole_bytes != text.size()) {
+    const auto lines = std::count(text.begin(), text.begin() + read.whole_bytes, '\n');
+    return damaged_stage(static_cast<size_t>(lines) + 1);
+  }
+  return std::move(read.entries);
+}
+
+Result<GrowingEntries> decode_growing_entries(std::string_view text) {
   if (!text.starts_with(kStageFirstLine)) return damaged_stage(1);
-  Overlay::Entries entries;
+  GrowingEntries read;
+  Overlay::Entries entries;  // with the lines of the block that is being read
+  size_t block = 0;
   size_t line_number = 2;
+  std::optional<size_t> bad_line;  // in this block
   for (size_t start = kStageFirstLine.size(); start < text.size(); ++line_number) {
     const size_t end = text.find('\n', start);
-    if (end == std::string_view::npos) return damaged_stage(line_number);
+    if (end == std::string_view::npos) break;
     const std::string_view line = text.substr(start, end - start);
-    if (line.starts_with(kStageLastLine) && line.find('\t') == std::string_view::npos) {
-      const auto digest = ContentId::from_hex(line.substr(kStageLastLine.size()));
-      if (digest != ContentId::of(text.substr(0, start)) || end + 1 != text.size()) break;
-      return entries;
-    }
-    if (entries.size() >= limits::kMaxChanges || !read_line(line, entries)) {
-      return damaged_stage(line_number);
+    if (is_closing_line(line)) {
+      const std::string wanted = closing_line(read.last_line, text.substr(block, start - block));
+      if (bad_line || text.substr(start, end + 1 - start) != wanted) {
+        return damaged_stage(bad_line.value_or(line_number));
+      }
+      read = {entries, read.whole_bytes == 0 ? end + 1 : read.whole_bytes, end + 1, wanted};
+      block = end + 1;
+    } else if (!bad_line) {
+      auto told = read_entry_line(line);
+      const bool is_block = read.whole_bytes > 0;
+      if (!told || !apply_entry_line(*std::move(told), is_block, entries)) bad_line = line_number;
     }
     start = end + 1;
   }
-  return damaged_stage(line_number);
+  if (read.whole_bytes == 0) return damaged_stage(bad_line.value_or(line_number));
+  return read;
+}
+
+GrowingEntries growing_entries(Overlay::Entries entries, std::string_view text) {
+  const size_t line = text.rfind('\n', text.size() - 2) + 1;
+  return {std::move(entries), text.size(), text.size(), std::string(text.substr(line))};
+}
+
+std::string encode_more_entries(GrowingEntries& known, const Overlay::Entries& now) {
+  std::string out;
+  Overlay::Entries::differences(
+      known.entries, now,
+      [&out](const RelPath& path, const Overlay::Entry*, const Overlay::Entry* entry) {
+        if (entry != nullptr) add_entry(out, path, *entry);
+        if (entry == nullptr) out.append(path.str()).append("\t\n");
+      });
+  known.entries = now;
+  if (out.empty()) return out;
+  known.last_line = closing_line(known.last_line, out);
+  out.append(known.last_line);
+  known.bytes += out.size();
+  return out;
 }
 
 }  // namespace galley

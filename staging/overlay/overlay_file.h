@@ -23,4 +23,26 @@ namespace galley {
 /// Errors: kInvalid, reason `stage.damaged`, for any text that encode_entries did not write.
 Result<Overlay::Entries> decode_entries(std::string_view text);
 
+/// A text form that grows: after the whole of encode_entries() any number of blocks, each with what
+/// differs from what the text before it says. So a save writes what was changed since the one
+/// before, however much is staged.
+///
+///     <lines as above, of paths that are new or have changed>
+///     <path> TAB                      of a path that has no entry any more
+///     end <SHA-256 of the last line before the block, and the lines of the block>
+struct GrowingEntries {
+  Overlay::Entries entries;
+  size_t whole_bytes = 0;  ///< without the blocks
+  size_t bytes = 0;        ///< with all blocks that are complete; what follows is not part of it
+  std::string last_line;   ///< with its line feed
+};
+/// Reads it back. A last block that was cut short was never saved, so it counts as not there.
+/// Errors: as decode_entries().
+Result<GrowingEntries> decode_growing_entries(std::string_view text);
+/// The text form without blocks, as decode_growing_entries() would read it from `text`.
+[[nodiscard]] GrowingEntries growing_entries(Overlay::Entries entries, std::string_view text);
+/// The block that makes `now` of what is on record; empty where nothing differs. Adding it is noted
+/// in `known`.
+[[nodiscard]] std::string encode_more_entries(GrowingEntries& known, const Overlay::Entries& now);
+
 }  // namespace galley

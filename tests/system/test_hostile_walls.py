@@ -46,7 +46,7 @@ class KilledExec(hostile.HostileCase):
         self.assertFalse(self.stage.exists())
 
     def test_gc_clears_it_when_it_is_old(self):
-        for path in [self.stage / "owner", self.stage]:
+        for path in [self.stage / "owner", self.stage / "overlay", self.stage]:
             os.utime(path, (1, 1))
         self.galley("gc", expect=0)
         self.assertFalse(self.stage.exists())

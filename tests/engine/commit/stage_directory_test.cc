@@ -38,6 +38,20 @@ TEST(StageDirectory, IsHeldByOneAndAdoptedWhenItsStagerIsGone) {
   }
 }
 
+TEST(StageDirectory, IsAsNewAsWhatIsStagedInIt) {
+  const auto workspace = make_memory_directory();
+  const auto state = StateDirectory::open_or_create(*workspace);
+  ASSERT_TRUE(state);
+  const auto stage = StageDirectory::create(*state);
+  ASSERT_TRUE(stage);
+  put_file(stage->directory(), "overlay", "bytes");
+  const int64_t before = list_stages(*state)->at(0).mtime_ns;
+  const auto file = stage->directory().open_writable_file(rel("overlay"), OpenMode::kReadWrite);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE((*file)->write_at(5, " and more"));
+  EXPECT_GT(list_stages(*state)->at(0).mtime_ns, before);
+}
+
 /// At each call of a creation somebody lists the stages, and is slow to let go of what it locked.
 TEST(StageDirectory, IsMadeBesideWhoLooksAtThem) {
   for (size_t at = 1;; ++at) {

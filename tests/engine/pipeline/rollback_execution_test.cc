@@ -6,7 +6,9 @@
 #include <sstream>
 
 #include <galley/workspace.h>
+#include "base/shared_map.h"
 #include "engine/pipeline/transaction_state.h"
+#include "support/rel.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -53,6 +55,31 @@ class RollbackExecution : public ::testing::Test {
   TempDirectory tree_;
   std::unique_ptr<Workspace> workspace_;
 };
+
+/// Counts what a session of calls costs, which is the same for its last call and its first.
+TEST(SessionCost, ACallCopiesAndWritesAsMuchHoweverManyWereMadeBefore) {
+  TempDirectory tree;
+  const auto workspace = *Workspace::open(tree.path());
+  auto transaction = *workspace->begin_stored();
+  const std::string file = ".galley/stage/" + transaction.id() + "/overlay";
+  const auto inode = [&] { return tree.directory().stat(rel(file))->inode; };
+  constexpr int kCalls = 600;
+  uint64_t most = 0;
+  int wholes = 0;
+  uint64_t last_inode = inode();
+  for (int call = 0; call < kCalls; ++call) {
+    const uint64_t made = shared_map_nodes_made;
+    const json args = {{"file_path", "d/f" + std::to_string(call)}, {"content", "text\n"}};
+    ASSERT_TRUE(transaction.call("Write", args.dump()));
+    ASSERT_TRUE(transaction.save());
+    most = std::max(most, shared_map_nodes_made - made);
+    wholes += inode() == last_inode ? 0 : 1;
+    last_inode = inode();
+  }
+  EXPECT_EQ(transaction.proposal().changes().size(), kCalls + 1U);
+  EXPECT_LE(most, 4U * 10U) << "nodes: the way down a tree of 600, for each time it is changed";
+  EXPECT_LE(wholes, 4) << "all that is staged is written when it has doubled";
+}
 
 // --- while it is open -------------------------------------------------------------------------
 

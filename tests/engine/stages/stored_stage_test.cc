@@ -38,7 +38,7 @@ class StoredStageTest : public testing::Test {
 
   /// What a stored transaction proposes for a.txt; empty when it cannot be taken up.
   std::string staged_in(const std::string& id) {
-    const auto stage = StoredStage::open(state(), id, kAtOnce);
+    auto stage = StoredStage::open(state(), id, kAtOnce);
     const auto entries = stage ? stage->load() : Result<Overlay::Entries>(stage.error());
     if (!entries) return "";
     Overlay overlay(*root_, stage->contents(), clock_);
@@ -47,7 +47,7 @@ class StoredStageTest : public testing::Test {
     return content ? **content : content.error().message;
   }
   std::string fork_of(const std::string& id) {
-    const auto stage = StoredStage::open(state(), id, kAtOnce);
+    auto stage = StoredStage::open(state(), id, kAtOnce);
     GALLEY_CHECK(stage.has_value());
     const auto child = stage->fork(state(), kAbout);
     GALLEY_CHECK(child.has_value());
@@ -99,7 +99,7 @@ TEST_F(StoredStageTest, AForkNeedsItsParentNoMore) {
 TEST_F(StoredStageTest, AParentIsNotHarmedByItsFork) {
   const std::string child = fork_of(parent_);
   {
-    const auto stage = StoredStage::open(state(), child, kAtOnce);
+    auto stage = StoredStage::open(state(), child, kAtOnce);
     ASSERT_TRUE(stage);
     Overlay overlay(*root_, stage->contents(), clock_);
     ASSERT_TRUE(overlay.write(rel("a.txt"), "another\n"));
@@ -117,14 +117,14 @@ TEST_F(StoredStageTest, AForkCopiesAndLinksNoContent) {
   const auto counted = make_fault_directory(open_memory_tree(tree_), plan);
   const StateDirectory there = open_state(*counted);
   const auto calls_of_a_fork = [&] {
-    const auto stage = StoredStage::open(there, parent_, kAtOnce);
+    auto stage = StoredStage::open(there, parent_, kAtOnce);
     plan->calls.clear();
     EXPECT_TRUE(stage->fork(there, kAbout));
     return plan->calls.size();
   };
   const size_t with_one = calls_of_a_fork();
   {
-    const auto stage = StoredStage::open(there, parent_, kAtOnce);
+    auto stage = StoredStage::open(there, parent_, kAtOnce);
     Overlay overlay(*root_, stage->contents(), clock_);
     for (int i = 0; i < 100; ++i) {
       ASSERT_TRUE(overlay.write(rel("f" + std::to_string(i)), std::to_string(i)));
@@ -142,7 +142,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfAForkTheParentStandsAndTheChildIsWholeO
     const auto spoiled = make_fault_directory(open_memory_tree(tree_), plan);
     {
       const StateDirectory there = open_state(*spoiled);
-      const auto stage = StoredStage::open(there, parent_, kAtOnce);
+      auto stage = StoredStage::open(there, parent_, kAtOnce);
       ASSERT_TRUE(stage);
       plan->calls.clear();
       plan->at = at;
@@ -163,7 +163,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfAForkTheParentStandsAndTheChildIsWholeO
     }
     // What is left over is old: the parent, which somebody holds, stays with its contents.
     {
-      const auto held = StoredStage::open(state(), parent_, kAtOnce);
+      auto held = StoredStage::open(state(), parent_, kAtOnce);
       ASSERT_TRUE(held);
       collect(kEverything);
     }
@@ -194,8 +194,8 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfItsParentsEndAForkIsWhole) {
     ASSERT_EQ(staged_in(parent_), "new\n") << where;
     if (!plan->is_dead) break;
     {
-      const auto held = StoredStage::open(state(), child, kAtOnce);
-      const auto parent = StoredStage::open(state(), parent_, kAtOnce);
+      auto held = StoredStage::open(state(), child, kAtOnce);
+      auto parent = StoredStage::open(state(), parent_, kAtOnce);
       ASSERT_TRUE(held && parent) << where;
       collect(kEverything);
     }
@@ -239,6 +239,84 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfTheLastOnesEndGcClearsTheContents) {
   }
 }
 
+/// An entry that needs no file.
+Overlay::Entry made(uint64_t size) {
+  Overlay::Entry entry;
+  entry.now = Node{FileKind::kRegular, 0644, ContentId::of(std::to_string(size)), size};
+  return entry;
+}
+
+TEST_F(StoredStageTest, ASaveWritesWhatWasChangedSinceTheOneBefore) {
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto root = make_fault_directory(open_memory_tree(tree_), plan);
+  auto stage = StoredStage::open(open_state(*root), parent_, kAtOnce);
+  ASSERT_TRUE(stage);
+  auto entries = stage->load();
+  ASSERT_TRUE(entries);
+  constexpr size_t kCalls = 4000;
+  size_t most_calls = 0;
+  size_t wholes = 0;
+  uint64_t grown = 0;
+  uint64_t size = stage->directory().stat(rel("overlay"))->size;
+  uint64_t inode = stage->directory().stat(rel("overlay"))->inode;
+  for (size_t call = 0; call < kCalls; ++call) {
+    entries->insert_or_assign(rel("f" + std::to_string(call)), made(call));
+    const size_t before = plan->calls.size();
+    ASSERT_TRUE(stage->save(*entries));
+    most_calls = std::max(most_calls, plan->calls.size() - before);
+    const FileStat stat = *stage->directory().stat(rel("overlay"));
+    if (stat.inode != inode) {
+      ++wholes;
+    } else {
+      grown = std::max(grown, stat.size - size);
+    }
+    inode = stat.inode;
+    size = stat.size;
+  }
+  EXPECT_LE(wholes, 7U) << "each is twice as long as the one before, from 64 KiB on";
+  EXPECT_LE(grown, 300U) << "bytes of one save";
+  EXPECT_LE(most_calls, 8U);
+  EXPECT_EQ(*stage->load(), *entries);
+}
+
+TEST_F(StoredStageTest, WhatASaveLeftCutShortIsNotThere) {
+  auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  ASSERT_TRUE(stage);
+  auto entries = stage->load();
+  ASSERT_TRUE(entries);
+  const Overlay::Entries before = *entries;
+  entries->insert_or_assign(rel("more.txt"), made(1));
+  ASSERT_TRUE(stage->save(*entries));
+  auto text = read_file(stage->directory(), rel("overlay"), 1U << 20U);
+  ASSERT_TRUE(text);
+  put_file(stage->directory(), "overlay", text->substr(0, text->size() - 20));
+  auto loaded = stage->load();
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(*loaded, before);
+  ASSERT_TRUE(stage->save(*entries));
+  EXPECT_EQ(*stage->load(), *entries);
+  EXPECT_EQ(*read_file(stage->directory(), rel("overlay"), 1U << 20U), *text);
+}
+
+TEST_F(StoredStageTest, ASaveIsNotSeenInAFork) {
+  auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  ASSERT_TRUE(stage);
+  auto entries = stage->load();
+  ASSERT_TRUE(entries);
+  const Overlay::Entries before = *entries;
+  entries->insert_or_assign(rel("more.txt"), made(1));
+  ASSERT_TRUE(stage->save(*entries));  // at the end of the file
+  const Overlay::Entries forked = *entries;
+  auto child = stage->fork(state(), kAbout);
+  ASSERT_TRUE(child);
+  entries->erase(rel("more.txt"));
+  ASSERT_TRUE(stage->save(*entries));
+  EXPECT_EQ(*child->load(), forked);
+  ASSERT_TRUE(child->save({}));
+  EXPECT_EQ(*stage->load(), before);
+  EXPECT_TRUE(child->load()->empty());
+}
+
 TEST_F(StoredStageTest, ADamagedReferenceIsSaidAndLosesNothing) {
   const std::string child = fork_of(parent_);
   put_file(state().root(), "stage/" + child + "/pool", "../../etc\n");
@@ -250,7 +328,7 @@ TEST_F(StoredStageTest, ADamagedReferenceIsSaidAndLosesNothing) {
 TEST_F(StoredStageTest, WhatCallsChangedIsAddedAtTheEndAndAForkHasItsOwn) {
   Change change;
   change.path = rel("a.txt");
-  const auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  auto stage = StoredStage::open(state(), parent_, kAtOnce);
   ASSERT_TRUE(stage);
   EXPECT_TRUE(stage->load_steps()->empty());
   ASSERT_TRUE(stage->add_steps({{"exec-1", "Write", {change}}}));
@@ -267,7 +345,7 @@ TEST_F(StoredStageTest, WhatCallsChangedIsAddedAtTheEndAndAForkHasItsOwn) {
 TEST_F(StoredStageTest, TheOldestCallsGoWhenTheFileHasTwiceWhatIsKept) {
   Change change;
   change.path = rel("a.txt");
-  const auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  auto stage = StoredStage::open(state(), parent_, kAtOnce);
   ASSERT_TRUE(stage);
   const ChangeSet half(kMaxStepPaths / 2, change);
   for (int call = 0; call < 5; ++call) {
@@ -280,7 +358,7 @@ TEST_F(StoredStageTest, TheOldestCallsGoWhenTheFileHasTwiceWhatIsKept) {
 }
 
 TEST_F(StoredStageTest, ADamagedFileOfCallsIsSaidAndNotAddedTo) {
-  const auto stage = StoredStage::open(state(), parent_, kAtOnce);
+  auto stage = StoredStage::open(state(), parent_, kAtOnce);
   ASSERT_TRUE(stage);
   put_file(stage->directory(), "calls", "nonsense");
   Change change;

@@ -7,6 +7,8 @@
 #include "staging/fs/fault_directory.h"
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/proposal.h"
+#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -258,6 +260,63 @@ TEST_F(OverlayTest, ADamagedTextFormIsRefused) {
     bad[i] = static_cast<char>(bad[i] ^ 1);
     EXPECT_FALSE(decode_entries(bad)) << i;
   }
+}
+
+TEST_F(OverlayTest, TheTextFormGrowsByWhatIsChanged) {
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "1"));
+  const std::string whole = encode_entries(overlay_.entries());
+  GrowingEntries known = growing_entries(overlay_.entries(), whole);
+  std::string text = whole;
+  EXPECT_EQ(encode_more_entries(known, overlay_.entries()), "");
+  ASSERT_TRUE(overlay_.write(rel("new/b.txt"), "2"));
+  text += encode_more_entries(known, overlay_.entries());
+  const Overlay::Entries two = overlay_.entries();
+  const size_t end_of_two = text.size();
+  Overlay::Entries less = two;
+  less.erase(rel("new/b.txt"));
+  less.change(rel("a.txt")).now.mode = 0600;
+  text += encode_more_entries(known, less);
+  const auto read = decode_growing_entries(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->entries, less);
+  EXPECT_EQ(read->whole_bytes, whole.size());
+  EXPECT_EQ(read->bytes, text.size());
+  EXPECT_EQ(read->last_line, known.last_line);
+  EXPECT_FALSE(decode_entries(text)) << "a savepoint has no blocks";
+  // A block that was cut short was not saved; one that was changed is noticed.
+  for (size_t length = whole.size(); length < text.size(); ++length) {
+    const auto cut = decode_growing_entries(text.substr(0, length));
+    ASSERT_TRUE(cut) << length;
+    EXPECT_EQ(cut->bytes, length < end_of_two ? whole.size() : end_of_two) << length;
+    if (length >= end_of_two) EXPECT_EQ(cut->entries, two) << length;
+  }
+  for (size_t i = 0; i < end_of_two; ++i) {
+    std::string bad = text;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    EXPECT_FALSE(decode_growing_entries(bad)) << i;
+  }
+}
+
+TEST(OverlayCost, ACallAmongManyStagedPathsCopiesAFewOfThem) {
+  TempDirectory tree;
+  SystemClock clock;
+  Overlay overlay(tree.directory(), make_memory_store(), clock);
+  constexpr int kFiles = 3000;
+  uint64_t most = 0;
+  for (int i = 0; i < kFiles; ++i) {
+    const uint64_t made = shared_map_nodes_made;
+    const Overlay::Entries before = overlay.entries();
+    StepScope step(&overlay);
+    ASSERT_TRUE(overlay.write(rel("f" + std::to_string(i)), "text\n"));
+    EXPECT_EQ(restaged_paths(before, overlay.entries()).size(), 1U);
+    EXPECT_EQ(step.finish().size(), 1U);
+    const Overlay::Entries now = overlay.entries();
+    overlay.restore(before);
+    overlay.restore(now);
+    most = std::max(most, shared_map_nodes_made - made);
+  }
+  EXPECT_EQ(overlay.entries().size(), static_cast<size_t>(kFiles));
+  EXPECT_LE(most, 20U) << "the way down a tree of 3,000";
 }
 
 TEST(OverlayCost, NothingIsLookedAtButThePathsThatAreNamed) {
