@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/git_oid.h"
+#include "staging/placing/correction.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 #include "staging/text/merge.h"
@@ -40,7 +41,8 @@ std::string rebased(const std::string& path, const std::string& earlier, std::st
   if (!merge.is_clean()) return {};
   const std::string merged = merged_text(merge, base, ours, theirs);
   std::string patch = merged == now ? std::string() : diff_of(path, now, merged);
-  return patch.size() > kMaxShownBytes ? std::string() : patch;
+  if (patch.size() > kMaxShownBytes) return {};
+  return makes_stated_change(ours, changed_lines(base, theirs), patch) ? patch : std::string();
 }
 
 }  // namespace

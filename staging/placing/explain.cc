@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "staging/placing/align_near.h"
+#include "staging/placing/correction.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place_ids.h"
-#include "staging/placing/rebase_hunk.h"
 
 namespace galley {
 namespace {
@@ -78,9 +79,8 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   for (size_t i = near.begin; i < near.end && i - near.begin < kShownLines; ++i) {
     out.found.emplace_back(index.lines()[i]);
   }
-  out.rebased = rebase_hunk(index.lines(), failed.hunk, near);
+  out.rebased = correction_of(index, failed.hunk);
   out.message += "; the nearest place is line " + std::to_string(out.nearest_line);
-  if (!out.rebased.empty()) out.message += ", and the hunk rebased on it is in the report";
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/content_id.h"
+#include "staging/placing/correction.h"
 #include "staging/placing/edited_text.h"
 #include "staging/placing/explain.h"
 #include "staging/placing/file_index.h"
@@ -10,6 +11,7 @@
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place_hunks.h"
 #include "staging/placing/place_until.h"
+#include "staging/text/diff.h"
 
 namespace galley {
 namespace {
@@ -246,7 +248,10 @@ class TextPlacer {
     }
     PlacedEdits placed = place_hunks(*index_, by_lines, options);
     if (!placed.failures.empty()) {
-      fail_by_lines(i, std::move(placed.failures.front()));
+      EditFailure& first = placed.failures.front();
+      const bool is_whole = by_lines.hunks.size() == 1 && !first.rebased.empty();
+      first.rebased = is_whole ? correction_alone(before, after) : std::string();
+      fail_by_lines(i, std::move(first));
       return;
     }
     Placement placement = std::move(placed.placements.front());
@@ -256,6 +261,16 @@ class TextPlacer {
     for (Leniency& leniency : placed.leniencies) out_.leniencies.push_back(std::move(leniency));
     std::vector<Splice> splices = placed.splices.all();
     compose(std::move(splices), std::move(placement));
+  }
+
+  /// A correction is sent back alone: it must be the whole edit, however that is read, and fit the
+  /// file without the edits before this one.
+  std::string correction_alone(const Lines& before, const Lines& after) {
+    if (!steps_.empty() && !base_index_) {
+      indexed_bytes_ += base_.size();
+      base_index_ = std::make_unique<FileIndex>(base_);
+    }
+    return correction_of_all(steps_.empty() ? *index_ : *base_index_, readings_of(before, after));
   }
 
   void fail_by_lines(size_t i, EditFailure out) {
@@ -304,35 +319,15 @@ class TextPlacer {
     size_t begin = 0;
     size_t end = 0;
 
-    [[nodiscard]] bool is_empty() const { return begin == end; }
-    [[nodiscard]] std::string_view front() const { return lines[begin]; }
-    /// Counted from the end, 0 the last.
-    [[nodiscard]] std::string_view back(size_t k) const { return lines[end - 1 - k]; }
+    [[nodiscard]] std::string_view text() const { return lines.span(begin, end); }
   };
 
-  /// Old against new lines, what they share at both ends as context.
+  /// Old against new lines; what they share is context, so that it keeps the file's own bytes.
   static Hunk hunk_of(Stretch before, Stretch after, const TextEdit& edit) {
-    Hunk hunk;
+    const Lines old_lines(before.text());
+    const Lines new_lines(after.text());
+    Hunk hunk = hunk_between(old_lines, new_lines, diff_lines(old_lines, new_lines));
     hunk.document_line = edit.document_line;
-    while (!before.is_empty() && !after.is_empty() && before.front() == after.front()) {
-      hunk.lines.push_back({LineRole::kContext, before.front()});
-      ++before.begin;
-      ++after.begin;
-    }
-    size_t trail = 0;
-    while (trail + before.begin < before.end && trail + after.begin < after.end &&
-           before.back(trail) == after.back(trail)) {
-      ++trail;
-    }
-    for (size_t k = before.begin; k + trail < before.end; ++k) {
-      hunk.lines.push_back({LineRole::kRemoved, before.lines[k]});
-    }
-    for (size_t k = after.begin; k + trail < after.end; ++k) {
-      hunk.lines.push_back({LineRole::kAdded, after.lines[k]});
-    }
-    for (size_t k = before.end - trail; k < before.end; ++k) {
-      hunk.lines.push_back({LineRole::kContext, before.lines[k]});
-    }
     return hunk;
   }
 
@@ -394,7 +389,8 @@ class TextPlacer {
   std::string_view base_;
   EditedText current_;
   std::vector<Splices> steps_;
-  std::unique_ptr<FileIndex> index_;  // of current_; gone when that changes
+  std::unique_ptr<FileIndex> index_;       // of current_; gone when that changes
+  std::unique_ptr<FileIndex> base_index_;  // of base_
   uint64_t indexed_bytes_ = 0;
   size_t replacements_ = 0;
   PlacedEdits out_;

@@ -1,4 +1,4 @@
-#include "staging/placing/rebase_hunk.h"
+#include "staging/placing/align_near.h"
 
 #include <algorithm>
 
@@ -32,12 +32,6 @@ std::vector<uint16_t> lcs_table(const std::vector<std::string>& a,
     }
   }
   return table;
-}
-
-void append_line(std::string& out, char mark, std::string_view line) {
-  out.push_back(mark);
-  out += line;
-  if (!line.ends_with('\n')) out += "\n\\ No newline at end of file\n";
 }
 
 }  // namespace
@@ -86,62 +80,6 @@ NearPlace align_near(const Lines& file, const std::vector<std::string_view>& pat
   near.begin = static_cast<size_t>(std::max<int64_t>(first - lead, 0));
   near.end = static_cast<size_t>(std::min<int64_t>(last + 1 + trail, size));
   return near;
-}
-
-std::string rebase_hunk(const Lines& file, const Hunk& hunk, const NearPlace& near) {
-  std::string body;
-  size_t at = near.begin;
-  size_t old_count = 0;
-  size_t new_count = 0;
-  size_t pattern_line = 0;
-  bool changes = false;
-  std::vector<std::string_view> pending;
-  const auto put_context_until = [&](size_t until, bool is_removed) {
-    for (; at < until; ++at) {
-      append_line(body, is_removed ? '-' : ' ', file[at]);
-      ++old_count;
-      if (!is_removed) ++new_count;
-      changes = changes || is_removed;
-    }
-  };
-  const auto put_pending = [&] {
-    for (const std::string_view line : pending) {
-      append_line(body, '+', line);
-      ++new_count;
-      changes = true;
-    }
-    pending.clear();
-  };
-  bool gap_is_removed = false;
-  for (const HunkLine& line : hunk.lines) {
-    if (line.role == LineRole::kAdded) {
-      pending.push_back(line.text);
-      continue;
-    }
-    const int64_t partner = near.partner[pattern_line++];
-    if (partner < 0) {
-      gap_is_removed = gap_is_removed || line.role == LineRole::kRemoved;
-      continue;
-    }
-    // What stands in the file where unmatched removed lines were expected is replaced.
-    put_context_until(static_cast<size_t>(partner), gap_is_removed);
-    gap_is_removed = false;
-    if (line.role == LineRole::kRemoved) {
-      put_context_until(static_cast<size_t>(partner) + 1, true);
-    } else {
-      put_pending();
-      put_context_until(static_cast<size_t>(partner) + 1, false);
-    }
-  }
-  put_context_until(near.end, gap_is_removed);
-  put_pending();
-  if (!changes) return {};
-  const auto range = [&](size_t start, size_t count) {
-    const size_t line = count == 0 ? start : start + 1;
-    return std::to_string(line) + (count == 1 ? "" : "," + std::to_string(count));
-  };
-  return "@@ -" + range(near.begin, old_count) + " +" + range(near.begin, new_count) + " @@\n" +
-         body;
 }
 
 }  // namespace galley

@@ -1,12 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "staging/formats/edit_set.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -22,9 +19,5 @@ struct NearPlace {
 /// Aligns `pattern` with the lines around `start` by their longest common subsequence.
 [[nodiscard]] NearPlace align_near(const Lines& file, const std::vector<std::string_view>& pattern,
                                    int64_t start);
-
-/// The hunk as it would have to be written for `near`: context and removed lines as the file has
-/// them, the added lines as they were, numbers right. Empty when nothing would change.
-[[nodiscard]] std::string rebase_hunk(const Lines& file, const Hunk& hunk, const NearPlace& near);
 
 }  // namespace galley

@@ -1,0 +1,599 @@
+#include "staging/placing/correction.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include "staging/formats/read_edits.h"
+#include "staging/placing/hunk_text.h"
+#include "staging/text/fold.h"
+
+// Why few corrections are offered:
+//
+// An agent sends a correction back without reading it. So it must be the edit and nothing else: the
+// same lines removed, the same lines added. The edit remembers some of its context wrongly; the
+// correction has the file's lines instead.
+//
+// A run is a stretch of changed lines of the hunk. Its core must be in the file, line for line. The
+// core has the run's removed lines. It also has context lines, up to telling ones, where the
+// removed lines tell nothing or there are none. Each place of a core is weighed by the telling
+// context lines around it, in the order that the hunk has them. Another place must weigh less than
+// half as much.
+//
+// Correction.OfAnyEditIsTheIntendedChangeOrAbsent tests this with random files, edits and mistakes.
+
+namespace galley {
+namespace {
+
+/// Changes of one hunk; a hunk with more is not corrected.
+constexpr size_t kRuns = 20;
+/// Places of a core that are weighed; one with more says too little.
+constexpr size_t kCorePlaces = 8;
+/// Context lines of the hunk that are weighed on each side of a core.
+constexpr size_t kWeighedLines = 20;
+/// Lines of the file that may have come or gone between lines of the hunk.
+constexpr int64_t kDriftedLines = 8;
+/// Context lines of a correction: as few as make it stand at one place.
+constexpr size_t kFewestContext = 3;
+constexpr size_t kMostContext = 10;
+
+/// Lines of a text whose readings are compared; the tables are quadratic.
+constexpr size_t kReadLines = 400;
+
+constexpr std::string_view kPatchNames = "--- a/f\n+++ b/f\n";
+
+/// One stretch of changed lines.
+struct Run {
+  size_t begin = 0;  ///< hunk.lines[begin, end)
+  size_t end = 0;
+  size_t pattern_begin = 0;  ///< pattern[pattern_begin, pattern_end) are removed
+  size_t pattern_end = 0;
+  size_t core_begin = 0;  ///< pattern[core_begin, core_end) must be in the file
+  size_t core_end = 0;
+  int64_t start = -1;  ///< the file's line of pattern_begin
+};
+
+bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t end) {
+  return std::any_of(lines.begin() + static_cast<int64_t>(begin),
+                     lines.begin() + static_cast<int64_t>(end), bears_identity);
+}
+
+/// The telling lines of a longest common subsequence.
+uint32_t telling_in_common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<uint32_t> row(b.size() + 1, 0);
+  for (const std::string& line : a) {
+    const uint32_t weight = bears_identity(line) ? 1 : 0;
+    uint32_t diagonal = 0;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const uint32_t above = row[j + 1];
+      row[j + 1] = line == b[j] ? std::max(above, diagonal + weight) : std::max(above, row[j]);
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+class Corrector {
+ public:
+  Corrector(FileIndex& index, const Hunk& hunk)
+      : index_(index), file_(index.lines()), hunk_(hunk), pattern_(pre_image(hunk)) {}
+
+  std::string run() {
+    read_runs();
+    if (runs_.empty() || runs_.size() > kRuns) return {};
+    for (Run& run : runs_) {
+      if (!choose_core(run) || !place(run)) return {};
+    }
+    if (!is_in_order() || !is_behind_anchors() || !is_at_end()) return {};
+    for (size_t context = kFewestContext; context <= kMostContext; ++context) {
+      std::string out = printed(context);
+      if (out.empty()) return {};
+      if (is_unique(context)) return out;
+    }
+    return {};
+  }
+
+ private:
+  void read_runs() {
+    size_t line = 0;
+    for (size_t i = 0; i < hunk_.lines.size();) {
+      if (hunk_.lines[i].role == LineRole::kContext) {
+        ++line;
+        ++i;
+        continue;
+      }
+      Run run;
+      run.begin = i;
+      run.pattern_begin = line;
+      for (; i < hunk_.lines.size() && hunk_.lines[i].role != LineRole::kContext; ++i) {
+        if (hunk_.lines[i].role == LineRole::kRemoved) ++line;
+      }
+      run.end = i;
+      run.pattern_end = line;
+      runs_.push_back(run);
+    }
+  }
+
+  /// The removed lines. If the first or last of them tells nothing, the context next to it is added
+  /// up to a telling line. A run that only adds lines takes two telling lines on each side: only
+  /// these say between which lines the new ones belong.
+  bool choose_core(Run& run) const {
+    run.core_begin = run.pattern_begin;
+    run.core_end = run.pattern_end;
+    const bool only_adds = run.core_begin == run.core_end;
+    const size_t wanted = only_adds ? 2 : 1;
+    if (only_adds || !bears_identity(pattern_[run.core_begin])) {
+      if (run.core_begin == 0) return false;
+      size_t told = 0;
+      while (run.core_begin > 0 && told < wanted) {
+        told += bears_identity(pattern_[--run.core_begin]) ? 1 : 0;
+      }
+      if (told == 0) return false;
+    }
+    if (only_adds || !bears_identity(pattern_[run.core_end - 1])) {
+      if (run.core_end == pattern_.size()) return false;
+      size_t told = 0;
+      while (run.core_end < pattern_.size() && told < wanted) {
+        told += bears_identity(pattern_[run.core_end++]) ? 1 : 0;
+      }
+      if (told == 0) return false;
+    }
+    return is_telling(pattern_, run.core_begin, run.core_end);
+  }
+
+  struct Neighbours {
+    bool before = false;
+    bool behind = false;
+  };
+  /// Whether the lines next to the core are those that the hunk has there.
+  [[nodiscard]] Neighbours neighbours(const Run& run, int64_t start) const {
+    const auto size = static_cast<int64_t>(file_.size());
+    const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
+    const auto is_at = [&](size_t line, int64_t at) {
+      return at >= 0 && at < size && of_pattern(line, line + 1) == of_file(at, at + 1);
+    };
+    return {run.core_begin > 0 && is_at(run.core_begin - 1, start - 1),
+            run.core_end < pattern_.size() && is_at(run.core_end, end)};
+  }
+
+  /// True when both neighbours are there, or one that tells something.
+  [[nodiscard]] bool has_neighbour(const Run& run, const Neighbours& there) const {
+    return (there.before && there.behind) ||
+           (there.before && bears_identity(pattern_[run.core_begin - 1])) ||
+           (there.behind && bears_identity(pattern_[run.core_end]));
+  }
+
+  /// True when the hunk may mean another, equal line: the line next to the core equals its outer
+  /// line, or the file has a telling line of the core more often around it than the hunk has.
+  bool is_repeated(const Run& run, int64_t start, const Neighbours& there) const {
+    const auto size = static_cast<int64_t>(file_.size());
+    const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
+    if (start > 0 && of_file(start - 1, start) == of_file(start, start + 1)) return true;
+    if (end < size && of_file(end - 1, end) == of_file(end, end + 1)) return true;
+    const size_t first = run.core_begin - std::min(run.core_begin, kWeighedLines);
+    const size_t last = std::min(pattern_.size(), run.core_end + kWeighedLines);
+    const int64_t low =
+        std::max<int64_t>(start - static_cast<int64_t>(run.core_begin - first) - kDriftedLines, 0);
+    const int64_t high =
+        std::min(end + static_cast<int64_t>(last - run.core_end) + kDriftedLines, size);
+    const std::vector<std::string> around = of_file(low, high);
+    const std::vector<std::string> meant = of_pattern(first, last);
+    const std::vector<std::string> core = of_pattern(run.core_begin, run.core_end);
+    // Where the hunk has the line several times, both neighbours must tell which one is meant.
+    const std::vector<std::string>& known = there.before && there.behind ? meant : core;
+    return std::any_of(core.begin(), core.end(), [&](const std::string& line) {
+      return bears_identity(line) && std::count(around.begin(), around.end(), line) >
+                                         std::count(known.begin(), known.end(), line);
+    });
+  }
+
+  /// Of the hunk's telling context lines those that stand around `start` of the core, in order.
+  uint32_t weight_at(const Run& run, int64_t start) const {
+    const auto size = static_cast<int64_t>(file_.size());
+    const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
+    const size_t first = run.core_begin - std::min(run.core_begin, kWeighedLines);
+    const size_t last = std::min(pattern_.size(), run.core_end + kWeighedLines);
+    const int64_t low =
+        std::max<int64_t>(start - static_cast<int64_t>(run.core_begin - first) - kDriftedLines, 0);
+    const int64_t high =
+        std::min(end + static_cast<int64_t>(last - run.core_end) + kDriftedLines, size);
+    uint32_t weight = telling_in_common(of_pattern(first, run.core_begin), of_file(low, start)) +
+                      telling_in_common(of_pattern(run.core_end, last), of_file(end, high));
+    for (size_t i = run.core_begin; i < run.core_end; ++i) {
+      const bool is_context = i < run.pattern_begin || i >= run.pattern_end;
+      if (is_context && bears_identity(pattern_[i])) ++weight;
+    }
+    return weight;
+  }
+
+  std::vector<std::string> of_pattern(size_t begin, size_t end) const {
+    std::vector<std::string> out;
+    std::string storage;
+    for (size_t i = begin; i < end; ++i) {
+      out.emplace_back(folded(pattern_[i], LineFolding::kBlanks, storage));
+    }
+    return out;
+  }
+
+  std::vector<std::string> of_file(int64_t begin, int64_t end) const {
+    std::vector<std::string> out;
+    std::string storage;
+    for (int64_t i = begin; i < end; ++i) {
+      out.emplace_back(folded(file_[static_cast<size_t>(i)], LineFolding::kBlanks, storage));
+    }
+    return out;
+  }
+
+  /// The one place of the core that nothing comes near.
+  bool place(Run& run) {
+    const std::vector<std::string_view> core(
+        pattern_.begin() + static_cast<int64_t>(run.core_begin),
+        pattern_.begin() + static_cast<int64_t>(run.core_end));
+    const auto starts = index_.find(core, LineFolding::kLineEnds, kCorePlaces + 1);
+    if (starts.empty() || starts.size() > kCorePlaces) return false;
+    int64_t best = -1;
+    uint32_t weight = 0;
+    uint32_t rival = 0;
+    for (const uint32_t start : starts) {
+      const uint32_t here = weight_at(run, start);
+      if (best >= 0 && here <= weight) {
+        rival = std::max(rival, here);
+        continue;
+      }
+      rival = std::max(rival, weight);
+      weight = here;
+      best = start;
+    }
+    rival = std::max(rival, weight_elsewhere(run, best));
+    const uint32_t margin = starts.size() > 1 ? 2 : 1;
+    if (weight < 2 * rival + margin) return false;
+    const Neighbours there = neighbours(run, best);
+    if (is_repeated(run, best, there)) return false;
+    if (!is_widened(run) && !has_neighbour(run, there)) return false;
+    run.start = best + static_cast<int64_t>(run.pattern_begin - run.core_begin);
+    return true;
+  }
+
+  /// True when context lines are part of the core.
+  static bool is_widened(const Run& run) {
+    return run.core_begin != run.pattern_begin || run.core_end != run.pattern_end;
+  }
+
+  /// How many telling context lines point to another place, whether the core is there or not.
+  uint32_t weight_elsewhere(const Run& run, int64_t best) {
+    std::vector<std::string_view> context = pattern_;
+    for (size_t i = run.pattern_begin; i < run.pattern_end; ++i) context[i] = {};
+    const int64_t expected = best - static_cast<int64_t>(run.core_begin);
+    const auto nearest = index_.nearest(context, LineFolding::kBlanks, expected);
+    const bool is_here = std::abs(nearest.start - expected) <= kDriftedLines;
+    return is_here ? nearest.torn_rival_votes : nearest.votes;
+  }
+
+  /// The runs stand one behind the other, about as far apart as in the hunk.
+  bool is_in_order() const {
+    for (size_t i = 1; i < runs_.size(); ++i) {
+      const Run& before = runs_[i - 1];
+      const Run& run = runs_[i];
+      const int64_t end = end_of(before);
+      const auto apart = static_cast<int64_t>(run.pattern_begin - before.pattern_end);
+      if (run.start < end || run.start - end > apart + kDriftedLines) return false;
+    }
+    return true;
+  }
+
+  static int64_t end_of(const Run& run) {
+    return run.start + static_cast<int64_t>(run.pattern_end - run.pattern_begin);
+  }
+
+  bool is_behind_anchors() {
+    int64_t from = 0;
+    for (const std::string_view anchor : hunk_.anchors) {
+      const int64_t found = index_.next_line(anchor, LineFolding::kBlanks, from);
+      if (found < 0) return false;
+      from = found + 1;
+    }
+    return runs_.front().start + 1 >= from;
+  }
+
+  bool is_at_end() const {
+    if (!hunk_.at_end) return true;
+    const auto rest = static_cast<int64_t>(pattern_.size() - runs_.back().pattern_end);
+    return static_cast<int64_t>(file_.size()) - end_of(runs_.back()) <= rest;
+  }
+
+  [[nodiscard]] size_t first_line(size_t context) const {
+    const auto start = static_cast<size_t>(runs_.front().start);
+    return start - std::min(start, context);
+  }
+
+  [[nodiscard]] size_t last_line(size_t context) const {
+    return std::min(static_cast<size_t>(end_of(runs_.back())) + context, file_.size());
+  }
+
+  bool is_unique(size_t context) {
+    std::vector<std::string_view> lines;
+    for (size_t i = first_line(context); i < last_line(context); ++i) lines.push_back(file_[i]);
+    return index_.find(lines, LineFolding::kBytes, 2).size() == 1;
+  }
+
+  /// The terminator of new lines at `line` of the file.
+  [[nodiscard]] std::string_view end_at(size_t line) const {
+    for (size_t at = std::min(line + 1, file_.size()); at-- > 0;) {
+      const std::string_view found = terminator_of(file_[at]);
+      if (!found.empty()) return found;
+    }
+    return "\n";
+  }
+
+  struct Body {
+    std::string text;
+    size_t old_count = 0;
+    size_t new_count = 0;
+
+    void put(char mark, std::string_view line) {
+      text.push_back(mark);
+      text += line;
+      if (!line.ends_with('\n')) text += "\n\\ No newline at end of file\n";
+      old_count += mark == '+' ? 0 : 1;
+      new_count += mark == '-' ? 0 : 1;
+    }
+  };
+
+  std::string printed(size_t context) const {
+    const size_t first = first_line(context);
+    size_t at = first;
+    Body body;
+    for (const Run& run : runs_) {
+      while (at < static_cast<size_t>(run.start)) body.put(' ', file_[at++]);
+      if (!put_run(run, at, body)) return {};
+    }
+    while (at < last_line(context)) body.put(' ', file_[at++]);
+    const auto range = [&](size_t count) {
+      return std::to_string(count == 0 ? first : first + 1) +
+             (count == 1 ? "" : "," + std::to_string(count));
+    };
+    std::string out =
+        "@@ -" + range(body.old_count) + " +" + range(body.new_count) + " @@\n" + body.text;
+    const bool holds = makes_stated_change(file_, hunk_.lines, std::string(kPatchNames) + out);
+    return holds ? out : std::string();
+  }
+
+  /// False where a line behind one without a terminator would have to be printed.
+  bool put_run(const Run& run, size_t& at, Body& body) const {
+    const auto end = static_cast<size_t>(end_of(run));
+    const bool is_last = end == file_.size() && !file_.ends_with_newline();
+    size_t added = 0;
+    for (size_t i = run.begin; i < run.end; ++i) {
+      added += hunk_.lines[i].role == LineRole::kAdded ? 1 : 0;
+    }
+    if (is_last && run.pattern_begin == run.pattern_end) return false;
+    const size_t like = run.pattern_begin == run.pattern_end && at > 0 ? at - 1 : at;
+    for (size_t i = run.begin; i < run.end; ++i) {
+      if (hunk_.lines[i].role == LineRole::kRemoved) {
+        body.put('-', file_[at++]);
+        continue;
+      }
+      const std::string text(without_terminator(hunk_.lines[i].text));
+      --added;
+      const std::string_view terminator =
+          is_last && added == 0 ? std::string_view() : end_at(std::max(like, at));
+      body.put('+', text + std::string(terminator));
+    }
+    return true;
+  }
+
+  FileIndex& index_;
+  const Lines& file_;
+  const Hunk& hunk_;
+  std::vector<std::string_view> pattern_;
+  std::vector<Run> runs_;
+};
+
+/// The lines that a change removes and adds, in order, without their terminators.
+std::vector<std::pair<LineRole, std::string_view>> net_of(const std::vector<HunkLine>& lines) {
+  std::vector<std::pair<LineRole, std::string_view>> out;
+  for (const HunkLine& line : lines) {
+    if (line.role != LineRole::kContext) out.emplace_back(line.role, without_terminator(line.text));
+  }
+  return out;
+}
+
+/// True when the hunk's old lines stand where it says, byte for byte.
+bool stands_as_stated(const Lines& file, const Hunk& hunk) {
+  const std::vector<std::string_view> before = pre_image(hunk);
+  const size_t start = hunk.old_start - (before.empty() ? 0 : std::min(hunk.old_start, 1U));
+  if (!hunk.has_numbers || !hunk.counts_agree || start + before.size() > file.size()) return false;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (file[start + i] != before[i]) return false;
+  }
+  return true;
+}
+
+/// The longest common subsequences of two short texts.
+class CommonLines {
+ public:
+  CommonLines(const Lines& before, const Lines& after)
+      : before_(before),
+        after_(after),
+        head_((before.size() + 1) * (after.size() + 1), 0),
+        tail_(head_) {
+    for (size_t i = 0; i < before.size(); ++i) {
+      for (size_t j = 0; j < after.size(); ++j) {
+        head_[cell(i + 1, j + 1)] = before[i] == after[j]
+                                        ? static_cast<uint16_t>(head_[cell(i, j)] + 1)
+                                        : std::max(head_[cell(i, j + 1)], head_[cell(i + 1, j)]);
+      }
+    }
+    for (size_t i = before.size(); i-- > 0;) {
+      for (size_t j = after.size(); j-- > 0;) {
+        tail_[cell(i, j)] = before[i] == after[j]
+                                ? static_cast<uint16_t>(tail_[cell(i + 1, j + 1)] + 1)
+                                : std::max(tail_[cell(i + 1, j)], tail_[cell(i, j + 1)]);
+      }
+    }
+  }
+
+  /// The script that keeps the lines met first from one end; between two ways that keep as many it
+  /// passes over an old line first, or over a new one.
+  [[nodiscard]] EditScript script(bool from_end, bool old_first) const {
+    const auto pairs = from_end ? kept_from_end(old_first) : kept_from_begin(old_first);
+    EditScript out;
+    uint32_t i = 0;
+    uint32_t j = 0;
+    const auto change_until = [&](uint32_t old_end, uint32_t new_end) {
+      if (i < old_end || j < new_end) out.push_back({i, old_end, j, new_end});
+    };
+    for (const auto& [old_line, new_line] : pairs) {
+      change_until(old_line, new_line);
+      i = old_line + 1;
+      j = new_line + 1;
+    }
+    change_until(static_cast<uint32_t>(before_.size()), static_cast<uint32_t>(after_.size()));
+    return out;
+  }
+
+ private:
+  using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
+
+  [[nodiscard]] size_t cell(size_t i, size_t j) const { return i * (after_.size() + 1) + j; }
+
+  [[nodiscard]] Pairs kept_from_begin(bool old_first) const {
+    Pairs out;
+    for (size_t i = 0, j = 0; i < before_.size() && j < after_.size();) {
+      const uint16_t old_passed = tail_[cell(i + 1, j)];
+      const uint16_t new_passed = tail_[cell(i, j + 1)];
+      if (before_[i] == after_[j]) {
+        out.emplace_back(static_cast<uint32_t>(i++), static_cast<uint32_t>(j++));
+      } else if (old_passed > new_passed || (old_passed == new_passed && old_first)) {
+        ++i;
+      } else {
+        ++j;
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] Pairs kept_from_end(bool old_first) const {
+    Pairs out;
+    for (size_t i = before_.size(), j = after_.size(); i > 0 && j > 0;) {
+      const uint16_t old_passed = head_[cell(i - 1, j)];
+      const uint16_t new_passed = head_[cell(i, j - 1)];
+      if (before_[i - 1] == after_[j - 1]) {
+        out.emplace_back(static_cast<uint32_t>(--i), static_cast<uint32_t>(--j));
+      } else if (old_passed > new_passed || (old_passed == new_passed && old_first)) {
+        --i;
+      } else {
+        --j;
+      }
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+  }
+
+  const Lines& before_;
+  const Lines& after_;
+  std::vector<uint16_t> head_;  // length of the longest of the first i and j lines
+  std::vector<uint16_t> tail_;  // of those from i and j on
+};
+
+/// True when both corrections leave the same lines.
+bool make_the_same(const Lines& file, const std::string& one, const std::string& other) {
+  const auto a = read_unified(std::string(kPatchNames) + one, {});
+  const auto b = read_unified(std::string(kPatchNames) + other, {});
+  if (!a || !b) return false;
+  const Hunk& first = a->files.front().hunks.front();
+  const Hunk& second = b->files.front().hunks.front();
+  const auto start_of = [](const Hunk& hunk) {
+    return static_cast<size_t>(hunk.old_start) - std::min(hunk.old_start, 1U);
+  };
+  const size_t begin = std::min(start_of(first), start_of(second));
+  const size_t end = std::max(start_of(first) + pre_image(first).size(),
+                              start_of(second) + pre_image(second).size());
+  const auto after = [&](const Hunk& hunk) {
+    std::vector<std::string_view> out;
+    for (size_t i = begin; i < start_of(hunk); ++i) out.push_back(file[i]);
+    for (const std::string_view line : post_image(hunk)) out.push_back(line);
+    for (size_t i = start_of(hunk) + pre_image(hunk).size(); i < end; ++i) out.push_back(file[i]);
+    return out;
+  };
+  return after(first) == after(second);
+}
+
+}  // namespace
+
+bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
+                         std::string patch) {
+  const auto set = read_unified(std::move(patch), {});
+  if (!set || set->files.size() != 1 || !set->leniencies.empty()) return false;
+  std::vector<HunkLine> made;
+  for (const Hunk& hunk : set->files[0].hunks) {
+    if (!stands_as_stated(file, hunk)) return false;
+    made.insert(made.end(), hunk.lines.begin(), hunk.lines.end());
+  }
+  const auto net = net_of(made);
+  return !net.empty() && net == net_of(stated);
+}
+
+std::string correction_of(FileIndex& index, const Hunk& hunk) {
+  return Corrector(index, hunk).run();
+}
+
+Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& script) {
+  Hunk hunk;
+  size_t at = 0;
+  const auto keep_until = [&](size_t end) {
+    for (; at < end; ++at) hunk.lines.push_back({LineRole::kContext, before[at]});
+  };
+  for (const ChangedRange& range : script) {
+    keep_until(range.old_begin);
+    for (; at < range.old_end; ++at) hunk.lines.push_back({LineRole::kRemoved, before[at]});
+    for (size_t k = range.new_begin; k < range.new_end; ++k) {
+      hunk.lines.push_back({LineRole::kAdded, after[k]});
+    }
+  }
+  keep_until(before.size());
+  return hunk;
+}
+
+std::vector<Hunk> readings_of(const Lines& before, const Lines& after) {
+  if (before.size() > kReadLines || after.size() > kReadLines) return {};
+  const CommonLines common(before, after);
+  std::vector<EditScript> scripts = {diff_lines(before, after)};
+  for (const bool from_end : {false, true}) {
+    for (const bool old_first : {false, true}) {
+      EditScript script = common.script(from_end, old_first);
+      const bool is_known = std::find(scripts.begin(), scripts.end(), script) != scripts.end();
+      if (!is_known) scripts.push_back(std::move(script));
+    }
+  }
+  std::vector<Hunk> out;
+  for (const EditScript& script : scripts) out.push_back(hunk_between(before, after, script));
+  return out;
+}
+
+std::string correction_of_all(FileIndex& index, const std::vector<Hunk>& readings) {
+  std::string out;  // of the last reading
+  for (const Hunk& hunk : readings) {
+    std::string next = correction_of(index, hunk);
+    if (next.empty()) return {};
+    if (!out.empty() && !make_the_same(index.lines(), out, next)) return {};
+    out = std::move(next);
+  }
+  return out;
+}
+
+std::vector<HunkLine> changed_lines(const Lines& before, const Lines& after) {
+  std::vector<HunkLine> out;
+  for (const ChangedRange& range : diff_lines(before, after)) {
+    for (size_t i = range.old_begin; i < range.old_end; ++i) {
+      out.push_back({LineRole::kRemoved, before[i]});
+    }
+    for (size_t i = range.new_begin; i < range.new_end; ++i) {
+      out.push_back({LineRole::kAdded, after[i]});
+    }
+  }
+  return out;
+}
+
+}  // namespace galley
