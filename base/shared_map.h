@@ -19,7 +19,7 @@ inline thread_local uint64_t shared_map_nodes_made = 0;
 /// An ordered map whose copies share all that they have in common.
 ///
 /// A copy takes constant time. A change makes O(log n) new nodes, and none where no copy has them.
-/// What two maps differ in is found in time of the differences where one came from the other.
+/// differences() of a map and a changed copy of it skips all that they share.
 /// Invariant: a balanced tree (AVL); a node that two maps reach is never changed.
 /// Ownership: a map owns its nodes together with its copies. A reference to a value that may be
 ///            changed is good until the map is copied or the key is erased.
@@ -120,7 +120,7 @@ class SharedMap {
     return first_of([&key](const Key& one) { return key < one; });
   }
 
-  /// A value to be changed; the key has to be there.
+  /// Returns the value of a key that must be in the map, for changing it.
   [[nodiscard]] Value& change(const Key& key) {
     Ref* link = &root_;
     while (*link) {
@@ -236,7 +236,7 @@ class SharedMap {
     value_type item;
   };
 
-  /// What is left of a map on a walk: whole subtrees and single items, the next on top.
+  /// The rest of a map during a walk: whole subtrees and single items, the next on top.
   class Rest {
    public:
     explicit Rest(const Node* root) {

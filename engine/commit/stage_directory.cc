@@ -242,7 +242,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     StageInfo info;
     info.id = entry.name;
     GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
-    // What is staged grows at the end of its file, which the directory does not tell.
+    // A save that appends to the file leaves the time of its directory as it was.
     GALLEY_ASSIGN(const FileStat staged, (*directory)->stat(chosen_path("overlay")));
     info.mtime_ns = std::max(stat.mtime_ns, staged.mtime_ns);
     info.bytes = tree_use(**directory).bytes;

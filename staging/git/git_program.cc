@@ -178,7 +178,7 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
       why.message += " (git config --list; does the repository's config include a pipe?)";
       return fail(std::move(why));
     }
-    // What cannot be listed cannot be disarmed: a repository whose list fails runs no command.
+    // Without the list nothing can be disarmed, so no command runs.
     if (listed->status != 0) return fail(error(listed->complaint));
     GALLEY_ASSIGN(const auto disarmed, disarm_repository(listed->output));
     settings_->environment = environment_of_settings(disarmed);

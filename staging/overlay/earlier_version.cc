@@ -42,7 +42,8 @@ std::string rebased(const std::string& path, const std::string& earlier, std::st
   const std::string merged = merged_text(merge, base, ours, theirs);
   std::string patch = merged == now ? std::string() : diff_of(path, now, merged);
   if (patch.size() > kMaxShownBytes) return {};
-  return makes_stated_change(ours, changed_lines(base, theirs), patch) ? patch : std::string();
+  const Hunk stated = hunk_between(base, theirs, diff_lines(base, theirs));
+  return makes_stated_change(ours, stated.lines, patch) ? patch : std::string();
 }
 
 }  // namespace

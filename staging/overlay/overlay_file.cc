@@ -60,7 +60,7 @@ bool read_source(std::string_view text, std::optional<RelPath>& source) {
   return true;
 }
 
-/// What a line says of a path: its entry, or nothing where it has none any more.
+/// One line: a path with its entry, or without one when the entry was removed.
 struct EntryLine {
   RelPath path = RelPath::root();
   std::optional<Overlay::Entry> entry;

@@ -28,7 +28,7 @@ Result<Overlay::Entries> decode_entries(std::string_view text);
 /// before, however much is staged.
 ///
 ///     <lines as above, of paths that are new or have changed>
-///     <path> TAB                      of a path that has no entry any more
+///     <path> TAB                      of a path whose entry was removed
 ///     end <SHA-256 of the last line before the block, and the lines of the block>
 struct GrowingEntries {
   Overlay::Entries entries;
@@ -36,7 +36,7 @@ struct GrowingEntries {
   size_t bytes = 0;        ///< with all blocks that are complete; what follows is not part of it
   std::string last_line;   ///< with its line feed
 };
-/// Reads it back. A last block that was cut short was never saved, so it counts as not there.
+/// Reads it back. It ignores a last block that was cut short: that save did not end.
 /// Errors: as decode_entries().
 Result<GrowingEntries> decode_growing_entries(std::string_view text);
 /// The text form without blocks, as decode_growing_entries() would read it from `text`.

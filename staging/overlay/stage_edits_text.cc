@@ -67,7 +67,8 @@ void describe_failure(const EditFailure& failure, std::string& out) {
     out += "      line " + std::to_string(line.line) + ": " + printable_line(line.text) + "\n";
   }
   describe_more(failure.more_similar, out);
-  if (!failure.rebased.empty()) out += "    the same change as a hunk that fits:\n" + with_newline(failure.rebased);
+  if (!failure.rebased.empty())
+    out += "    the same change as a hunk that fits:\n" + with_newline(failure.rebased);
 }
 
 void describe_placement(const FileOutcome& file, const Placement& placement, std::string& out) {

@@ -146,7 +146,7 @@ class Corrector {
     bool before = false;
     bool behind = false;
   };
-  /// Whether the lines next to the core are those that the hunk has there.
+  /// Compares the lines next to the core with those of the hunk.
   [[nodiscard]] Neighbours neighbours(const Run& run, int64_t start) const {
     const auto size = static_cast<int64_t>(file_.size());
     const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
@@ -164,21 +164,38 @@ class Corrector {
            (there.behind && bears_identity(pattern_[run.core_end]));
   }
 
+  /// The lines that are weighed when the core begins at one line of the file.
+  struct Window {
+    size_t first = 0;  ///< pattern[first, last)
+    size_t last = 0;
+    int64_t low = 0;  ///< the file's lines [low, high)
+    int64_t high = 0;
+    int64_t core_end = 0;  ///< the file's line behind the core
+  };
+  [[nodiscard]] Window window(const Run& run, int64_t start) const {
+    Window out;
+    out.first = run.core_begin - std::min(run.core_begin, kWeighedLines);
+    out.last = std::min(pattern_.size(), run.core_end + kWeighedLines);
+    out.core_end = start + static_cast<int64_t>(run.core_end - run.core_begin);
+    const auto before = static_cast<int64_t>(run.core_begin - out.first);
+    const auto behind = static_cast<int64_t>(out.last - run.core_end);
+    out.low = std::max<int64_t>(start - before - kDriftedLines, 0);
+    out.high = std::min(out.core_end + behind + kDriftedLines, static_cast<int64_t>(file_.size()));
+    return out;
+  }
+
   /// True when the hunk may mean another, equal line: the line next to the core equals its outer
   /// line, or the file has a telling line of the core more often around it than the hunk has.
   bool is_repeated(const Run& run, int64_t start, const Neighbours& there) const {
-    const auto size = static_cast<int64_t>(file_.size());
-    const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
+    const Window near = window(run, start);
+    const int64_t end = near.core_end;
     if (start > 0 && of_file(start - 1, start) == of_file(start, start + 1)) return true;
-    if (end < size && of_file(end - 1, end) == of_file(end, end + 1)) return true;
-    const size_t first = run.core_begin - std::min(run.core_begin, kWeighedLines);
-    const size_t last = std::min(pattern_.size(), run.core_end + kWeighedLines);
-    const int64_t low =
-        std::max<int64_t>(start - static_cast<int64_t>(run.core_begin - first) - kDriftedLines, 0);
-    const int64_t high =
-        std::min(end + static_cast<int64_t>(last - run.core_end) + kDriftedLines, size);
-    const std::vector<std::string> around = of_file(low, high);
-    const std::vector<std::string> meant = of_pattern(first, last);
+    if (end < static_cast<int64_t>(file_.size()) &&
+        of_file(end - 1, end) == of_file(end, end + 1)) {
+      return true;
+    }
+    const std::vector<std::string> around = of_file(near.low, near.high);
+    const std::vector<std::string> meant = of_pattern(near.first, near.last);
     const std::vector<std::string> core = of_pattern(run.core_begin, run.core_end);
     // Where the hunk has the line several times, both neighbours must tell which one is meant.
     const std::vector<std::string>& known = there.before && there.behind ? meant : core;
@@ -190,16 +207,10 @@ class Corrector {
 
   /// Of the hunk's telling context lines those that stand around `start` of the core, in order.
   uint32_t weight_at(const Run& run, int64_t start) const {
-    const auto size = static_cast<int64_t>(file_.size());
-    const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
-    const size_t first = run.core_begin - std::min(run.core_begin, kWeighedLines);
-    const size_t last = std::min(pattern_.size(), run.core_end + kWeighedLines);
-    const int64_t low =
-        std::max<int64_t>(start - static_cast<int64_t>(run.core_begin - first) - kDriftedLines, 0);
-    const int64_t high =
-        std::min(end + static_cast<int64_t>(last - run.core_end) + kDriftedLines, size);
-    uint32_t weight = telling_in_common(of_pattern(first, run.core_begin), of_file(low, start)) +
-                      telling_in_common(of_pattern(run.core_end, last), of_file(end, high));
+    const Window near = window(run, start);
+    uint32_t weight =
+        telling_in_common(of_pattern(near.first, run.core_begin), of_file(near.low, start)) +
+        telling_in_common(of_pattern(run.core_end, near.last), of_file(near.core_end, near.high));
     for (size_t i = run.core_begin; i < run.core_end; ++i) {
       const bool is_context = i < run.pattern_begin || i >= run.pattern_end;
       if (is_context && bears_identity(pattern_[i])) ++weight;
@@ -579,19 +590,6 @@ std::string correction_of_all(FileIndex& index, const std::vector<Hunk>& reading
     if (next.empty()) return {};
     if (!out.empty() && !make_the_same(index.lines(), out, next)) return {};
     out = std::move(next);
-  }
-  return out;
-}
-
-std::vector<HunkLine> changed_lines(const Lines& before, const Lines& after) {
-  std::vector<HunkLine> out;
-  for (const ChangedRange& range : diff_lines(before, after)) {
-    for (size_t i = range.old_begin; i < range.old_end; ++i) {
-      out.push_back({LineRole::kRemoved, before[i]});
-    }
-    for (size_t i = range.new_begin; i < range.new_end; ++i) {
-      out.push_back({LineRole::kAdded, after[i]});
-    }
   }
   return out;
 }

@@ -11,8 +11,8 @@
 namespace galley {
 
 /// True when `patch`, a unified diff of one file, fits the file byte for byte at its line numbers,
-/// and its removed and added lines are those of `stated`, in that order. Every correction must pass
-/// this check before it is offered.
+/// and its removed and added lines are those of `stated`, in that order; context does not count.
+/// Every correction must pass this check before it is offered.
 [[nodiscard]] bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
                                        std::string patch);
 
@@ -34,8 +34,5 @@ namespace galley {
 /// The correction of a change that can be read in several ways; empty unless all of them make the
 /// same of this file.
 [[nodiscard]] std::string correction_of_all(FileIndex& index, const std::vector<Hunk>& readings);
-
-/// The lines that have to go and to come to turn `before` into `after`, without any context.
-[[nodiscard]] std::vector<HunkLine> changed_lines(const Lines& before, const Lines& after);
 
 }  // namespace galley

@@ -112,7 +112,8 @@ TEST_F(ArmedRepository, AConfigurationThatCannotBeListedRunsNothing) {
   const auto said = git().run({"rev-parse", "HEAD"});
   ASSERT_FALSE(said.has_value());
   EXPECT_EQ(said.error().reason, "git.failed");
-  EXPECT_NE(said.error().message.find("bad config line"), std::string::npos) << said.error().message;
+  EXPECT_NE(said.error().message.find("bad config line"), std::string::npos)
+      << said.error().message;
   EXPECT_FALSE(ran());
 }
 
