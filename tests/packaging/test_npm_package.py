@@ -135,6 +135,8 @@ class Installed(SystemCase):
         self.assertEqual(wrong.returncode, 2)
         client = McpClient(self.command(str(launcher), "-C", str(self.work), "mcp"), self.place)
         client.process.send_signal(signal.SIGTERM)
+        # The input stays open until the end: a server whose input ends first ends with 0.
+        client.process.wait(timeout=60)
         self.assertEqual(client.close(), -signal.SIGTERM)
 
     def test_a_newer_node_becomes_the_program(self):
