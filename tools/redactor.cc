@@ -19,12 +19,31 @@ constexpr std::string_view kHex = "0123456789ABCDEF";
 constexpr std::string_view kLowerHex = "0123456789abcdef";
 constexpr std::string_view kMarkerStart = "[REDACTED:";
 
-/// The base64 digits that depend on nothing but `value` when it stands `shift` bytes into a triple.
-std::string base64_core(const std::string& value, size_t shift) {
+constexpr std::string_view kBase64Digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// `value` in base64 when it stands `shift` bytes into a triple.
+struct Base64Form {
+  std::string digits;  ///< those that depend on nothing but `value`
+  std::string last;    ///< what the digit behind them can be: it has bits of what follows, too
+};
+
+Base64Form base64_form(const std::string& value, size_t shift) {
   const std::string padded = std::string(shift, '\0') + value;
-  const std::string digits = base64(std::string_view(padded).substr(0, padded.size() / 3 * 3));
+  const size_t whole = padded.size() * 8 / 6;
+  const size_t shared_bits = padded.size() * 8 % 6;
+  const std::string all = base64(padded);
   constexpr std::array<size_t, 3> kMixedDigits = {0, 2, 3};  // with bytes of before
-  return digits.substr(std::min(digits.size(), kMixedDigits[shift]));
+  Base64Form form;
+  if (whole > kMixedDigits[shift]) {
+    form.digits = all.substr(kMixedDigits[shift], whole - kMixedDigits[shift]);
+  }
+  if (shared_bits > 0) {
+    // The padding counts as zero bits, so this is the first of a row of 4 or 16 digits.
+    const size_t first = kBase64Digits.find(all[whole]);
+    form.last = kBase64Digits.substr(first, size_t{1} << (6 - shared_bits));
+  }
+  return form;
 }
 
 /// base64url (RFC 4648, section 5) of what is in base64.
@@ -121,33 +140,37 @@ void Redactor::add(const std::string& name, const std::string& value) {
   if (value.size() < kMinSecretBytes) return;
   const std::string replacement = "[REDACTED:" + name + "]";
   const std::string hex = hex_form(value);
-  std::vector<std::string> texts = {value, hex, to_lower(hex)};
+  std::vector<Form> forms;
+  const auto add_form = [&](std::string text, std::string last = {}) {
+    forms.push_back({std::move(text), replacement, std::move(last)});
+  };
+  for (const std::string& text : {value, hex, to_lower(hex)}) add_form(text);
   for (const std::string_view digits : {kHex, kLowerHex}) {
-    texts.push_back(url_form(value, digits, false));
-    texts.push_back(url_form(value, digits, true));
+    add_form(url_form(value, digits, false));
+    add_form(url_form(value, digits, true));
   }
   for (size_t shift = 0; shift < 3; ++shift) {
-    const std::string core = base64_core(value, shift);
-    texts.push_back(core);
-    texts.push_back(url_alphabet(core));
+    const Base64Form form = base64_form(value, shift);
+    add_form(form.digits, form.last);
+    add_form(url_alphabet(form.digits), url_alphabet(form.last));
   }
-  texts.push_back(json_form(value, false));
-  texts.push_back(json_form(value, true));
-  for (std::string& text : texts) {
-    const bool is_known = std::any_of(forms_.begin(), forms_.end(),
-                                      [&](const Form& form) { return form.text == text; });
-    if (text.size() < kMinSecretBytes || is_known) continue;
-    forms_.push_back({std::move(text), replacement});
-  }
-  std::stable_sort(forms_.begin(), forms_.end(),
-                   [](const Form& a, const Form& b) { return a.text.size() > b.text.size(); });
+  add_form(json_form(value, false));
+  add_form(json_form(value, true));
+  take_in(std::move(forms));
 }
 
-void Redactor::add_all(const Redactor& other) {
-  for (const Form& form : other.forms_) {
-    const bool is_known = std::any_of(forms_.begin(), forms_.end(),
-                                      [&](const Form& own) { return own.text == form.text; });
-    if (!is_known) forms_.push_back(form);
+void Redactor::add_all(const Redactor& other) { take_in(other.forms_); }
+
+void Redactor::take_in(std::vector<Form> forms) {
+  for (Form& form : forms) {
+    if (form.text.size() < kMinSecretBytes) continue;
+    const auto known = std::find_if(forms_.begin(), forms_.end(),
+                                    [&](const Form& own) { return own.text == form.text; });
+    if (known == forms_.end()) {
+      forms_.push_back(std::move(form));
+    } else {
+      known->last += form.last;  // the same digits in both alphabets, and then another last one
+    }
   }
   std::stable_sort(forms_.begin(), forms_.end(),
                    [](const Form& a, const Form& b) { return a.text.size() > b.text.size(); });
@@ -158,12 +181,18 @@ bool Redactor::finds(std::string_view text) const {
                      [&](const Form& form) { return text.find(form.text) != text.npos; });
 }
 
-std::string Redactor::redact(std::string_view text) const {
+std::string Redactor::redact(std::string_view text, std::string* last_digits) const {
   std::string out(text);
   for (const Form& form : forms_) {
     for (size_t at = out.find(form.text); at != std::string::npos;
          at = out.find(form.text, at + form.replacement.size())) {
-      out.replace(at, form.text.size(), form.replacement);
+      size_t end = at + form.text.size();
+      if (end < out.size() && form.last.find(out[end]) != std::string::npos) {
+        ++end;
+      } else if (end == out.size() && last_digits != nullptr) {
+        *last_digits = form.last;
+      }
+      out.replace(at, end - at, form.replacement);
     }
   }
   return out;
@@ -196,7 +225,11 @@ size_t Redactor::undecided_suffix(std::string_view text) const {
 }
 
 std::string StreamRedactor::feed(std::string_view piece) {
-  std::string all = redactor_->redact(held_.append(piece));
+  if (!piece.empty() && last_digits_.find(piece.front()) != std::string::npos) {
+    piece.remove_prefix(1);
+  }
+  if (!piece.empty()) last_digits_.clear();
+  std::string all = redactor_->redact(held_.append(piece), &last_digits_);
   const size_t keep = redactor_->undecided_suffix(all);
   held_ = all.substr(all.size() - keep);
   all.erase(all.size() - keep);

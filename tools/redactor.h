@@ -23,7 +23,9 @@ class Redactor {
   void add_all(const Redactor& other);
   [[nodiscard]] bool is_empty() const { return forms_.empty(); }
 
-  [[nodiscard]] std::string redact(std::string_view text) const;
+  /// Where the text ends with base64 of a secret, `last_digits` gets what the digit behind it can
+  /// be that has the secret's last bits.
+  [[nodiscard]] std::string redact(std::string_view text, std::string* last_digits = nullptr) const;
   /// Whether redact() would change the text.
   [[nodiscard]] bool finds(std::string_view text) const;
   /// Every string and key of a document.
@@ -37,7 +39,10 @@ class Redactor {
   struct Form {
     std::string text;
     std::string replacement;
+    std::string last;  ///< one of these may follow and is replaced with it
   };
+  void take_in(std::vector<Form> forms);
+
   std::vector<Form> forms_;  ///< longest first
 };
 
@@ -55,6 +60,7 @@ class StreamRedactor {
  private:
   const Redactor* redactor_;
   std::string held_;
+  std::string last_digits_;  ///< the next piece may begin with one, which is still the secret's
 };
 
 /// Replaces what looks like a secret (keys, tokens, passwords in URLs) by `[REDACTED:rule]`: for

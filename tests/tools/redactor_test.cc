@@ -30,6 +30,36 @@ TEST(Redactor, FindsBase64AtAnyAlignment) {
   }
 }
 
+TEST(Redactor, LeavesNoDigitOfBase64ThatTellsTheEnd) {
+  Redactor redactor;
+  redactor.add("T", "hunter2hunter2");
+  EXPECT_EQ(redactor.redact("x aHVudGVyMmh1bnRlcjI= y"), "x [REDACTED:T]= y");
+  EXPECT_EQ(redactor.redact("YTpodW50ZXIyaHVudGVyMg=="), "YTp[REDACTED:T]==");
+  // Whatever follows the secret in what is encoded, its own bits are in the digit that it shares.
+  for (const char* text :
+       {"aHVudGVyMmh1bnRlcjIA", "aHVudGVyMmh1bnRlcjJ/", "aHVudGVyMmh1bnRlcjL/"}) {
+    EXPECT_EQ(redactor.redact(text).find("[REDACTED:T]"), 0U) << text;
+    EXPECT_EQ(redactor.redact(text).size(), sizeof "[REDACTED:T]") << text;
+  }
+  EXPECT_EQ(redactor.redact("aHVudGVyMmh1bnRlcjMA"), "[REDACTED:T]MA");  // another value
+}
+
+TEST(StreamRedactor, HidesTheLastDigitOfBase64InTheNextPiece) {
+  Redactor redactor;
+  redactor.add("T", "hunter2hunter2");
+  const std::string text = "x aHVudGVyMmh1bnRlcjI= y aHVudGVyMmh1bnRlcjI";
+  for (size_t cut = 1; cut < text.size(); ++cut) {
+    StreamRedactor stream(redactor);
+    std::string out;
+    for (size_t at = 0; at < text.size(); at += cut) {
+      out += stream.feed(text.substr(at, cut));
+      out += stream.feed("");
+    }
+    out += stream.finish();
+    EXPECT_EQ(out, "x [REDACTED:T]= y [REDACTED:T]") << cut;
+  }
+}
+
 TEST(Redactor, FindsHexadecimalAndBothUrlForms) {
   Redactor redactor;
   redactor.add("T", "a?b c/\xc3\xa9");
