@@ -137,10 +137,10 @@ Result<int> tools_show(Session& session) {
 /// Each call in a transaction of its own that is thrown away.
 Result<ToolTrial> try_tool(Workspace& workspace, const Session& session, const std::string& tool,
                            const std::string& arguments, bool is_wrong) {
-  TransactionOptions options = session.transaction_options();
-  options.is_preview = true;
-  GALLEY_ASSIGN(Transaction transaction, workspace.begin(options));
-  return ToolTrial{arguments, is_wrong, transaction.call(tool, arguments).result()};
+  GALLEY_ASSIGN(Transaction transaction, workspace.begin(session.transaction_options()));
+  ToolTrial trial{arguments, is_wrong, transaction.call(tool, arguments).result()};
+  GALLEY_TRY(transaction.rollback());
+  return trial;
 }
 
 std::string checklist_text(const std::vector<ToolCheckPoint>& points) {

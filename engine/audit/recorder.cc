@@ -50,9 +50,22 @@ void Recorder::complete(AuditEvent& event) const {
   if (event.execution_id.empty()) event.execution_id = new_execution_id(*clock_);
 }
 
+bool Recorder::is_silent(AuditKind kind) const {
+  if (time_ != RecordTime::kCalls) return false;
+  switch (kind) {
+    case AuditKind::kCall:
+    case AuditKind::kCallDryRun:
+    case AuditKind::kCallsDropped:
+    case AuditKind::kBegun:  // the executor has looked at what begins
+    case AuditKind::kConfirmation:
+      return false;
+    default:
+      return true;
+  }
+}
+
 Result<void> Recorder::record(AuditEvent event) {
-  if (is_silent()) return {};
-  if (time_ == RecordTime::kAtOnce || is_refusal(event)) return record_now(std::move(event));
+  if (time_ != RecordTime::kAtEnd || is_refusal(event)) return record_now(std::move(event));
   complete(event);
   held_.push_back(audit_record(event, clock_->wall_ns()));
   held_bytes_ += held_.back().size();
@@ -61,7 +74,7 @@ Result<void> Recorder::record(AuditEvent event) {
 }
 
 Result<void> Recorder::record_now(AuditEvent event) {
-  if (is_silent() || log_() == nullptr) return {};
+  if (is_silent(event.kind) || log_() == nullptr) return {};
   complete(event);
   GALLEY_TRY(log_()->append(event));
   return {};

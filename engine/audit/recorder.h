@@ -17,7 +17,7 @@ namespace galley {
 enum class RecordTime : uint8_t {
   kAtOnce,  ///< as it happens: stored transactions, and what a workspace does by itself
   kAtEnd,   ///< refusals as they happen, the rest when the transaction ends: one in memory
-  kNever,   ///< a preview
+  kCalls,   ///< calls of tools as they happen, and nothing else: a preview
 };
 
 /// Puts what happens in one transaction on record.
@@ -42,8 +42,8 @@ class Recorder {
   /// Writes what is held, in order.
   Result<void> write_held();
 
-  /// Nothing is ever written: nobody has to put records together.
-  [[nodiscard]] bool is_silent() const { return time_ == RecordTime::kNever; }
+  /// An event of this kind is never written, so there is no need to put its record together.
+  [[nodiscard]] bool is_silent(AuditKind kind) const;
   /// Events are held, so recording one cannot fail.
   [[nodiscard]] bool holds() const { return time_ != RecordTime::kAtOnce; }
   /// The id that the transaction has while it is open.

@@ -116,7 +116,7 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   const int64_t started_ns = clock_->wall_ns();
   const auto started = clock_->steady();
   Passed passed;
-  if (!recorder_->is_silent()) name_execution(action.record);
+  if (!recorder_->is_silent(action.record.kind)) name_execution(action.record);
   StepScope scope(overlay);
   if (!action.record.error) passed.error = refusal(action);
   if (!action.record.error && !passed.error && options_.confirmation) {
@@ -168,7 +168,7 @@ Executor::Passed Executor::unrecorded(const Error& why) {
 
 /// A program may outlive whoever started it, so it is on record before it starts.
 Result<void> Executor::record_begin(Action& action) {
-  if (recorder_->is_silent() || action.is_trial) return {};
+  if (recorder_->is_silent(action.record.kind) || action.is_trial) return {};
   sign(action.record);
   AuditEvent begun = action.record;
   begun.kind = AuditKind::kBegun;
@@ -197,7 +197,7 @@ void Executor::sign(AuditEvent& event) const {
 
 /// What came of it.
 Result<void> Executor::record(Action action, const ToolResult& result) {
-  if (recorder_->is_silent()) return {};
+  if (recorder_->is_silent(action.record.kind)) return {};
   AuditEvent& event = action.record;
   sign(event);
   if (result.data) event.output = result.data;

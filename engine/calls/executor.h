@@ -71,6 +71,8 @@ struct ExecutorOptions : CallOptions {
   std::function<std::string()> make_execution_id;
   /// Told what each action changed that is kept and on record; may be empty.
   std::function<void(StagedStep)> on_step;
+  /// What is staged is never committed: no tool acts outside of the tree.
+  bool is_preview = false;
   /// Which tools can be called.
   ToolRegistry::Mode tools = ToolRegistry::Mode::kAll;
   /// Queue, health, cache and retries of the workspace's tools; null: none of them.

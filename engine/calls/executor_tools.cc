@@ -62,7 +62,7 @@ class LogFilter {
   std::array<PatternStream, 3> patterns_;
 };
 
-/// A dry run must leave nothing behind, and what acts elsewhere does.
+/// A dry run and a preview must leave nothing behind, and what acts elsewhere does.
 std::optional<ToolError> refusal_to_try(const ToolInfo& info) {
   const bool is_elsewhere = info.category == ToolInfo::Category::kApi ||
                             info.category == ToolInfo::Category::kMcp ||
@@ -71,7 +71,7 @@ std::optional<ToolError> refusal_to_try(const ToolInfo& info) {
   return ToolError{ToolErrorCode::kPermission, "call.dry_run_outside",
                    "the tool '" + info.name +
                        "' acts outside of the tree, where nothing can be taken back; call it "
-                       "without dry run",
+                       "without dry run or preview",
                    nullptr};
 }
 
@@ -236,7 +236,8 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
 /// What is on record of a call before its tool is looked at.
 Action Executor::action_of(const ToolCall& call) const {
   Action action;
-  action.record.kind = options_.dry_run ? AuditKind::kCallDryRun : AuditKind::kCall;
+  action.record.kind =
+      options_.dry_run || options_.is_preview ? AuditKind::kCallDryRun : AuditKind::kCall;
   action.record.tool = call.tool;
   action.record.call_id = call.call_id;
   action.record.reason = call.reason;
@@ -246,7 +247,7 @@ Action Executor::action_of(const ToolCall& call) const {
 
 /// Gives a call the id of its record; empty where nothing is recorded.
 std::string Executor::sign_call(const ToolCall& call, Action& action) const {
-  if (recorder_->is_silent()) return {};
+  if (recorder_->is_silent(action.record.kind)) return {};
   name_execution(action.record);
   if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
   return action.record.execution_id;
@@ -282,7 +283,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
         validation_error("args.schema", "the arguments of '" + info.name + "'", violations));
   }
   if (const auto bad = check_start(overlay)) return refuse(tool_error_from(*bad));
-  if (options_.dry_run) {
+  if (options_.dry_run || options_.is_preview) {
     if (auto no = refusal_to_try(info)) return refuse(*std::move(no));
   }
   auto filled = entry.defaults.fill(*prepared.args);

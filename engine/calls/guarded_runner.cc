@@ -111,6 +111,7 @@ class GuardedRunner final : public CommandRunner {
     GALLEY_TRY(need_readable());
     GALLEY_TRY(check(command));
     Command bounded_command = command;
+    if (options_.is_offline) bounded_command.network = NetworkAccess::kNone;
     bounded_command.programs = rules_for(command);
     if (command.programs.is_restricted) {
       bounded_command.programs = narrowed_to(

@@ -14,10 +14,11 @@ namespace galley {
 
 /// What a runner for one transaction needs to know.
 struct GuardedRunnerOptions {
-  std::string workspace;   ///< absolute path of the root
-  Principals who;          ///< whose rules hold
-  std::string layer_home;  ///< as SandboxOptions::layer_home
-  std::string keep_home;   ///< as SandboxOptions::keep_home
+  std::string workspace;    ///< absolute path of the root
+  Principals who;           ///< whose rules hold
+  std::string layer_home;   ///< as SandboxOptions::layer_home
+  std::string keep_home;    ///< as SandboxOptions::keep_home
+  bool is_offline = false;  ///< a preview: no command has the network
   /// Where SandboxOptions::scratch_home is, asked for before the first command; may be empty.
   std::function<Result<std::string>()> scratch_home;
 };

@@ -98,6 +98,7 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
                           &state_->overlay);
   const bool only_reads = state_->options.reads_only || state_->workspace->options.reads_only;
+  options.is_preview = state_->options.is_preview;
   options.tools = only_reads ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
   options.deterministic |=
       state_->options.is_deterministic || state_->workspace->options.is_deterministic;

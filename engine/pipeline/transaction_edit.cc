@@ -92,7 +92,7 @@ Result<void> Transaction::write(std::string_view path, std::string content) {
                 GALLEY_ASSIGN(const RelPath target, parse(path));
                 const size_t bytes = content.size();
                 GALLEY_TRY(state_->overlay.write(target, std::move(content)));
-                if (state_->recorder.is_silent()) return {};
+                if (state_->recorder.is_silent(event.kind)) return {};
                 const auto staged = state_->overlay.entries().find(target);
                 event.input = json_document({{"path", target.str()},
                                              {"bytes", bytes},
@@ -200,7 +200,8 @@ EditResult Transaction::apply(std::string document_text, const StageOptions& opt
   EditOutcome outcome;
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
     GALLEY_TRY(check_document_size(state_->workspace->config.limits, document_text.size()));
-    if (!state_->recorder.is_silent()) event.input = json_document(text_on_record(document_text));
+    if (!state_->recorder.is_silent(event.kind))
+      event.input = json_document(text_on_record(document_text));
     GALLEY_ASSIGN(const EditSet set,
                   read_edits(std::move(document_text), format, reading, parse_edits_json));
     GALLEY_ASSIGN(outcome, stage_edits(state_->overlay, set, bounded(options)));

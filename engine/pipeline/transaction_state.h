@@ -58,6 +58,7 @@ struct Transaction::State {
       GuardedRunnerOptions runner_options;
       runner_options.workspace = workspace->root_path;
       runner_options.who = options.principals();
+      runner_options.is_offline = options.is_preview;
       if (stage) {
         runner_options.layer_home = workspace->stage_path(stage->id());
         runner_options.scratch_home = [this] { return need_scratch_home(stage->directory()); };
@@ -91,13 +92,13 @@ struct Transaction::State {
   }
 
   [[nodiscard]] RecordTime record_time() const {
-    if (options.is_preview) return RecordTime::kNever;
+    if (options.is_preview) return RecordTime::kCalls;
     return id.empty() ? RecordTime::kAtEnd : RecordTime::kAtOnce;
   }
   /// One in memory has an id for its records alone.
   [[nodiscard]] std::string record_id() const {
     constexpr size_t kDigits = 12;
-    return id.empty() && !options.is_preview ? random_hex(kDigits) : id;
+    return id.empty() ? random_hex(kDigits) : id;
   }
 
   WorkspaceState* workspace;

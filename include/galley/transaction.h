@@ -57,7 +57,8 @@ struct TransactionOptions {
   std::optional<std::string> owner = std::nullopt;
   /// Others that staged something in it: what they may not do is not committed either.
   std::vector<std::string> contributors = {};
-  /// Only to look what would become of it: it is never committed, and leaves no record.
+  /// Only to look what would become of it: it is never committed, its calls of tools alone are on
+  /// record, no command has the network, and no tool acts outside of the tree.
   bool is_preview = false;
   /// Nothing can be staged or committed, and only tools that read can be called.
   bool reads_only = false;

@@ -3,6 +3,7 @@
 on record with its transaction, refusals too."""
 
 import json
+import os
 import shutil
 import unittest
 
@@ -129,15 +130,30 @@ class ToolLists(SystemCase):
         exported = [json.loads(line) for line in self.by("", "audit", "export", "aios").stdout.splitlines()]
         self.assertEqual(exported[-1]["backup_path"], ".galley/undo/1.j")
 
-    def test_a_preview_leaves_no_record(self):
+    def test_of_a_preview_only_calls_are_on_record(self):
         self.by("", "apply", "-", stdin=CREATE.encode())
         before = self.records()
         self.by("", "preview", "-", stdin=CHANGE.encode())
+        self.by("", "apply", "-n", "--fix", "-", stdin=CHANGE.encode())
+        self.assertEqual(self.records(), before)
         calls = [{"tool": "Write", "args": {"file_path": "b.txt", "content": "b\n"}}]
         self.by("", "preview", "--format", "calls", "-", stdin=json.dumps(calls).encode())
         calls[0]["tool"] = "Delete"
         self.by("looker", "preview", "--format", "calls", "-", stdin=json.dumps(calls).encode(), expect=1)
-        self.assertEqual(self.records(), before)
+        self.assertEqual([(each["kind"], each["tool"], each.get("agent", ""), "error" in each)
+                          for each in self.records()[len(before):]],
+                         [("call.dry_run", "Write", "", False), ("call.dry_run", "Delete", "looker", True)])
+
+    def test_a_preview_has_no_network_where_a_call_has_it(self):
+        (self.work / "galley.toml").write_text(
+            '[agents.fetcher]\ncapabilities = ["fs:read", "fs:write", "exec:*", "net:host"]\n[sandbox]\nnetwork = true\n')
+        here = os.readlink("/proc/self/ns/net")
+        call = {"tool": "Bash", "args": {"command": "readlink /proc/self/ns/net > ns.txt"}}
+        for words, is_here in ((("preview",), False), (("apply", "-n"), False), (("apply",), True)):
+            said = self.by("fetcher", *words, "--format", "calls", "-", stdin=json.dumps([call]).encode())
+            self.assertIn(b"ns.txt", said.stdout, words)
+            self.assertEqual(here.encode() in said.stdout or (self.work / "ns.txt").exists()
+                             and (self.work / "ns.txt").read_text().strip() == here, is_here, said.stdout)
 
     def test_a_secret_is_named_and_its_value_comes_from_the_environment(self):
         self.begin()

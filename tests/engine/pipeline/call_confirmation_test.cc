@@ -206,6 +206,9 @@ TEST_F(CallConfirmation, ADryRunOfWhatTheOverlayHoldsAsksNobody) {
   EXPECT_EQ(called("Held"), "call.needs_confirmation");
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   EXPECT_EQ(called("Acts", "{}", dry), "call.dry_run_outside") << "no overlay holds what it does";
+  transaction_.emplace(*workspace_->begin({.agent = "bot", .is_preview = true}));
+  EXPECT_EQ(called("Acts", "{}", answering(true)), "call.dry_run_outside") << "nor does a preview";
+  EXPECT_TRUE(questions_.empty());
 }
 
 TEST_F(CallConfirmation, WhereNothingIsKeptTheMessageSaysSo) {
