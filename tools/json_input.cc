@@ -56,6 +56,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
+    if (!count()) return false;
     auto& object = open_.back()->get_ref<json::object_t&>();
     const auto [at, is_new] = object.emplace(name, json());
     if (!is_new) {
@@ -92,6 +93,14 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
     return false;
   }
 
+  /// Whether one more value is within the limit.
+  bool count() {
+    if (++values_ <= limits_.max_values) return true;
+    return refuse(ErrorKind::kQuota, "limit.json_values",
+                  "the JSON document has more than the " + std::to_string(limits_.max_values) +
+                      " values and keys that are read");
+  }
+
   json* place(json value) {
     if (open_.empty()) {
       root_ = std::move(value);
@@ -107,6 +116,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
   }
 
   bool put(json value) {
+    if (!count()) return false;
     place(std::move(value));
     return true;
   }
@@ -117,6 +127,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
           ErrorKind::kInvalid, "json.depth",
           "the JSON is nested deeper than " + std::to_string(limits_.max_depth) + " levels");
     }
+    if (!count()) return false;
     open_.push_back(place(std::move(container)));
     return true;
   }
@@ -132,6 +143,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
   std::vector<json*> open_;  ///< stable: a container's address changes only when its parent grows,
                              ///< and a parent cannot grow while a child is open
   json* slot_ = nullptr;
+  size_t values_ = 0;
   Error error_;
 };
 

@@ -10,10 +10,14 @@
 
 namespace galley {
 
+/// Values and keys of one document: each takes many times its bytes in memory.
+inline constexpr size_t kMaxJsonValues = 1'000'000;
+
 /// Bounds of a JSON document from outside.
 struct JsonLimits {
   size_t max_bytes = limits::kMaxJsonBytes;
   int max_depth = limits::kMaxJsonDepth;
+  size_t max_values = kMaxJsonValues;
 };
 
 /// Parses untrusted JSON (RFC 8259), the one way to do so: nothing is guessed or lost.
@@ -22,7 +26,7 @@ struct JsonLimits {
 /// beyond max_depth, numbers that do not fit 64 bits or a double. A number such as 1.0 that is a
 /// whole number within ±2^53 becomes that integer.
 /// Errors: kInvalid, reason `json.syntax`, `json.duplicate_key`, `json.number`, `json.depth` with
-///         line and column; kQuota, reason `limit.json_bytes`.
+///         line and column; kQuota, reason `limit.json_bytes`, `limit.json_values`.
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
 /// A text member of an object; empty where there is none, or it is no text.

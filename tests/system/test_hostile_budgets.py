@@ -126,6 +126,15 @@ class BinaryPatches(Budgets):
         self.apply(patch, expect=(1, 2, 3))
 
 
+class Documents(Budgets):
+    def test_a_document_of_many_values_is_refused_in_little_memory(self):
+        for text in (b"[" + b"[]," * 20_000_000 + b"[]]", b"[" + b"0," * 25_000_000 + b"0]",
+                     b'[{"path":"a","edits":[' + b'{"old_string":"a","new_string":"b"},' * 1_000_000 + b"{}]}]"):
+            for form in ("calls", "edits"):
+                result = self.bounded("preview", "--format", form, "-", stdin=text, expect=3)
+                self.assertIn(b"limit.json_values", result.stderr + result.stdout)
+
+
 class Configuration(Budgets):
     DEEP = {
         "a dotted key": ".".join(["a"] * 30_000) + " = 1\n",

@@ -61,6 +61,16 @@ TEST(JsonInput, BytesAreCapped) {
   EXPECT_EQ(parse_outcome("[123]", limits), "limit.json_bytes");
 }
 
+TEST(JsonInput, ValuesAreCapped) {
+  JsonLimits limits;
+  limits.max_values = 3;
+  EXPECT_EQ(parse_outcome("[1,2]", limits), "accepted: [1,2]");
+  EXPECT_EQ(parse_outcome("[[],[],[]]", limits), "limit.json_values");
+  EXPECT_EQ(parse_outcome("[1,2,3]", limits), "limit.json_values");
+  EXPECT_EQ(parse_outcome(R"({"a":1})", limits), R"(accepted: {"a":1})");
+  EXPECT_EQ(parse_outcome(R"({"a":1,"b":2})", limits), "limit.json_values");
+}
+
 TEST(JsonInput, NamesLineAndColumnOfASyntaxError) {
   const auto document = parse_json("{\n  \"a\": 1,\n  oops\n}");
   ASSERT_FALSE(document);
