@@ -31,7 +31,7 @@ class JsonSchema {
  public:
   /// Errors: kInvalid, reason `schema.syntax`, `schema.unsupported` (names keyword and place),
   ///         `schema.reference` (missing, remote, circular or multiplying), `schema.pattern`;
-  ///         kQuota `limit.schema_bytes`.
+  ///         kQuota `limit.schema_bytes`, `limit.schema_places`.
   static Result<JsonSchema> compile(std::string_view schema_text);
 
   JsonSchema(JsonSchema&&) noexcept;

@@ -109,6 +109,11 @@ class Lowering {
   }
 
   Result<json> lower(const json& node, const std::string& where) {
+    if (++places_ > kMaxSchemaPlaces) {
+      return fail(ErrorKind::kQuota, "limit.schema_places",
+                  "the schema has more than the " + std::to_string(kMaxSchemaPlaces) +
+                      " places that are judged");
+    }
     if (node.is_boolean()) {
       return node.get<bool>() ? json::object() : json{{"not", json::object()}};
     }
@@ -390,6 +395,7 @@ class Lowering {
   std::map<std::string, std::string> anchors_;
   std::map<std::string, std::string> names_;  ///< pointer in the original -> name
   std::vector<std::string> pending_;
+  size_t places_ = 0;
 };
 
 }  // namespace

@@ -17,6 +17,9 @@ inline constexpr const char* kContains = "x-galley-contains";  ///< {schema, min
 inline constexpr const char* kUniqueItems = "x-galley-unique-items";  ///< true
 }  // namespace lowered
 
+/// Schemas in one schema, each member and item of it one.
+inline constexpr size_t kMaxSchemaPlaces = 12'000;
+
 /// Rewrites a JSON Schema of 2020-12, 2019-09 or draft 7 into the part of draft 7 that the schema
 /// library judges rightly, plus the keywords above. Everything that is referred to stands under
 /// `definitions`; every `$ref` in the result is `#/definitions/<name>`. `required: true` inside a
@@ -24,7 +27,8 @@ inline constexpr const char* kUniqueItems = "x-galley-unique-items";  ///< true
 ///
 /// Source of the rules: "JSON Schema: A Media Type for Describing JSON Documents" 2020-12 and its
 /// appendix on changes since draft 7.
-/// Errors: kInvalid, reason `schema.syntax`, `schema.unsupported`, `schema.reference`.
+/// Errors: kInvalid, reason `schema.syntax`, `schema.unsupported`, `schema.reference`; kQuota
+///         `limit.schema_places`.
 Result<nlohmann::json> lower_schema(const nlohmann::json& schema);
 
 }  // namespace galley

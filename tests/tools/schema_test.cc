@@ -242,6 +242,16 @@ TEST(Schema, HugeSchemasAreRefusedUnread) {
   EXPECT_EQ(schema_refusal(schema).substr(0, 19), "limit.schema_bytes:");
 }
 
+TEST(Schema, OneWithTooManyPlacesIsRefused) {
+  const auto schema_of = [](size_t properties) {
+    nlohmann::json members;
+    for (size_t i = 0; i < properties; ++i) members["p" + std::to_string(i)] = {{"type", "string"}};
+    return nlohmann::json({{"properties", members}}).dump();
+  };
+  EXPECT_TRUE(JsonSchema::compile(schema_of(kMaxSchemaPlaces - 1)));
+  EXPECT_EQ(schema_refusal(schema_of(kMaxSchemaPlaces)).substr(0, 20), "limit.schema_places:");
+}
+
 TEST(Schema, UniqueItemsOfALongArrayAreJudged) {
   std::string array = "[";
   for (int i = 0; i < 20'000; ++i) array += std::to_string(i) + ",";
