@@ -183,6 +183,10 @@ bool ToolProfile::shows(std::string_view tool) const {
   return is_listed || !is_own_of_galley(tool);
 }
 
+bool ToolProfile::runs_programs() const {
+  return std::any_of(tools.begin(), tools.end(), [](const Row& row) { return row.verb == "run"; });
+}
+
 Result<void> ToolProfile::check_shows(std::string_view tool) const {
   if (shows(tool)) return {};
   std::vector<std::string> names;

@@ -26,6 +26,8 @@ struct ToolProfile {
 
   /// Whether its door shows the tool. Tools that are not Galley's own are shown at every door.
   [[nodiscard]] bool shows(std::string_view tool) const;
+  /// Whether one of its tools runs programs.
+  [[nodiscard]] bool runs_programs() const;
   /// Errors: kUsage, reason `tool.not_in_profile`, with the nearest name that is.
   [[nodiscard]] Result<void> check_shows(std::string_view tool) const;
 };

@@ -79,7 +79,26 @@ std::optional<Error> EarlyPolicy::not_in_profile(std::string_view tool) const {
   return shown ? std::nullopt : std::optional<Error>(shown.error());
 }
 
+std::optional<Error> EarlyPolicy::no_shell_in_profile() const {
+  const std::string_view name = policy_.tool_profile(who_.caller());
+  if (name.empty()) return {};
+  const auto profile = profile_named(name);
+  if (!profile) return profile.error();
+  if ((*profile)->runs_programs()) return {};
+  return Error{ErrorKind::kRefused,
+               "command.no_shell",
+               "no tool of the profile '" + std::string(name) + "' runs programs, so '" +
+                   std::string(who_.caller()) +
+                   "' runs no command; call one of its tools: galley tools list --profile " +
+                   std::string(name),
+               {},
+               0};
+}
+
 std::optional<Error> EarlyPolicy::refusal(const Action& action) const {
+  if (action.record.kind == AuditKind::kExec || action.record.kind == AuditKind::kRun) {
+    if (auto none = no_shell_in_profile()) return none;
+  }
   if (!action.tools.empty()) {
     const std::string& name = action.tools.front();
     const bool is_call = action.tools.size() == 1 && name == action.record.tool;

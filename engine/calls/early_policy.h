@@ -45,6 +45,8 @@ class EarlyPolicy {
  private:
   /// Why a tool cannot be called by this name: it is not in the caller's profile of tools.
   [[nodiscard]] std::optional<Error> not_in_profile(std::string_view tool) const;
+  /// Why a command cannot be run: no tool of the caller's profile runs one.
+  [[nodiscard]] std::optional<Error> no_shell_in_profile() const;
   [[nodiscard]] Judgement judge_write(const RelPath& path) const;
   [[nodiscard]] Judgement judge_source(const RelPath& path, bool only_looks) const;
 

@@ -54,6 +54,18 @@ class ToolProfiles(SystemCase):
             refused = self.galley("--agent", "fixer", "--json", "call", *words, "Bash", '{"command": "true"}', expect=2)
             self.assertIn("tool.not_in_profile", refused.stdout.decode())
 
+    def test_an_agent_whose_profile_runs_no_program_has_no_shell_by_another_door(self):
+        for profile in ("aios", "nachos", "mcp-fs"):
+            (self.work / "galley.toml").write_text(f'[agents.fixer]\nprofile = "{profile}"\n')
+            tx = self.galley("--agent", "fixer", "begin", expect=0).stdout.decode().strip()
+            for words in (("exec",), ("run", "--no-input")):
+                refused = self.galley("--agent", "fixer", "--json", words[0], "--tx", tx, "--", "touch", "made", expect=1)
+                self.assertEqual(json.loads(refused.stdout)["reason"], "command.no_shell", refused.stdout)
+            self.galley("--agent", "fixer", "rollback", "--tx", tx, expect=0)
+        (self.work / "galley.toml").write_text('[agents.fixer]\nprofile = "claude"\n')
+        tx = self.galley("--agent", "fixer", "begin", expect=0).stdout.decode().strip()
+        self.galley("--agent", "fixer", "exec", "--tx", tx, "--", "touch", "made", expect=0)
+
     def test_what_a_tool_of_a_profile_does_is_committed_as_any_edit(self):
         self.galley("begin", expect=0)
         self.galley("call", "--profile", "aios", "fs.write",
