@@ -70,13 +70,7 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
   }
   GALLEY_TRY(state_->look_for_state());
   if (!state_->state_directory) return none_open();
-  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->state_directory, wanted));
-  if (meant.size() == 1) wanted = meant.front();
-  if (meant.size() > 1) {
-    GALLEY_ASSIGN(auto open, stages());
-    std::erase_if(open, [&](const StageStatus& stage) { return !stage.id.starts_with(wanted); });
-    return which("'" + wanted + "' could be one of several open transactions", open);
-  }
+  GALLEY_ASSIGN(wanted, stage_named(wanted));
   const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
   GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
   GALLEY_ASSIGN(Transaction transaction,
@@ -85,10 +79,20 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
   return transaction;
 }
 
+Result<std::string> Workspace::stage_named(const std::string& beginning) const {
+  GALLEY_TRY(state_->look_for_state());
+  if (!state_->state_directory) return beginning;
+  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->state_directory, beginning));
+  if (meant.empty()) return beginning;
+  if (meant.size() == 1) return meant.front();
+  GALLEY_ASSIGN(auto open, stages());
+  std::erase_if(open, [&](const StageStatus& stage) { return !stage.id.starts_with(beginning); });
+  return which("'" + beginning + "' could be one of several open transactions", open);
+}
+
 Result<void> Workspace::drop_damaged(const std::string& beginning) {
   if (!state_->state_directory) return none_open();
-  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->state_directory, beginning));
-  const std::string id = meant.size() == 1 ? meant.front() : beginning;
+  GALLEY_ASSIGN(const std::string id, stage_named(beginning));
   GALLEY_ASSIGN(StageDirectory stage, StageDirectory::adopt(*state_->state_directory, id));
   GALLEY_ASSIGN(const FileStat directory, stage.directory().stat(RelPath::root()));
   if (directory.uid != effective_user()) {

@@ -118,6 +118,10 @@ class Workspace {
   ///         meant, or without an id all that are open are somebody else's.
   Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {},
                              const std::string& reason = {});
+  /// The whole id of the open transaction that `beginning` names; `beginning` itself where none
+  /// begins so.
+  /// Errors: kUsage, reason `stage.which`, where several do.
+  Result<std::string> stage_named(const std::string& beginning) const;
   /// Drops one that resume() calls damaged (`stage.damaged`), which nobody can roll back; the first
   /// digits of its id will do where they are unique. It is not known who staged what in it, so it
   /// has to be of the system's user who asks.

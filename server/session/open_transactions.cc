@@ -32,6 +32,15 @@ std::shared_ptr<OpenTransactions::Slot> OpenTransactions::slot_of(const std::str
   return slot;
 }
 
+Result<std::string> OpenTransactions::named(const std::string& beginning) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (slots_.contains(beginning)) return beginning;
+  }
+  // Two slots of one transaction would wait for each other's lock.
+  return workspace_->stage_named(beginning);
+}
+
 void OpenTransactions::forget(const std::string& id) {
   const std::lock_guard lock(mutex_);
   slots_.erase(id);
@@ -80,7 +89,10 @@ Result<void> OpenTransactions::use(const std::string& id, const Work& work) {
 }
 
 Result<void> OpenTransactions::with(const std::string& id, const Work& work) {
-  if (!id.empty()) return use(id, work);
+  if (!id.empty()) {
+    GALLEY_ASSIGN(const std::string whole, named(id));
+    return use(whole, work);
+  }
   // Somebody else may have committed or dropped it meanwhile: then another one is begun, once.
   for (bool is_again = false;; is_again = true) {
     std::string own;
@@ -98,7 +110,7 @@ Result<void> OpenTransactions::with(const std::string& id, const Work& work) {
 
 Result<void> OpenTransactions::look(const std::string& id,
                                     const std::function<Result<bool>(Transaction*)>& work) {
-  const std::string which = id.empty() ? own() : id;
+  GALLEY_ASSIGN(const std::string which, id.empty() ? own() : named(id));
   if (which.empty()) {
     const auto looked = work(nullptr);
     return looked ? Result<void>() : fail(looked.error());

@@ -58,6 +58,8 @@ class OpenTransactions {
     std::chrono::steady_clock::time_point used;
   };
   std::shared_ptr<Slot> slot_of(const std::string& id);
+  /// The whole id of what a caller names by the beginning of one.
+  Result<std::string> named(const std::string& beginning) const;
   Result<void> use(const std::string& id, const Work& work);
   void forget(const std::string& id);
   void close_idle_ones();

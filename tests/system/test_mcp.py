@@ -151,6 +151,16 @@ class Stateless(McpCase):
         self.assertTrue((self.work / "one.txt").exists())
         self.assertFalse((self.work / "two.txt").exists())
 
+    def test_the_beginning_of_a_handle_names_the_transaction_that_is_open(self):
+        client = self.stateless()
+        tx = client.call("galley_begin")["structuredContent"]["tx"]
+        for name, handle in (("one.txt", tx), ("two.txt", tx[:-1]), ("three.txt", tx[:4])):
+            written = client.call("Write", file=name, content="1\n", tx=handle)
+            self.assertFalse(written["isError"], written)
+        self.assertIn("two.txt", self.text(client.call("galley_diff", tx=tx)))
+        unknown = client.call("galley_diff", tx=tx + "0")
+        self.assertIn("stage.not_found", json.dumps(unknown))
+
     def test_a_subscription_hears_of_what_it_asked_for_only(self):
         client = self.stateless()
         tx = client.call("galley_begin")["structuredContent"]["tx"]
