@@ -55,6 +55,10 @@ struct ConfirmationDesk {
 [[nodiscard]] std::string shown_call_id(const ContentId& id);
 inline constexpr std::string_view kCallIdStart = "call-";
 
+/// The reason of an Error of whoever is asked that says: the answer is still to come. Nothing is
+/// done then, and nothing is on record, as nobody has refused anything.
+inline constexpr std::string_view kUnanswered = "call.unanswered";
+
 /// Arguments beyond this are not kept for an answer later: nobody could read them.
 inline constexpr size_t kMaxAskedArgumentBytes = size_t{64} << 10U;
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/calls/confirmation.h"
 #include "engine/calls/secrets.h"
 #include "tools/json_input.h"
 
@@ -147,6 +148,7 @@ Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before
   // What a tool's own calls change goes back with the tool's.
   const bool is_step = is_kept && !options_.dry_run && action.record.parent_execution_id.empty();
   if (is_step && overlay != nullptr) action.record.changed = names_of(step.changes);
+  if (passed.error && passed.error->reason == kUnanswered) return passed;
   const bool is_quiet = action.is_trial || action.records_itself;
   if (is_quiet && !passed.error) return passed;
   if (auto recorded = record(std::move(action), result); !recorded) {

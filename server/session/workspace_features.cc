@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "engine/calls/confirmation.h"
 #include "engine/calls/executor.h"
 #include "server/session/call_results.h"
 #include "tools/json_input.h"
@@ -50,8 +51,9 @@ void drop_client_members(const ToolInfo& info, json& arguments) {
   }
 }
 
-/// Asks the client's user for a yes; false while there is no answer, too.
-bool is_approved_by_client(McpRequest& request, const std::string& key, std::string text) {
+/// Asks the client's user for a yes.
+/// Errors: kRefused `call.unanswered` while there is no answer.
+Result<bool> is_approved_by_client(McpRequest& request, const std::string& key, std::string text) {
   ordered_json params;
   params["message"] = std::move(text);
   params["requestedSchema"] = {
@@ -59,7 +61,10 @@ bool is_approved_by_client(McpRequest& request, const std::string& key, std::str
       {"properties", {{"approve", {{"type", "boolean"}, {"title", "Approve"}}}}},
       {"required", ordered_json::array({"approve"})}};
   const auto said = request.ask(key, "elicitation/create", std::move(params));
-  if (!said || !said->is_object() || said->value("action", "") != "accept") return false;
+  if (!said) {
+    return fail(ErrorKind::kRefused, std::string(kUnanswered), "the client has not answered yet");
+  }
+  if (!said->is_object() || said->value("action", "") != "accept") return false;
   const auto content = said->find("content");
   return content != said->end() && content->is_object() &&
          content->value("approve", json(false)) == true;
@@ -79,8 +84,9 @@ Approver client_approver() {
     std::string text = "This change needs a yes:\n";
     for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
     text += changed_words(question.proposed.changes());
-    answer.is_yes =
-        is_approved_by_client(*request, "approve-" + question.proposed.id().hex(), std::move(text));
+    GALLEY_ASSIGN(answer.is_yes,
+                  is_approved_by_client(*request, "approve-" + question.proposed.id().hex(),
+                                        std::move(text)));
     answer.by = "the client's user";
     return answer;
   };

@@ -352,6 +352,12 @@ class Asking(McpCase):
         self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"], "a yes is for once")
         client.answers["elicitation/create"] = {"action": "accept", "content": {"approve": True}}
         self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
+        later = self.stateless(capabilities={"elicitation": {}})
+        log = self.work / ".galley" / "audit.jsonl"
+        before = log.read_text()
+        asked = later.ask("tools/call", {"name": "Write", "arguments": {"file": "b.txt", "content": "x\n"}})["result"]
+        self.assertEqual(asked["resultType"], "input_required")
+        self.assertEqual(log.read_text(), before, "nobody has said no yet")
         alone = self.connect()
         told = alone.call("Write", file="other.txt", content="x\n")
         self.assertEqual(told["structuredContent"]["error"]["reason"], "call.needs_confirmation")
@@ -367,6 +373,9 @@ class Asking(McpCase):
         (key, question), = asked["inputRequests"].items()
         self.assertEqual(question["method"], "elicitation/create")
         self.assertFalse((self.work / "notes.txt").exists())
+        log = self.work / ".galley" / "audit.jsonl"
+        kinds = [json.loads(line)["kind"] for line in log.read_text().splitlines()]
+        self.assertNotIn("refusal", kinds, "nobody has said no yet")
         answers = {key: {"action": "accept", "content": {"approve": True}}}
         forged = client.ask("tools/call", {**call, "inputResponses": answers,
                                            "requestState": asked["requestState"][:-4] + "AAA="})
