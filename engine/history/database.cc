@@ -1,5 +1,6 @@
 #include "engine/history/database.h"
 #include "base/hex.h"
+#include "base/pathspec.h"
 
 #include <sqlite3.h>
 
@@ -14,6 +15,7 @@ constexpr int kStepsBetweenLooks = 10;  // one may call a function on megabytes
 constexpr int kMaxValueBytes = 16 << 20;
 constexpr int kMaxPatternBytes = 256;  // of LIKE and GLOB: one comparison is one step
 constexpr size_t kMaxFunctions = 64;   // called in the text of a query
+constexpr const char* kPathspecFunction = "pathspec_names";  // not for queries of others
 constexpr int kMaxExpressionDepth = 100;
 constexpr int kMaxCompound = 50;
 
@@ -35,9 +37,12 @@ struct QueryBudget {
 };
 
 /// Lets a query read, and nothing else.
-int allow_reading(void* budget, int action, const char*, const char*, const char*, const char*) {
+int allow_reading(void* budget, int action, const char*, const char* name, const char*,
+                  const char*) {
   switch (action) {
     case SQLITE_FUNCTION: {
+      // A pattern may take long, and no deadline is looked at meanwhile.
+      if (name != nullptr && std::string_view(name) == kPathspecFunction) return SQLITE_DENY;
       // Between two of its steps backwards SQLite looks at no deadline.
       const bool is_one_more = ++static_cast<QueryBudget*>(budget)->functions <= kMaxFunctions;
       return is_one_more ? SQLITE_OK : SQLITE_DENY;
@@ -219,6 +224,20 @@ void Database::Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
+namespace {
+
+/// pathspec_names(pathspec, path) in SQL, for the history's own questions.
+void answer_pathspec(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  const auto text = [&](int at) {
+    const auto* bytes = static_cast<const char*>(sqlite3_value_blob(values[at]));
+    const auto size = static_cast<size_t>(sqlite3_value_bytes(values[at]));
+    return bytes == nullptr ? std::string_view() : std::string_view(bytes, size);
+  };
+  sqlite3_result_int(context, pathspec_names(text(0), text(1)) ? 1 : 0);
+}
+
+}  // namespace
+
 Result<Database> Database::open(const std::string& path) {
   sqlite3* connection = nullptr;
   const int code =
@@ -234,6 +253,9 @@ Result<Database> Database::open(const std::string& path) {
   sqlite3_limit(connection, SQLITE_LIMIT_COMPOUND_SELECT, kMaxCompound);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(connection, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kMaxPatternBytes);
+  sqlite3_create_function_v2(connection, kPathspecFunction, 2,
+                             SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nullptr,
+                             answer_pathspec, nullptr, nullptr, nullptr);
   int ignored = 0;
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, &ignored);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, &ignored);

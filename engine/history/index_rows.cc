@@ -127,6 +127,12 @@ Conditions conditions_of(const HistoryFilter& filter) {
   std::string paths;
   for (const RelPath& path : filter.paths) {
     if (takes_all) break;
+    if (path.str().find_first_of("*?[") != std::string::npos) {
+      paths += paths.empty() ? "" : " OR ";
+      paths += "pathspec_names(?, path) OR (status = 'R' AND pathspec_names(?, from_path))";
+      where.texts.insert(where.texts.end(), {path.str(), path.str()});
+      continue;
+    }
     // Below p: from "p/" to before "p0", as '0' follows '/'.
     const std::string first = path.str() + "/";
     const std::string last = path.str() + "0";

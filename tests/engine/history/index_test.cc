@@ -76,8 +76,14 @@ class IndexTest : public testing::Test {
   HistoryWorkspace workspace_;
 };
 
+TEST_F(IndexTest, TheFunctionOfThePatternsIsNotForQueries) {
+  const auto answer = ask("SELECT pathspec_names('*a*a*a*b', path) FROM changes");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().reason, "query.not_read_only");
+}
+
 TEST_F(IndexTest, EveryFilterGivesWhatTheJournalsGive) {
-  std::vector<HistoryFilter> filters(12);
+  std::vector<HistoryFilter> filters(15);
   filters[1].paths = {rel("src")};
   filters[2].paths = {rel("lib/a.c"), rel("docs")};
   filters[3].agent = "coder";
@@ -93,6 +99,9 @@ TEST_F(IndexTest, EveryFilterGivesWhatTheJournalsGive) {
   filters[10].until_ns = filters[9].since_ns;
   filters[11].paths = {rel("link")};
   filters[11].tool = "apply";
+  filters[12].paths = {rel("*.c")};
+  filters[13].paths = {rel("li[bn]?/*"), rel("src")};
+  filters[14].paths = {rel("[!s]*")};
   for (size_t i = 0; i < filters.size(); ++i) {
     const auto found = names(open()->list(filters[i]));
     EXPECT_EQ(found, names(workspace_.history().scan(filters[i]))) << i;
