@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kAddress = "127.0.0.1";
 constexpr size_t kRequestPieceBytes = size_t{64} << 10U;
-constexpr int kWaitingConnections = 16;
+constexpr int kWaitingConnections = 128;
 constexpr int kIdleSeconds = 60;
 
 /// Waits until the descriptor is ready for `events`.
@@ -137,6 +137,9 @@ Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
   socklen_t size = sizeof address;
   // A browser opens connections that it may never use: one is accepted when something is sent.
   const int idle_seconds = kIdleSeconds;
+  // A port that is named can be named again at once.
+  const int on = 1;
+  (void)::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &idle_seconds, sizeof idle_seconds);
   auto* plain = reinterpret_cast<sockaddr*>(&address);
   if (::bind(descriptor, plain, size) != 0 || ::listen(descriptor, kWaitingConnections) != 0 ||

@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import unittest
@@ -32,9 +33,9 @@ class ServedCase(SystemCase):
             self.write(path, text)
         self.start()
 
-    def start(self):
+    def start(self, *words):
         import os
-        self.server = subprocess.Popen([GALLEY, "-C", self.work, "review"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.server = subprocess.Popen([GALLEY, "-C", self.work, "review", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                        stdin=subprocess.DEVNULL, env={**os.environ, **self.environment},
                                        start_new_session=True)
         self.addCleanup(self.stop)
@@ -93,6 +94,16 @@ class Served(ServedCase):
         self.assertEqual(code, 0, (out, err))
         self.assertIn(f"committed {said['committed']}", out)
         self.assertIn("thirty-one", (self.work / "long.txt").read_text())
+
+    def test_a_port_that_was_named_can_be_named_again_at_once(self):
+        self.serve()
+        self.stop()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        for _ in range(2):
+            self.start("--port", str(port))
+            self.enter()  # the server closes the connection first, and the kernel keeps its end for a while
+            self.stop()
 
     def test_what_is_left_out_is_not_committed(self):
         self.serve()
