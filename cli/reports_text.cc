@@ -145,8 +145,11 @@ std::string junit_report(const Preview& judged) {
   std::string cases;
   size_t errors = 0;
   size_t failures = 0;
-  size_t count = verdict.runs.size();
+  size_t count = 0;
   for (const Verdict::Run& run : verdict.runs) {
+    // The findings of a validator are its cases: it has not passed beside them.
+    if (run.outcome == Verdict::Run::Outcome::kFindings) continue;
+    ++count;
     errors += run.outcome == Verdict::Run::Outcome::kUnavailable ? 1U : 0U;
     cases += junit_run(run);
   }

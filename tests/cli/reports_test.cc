@@ -100,9 +100,14 @@ TEST_F(Reports, JunitHasACaseForEachValidatorAndFinding) {
   lost.name = "lost";
   lost.outcome = Verdict::Run::Outcome::kUnavailable;
   judged_->verdict.runs.push_back(lost);
+  Verdict::Run failing;
+  failing.name = "failing";
+  failing.outcome = Verdict::Run::Outcome::kFindings;
+  judged_->verdict.runs.push_back(failing);
   const std::string text = junit_report(judged());
   EXPECT_THAT(text, HasSubstr("tests=\"3\" failures=\"1\" errors=\"1\""));
   EXPECT_THAT(text, HasSubstr("time=\"1.234\""));
+  EXPECT_THAT(text, Not(HasSubstr("name=\"failing\"")));
   EXPECT_THAT(text, HasSubstr("a &lt; &quot;b&quot; &amp; ]]&gt;\\x01"));
 }
 
