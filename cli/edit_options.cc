@@ -108,6 +108,7 @@ void add_edit_commands(OptionTable& table) {
   add_edit_options(table, apply);
   table.add_diff_options(apply, true);
   table.add_conflict(apply);
+  table.add_message(apply);
   table.add_dry_run(apply, "Do what preview does");
   table.add_transcript(apply);
   add_fix(table, apply);

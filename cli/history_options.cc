@@ -27,16 +27,19 @@ void add_log_and_undo(OptionTable& table) {
   undo->add_option("id", args.id, "Transaction; the newest one that stands by default");
   table.add_dry_run(undo, "Show what it would do");
   OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
-  OptionTable::add_list(undo, "--hunk", args.hunks, "Take back only this hunk")
+  OptionTable::add_list(undo, "--hunk", args.hunks,
+                        "Take back only this hunk of a path, counted from 1")
       ->type_name("PATH:N");
   undo->add_option("words", args.words, "Take back only these paths of it")->type_name("PATH");
   table.add_diff_options(undo);
   table.add_conflict(undo);
+  table.add_message(undo);
   CLI::App* redo = table.add("redo", "Take the newest undo back", kHistoryGroup);
   redo->add_option("id", args.id, "The undo; the newest by default");
   table.add_dry_run(redo, "Show what it would do");
   table.add_diff_options(redo);
   table.add_conflict(redo);
+  table.add_message(redo);
 }
 
 void add_look_back_commands(OptionTable& table) {

@@ -125,6 +125,11 @@ std::vector<std::string> OptionTable::choices_of(const CLI::Option& option) cons
   return found == choices_.end() ? std::vector<std::string>() : found->second;
 }
 
+void OptionTable::add_message(CLI::App* command) {
+  command->add_option("-m,--message", args_.global.message, "Why; the same as galley --reason TEXT")
+      ->type_name("TEXT");
+}
+
 void OptionTable::add_tx(CLI::App* command) {
   command->add_option("--tx", args_.tx, "A transaction; the only one of your own by default")
       ->envname("GALLEY_TX")

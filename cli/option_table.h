@@ -56,6 +56,7 @@ class OptionTable {
 
   // What several commands take.
   void add_dry_run(CLI::App* command, const char* about);
+  void add_message(CLI::App* command);
   void add_tx(CLI::App* command);
   /// --transcript: calls with their full contents, in a file.
   void add_transcript(CLI::App* command);

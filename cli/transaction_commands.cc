@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/number.h"
+#include "base/pathspec.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/execution_rollback.h"
@@ -173,6 +175,27 @@ Result<int> diff_of_range(Session& session, const std::string& range) {
                    {{"schema", "galley.diff/1"}, {"ok", true}, {"range", range}});
 }
 
+/// A name at which nothing is proposed and nothing lies is a slip, not an empty diff.
+Result<void> check_names(Session& session, const Proposal& whole) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  for (const std::string& word : session.arguments().words) {
+    GALLEY_ASSIGN(const auto meant, session.paths({word}));
+    if (!part_below(whole, meant).is_empty()) continue;
+    GALLEY_ASSIGN(const FileStat there, workspace->inside().root().stat(meant.front()));
+    if (there.kind != FileKind::kAbsent) continue;
+    std::vector<std::string> proposed;
+    for (const Change& change : whole.changes()) proposed.push_back(change.path.str());
+    const auto near = nearest_pathspec(meant.front().str(), proposed);
+    return fail(ErrorKind::kUsage, "diff.no_such_path",
+                "nothing is proposed at '" + printable_line(word) + "', and nothing lies there; " +
+                    (near ? "did you mean '" + printable_line(*near) + "'?"
+                          : session.hint("diff --name-status") +
+                                " lists the paths of the transaction, and " +
+                                session.hint("diff A..B") + " compares commits of git"));
+  }
+  return {};
+}
+
 Result<int> diff(Session& session) {
   const std::vector<std::string>& words = session.arguments().words;
   if (session.arguments().tx.empty() && words.size() == 1 && is_range(words.front())) {
@@ -181,6 +204,7 @@ Result<int> diff(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
   const Proposal whole = transaction.proposal();
+  GALLEY_TRY(check_names(session, whole));
   const Proposal proposal = part_below(whole, paths);
   if (!session.arguments().diff.html.empty()) {
     GALLEY_TRY(write_diff_report(session, transaction, paths));

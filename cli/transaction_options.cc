@@ -42,7 +42,8 @@ void add_call_options(OptionTable& table, CLI::App* call) {
 
 void add_stage_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup);
+  table.add_message(
+      table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup));
   CLI::App* status =
       table.add("status", "Open transactions and what they change", kTransactionGroup);
   table.add_tx(status);
@@ -93,6 +94,7 @@ void add_stage_commands(OptionTable& table) {
   CLI::App* commit =
       table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup);
   table.add_tx(commit);
+  table.add_message(commit);
   commit->add_option("--proposal", args.proposal, "Commit only if this is what is proposed")
       ->type_name("PROPOSAL");
   table.add_conflict(commit);
@@ -138,6 +140,7 @@ void add_candidate_commands(OptionTable& table) {
   CLI::App* pick =
       table.add("pick", "Commit one of several forks and drop the others", kTransactionGroup);
   pick->add_option("id", args.id, "The transaction to commit")->required();
+  table.add_message(pick);
   table.add_conflict(pick);
   table.add_dry_run(pick, "Show what it would commit, and which ones it would drop");
 }

@@ -126,6 +126,16 @@ class NamesThatAreMeant(CommandLineCase):
         result = self.run_here("undo", "--path", "a.tx", expect=2)
         self.assertIn("did you mean 'a.txt'?", result.err)
 
+    def test_a_name_of_nothing_is_no_empty_diff(self):
+        """git: `git diff nosuch` says that it is neither a revision nor a path."""
+        self.run_here("begin", expect=0)
+        self.run_here("stage", self.both, expect=0)
+        for word in ("nosuch", "HEAD"):
+            self.assertIn(f"'{word}'", self.run_here("diff", word, expect=2).err)
+        self.assertIn("did you mean 'a.txt'?", self.run_here("diff", "a.tx", expect=2).err)
+        self.assertEqual(self.run_here("diff", "src", expect=0).out, "", "it is there, and nothing is proposed")
+        self.assertIn("TWO", self.run_here("diff", "a.txt", expect=0).out)
+
     def test_undo_takes_directories_and_patterns(self):
         """git: `git restore src '*.md'`."""
         for pathspec in ("src", "src/", "s*"):

@@ -137,6 +137,12 @@ class History(EverydayCase):
         self.run_here("call", "write_file", json.dumps({"path": "n.txt", "content": "n\n"}), expect=0)
         self.run_here("commit", "--reason", "because", expect=0)
         self.assertEqual(self.document("show")["transaction"]["message"], "because")
+        self.run_here("undo", "-m", "it was wrong", expect=0)
+        self.assertEqual(self.document("show")["transaction"]["message"], "it was wrong")
+        self.run_here("begin", "--message", "again", expect=0)
+        self.run_here("call", "write_file", json.dumps({"path": "m.txt", "content": "m\n"}), expect=0)
+        self.run_here("commit", "-m", "as git has it", expect=0)
+        self.assertEqual(self.document("show")["transaction"]["message"], "as git has it")
 
     def test_a_reason_given_with_a_call_is_on_record_and_kept_when_there_is_no_other(self):
         """git: what was said once needs no saying again."""
