@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace galley {
@@ -16,6 +18,11 @@ template <std::integral T>
   const auto [rest, code] = std::from_chars(text.data(), end, number, base);
   if (code != std::errc() || rest != end) return std::nullopt;
   return number;
+}
+
+/// "1 path", "3 paths".
+[[nodiscard]] inline std::string counted(uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 }  // namespace galley

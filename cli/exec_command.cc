@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
@@ -171,11 +172,12 @@ void say_result(Session& session, const CommandResult& result) {
         "sandbox.allow and exec capabilities hold for what a program starts, too: add what "
         "it needs there, or a directory of programs as `dir/`");
   }
-  session.say(fmt::format(
-      "{} in {}; {} paths staged{}",
-      result.exit_code ? fmt::format("exit {}", *result.exit_code)
-                       : fmt::format("signal {}", result.exit_signal.value_or(0)),
-      result.walls, result.staged_paths, result.effects_staged ? "" : ", effects dropped"));
+  session.say(fmt::format("{} in {}; {} staged{}",
+                          result.exit_code
+                              ? fmt::format("exit {}", *result.exit_code)
+                              : fmt::format("signal {}", result.exit_signal.value_or(0)),
+                          result.walls, counted(result.staged_paths, "path"),
+                          result.effects_staged ? "" : ", effects dropped"));
 }
 
 /// The command's own exit status, as a shell would give it; 1 when its effects could not be staged.

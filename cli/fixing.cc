@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
 #include "cli/outcome.h"
 #include "engine/validators/fix.h"
 
@@ -35,7 +36,7 @@ Result<void> say_fixes(Session& session, const FixReport& report, const std::str
                               run.validator, path.str()));
     }
     if (!run.changed.empty()) {
-      session.say(fmt::format("{} changed {} files", run.validator, run.changed.size()));
+      session.say(fmt::format("{} changed {}", run.validator, counted(run.changed.size(), "file")));
     }
   }
   if (report.change.is_empty()) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "base/number.h"
 #include "base/printable.h"
 #include "cli/terminal.h"
 #include "engine/policy/baseline.h"
@@ -201,8 +202,8 @@ std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlink
     const auto errors = std::count_if(findings.begin(), findings.end(), [](const Finding* one) {
       return one->severity == Severity::kError;
     });
-    return text + fmt::format("{} {} error{} [{}]\n", paint("refused", kRed, has_color), errors,
-                              errors == 1 ? "" : "s", refusal.reason);
+    return text + fmt::format("{} {} [{}]\n", paint("refused", kRed, has_color),
+                              counted(static_cast<uint64_t>(errors), "error"), refusal.reason);
   }
   return text + fmt::format("{} {} [{}]\n", paint("refused", kRed, has_color),
                             printable_line(refusal.message), refusal.reason);

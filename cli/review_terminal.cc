@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
 #include "base/printable.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
@@ -294,8 +295,7 @@ class TerminalReview {
     std::sort(kept.begin(), kept.end());
     if (left_out > 0) {
       GALLEY_TRY(review_.keep_only(*state_, kept));
-      session_.say(fmt::format("left out {} change{}; back with: {}", left_out,
-                               left_out == 1 ? "" : "s",
+      session_.say(fmt::format("left out {}; back with: {}", counted(left_out, "change"),
                                session_.hint(fmt::format("rollback --tx {} --to {}", review_.tx(),
                                                          Review::kBeforeReview))));
     }
@@ -311,8 +311,8 @@ class TerminalReview {
     const std::string id = state_->proposal.id().hex().substr(0, kShownProposalDigits);
     GALLEY_TRY(terminal_.write(verdict_text(state_->verdict, has_color())));
     GALLEY_ASSIGN(const std::string answer,
-                  terminal_.ask(fmt::format("Commit proposal {} ({} change{})? [y/N] ", id, count,
-                                            count == 1 ? "" : "s")));
+                  terminal_.ask(fmt::format("Commit proposal {} ({})? [y/N] ", id,
+                                            counted(count, "change"))));
     if (answer != "y" && answer != "yes") {
       session_.say("nothing was committed");
       return kExitDone;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/number.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
@@ -50,7 +51,7 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
 /// Says how it ended and what it changed, of which `listing` is a list.
 void say_summary(Session& session, const RunEnding& ending, size_t count,
                  const std::string& listing) {
-  session.say(fmt::format("{}; {} path{} changed", ending.ended, count, count == 1 ? "" : "s"));
+  session.say(fmt::format("{}; {} changed", ending.ended, counted(count, "path")));
   if (!ending.breach.empty()) session.say(ending.breach);
   if (!listing.empty()) session.say_lines(listing);
   if (ending.protected_paths > 0) {
@@ -71,10 +72,10 @@ Result<std::vector<WrittenLayer>> layers_of(Session& session, const std::string&
 
 void say_layers(Session& session, const std::vector<WrittenLayer>& layers) {
   for (const WrittenLayer& layer : layers) {
-    session.say(fmt::format(
-        "{} path{} written in {}: in a layer, .galley/{}, which goes with the "
-        "transaction",
-        layer.written, layer.written == 1 ? "" : "s", printable_line(layer.path), layer.place));
+    session.say(
+        fmt::format("{} written in {}: in a layer, .galley/{}, which goes with the "
+                    "transaction",
+                    counted(layer.written, "path"), printable_line(layer.path), layer.place));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
 #include "base/printable.h"
 #include "cli/outcome.h"
 #include "staging/overlay/proposal_diff.h"
@@ -47,13 +48,13 @@ Result<std::string> staged_text(const Proposal& change) {
   size_t shown = 0;
   for (const FileDiff& file : files) {
     if (++shown > kShownFiles) {
-      return text + fmt::format("… and {} more files\n", files.size() - kShownFiles);
+      return text + fmt::format("… and {}\n", counted(files.size() - kShownFiles, "more file"));
     }
     text += "staged " + what_was_done(file) + counts_of(file) + "\n";
   }
   // Directories and permission bits that git does not know are in no diff.
   if (files.empty() && !change.is_empty()) {
-    text = fmt::format("staged {} paths\n", change.changes().size());
+    text = "staged " + counted(change.changes().size(), "path") + "\n";
   }
   return text;
 }

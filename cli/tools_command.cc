@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/number.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/mcp_servers.h"
@@ -39,7 +40,7 @@ std::string shown_folder(const ToolFolder& folder) {
   for (const ToolFolder::Item& item : folder.items) {
     text += fmt::format("# {} {}\n", ContentId::of(item.bytes).hex(), printable_line(item.path));
   }
-  text += fmt::format("# {} files in {}\n# hash {}\n", folder.items.size(),
+  text += fmt::format("# {} in {}\n# hash {}\n", counted(folder.items.size(), "file"),
                       printable_line(folder.path), folder.hash.hex());
   return text;
 }

@@ -42,10 +42,10 @@ std::string owner_text(const StageStatus& stage, const std::string& agent) {
 }
 
 std::string stage_text(const StageStatus& stage, const std::string& agent) {
-  std::string text = fmt::format(
-      "transaction {}  {}  begun {}  {} path{}{}\n", printable_line(stage.id),
-      owner_text(stage, agent), rfc3339_utc(stage.begun_ns), stage.changes,
-      stage.changes == 1 ? "" : "s", stage.is_held ? "  (another process has it open)" : "");
+  std::string text = fmt::format("transaction {}  {}  begun {}  {}{}\n", printable_line(stage.id),
+                                 owner_text(stage, agent), rfc3339_utc(stage.begun_ns),
+                                 counted(stage.changes, "path"),
+                                 stage.is_held ? "  (another process has it open)" : "");
   if (!stage.message.empty()) text += "    " + printable_line(stage.message) + "\n";
   return text;
 }
@@ -377,8 +377,8 @@ Result<int> preview_rollback(Session& session) {
   DiffArguments names;
   names.name_status = true;
   GALLEY_TRY(print_changes(session, staged, names));
-  session.say(fmt::format("would roll back {}{}: {} paths are staged, {} would be left",
-                          transaction.id(), to.empty() ? "" : " to " + to, staged.changes().size(),
+  session.say(fmt::format("would roll back {}{}: {} staged, {} would be left", transaction.id(),
+                          to.empty() ? "" : " to " + to, counted(staged.changes().size(), "path"),
                           kept));
   return kExitDone;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/number.h"
 #include "engine/audit/audit.h"
 #include "engine/commit/graveyard.h"
 #include "engine/commit/leftovers.h"
@@ -314,7 +315,7 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
     GALLEY_ASSIGN(const auto rescued, list_rescued(workspace));
     if (!rescued.empty()) {
       checks.push_back({"rescue", CheckStatus::kWarning,
-                        fmt::format("{} files of others were moved aside", rescued.size()),
+                        "moved aside: " + counted(rescued.size(), "file") + " of others",
                         "galley rescue list shows them"});
     }
   }

@@ -1,4 +1,5 @@
 #include "engine/pipeline/recovery_text.h"
+#include "base/number.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +15,6 @@ bool changes_path(Kind kind) {
   return kind == Kind::kPut || kind == Kind::kRemove || kind == Kind::kMakeDirectory ||
          kind == Kind::kRemoveDirectory || kind == Kind::kSetMode;
 }
-
-std::string counted(size_t paths) { return fmt::format("{} path{}", paths, paths == 1 ? "" : "s"); }
 
 }  // namespace
 
@@ -39,7 +38,7 @@ std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run) 
     if (count == 0 && !action.is_interrupted) continue;
     const bool is_back = action.text == "taken back";
     lines.push_back(fmt::format("{}, {} {}: {}", who, dry_run ? "would be" : "was",
-                                is_back ? "taken back" : "finished", counted(count)));
+                                is_back ? "taken back" : "finished", counted(count, "path")));
   }
   return lines;
 }

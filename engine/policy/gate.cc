@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/number.h"
 #include "engine/policy/finding_rules.h"
 #include "engine/policy/validator_pool.h"
 
@@ -31,7 +32,7 @@ Refusal refuse(std::string reason, std::string message) {
 
 std::string and_more(size_t others, std::string_view what) {
   if (others == 0) return "";
-  return fmt::format(" (and {} more {}{})", others, what, others == 1 ? "" : "s");
+  return " (and " + counted(others, "more " + std::string(what)) + ")";
 }
 
 std::string place(const Finding& finding) {

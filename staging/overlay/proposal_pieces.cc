@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/number.h"
 #include "staging/overlay/layered_store.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/text/lines.h"
@@ -30,7 +31,7 @@ bool changes_its_kind(const Change& change) {
 std::string ProposalPiece::text() const {
   if (hunk != 0) return fmt::format("{}, hunk {}", path.str(), hunk);
   if (is_mode) return path.str() + ", mode";
-  if (more_paths > 0) return fmt::format("{} and {} more paths", path.str(), more_paths);
+  if (more_paths > 0) return path.str() + " and " + counted(more_paths, "more path");
   return path.str();
 }
 

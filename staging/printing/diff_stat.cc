@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/number.h"
 #include "staging/printing/git_diff_print.h"
 #include "staging/printing/hyperlinks.h"
 
@@ -130,12 +131,12 @@ std::string shortstat(const std::vector<FileDiff>& diffs) {
     added += diff.counts.added;
     removed += diff.counts.removed;
   }
-  std::string out = fmt::format(" {} file{} changed", diffs.size(), diffs.size() == 1 ? "" : "s");
+  std::string out = " " + counted(diffs.size(), "file") + " changed";
   if (added != 0 || removed == 0) {
-    out += fmt::format(", {} insertion{}(+)", added, added == 1 ? "" : "s");
+    out += ", " + counted(added, "insertion") + "(+)";
   }
   if (removed != 0 || added == 0) {
-    out += fmt::format(", {} deletion{}(-)", removed, removed == 1 ? "" : "s");
+    out += ", " + counted(removed, "deletion") + "(-)";
   }
   return out + "\n";
 }

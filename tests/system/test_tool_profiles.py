@@ -58,8 +58,8 @@ class ToolProfiles(SystemCase):
         for profile in ("aios", "nachos", "mcp-fs"):
             (self.work / "galley.toml").write_text(f'[agents.fixer]\nprofile = "{profile}"\n')
             tx = self.galley("--agent", "fixer", "begin", expect=0).stdout.decode().strip()
-            for words in (("exec",), ("run", "--no-input")):
-                refused = self.galley("--agent", "fixer", "--json", words[0], "--tx", tx, "--", "touch", "made", expect=1)
+            for words in (("exec", "--tx", tx), ("run",)):
+                refused = self.galley("--agent", "fixer", "--json", *words, "--", "touch", "made", expect=1)
                 self.assertEqual(json.loads(refused.stdout)["reason"], "command.no_shell", refused.stdout)
             self.galley("--agent", "fixer", "rollback", "--tx", tx, expect=0)
         (self.work / "galley.toml").write_text('[agents.fixer]\nprofile = "claude"\n')

@@ -94,7 +94,7 @@ TEST_F(PiecesTest, EveryKindOfChangeIsCutWhereItCanStandAlone) {
   EXPECT_THAT(names(split()),
               ElementsAre("bin", "empty", "gone/a", "gone/b", "kind and 3 more paths", "link",
                           "long.txt, mode", "long.txt, hunk 1", "long.txt, hunk 2",
-                          "long.txt, hunk 3", "new/place.txt and 1 more paths", "new/x/y"));
+                          "long.txt, hunk 3", "new/place.txt and 1 more path", "new/x/y"));
 }
 
 TEST_F(PiecesTest, AllPiecesAreTheWholeAndNoneIsNothing) {
@@ -129,7 +129,7 @@ TEST_F(PiecesTest, DirectoriesComeWithTheFirstAndGoWithTheLast) {
 TEST_F(PiecesTest, WhatBelongsTogetherStaysTogether) {
   propose_everything();
   const ProposalPieces pieces = split();
-  EXPECT_THAT(paths(*pieces.only(one(pieces, "new/place.txt and 1 more paths"))),
+  EXPECT_THAT(paths(*pieces.only(one(pieces, "new/place.txt and 1 more path"))),
               ElementsAre("new", "new/place.txt", "old.txt"));
   EXPECT_THAT(paths(*pieces.only(one(pieces, "kind and 3 more paths"))),
               ElementsAre("kind", "kind/deep", "kind/deep/er", "kind/inner"));
