@@ -16,6 +16,7 @@
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/transaction_state.h"
 #include "server/agents/agent_programs.h"
+#include "server/agents/agent_tools.h"
 #include "server/agents/hooked_call.h"
 #include "server/session/call_results.h"
 #include "server/session/transaction_tools.h"
@@ -134,6 +135,12 @@ Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
         "galley call and commit it with galley commit, whose validators have their own time");
   }
   if (!preview) return fail(preview.error());
+  for (const Change& change : preview->proposal.changes()) {
+    if (!may_name_another_file(change.path.str())) continue;
+    return "the path '" + change.path.str() +
+           "' has a part '~', or white space at an end of a part, which agents read differently; "
+           "name the file by another path";
+  }
   if (preview->verdict.is_approved()) return std::string();
   GALLEY_TRY(record_refused_look(workspace.inside(), *preview, transaction.options(),
                                  session.arguments().command));
@@ -185,7 +192,8 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
   const StagedProgram staged = staged_program(session.arguments().global.agent);
   GALLEY_ASSIGN(const HookedCall::Deed deed,
-                deed_of(request, staged, session.arguments().agents.allow,
+                deed_of(request, staged,
+                        {session.arguments().agents.allow, session.arguments().agents.file_servers},
                         [&](std::string_view name) { return is_offered(session, name); }));
   if (std::holds_alternative<HookedCall::Pass>(deed)) return hook_allows(request.protocol);
   if (const auto* command = std::get_if<HookedCall::Command>(&deed)) {

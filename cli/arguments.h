@@ -153,8 +153,9 @@ struct AgentArguments {
   bool wrapper = false;
   bool project = false;
   bool user = false;
-  bool yes = false;                ///< --yes: without asking
-  std::vector<std::string> allow;  ///< --allow-tool
+  bool yes = false;                       ///< --yes: without asking
+  std::vector<std::string> allow;         ///< --allow-tool
+  std::vector<std::string> file_servers;  ///< --file-server
 };
 
 /// Everything the command line can say. One field group a command; `command` says which counts.

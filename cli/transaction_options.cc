@@ -168,6 +168,9 @@ void add_agent_hook_command(OptionTable& table) {
   OptionTable::add_list(hook, "--allow-tool", table.arguments().agents.allow,
                         "Let calls of this tool pass unjudged; NAME* is all that begin so")
       ->type_name("NAME");
+  OptionTable::add_list(hook, "--file-server", table.arguments().agents.file_servers,
+                        "Judge edits of this MCP server: it is the protocol's file system server")
+      ->type_name("NAME");
 }
 
 void add_exec_command(OptionTable& table) {

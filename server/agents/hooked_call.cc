@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "base/printable.h"
+#include "server/agents/agent_tools.h"
 #include "server/agents/shell_patch.h"
 
 namespace galley {
@@ -14,40 +14,9 @@ namespace {
 using nlohmann::json;
 using Deed = HookedCall::Deed;
 
-/// They read, ask or plan, or start agents whose own calls are hooked in turn.
-constexpr std::array<std::string_view, 84> kReaders = {
-    // Claude Code
-    "Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "TodoRead",
-    "Task", "Agent", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
-    "BashOutput", "KillShell", "KillBash", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion",
-    "Skill", "SlashCommand", "ToolSearch", "ListMcpResourcesTool", "ReadMcpResourceTool",
-    "ReadMcpResourceDirTool", "ListAgents", "SendMessage", "ReportFindings", "CronList",
-    // codex
-    "update_plan", "view_image", "web_search", "request_user_input", "spawn_agent", "wait",
-    "wait_agent", "send_input", "close_agent", "resume_agent", "list_mcp_resources",
-    "list_mcp_resource_templates", "read_mcp_resource", "tool_search", "write_stdin",
-    // Gemini CLI
-    "read_file", "read_many_files", "list_directory", "search_file_content", "grep_search",
-    "web_fetch", "google_web_search", "write_todos", "ask_user", "activate_skill",
-    "enter_plan_mode", "exit_plan_mode", "get_internal_docs", "complete_task", "cli_help",
-    "codebase_investigator", "update_topic", "invoke_agent", "list_background_processes",
-    "read_background_output",
-    // opencode; some are others' too
-    "read", "list", "glob", "grep", "webfetch", "websearch", "codesearch", "todowrite", "todoread",
-    "task", "skill", "lsp", "question", "plan_enter", "plan_exit", "invalid"};
-
 /// Tools of `galley mcp`, as codex and Claude Code, Gemini CLI and opencode name them.
 constexpr std::array<std::string_view, 3> kOwnPrefixes = {"mcp__galley__", "mcp_galley_",
                                                           "galley_"};
-
-constexpr std::array<std::string_view, 8> kShells = {"Bash",
-                                                     "bash",
-                                                     "shell",
-                                                     "shell_command",
-                                                     "local_shell",
-                                                     "exec_command",
-                                                     "run_shell_command",
-                                                     "unified_exec"};
 
 template <size_t N>
 bool is_among(std::string_view name, const std::array<std::string_view, N>& names) {
@@ -62,104 +31,16 @@ bool is_passed(std::string_view tool, const std::vector<std::string>& passed) {
   });
 }
 
-/// An argument under Galley's name, and the names that agents have for it.
-struct ArgumentNames {
-  const char* ours;
-  std::array<const char*, 2> theirs;
-};
-
-constexpr std::array<ArgumentNames, 5> kOfEdit = {{{"file_path", {"file_path", "filePath"}},
-                                                   {"old_string", {"old_string", "oldString"}},
-                                                   {"new_string", {"new_string", "newString"}},
-                                                   {"replace_all", {"replace_all", "replaceAll"}},
-                                                   {"content", {"content", "content"}}}};
-
-const json* member(const json& input, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const auto found = input.find(name);
-    if (found != input.end() && !found->is_null()) return &*found;
-  }
-  return nullptr;
-}
-
-/// Only what Galley's tool of the name takes: agents send more beside it.
-json taken(const json& input, std::initializer_list<std::string_view> names) {
-  json arguments = json::object();
-  for (const ArgumentNames& argument : kOfEdit) {
-    if (std::find(names.begin(), names.end(), argument.ours) == names.end()) continue;
-    const json* value = member(input, {argument.theirs[0], argument.theirs[1]});
-    if (value != nullptr) arguments[argument.ours] = *value;
-  }
-  return arguments;
-}
-
 Error bad_input(const HookRequest& request, const std::string& what) {
   return {ErrorKind::kInvalid, "hook.input",
           "the call of '" + printable_line(request.tool) + "' cannot be judged: " + what, "", 0};
 }
 
-Result<Deed> several_edits(const HookRequest& request) {
-  json arguments = taken(request.input, {"file_path"});
-  const json* edits = member(request.input, {"edits"});
-  if (edits == nullptr || !edits->is_array()) return bad_input(request, "it has no list 'edits'");
-  arguments["edits"] = json::array();
-  for (const json& edit : *edits) {
-    if (!edit.is_object()) return bad_input(request, "one of its edits is no object");
-    arguments["edits"].push_back(taken(edit, {"old_string", "new_string", "replace_all"}));
-  }
-  return Deed(HookedCall::Edit{"MultiEdit", std::move(arguments), ""});
-}
-
-Result<Deed> patch(const HookRequest& request) {
-  const json* text = member(request.input, {"command", "input", "patch", "patchText"});
-  if (text != nullptr && text->is_array() && text->size() == 2) text = &text->back();
-  if (text == nullptr || !text->is_string()) return bad_input(request, "it has no patch");
-  return Deed(HookedCall::Edit{"apply_patch", {{"input", *text}}, ""});
-}
-
-/// As Gemini CLI has it; `expected_replacements` was its older word.
-json gemini_replacement(const json& input) {
-  json arguments = taken(input, {"file_path", "old_string", "new_string"});
-  const json* many = member(input, {"allow_multiple"});
-  const json* count = member(input, {"expected_replacements"});
-  const bool is_many =
-      (many != nullptr && many->is_boolean() && many->get<bool>()) ||
-      (count != nullptr && count->is_number_integer() && count->get<int64_t>() > 1);
-  if (is_many) arguments["allow_multiple"] = true;
-  const json* instruction = member(input, {"instruction"});
-  arguments["instruction"] = instruction == nullptr ? json("") : *instruction;
-  return arguments;
-}
-
-/// The tools of the file system server of the Model Context Protocol, under any server's name.
-std::optional<std::string> tool_of_file_server(std::string_view tool) {
-  constexpr std::array<std::string_view, 4> kWriters = {"write_file", "edit_file", "move_file",
-                                                        "create_directory"};
-  if (!tool.starts_with("mcp_")) return {};
-  for (const std::string_view writer : kWriters) {
-    if (tool.ends_with("_" + std::string(writer))) return std::string(writer);
-  }
-  return {};
-}
-
-/// Nothing for a tool that is no edit.
-std::optional<Result<Deed>> edit_of(const HookRequest& request) {
-  const std::string& tool = request.tool;
-  const json& input = request.input;
-  const auto as = [](const char* name, json arguments) {
-    return Result<Deed>(HookedCall::Edit{name, std::move(arguments), ""});
-  };
-  if (tool == "Edit" || tool == "edit") {
-    return as("Edit", taken(input, {"file_path", "old_string", "new_string", "replace_all"}));
-  }
-  if (tool == "Write" || tool == "write" || tool == "write_file") {
-    return as("Write", taken(input, {"file_path", "content"}));
-  }
-  if (tool == "replace") return as("replace", gemini_replacement(input));
-  if (tool == "MultiEdit" || tool == "multiedit") return several_edits(request);
-  if (tool == "apply_patch" || tool == "patch") return patch(request);
-  if (const auto server_tool = tool_of_file_server(tool)) return as(server_tool->c_str(), input);
-  return {};
+Result<Deed> edit_of(const AgentTool& tool, const HookRequest& request) {
+  GALLEY_ASSIGN(json arguments, own_arguments(tool, request.input));
+  // Gemini CLI's own schema wants it, and Galley's tool of the name too; it decides nothing.
+  if (tool.name == "replace") arguments.emplace("instruction", "");
+  return Deed(HookedCall::Edit{tool.ours, std::move(arguments), ""});
 }
 
 /// A command that only speaks to Galley, in plain words: it is the way to look at what was staged,
@@ -229,14 +110,15 @@ Result<json> staged_words(const HookRequest& request, const StagedProgram& stage
   return all;
 }
 
-Result<Deed> command_of(const HookRequest& request, const StagedProgram& staged) {
+Result<Deed> command_of(const AgentTool& tool, const HookRequest& request,
+                        const StagedProgram& staged) {
   const json& input = request.input;
-  const char* name = input.contains("command") ? "command" : "cmd";
-  const json* command = member(input, {name});
+  GALLEY_TRY(own_arguments(tool, input));
+  const json* command = argument_of(tool, input, ArgumentMeaning::kCommand);
   if (command == nullptr || !(command->is_string() || command->is_array())) {
     return bad_input(request, "it has no command");
   }
-  const json* background = member(input, {"run_in_background", "is_background"});
+  const json* background = argument_of(tool, input, ArgumentMeaning::kBackground);
   if (background != nullptr && *background != json(false)) {
     return Error{ErrorKind::kRefused, "hook.background",
                  "a command in the background would keep the transaction from all others; run it "
@@ -244,13 +126,14 @@ Result<Deed> command_of(const HookRequest& request, const StagedProgram& staged)
                  "", 0};
   }
   HookedCall::Command staged_call{input, ""};
-  const json* directory = member(input, {"workdir", "dir_path", "directory"});
+  json& new_command = staged_call.input[tool.arguments.front().theirs];
+  const json* directory = argument_of(tool, input, ArgumentMeaning::kDirectory);
   if (directory != nullptr && !directory->is_string()) {
     return bad_input(request, "its directory is no text");
   }
   if (directory != nullptr) staged_call.directory = directory->get<std::string>();
   if (command->is_array()) {
-    GALLEY_ASSIGN(staged_call.input[name], staged_words(request, staged, *command));
+    GALLEY_ASSIGN(new_command, staged_words(request, staged, *command));
     return Deed(std::move(staged_call));
   }
   const std::string text = command->get<std::string>();
@@ -261,14 +144,14 @@ Result<Deed> command_of(const HookRequest& request, const StagedProgram& staged)
     return Deed(HookedCall::Edit{
         "apply_patch", {{"input", std::move(found->patch)}}, std::move(found->directory)});
   }
-  staged_call.input[name] = staged_text(staged, text);
+  new_command = staged_text(staged, text);
   return Deed(std::move(staged_call));
 }
 
 }  // namespace
 
 Result<Deed> deed_of(const HookRequest& request, const StagedProgram& staged,
-                     const std::vector<std::string>& passed, const IsOffered& is_offered) {
+                     const PersonsWord& said, const IsOffered& is_offered) {
   const std::string& tool = request.tool;
   // First: some are named as tools of the file server are, and what they do is staged.
   for (const std::string_view prefix : kOwnPrefixes) {
@@ -276,15 +159,26 @@ Result<Deed> deed_of(const HookRequest& request, const StagedProgram& staged,
     GALLEY_ASSIGN(const bool is_own, is_offered(std::string_view(tool).substr(prefix.size())));
     if (is_own) return Deed(HookedCall::Pass{});
   }
-  if (is_among(tool, kShells)) return command_of(request, staged);
-  if (auto edit = edit_of(request)) return *std::move(edit);
-  if (is_among(tool, kReaders) || is_passed(tool, passed)) return Deed(HookedCall::Pass{});
+  if (const AgentTool* known = agent_tool(request, said.file_servers)) {
+    const bool is_edit = *known->ours != '\0';
+    return is_edit ? edit_of(*known, request) : command_of(*known, request, staged);
+  }
+  if (is_reading_tool(request.protocol, tool) || is_passed(tool, said.passed)) {
+    return Deed(HookedCall::Pass{});
+  }
+  const std::string server = possible_file_server(request);
+  const std::string judged =
+      server.empty() ? ""
+                     : ". If '" + printable_line(server) +
+                           "' is the file system server of the Model Context Protocol, its edits "
+                           "are judged with: galley agent-hook --file-server " +
+                           printable_line(server);
   return Error{ErrorKind::kRefused, "hook.unknown_tool",
                "it cannot be told what the tool '" + printable_line(tool) +
                    "' changes, so its call is denied; use the tools that edit files or run "
                    "commands. A person can let it pass unjudged, in the agent's configuration: "
                    "galley agent-hook --allow-tool " +
-                   printable_line(tool),
+                   printable_line(tool) + judged,
                "", 0};
 }
 

@@ -41,15 +41,22 @@ struct StagedProgram {
 /// each character that is no letter, no digit, `_` or `-`.
 using IsOffered = std::function<Result<bool>(std::string_view name)>;
 
-/// Tells what a call does. `passed` are names of tools that a person lets pass unjudged; one that
-/// ends in `*` means all that begin so. A call of Galley's own server is one of a tool that it
-/// offers: a name that only begins so may be another server's.
+/// What a person says of tools in the hook's own command.
+struct PersonsWord {
+  /// Names of tools that pass unjudged; one that ends in `*` means all that begin so.
+  std::vector<std::string> passed;
+  /// Servers that are the file system server of the Model Context Protocol: anybody can give a
+  /// server of his own tools of these names.
+  std::vector<std::string> file_servers;
+};
+
+/// Tells what a call does. A call of Galley's own server is one of a tool that it offers: a name
+/// that only begins so may be another server's.
 /// Errors: kRefused `hook.unknown_tool` for a tool of which it cannot be told what it changes,
 ///         `hook.background`; kInvalid `hook.input` when its arguments are not as that tool has
 ///         them; those of `is_offered`.
 [[nodiscard]] Result<HookedCall::Deed> deed_of(const HookRequest& request,
-                                               const StagedProgram& staged,
-                                               const std::vector<std::string>& passed,
+                                               const StagedProgram& staged, const PersonsWord& said,
                                                const IsOffered& is_offered);
 
 }  // namespace galley

@@ -80,7 +80,7 @@ EDITS = {
     "gemini": ("replace", [
         {"file_path": "{}/a.txt", "instruction": "shout", "old_string": "one", "new_string": "ONE"},
         {"file_path": "a.txt", "instruction": "shout", "old_string": "nothing", "new_string": "ONE"},
-        {"file_path": "{}/keys/old", "instruction": "?", "old_string": "k", "new_string": "K", "expected_replacements": 1}]),
+        {"file_path": "{}/keys/old", "instruction": "?", "old_string": "k", "new_string": "K", "allow_multiple": False}]),
     "opencode": ("edit", [{"filePath": "{}/a.txt", "oldString": "one", "newString": "ONE"},
                           {"filePath": "{}/a.txt", "oldString": "nothing", "newString": "ONE"},
                           {"filePath": "{}/keys/old", "oldString": "k", "newString": "K", "replaceAll": False}]),
@@ -142,6 +142,37 @@ class Edits(HookCase):
             with self.subTest(path):
                 answer, _ = self.answer("claude", "Write", {"file_path": path, "content": "x"})
                 self.assertEqual(answer, "deny")
+
+    def test_an_argument_under_two_names_is_denied(self):
+        """The agent reads one of them; what is judged must be that one."""
+        edit = {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"}
+        camel = {"filePath": f"{self.work}/a.txt", "oldString": "one", "newString": "ONE"}
+        for agent, tool, arguments, more in (
+                ("claude", "Edit", edit, {"filePath": f"{self.work}/keys/old"}),
+                ("claude", "Edit", edit, {"newString": "x"}),
+                ("claude", "Write", {"file_path": "b.txt", "content": "b"}, {"path": "keys/b"}),
+                ("gemini", "replace", edit, {"filePath": f"{self.work}/keys/old"}),
+                ("opencode", "edit", camel, {"file_path": f"{self.work}/keys/old"}),
+                ("opencode", "apply_patch", {"patchText": PATCH}, {"patch": REFUSED_PATCH}),
+                ("opencode", "apply_patch", {"patchText": REFUSED_PATCH}, {"patch": PATCH}),
+                ("codex", "apply_patch", {"command": PATCH}, {"input": REFUSED_PATCH}),
+                ("codex", "apply_patch", {"command": REFUSED_PATCH}, {"input": PATCH}),
+                ("claude", "Bash", {"command": "ls"}, {"cmd": "rm -r ."}),
+                ("codex", "exec_command", {"cmd": "ls"}, {"command": "rm -r ."}),
+                ("gemini", "run_shell_command", {"command": "ls", "dir_path": str(self.scratch)}, {"workdir": str(self.work)}),
+                ("opencode", "bash", {"command": "ls", "workdir": str(self.scratch)}, {"dir_path": str(self.work)})):
+            with self.subTest(f"{agent} {tool} {more}"):
+                answer, reason = self.answer(agent, tool, {**arguments, **more})
+                self.assertEqual(answer, "deny")
+                self.assertIn(f"'{next(iter(more))}'", reason)
+
+    def test_a_path_that_an_agent_may_read_as_another_is_denied(self):
+        for path in ("~/.bashrc", "~", " keys/x", "b.txt ", "sub/~/x", f"{self.work}/~/x"):
+            with self.subTest(path):
+                answer, reason = self.answer("claude", "Write", {"file_path": path, "content": "x"})
+                self.assertEqual(answer, "deny")
+        patch = "*** Begin Patch\n*** Add File: ~/.bashrc\n+x\n*** End Patch\n"
+        self.assertEqual(self.answer("codex", "apply_patch", {"command": patch})[0], "deny")
 
     def test_an_agent_that_was_started_by_way_of_a_link_is_understood(self):
         link = self.scratch / "link"
@@ -288,9 +319,21 @@ class Others(HookCase):
         self.assertEqual(self.answer("claude", "NotebookEdit", {"notebook_path": "x"})[0], "deny")
 
     def test_the_file_server_of_the_protocol_is_known(self):
-        arguments = {"path": f"{self.work}/keys/x", "content": "x"}
-        self.assertEqual(self.answer("claude", "mcp__files__write_file", arguments)[0], "deny")
-        self.assertEqual(self.answer("claude", "mcp__files__write_file", {**arguments, "path": "b.txt"})[0], "allow")
+        good, bad = ({"path": f"{self.work}/{path}", "content": "x"} for path in ("b.txt", "keys/x"))
+        for agent, tool in (("claude", "mcp__files__write_file"), ("gemini", "mcp_files_write_file"),
+                            ("opencode", "files_write_file")):
+            known = [self.hook(agent, self.request(agent, tool, arguments), "--file-server", "files").stdout
+                     for arguments in (good, bad)]
+            self.assertNotIn(b'"deny"', known[0])
+            self.assertIn(b'"deny"', known[1])
+            self.assertIn(b"keys", known[1])
+
+    def test_a_server_that_a_person_did_not_name_is_not_the_file_server(self):
+        request = self.request("claude", "mcp__other__write_file", {"path": "b.txt", "content": "x"})
+        for options in ((), ("--file-server", "files")):
+            said = self.hook("claude", request, *options).stdout
+            self.assertIn(b"deny", said)
+            self.assertIn(b"--file-server other", said)
 
     def test_garbage_is_denied_in_words_that_every_agent_knows(self):
         good = self.request("claude", "Edit", {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"})

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "server/agents/agent_tools.h"
 #include "server/agents/shell_patch.h"
 
 namespace galley {
@@ -15,23 +17,143 @@ using nlohmann::json;
 
 const StagedProgram kStaged = {"galley", "bot"};
 
-Result<HookedCall::Deed> deed(const std::string& tool, json input) {
+constexpr HookProtocol kClaude = HookProtocol::kPreToolUse;
+constexpr HookProtocol kGemini = HookProtocol::kBeforeTool;
+constexpr HookProtocol kOpencode = HookProtocol::kToolExecuteBefore;
+
+Result<HookedCall::Deed> deed(HookProtocol protocol, const std::string& tool, json input) {
   HookRequest request;
+  request.protocol = protocol;
   request.tool = tool;
   request.input = std::move(input);
-  return deed_of(request, kStaged, {}, [](std::string_view name) { return name == "Edit"; });
+  return deed_of(request, kStaged, {{}, {"files"}},
+                 [](std::string_view name) { return name == "Edit"; });
+}
+
+Result<HookedCall::Deed> deed(const std::string& tool, json input) {
+  return deed(kClaude, tool, std::move(input));
 }
 
 TEST(HookedCall, EditsAreTranslatedToToolsOfGalley) {
   const auto claude = deed("Edit", {{"file_path", "a"}, {"old_string", "x"}, {"new_string", "y"}});
-  const auto opencode = deed("edit", {{"filePath", "a"}, {"oldString", "x"}, {"newString", "y"}});
+  const auto opencode =
+      deed(kOpencode, "edit", {{"filePath", "a"}, {"oldString", "x"}, {"newString", "y"}});
   ASSERT_TRUE(claude.has_value() && opencode.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*claude).tool, "Edit");
   EXPECT_EQ(std::get<HookedCall::Edit>(*claude).arguments,
             std::get<HookedCall::Edit>(*opencode).arguments);
-  const auto gemini = deed("replace", {{"file_path", "a"}, {"expected_replacements", 2}});
+  const auto gemini = deed(kGemini, "replace", {{"file_path", "a"}, {"allow_multiple", true}});
   ASSERT_TRUE(gemini.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*gemini).arguments["allow_multiple"], true);
+}
+
+/// A tool of an agent with arguments as it takes them.
+struct Known {
+  HookProtocol protocol;
+  const char* tool;
+  json input;
+};
+
+const std::vector<Known>& known_tools() {
+  const json edit = {{"file_path", "a"}, {"old_string", "x"}, {"new_string", "y"}};
+  const json camel = {{"filePath", "a"}, {"oldString", "x"}, {"newString", "y"}};
+  static const std::vector<Known> kAll = {
+      {kClaude, "Edit", edit},
+      {kClaude, "Write", {{"file_path", "a"}, {"content", "x"}}},
+      {kClaude, "MultiEdit", {{"file_path", "a"}, {"edits", json::array({edit})}}},
+      {kClaude, "apply_patch", {{"command", "p"}}},
+      {kClaude, "Bash", {{"command", "ls"}}},
+      {kClaude, "shell", {{"command", "ls"}, {"workdir", "w"}}},
+      {kClaude, "exec_command", {{"cmd", "ls"}, {"workdir", "w"}}},
+      {kClaude, "mcp__files__write_file", {{"path", "a"}, {"content", "x"}}},
+      {kGemini, "mcp_files_move_file", {{"source", "a"}, {"destination", "b"}}},
+      {kGemini, "replace", edit},
+      {kGemini, "write_file", {{"file_path", "a"}, {"content", "x"}}},
+      {kGemini, "run_shell_command", {{"command", "ls"}, {"dir_path", "w"}}},
+      {kOpencode, "edit", camel},
+      {kOpencode, "write", {{"filePath", "a"}, {"content", "x"}}},
+      {kOpencode, "multiedit", {{"filePath", "a"}, {"edits", json::array({camel})}}},
+      {kOpencode, "apply_patch", {{"patchText", "p"}}},
+      {kOpencode, "files_write_file", {{"path", "a"}, {"content", "x"}}},
+      {kOpencode, "bash", {{"command", "ls"}, {"workdir", "w"}}},
+  };
+  return kAll;
+}
+
+TEST(HookedCall, ASynonymOfAnArgumentIsRefusedWhereverItStands) {
+  // Each list is one argument in the words of several agents.
+  const std::vector<std::vector<std::string>> words = {
+      {"file_path", "filePath", "path", "FILE_PATH", "file-path"},
+      {"old_string", "oldString", "old_str", "oldText"},
+      {"new_string", "newString", "new_str", "newText"},
+      {"replace_all", "replaceAll", "allow_multiple", "expected_replacements"},
+      {"content", "contents", "file_text"},
+      {"command", "cmd"},
+      {"command", "patch", "patchText", "input"},
+      {"workdir", "dir_path", "directory", "cwd"},
+      {"source", "src"},
+      {"destination", "dest"}};
+  for (const Known& known : known_tools()) {
+    ASSERT_TRUE(deed(known.protocol, known.tool, known.input)) << known.tool;
+    for (const auto& list : words) {
+      for (const std::string& own : list) {
+        if (!known.input.contains(own)) continue;
+        const bool is_patch = list[1] == "patch";
+        if (is_patch != (std::string(known.tool) == "apply_patch")) continue;
+        for (const std::string& other : list) {
+          if (other == own) continue;
+          json input = known.input;
+          input[other] = "elsewhere";
+          const auto refused = deed(known.protocol, known.tool, input);
+          ASSERT_FALSE(refused.has_value()) << known.tool << " with " << other;
+          EXPECT_EQ(refused.error().reason, "hook.input");
+          EXPECT_NE(refused.error().message.find("'" + other + "'"), std::string::npos);
+        }
+      }
+    }
+  }
+}
+
+TEST(HookedCall, AnArgumentInAnotherAgentsWordsIsRefused) {
+  EXPECT_FALSE(deed("Edit", {{"filePath", "a"}, {"old_string", "x"}, {"new_string", "y"}}));
+  EXPECT_FALSE(deed("Bash", {{"command", "ls"}, {"workdir", "/"}}));
+  EXPECT_FALSE(deed("Bash", {{"cmd", "ls"}}));
+  EXPECT_FALSE(deed(kGemini, "replace", {{"file_path", "a"}, {"expected_replacements", 2}}));
+  EXPECT_FALSE(
+      deed("MultiEdit", {{"file_path", "a"}, {"edits", json::array({{{"oldString", "x"}}})}}));
+  EXPECT_FALSE(deed(kOpencode, "multiedit",
+                    {{"filePath", "a"}, {"edits", json::array({{{"filePath", "b"}}})}}));
+}
+
+TEST(HookedCall, AToolOfAnotherAgentIsNotKnown) {
+  for (const Known& known : known_tools()) {
+    for (const HookProtocol other : {kClaude, kGemini, kOpencode}) {
+      if (other == known.protocol || std::string(known.tool) == "apply_patch") continue;
+      const auto refused = deed(other, known.tool, known.input);
+      ASSERT_FALSE(refused.has_value()) << known.tool;
+      EXPECT_EQ(refused.error().reason, "hook.unknown_tool") << known.tool;
+    }
+  }
+}
+
+TEST(HookedCall, AFileServerIsKnownOnlyByTheNameThatAPersonSaid) {
+  const json input = {{"path", "a"}, {"content", "x"}};
+  EXPECT_TRUE(deed("mcp__files__write_file", input));
+  for (const char* other : {"mcp__other__write_file", "mcp__files__x__write_file",
+                            "mcp__files__read_file", "mcp_files_write_file"}) {
+    const auto refused = deed(other, input);
+    ASSERT_FALSE(refused.has_value()) << other;
+    EXPECT_EQ(refused.error().reason, "hook.unknown_tool") << other;
+  }
+}
+
+TEST(AgentTools, PathsThatAgentsReadDifferentlyAreTold) {
+  for (const char* path : {"~", "~/.bashrc", "sub/~/x", " a", "a ", "a/ b", "\ta", "a\n"}) {
+    EXPECT_TRUE(may_name_another_file(path)) << path;
+  }
+  for (const char* path : {"a", "a b", "a/b", "~a", "a~", ".a"}) {
+    EXPECT_FALSE(may_name_another_file(path)) << path;
+  }
 }
 
 TEST(HookedCall, WhatIsSentBesideTheArgumentsIsLeftOut) {
@@ -72,7 +194,7 @@ TEST(HookedCall, OnlyToolsThatGalleyOffersAreItsOwn) {
 
 TEST(HookedCall, APatchKeepsBothDirectories) {
   const std::string command = "cd sub && apply_patch <<'E'\np\nE\n";
-  const auto edit = deed("bash", {{"command", command}, {"workdir", "top"}});
+  const auto edit = deed(kOpencode, "bash", {{"command", command}, {"workdir", "top"}});
   ASSERT_TRUE(edit.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).directory, "top/sub");
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments["input"], "p\n");

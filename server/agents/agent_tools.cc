@@ -1,0 +1,310 @@
+#include "server/agents/agent_tools.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/printable.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using Meaning = ArgumentMeaning;
+
+/// All words that agents have for one argument, in lower case and without `_` and `-`.
+struct Synonyms {
+  Meaning meaning;
+  std::array<std::string_view, 7> words;
+};
+
+constexpr std::array<Synonyms, 12> kSynonyms = {{
+    {Meaning::kPath,
+     {"filepath", "path", "file", "filename", "absolutepath", "targetfile", "notebookpath"}},
+    {Meaning::kOld, {"oldstring", "oldstr", "oldtext", "search"}},
+    {Meaning::kNew, {"newstring", "newstr", "newtext", "replace"}},
+    {Meaning::kAll, {"replaceall", "allowmultiple", "expectedreplacements"}},
+    {Meaning::kContent, {"content", "contents", "filetext", "text"}},
+    {Meaning::kEdits, {"edits"}},
+    {Meaning::kPatch, {"command", "input", "patch", "patchtext", "diff"}},
+    {Meaning::kCommand, {"command", "cmd", "commands", "script"}},
+    {Meaning::kDirectory, {"workdir", "dirpath", "directory", "cwd", "workingdirectory"}},
+    {Meaning::kBackground, {"runinbackground", "isbackground", "background"}},
+    {Meaning::kSource, {"source", "from", "src", "oldpath"}},
+    {Meaning::kTarget, {"destination", "to", "dest", "newpath"}},
+}};
+
+std::string folded_key(std::string_view key) {
+  std::string folded;
+  for (const char c : key) {
+    if (c != '_' && c != '-') folded += static_cast<char>(std::tolower(static_cast<uint8_t>(c)));
+  }
+  return folded;
+}
+
+bool means(std::string_view key, Meaning meaning) {
+  const auto synonyms = std::find_if(kSynonyms.begin(), kSynonyms.end(),
+                                     [&](const Synonyms& one) { return one.meaning == meaning; });
+  const std::string folded = folded_key(key);
+  if (folded.empty() || synonyms == kSynonyms.end()) return false;
+  const auto& words = synonyms->words;
+  return std::find(words.begin(), words.end(), folded) != words.end();
+}
+
+AgentTool edit_tool(const char* name, bool is_camel) {
+  return {name,
+          "Edit",
+          {{Meaning::kPath, is_camel ? "filePath" : "file_path", "file_path"},
+           {Meaning::kOld, is_camel ? "oldString" : "old_string", "old_string"},
+           {Meaning::kNew, is_camel ? "newString" : "new_string", "new_string"},
+           {Meaning::kAll, is_camel ? "replaceAll" : "replace_all", "replace_all"}},
+          {}};
+}
+
+AgentTool multi_edit_tool(const char* name, bool is_camel) {
+  AgentTool tool = edit_tool(name, is_camel);
+  tool.ours = "MultiEdit";
+  tool.of_each_edit = {tool.arguments.begin() + 1, tool.arguments.end()};
+  tool.arguments = {tool.arguments.front(), {Meaning::kEdits, "edits", "edits"}};
+  return tool;
+}
+
+AgentTool write_tool(const char* name, const char* path) {
+  return {name,
+          "Write",
+          {{Meaning::kPath, path, "file_path"}, {Meaning::kContent, "content", "content"}},
+          {}};
+}
+
+AgentTool patch_tool(const char* name, const char* patch) {
+  return {name, "apply_patch", {{Meaning::kPatch, patch, "input"}}, {}};
+}
+
+AgentTool shell_tool(const char* name, const char* command, const char* directory,
+                     const char* background) {
+  return {name,
+          "",
+          {{Meaning::kCommand, command, ""},
+           {Meaning::kDirectory, directory, ""},
+           {Meaning::kBackground, background, ""}},
+          {}};
+}
+
+/// As codex 0.169, Claude Code 2.1, Gemini CLI 0.61 and opencode 1.18 have them (docs/agents.md).
+const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
+  // Claude Code and codex; codex tells a hook of every shell as of `Bash`.
+  static const std::vector<AgentTool> kPreToolUse = {
+      edit_tool("Edit", false),
+      write_tool("Write", "file_path"),
+      multi_edit_tool("MultiEdit", false),
+      patch_tool("apply_patch", "command"),
+      shell_tool("Bash", "command", "", "run_in_background"),
+      shell_tool("shell", "command", "workdir", ""),
+      shell_tool("shell_command", "command", "workdir", ""),
+      shell_tool("local_shell", "command", "workdir", ""),
+      shell_tool("exec_command", "cmd", "workdir", ""),
+  };
+  static const std::vector<AgentTool> kBeforeTool = {
+      {"replace",
+       "replace",
+       {{Meaning::kPath, "file_path", "file_path"},
+        {Meaning::kOld, "old_string", "old_string"},
+        {Meaning::kNew, "new_string", "new_string"},
+        {Meaning::kAll, "allow_multiple", "allow_multiple"},
+        {Meaning::kInstruction, "instruction", "instruction"}},
+       {}},
+      write_tool("write_file", "file_path"),
+      shell_tool("run_shell_command", "command", "dir_path", "is_background"),
+  };
+  static const std::vector<AgentTool> kToolExecuteBefore = {
+      edit_tool("edit", true),
+      write_tool("write", "filePath"),
+      multi_edit_tool("multiedit", true),
+      patch_tool("apply_patch", "patchText"),
+      patch_tool("patch", "patchText"),
+      shell_tool("bash", "command", "workdir", ""),
+  };
+  if (protocol == HookProtocol::kPreToolUse) return kPreToolUse;
+  return protocol == HookProtocol::kBeforeTool ? kBeforeTool : kToolExecuteBefore;
+}
+
+/// Of the file system server of the Model Context Protocol.
+const std::vector<AgentTool>& tools_of_file_server() {
+  static const std::vector<AgentTool> kTools = {
+      {"write_file",
+       "write_file",
+       {{Meaning::kPath, "path", "path"}, {Meaning::kContent, "content", "content"}},
+       {}},
+      {"edit_file",
+       "edit_file",
+       {{Meaning::kPath, "path", "path"}, {Meaning::kEdits, "edits", "edits"}},
+       {{Meaning::kOld, "oldText", "oldText"}, {Meaning::kNew, "newText", "newText"}}},
+      {"move_file",
+       "move_file",
+       {{Meaning::kSource, "source", "source"}, {Meaning::kTarget, "destination", "destination"}},
+       {}},
+      {"create_directory", "create_directory", {{Meaning::kPath, "path", "path"}}, {}},
+  };
+  return kTools;
+}
+
+const AgentTool* named(const std::vector<AgentTool>& tools, std::string_view name) {
+  const auto found = std::find_if(tools.begin(), tools.end(),
+                                  [&](const AgentTool& tool) { return tool.name == name; });
+  return found == tools.end() ? nullptr : &*found;
+}
+
+/// How the agents of a protocol name a tool of that server.
+std::string server_prefix(HookProtocol protocol, const std::string& server) {
+  if (protocol == HookProtocol::kPreToolUse) return "mcp__" + server + "__";
+  return protocol == HookProtocol::kBeforeTool ? "mcp_" + server + "_" : server + "_";
+}
+
+Error bad_argument(const AgentTool& tool, const std::string& what) {
+  return {ErrorKind::kInvalid, "hook.input",
+          "the call of '" + printable_line(tool.name) + "' cannot be judged: " + what, "", 0};
+}
+
+/// Hands over what `arguments` name; refuses what stands under a synonym of one of them.
+Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& arguments,
+                   const json& input) {
+  json own = json::object();
+  for (const AgentArgument& argument : arguments) {
+    for (const auto& [key, value] : input.items()) {
+      if (key == argument.theirs) {
+        if (*argument.ours != '\0' && !value.is_null()) own[argument.ours] = value;
+        continue;
+      }
+      if (value.is_null() || !means(key, argument.meaning)) continue;
+      const std::string theirs = *argument.theirs == '\0'
+                                     ? "this tool has no such argument"
+                                     : "this tool reads '" + std::string(argument.theirs) + "'";
+      return bad_argument(tool, "it has an argument '" + printable_line(key) + "', and " + theirs +
+                                    "; leave '" + printable_line(key) + "' out");
+    }
+  }
+  return own;
+}
+
+constexpr std::array kReadersOfPreToolUse = {
+    // Claude Code
+    "Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "TodoRead",
+    "Task", "Agent", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
+    "BashOutput", "KillShell", "KillBash", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion",
+    "Skill", "SlashCommand", "ToolSearch", "ListMcpResourcesTool", "ReadMcpResourceTool",
+    "ReadMcpResourceDirTool", "ListAgents", "SendMessage", "ReportFindings", "CronList",
+    // codex
+    "update_plan", "view_image", "web_search", "request_user_input", "spawn_agent", "wait",
+    "wait_agent", "send_input", "close_agent", "resume_agent", "list_mcp_resources",
+    "list_mcp_resource_templates", "read_mcp_resource", "tool_search", "write_stdin"};
+
+constexpr std::array kReadersOfBeforeTool = {"read_file",
+                                             "read_many_files",
+                                             "list_directory",
+                                             "glob",
+                                             "search_file_content",
+                                             "grep_search",
+                                             "web_fetch",
+                                             "google_web_search",
+                                             "write_todos",
+                                             "ask_user",
+                                             "activate_skill",
+                                             "enter_plan_mode",
+                                             "exit_plan_mode",
+                                             "get_internal_docs",
+                                             "complete_task",
+                                             "cli_help",
+                                             "codebase_investigator",
+                                             "update_topic",
+                                             "invoke_agent",
+                                             "list_background_processes",
+                                             "read_background_output"};
+
+constexpr std::array kReadersOfToolExecuteBefore = {
+    "read",     "list", "glob",  "grep", "webfetch", "websearch",  "codesearch", "todowrite",
+    "todoread", "task", "skill", "lsp",  "question", "plan_enter", "plan_exit",  "invalid"};
+
+template <size_t N>
+bool is_listed(std::string_view name, const std::array<const char*, N>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+const AgentTool* agent_tool(const HookRequest& request,
+                            const std::vector<std::string>& file_servers) {
+  if (const AgentTool* own = named(tools_of(request.protocol), request.tool)) return own;
+  for (const std::string& server : file_servers) {
+    const std::string prefix = server_prefix(request.protocol, server);
+    if (!request.tool.starts_with(prefix)) continue;
+    const std::string_view tool = std::string_view(request.tool).substr(prefix.size());
+    if (const AgentTool* known = named(tools_of_file_server(), tool)) return known;
+  }
+  return nullptr;
+}
+
+std::string possible_file_server(const HookRequest& request) {
+  // "\n" is in no name: what is before it is put before a name, what is behind it after one.
+  const std::string around = server_prefix(request.protocol, "\n");
+  const std::string before = around.substr(0, around.find('\n'));
+  const std::string behind = around.substr(around.find('\n') + 1);
+  if (!request.tool.starts_with(before)) return "";
+  for (const AgentTool& tool : tools_of_file_server()) {
+    const std::string end = behind + tool.name;
+    if (request.tool.ends_with(end) && request.tool.size() > before.size() + end.size()) {
+      return request.tool.substr(before.size(), request.tool.size() - before.size() - end.size());
+    }
+  }
+  return "";
+}
+
+bool is_reading_tool(HookProtocol protocol, std::string_view name) {
+  if (protocol == HookProtocol::kPreToolUse) return is_listed(name, kReadersOfPreToolUse);
+  if (protocol == HookProtocol::kBeforeTool) return is_listed(name, kReadersOfBeforeTool);
+  return is_listed(name, kReadersOfToolExecuteBefore);
+}
+
+const json* argument_of(const AgentTool& tool, const json& input, ArgumentMeaning meaning) {
+  for (const AgentArgument& argument : tool.arguments) {
+    if (argument.meaning != meaning) continue;
+    const auto found = input.find(argument.theirs);
+    return found == input.end() || found->is_null() ? nullptr : &*found;
+  }
+  return nullptr;
+}
+
+Result<json> own_arguments(const AgentTool& tool, const json& input) {
+  GALLEY_ASSIGN(json own, taken(tool, tool.arguments, input));
+  if (tool.of_each_edit.empty()) return own;
+  const json* edits = argument_of(tool, input, Meaning::kEdits);
+  if (edits == nullptr || !edits->is_array()) return bad_argument(tool, "it has no list 'edits'");
+  const json* path = argument_of(tool, input, Meaning::kPath);
+  json each = json::array();
+  for (const json& edit : *edits) {
+    if (!edit.is_object()) return bad_argument(tool, "one of its edits is not an object");
+    for (const auto& [key, value] : edit.items()) {
+      if (means(key, Meaning::kPath) && (path == nullptr || value != *path)) {
+        return bad_argument(tool, "one of its edits names another file; make it a call of its own");
+      }
+    }
+    GALLEY_ASSIGN(json arguments, taken(tool, tool.of_each_edit, edit));
+    each.push_back(std::move(arguments));
+  }
+  own["edits"] = std::move(each);
+  return own;
+}
+
+bool may_name_another_file(std::string_view path) {
+  for (size_t start = 0; start <= path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view component = path.substr(start, end - start);
+    start = end + 1;
+    if (component.empty()) continue;
+    const bool has_space_at_an_end = std::isspace(static_cast<uint8_t>(component.front())) != 0 ||
+                                     std::isspace(static_cast<uint8_t>(component.back())) != 0;
+    if (component == "~" || has_space_at_an_end) return true;
+  }
+  return false;
+}
+
+}  // namespace galley
