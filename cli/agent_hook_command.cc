@@ -21,6 +21,7 @@
 #include "server/session/call_results.h"
 #include "server/session/transaction_tools.h"
 #include "staging/fs/host_file.h"
+#include "staging/sandbox/inside_sandbox.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -229,7 +230,7 @@ int judge_request(Session& session, const HookTimer& timer) {
     return deny(session, "the call is denied: this is no request of '" + agent + "'");
   }
   // Inside of `galley run` and `galley exec` everything is staged already.
-  if (std::getenv("GALLEY_SANDBOX") != nullptr) {
+  if (is_inside_sandbox()) {
     session.print(hook_allows(request->protocol));
     return kExitDone;
   }

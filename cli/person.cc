@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "cli/outcome.h"
 #include "staging/fs/controlling_terminal.h"
+#include "staging/sandbox/inside_sandbox.h"
 
 namespace galley {
 namespace {
@@ -55,6 +56,11 @@ Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const st
   }
 }
 
+/// Each sign is enough for a no: a command can unset the variable.
+bool may_be_inside_exec() {
+  return std::getenv("GALLEY_SANDBOX") != nullptr || is_inside_sandbox();
+}
+
 Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& question) {
   auto terminal = ControllingTerminal::open();
   const ContentId& proposal = question.proposed.id();
@@ -72,7 +78,7 @@ Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& ques
 }  // namespace
 
 Result<void> refuse_inside_exec(const std::string& command) {
-  if (std::getenv("GALLEY_SANDBOX") == nullptr) return {};
+  if (!may_be_inside_exec()) return {};
   return fail(ErrorKind::kRefused, "person.inside_exec",
               "`galley " + command +
                   "` is a person's word and is refused inside a command that Galley runs");
@@ -97,7 +103,7 @@ std::string shown_call(const CallOptions::Question& question) {
 
 std::function<Result<bool>(const CallOptions::Question&)> confirmer_at_terminal(Session& session) {
   if (session.is_json() || !session.terminal().is_error_terminal()) return {};
-  if (std::getenv("GALLEY_SANDBOX") != nullptr || !ControllingTerminal::open()) return {};
+  if (may_be_inside_exec() || !ControllingTerminal::open()) return {};
   return [&session](const CallOptions::Question& question) -> Result<bool> {
     auto terminal = ControllingTerminal::open();
     if (!terminal) return false;

@@ -400,6 +400,7 @@ bool GitCheck::State::counts_already(const Change& change) const {
 /// pull request disables the gate that judges it.
 void GitCheck::State::ask_about_rules() {
   config.configuration_is_editable = true;
+  config.agent_files_are_editable = user->config.edits_configuration;
   if (user->config.edits_configuration) return;
   const Policy policy(config);
   std::vector<std::string> asked;

@@ -282,6 +282,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   GALLEY_TRY(state->judge_trust());
   state->config.grants = state->grant_book;
   state->config.configuration_is_editable |= state->user.config.edits_configuration;
+  state->config.agent_files_are_editable |= state->user.config.edits_configuration;
   // Before anything is recovered: a tool that cannot be used is the caller's slip.
   if (!state->options.tools.empty()) GALLEY_TRY(state->need_registry());
   GALLEY_TRY(state->look_for_unknown_tools());

@@ -231,6 +231,9 @@ struct Config {
   std::string file;  ///< `galley.toml`, or empty when there was none
   /// Whether edits may change galley.toml: only a person's own configuration says so, no workspace.
   bool configuration_is_editable = false;
+  /// Whether edits in the name of an agent may change what configures agents (agent_files.h); said
+  /// by a person's own configuration, too.
+  bool agent_files_are_editable = false;
   PolicyConfig policy;
   std::map<std::string, AgentProfile> agents;
   LimitsConfig limits;

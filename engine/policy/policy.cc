@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/policy/agent_files.h"
 #include "engine/policy/effects.h"
 #include "engine/policy/git_directories.h"
 #include "engine/policy/links.h"
@@ -15,6 +16,10 @@ constexpr uint32_t kOtherModeBits = ~uint32_t{0777};
 constexpr std::string_view kEditItYourself =
     "edit galley.toml yourself, outside Galley, or set `edits_configuration = true` in your own "
     "configuration $XDG_CONFIG_HOME/galley/config.toml";
+
+constexpr std::string_view kLetAPersonEditIt =
+    "leave it as it is, or have a person change it without --agent; a person may set "
+    "`edits_configuration = true` in the own configuration $XDG_CONFIG_HOME/galley/config.toml";
 
 PathOperation operation_of(const Change& change) {
   if (change.is_create()) return PathOperation::kCreate;
@@ -87,6 +92,20 @@ std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const 
   return always(path, "the configuration of Galley is never changed by an edit", kEditItYourself);
 }
 
+/// An agent that changes what configures it can switch off the hook that judges it. People may.
+std::optional<Judgement> Policy::judge_agent_files(const RelPath& path,
+                                                   const Principals& who) const {
+  const auto agent = std::find_if(who.names().begin(), who.names().end(),
+                                  [](const std::string& name) { return !name.empty(); });
+  if (config_->agent_files_are_editable || agent == who.names().end() || !is_agent_file(path)) {
+    return std::nullopt;
+  }
+  return always(
+      path,
+      fmt::format("the configuration of agents is not changed in the name of the agent {}", *agent),
+      kLetAPersonEditIt);
+}
+
 std::string_view Policy::tool_profile(std::string_view agent) const {
   const AgentProfile* own = profile(agent);
   return own == nullptr ? std::string_view() : std::string_view(own->tool_profile);
@@ -144,6 +163,7 @@ Judgement Policy::judge_path(const RelPath& path, PathOperation operation,
                   "use git itself, or leave this path out");
   }
   if (auto configuration = judge_configuration(path)) return *std::move(configuration);
+  if (auto of_agents = judge_agent_files(path, who)) return *std::move(of_agents);
   Judgement capability = judge_write(path, operation, who);
   if (capability.decision == Decision::kDeny) return capability;
   return strictest(
@@ -159,7 +179,7 @@ Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
 
 /// What holds whatever galley.toml says.
 Result<void> Policy::judge_always(const ProposedTree& tree, const Change& change,
-                                  std::vector<Judgement>& out) const {
+                                  const Principals& who, std::vector<Judgement>& out) const {
   for (const auto* source : {&change.renamed_from, &change.copied_from}) {
     if (source->has_value() && (*source)->is_protected()) {
       out.push_back(always(change.path, "its content comes from the protected " + (*source)->str(),
@@ -173,6 +193,10 @@ Result<void> Policy::judge_always(const ProposedTree& tree, const Change& change
   }
   if (auto configuration = judge_configuration(change.path)) {
     out.push_back(*std::move(configuration));
+    return {};
+  }
+  if (auto of_agents = judge_agent_files(change.path, who)) {
+    out.push_back(*std::move(of_agents));
     return {};
   }
   return judge_node(tree, change, out);
@@ -206,7 +230,7 @@ Result<PolicyReport> Policy::judge(const ProposedTree& tree, const Principals& w
   GALLEY_ASSIGN(const GitDirectories git, GitDirectories::of(tree));
   for (const Change& change : tree.proposal().changes()) {
     const size_t before = found.size();
-    GALLEY_TRY(judge_always(tree, change, found));
+    GALLEY_TRY(judge_always(tree, change, who, found));
     if (const std::string why = git.what_protects(change); !why.empty()) {
       found.push_back(always(change.path, why, "use git itself, or leave this path out"));
     }
@@ -261,6 +285,9 @@ Explanation Policy::explain(const RelPath& path, PathOperation operation,
   }
   if (path.is_protected()) steps.emplace_back("always: .git, .galley and .sage are refused: deny");
   if (judge_configuration(path)) steps.emplace_back("always: galley.toml is refused: deny");
+  if (judge_agent_files(path, agent)) {
+    steps.emplace_back("always: the configuration of agents is refused to agents: deny");
+  }
   return explanation;
 }
 

@@ -65,9 +65,10 @@ struct PolicyTestResult {
 /// Path rules, effect rules and agents' capabilities of a Config, and the rules that always hold.
 ///
 /// Always refused, whatever galley.toml says: protected directories (git's under other names too),
-/// galley.toml itself unless `Config::configuration_is_editable`, symbolic links that lead outside
-/// the workspace or into a protected directory, special files, setuid bits. Where several are
-/// judged together, the strictest answer to one of them is the answer.
+/// galley.toml itself unless `Config::configuration_is_editable`, in the name of an agent the
+/// configuration of agents unless `Config::agent_files_are_editable`, symbolic links that lead
+/// outside the workspace or into a protected directory, special files, setuid bits. Where several
+/// are judged together, the strictest answer to one of them is the answer.
 /// Threads: immutable, safe to share; the Config must outlive it.
 class Policy {
  public:
@@ -135,8 +136,10 @@ class Policy {
   [[nodiscard]] std::optional<Judgement> judge_configuration(const RelPath& path) const;
   [[nodiscard]] Judgement judge_rules(const RelPath& path, PathOperation operation,
                                       std::string_view agent, bool is_directory) const;
+  [[nodiscard]] std::optional<Judgement> judge_agent_files(const RelPath& path,
+                                                           const Principals& who) const;
   [[nodiscard]] Result<void> judge_always(const ProposedTree& tree, const Change& change,
-                                          std::vector<Judgement>& out) const;
+                                          const Principals& who, std::vector<Judgement>& out) const;
   void judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                     std::vector<Judgement>& out) const;
 

@@ -5,6 +5,7 @@
 
 #include "base/content_id.h"
 #include "base/nearest_name.h"
+#include "engine/policy/agent_files.h"
 #include "server/agents/opencode_plugin.h"
 #include "server/agents/wrapper_script.h"
 
@@ -24,13 +25,17 @@ std::string hook_command(const std::string& before, std::string_view agent) {
   return "galley " + before + "agent-hook --agent " + std::string(agent) + " || exit 2";
 }
 
+std::string in(const std::string& folder, std::string_view name) {
+  return folder + "/" + std::string(name);
+}
+
 Error no_such_part(const std::string& message) {
   return {ErrorKind::kUsage, "agents.no_such_part", message, "", 0};
 }
 
 AgentEntry codex_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
-  const std::string folder = is_user ? places.codex_home : places.project + "/.codex";
+  const std::string folder = is_user ? places.codex_home : in(places.project, kCodexFolder);
   const std::string mcp =
       "[mcp_servers.galley]\ncommand = \"galley\"\n"
       "args = [\"mcp\", \"--agent\", \"codex\", \"--profile\", \"openai\"]\n"
@@ -63,7 +68,7 @@ JsonConfigEntry claude_hook() {
 Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
   if (part == AgentPart::kHook) {
-    const std::string folder = (is_user ? places.home : places.project) + "/.claude";
+    const std::string folder = in(is_user ? places.home : places.project, kClaudeFolder);
     AgentEntry out{part, {folder + "/settings.json"}, claude_hook(), false, {folder}, ""};
     if (!is_user) out.next_step = "Claude Code" + std::string(kNotBelow);
     return out;
@@ -76,7 +81,7 @@ Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPla
   ordered_json value = {{"command", "galley"}};
   value["args"] = {"mcp", "--agent", "claude"};
   return AgentEntry{part,
-                    {places.project + "/.mcp.json"},
+                    {in(places.project, kClaudeServers)},
                     JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false),
                     false,
                     {},
@@ -85,7 +90,7 @@ Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPla
 
 AgentEntry gemini_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
-  const std::string folder = (is_user ? places.home : places.project) + "/.gemini";
+  const std::string folder = in(is_user ? places.home : places.project, kGeminiFolder);
   ordered_json value = ordered_json::object();
   if (part == AgentPart::kHook) {
     ordered_json command = {{"name", "galley"},
@@ -113,14 +118,14 @@ AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& p
   const bool is_user = scope == AgentScope::kUser;
   const std::string own = is_user ? places.config_home + "/opencode" : places.project;
   if (part == AgentPart::kHook) {
-    const std::string folder = is_user ? own : own + "/.opencode";
+    const std::string folder = is_user ? own : in(own, kOpencodeFolder);
     return {part,  {folder + "/plugin/galley.js"}, OwnFile("", "//", std::string(kOpencodePlugin)),
             false, {folder + "/plugin", folder},   ""};
   }
   ordered_json value = {{"type", "local"}};
   value["command"] = {"galley", "mcp", "--agent", "opencode"};
   AgentEntry out{part,
-                 {own + "/opencode.json", own + "/opencode.jsonc"},
+                 {in(own, kOpencodeFile), in(own, kOpencodeFileWithComments)},
                  JsonConfigEntry({"mcp", "galley"}, std::move(value), false),
                  false,
                  {},

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -284,8 +285,67 @@ class Commands(HookCase):
         self.assertEqual(self.answer("claude", "Bash", {"command": "ls", "run_in_background": True})[0], "deny")
 
     def test_inside_of_galley_nothing_is_changed(self):
-        request = self.request("claude", "Bash", {"command": "ls"})
-        self.assertEqual(self.hook("claude", request, env={"GALLEY_SANDBOX": "1"}).stdout, b"")
+        request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
+        shutil.copy(PROGRAM, self.work / "galley")
+        (self.work / "request").write_text(json.dumps(request))
+        line = "./galley agent-hook --agent claude < request && echo passed"
+        for command in (("exec", "--begin"), ("run", "--drop")):
+            for shell in (line, f"exec env -u GALLEY_SANDBOX sh -c '{line}'", f"setsid sh -c '({line})'"):
+                with self.subTest(f"{command} {shell}"):
+                    said = self.galley(*command, "--", "sh", "-c", shell)
+                    self.skip_if_unavailable(said.stdout, said.stderr)
+                    self.assertEqual(said.stdout.strip().splitlines()[-1:], [b"passed"], said.stderr)
+                    self.assertNotIn(b"deny", said.stdout)
+
+    def test_the_environment_does_not_prove_that_it_is_inside(self):
+        request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
+        self.assertIn(b'"deny"', self.hook("claude", request, env={"GALLEY_SANDBOX": "1"}).stdout)
+
+    def test_a_process_named_as_the_helper_does_not_prove_it_either(self):
+        """A program of that name above the hook, as a shell on the host could start it: there are no walls around it."""
+        request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
+        fake = self.scratch / "galley-sandbox"
+        fake.write_text(f"#!/bin/sh\n{PROGRAM} -C {self.work} agent-hook --agent claude\n:\n")
+        fake.chmod(0o755)
+        ran = subprocess.run([fake], input=json.dumps(request).encode(), capture_output=True, check=False,
+                             env={**os.environ, **self.environment, "GALLEY_SANDBOX": "1"})
+        self.assertIn(b'"deny"', ran.stdout, ran.stderr)
+
+
+class OwnConfiguration(HookCase):
+    """What installs a hook cannot be edited by the agent that the hook judges."""
+
+    def test_an_agent_does_not_edit_what_configures_agents(self):
+        for path in (".claude/settings.json", ".claude/settings.local.json", "sub/.claude/settings.json", ".mcp.json",
+                     ".gemini/settings.json", ".opencode/plugin/galley.js", "opencode.json", "opencode.jsonc",
+                     ".codex/config.toml", ".CLAUDE/settings.json"):
+            with self.subTest(path):
+                answer, reason = self.answer("claude", "Write", {"file_path": path, "content": "{}"})
+                self.assertEqual(answer, "deny")
+                self.assertIn("the configuration of agents", reason)
+        self.assertEqual(self.answer("claude", "Write", {"file_path": "CLAUDE.md", "content": "x"})[0], "allow")
+
+    def test_an_agent_commits_no_change_of_it_by_any_way(self):
+        (self.work / ".claude").mkdir()
+        (self.work / ".claude" / "settings.json").write_text("{}\n")
+        before = snapshot(self.work, skip=(".galley",))
+        patch = self.scratch / "p.json"
+        patch.write_text(json.dumps([{"path": ".claude/settings.json", "content": "{\"disableAllHooks\": true}\n"}]))
+        said = self.galley("--agent", "bot", "apply", patch, expect=1)
+        self.assertIn(b"the configuration of agents", said.stderr)
+        said = self.galley("--agent", "bot", "exec", "--begin", "--", "sh", "-c", "rm -r .claude")
+        self.skip_if_unavailable(said.stdout, said.stderr)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        said = self.galley("--agent", "bot", "commit", expect=1)
+        self.assertIn(b"the configuration of agents", said.stderr)
+        self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
+        # A person may, through Galley too, and says so for agents in the own configuration.
+        self.galley("apply", patch, expect=0)
+        settings = Path(self.environment["XDG_CONFIG_HOME"]) / "galley" / "config.toml"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text("edits_configuration = true\n")
+        patch.write_text(json.dumps([{"path": ".claude/settings.json", "content": "{}\n"}]))
+        self.galley("--agent", "bot", "apply", patch, expect=0)
 
 
 class Others(HookCase):

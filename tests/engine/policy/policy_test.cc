@@ -120,6 +120,33 @@ TEST_F(PolicyTest, TheConfigurationIsNeverChangedUnlessAPersonsOwnOneSaysSo) {
   EXPECT_EQ(judge().judgements[0].rule, "policy.protected") << "the ordinary rules hold";
 }
 
+TEST_F(PolicyTest, WhatConfiguresAgentsIsNotChangedInTheNameOfAnAgent) {
+  for (const char* path :
+       {".claude/settings.json", ".mcp.json", "deep/.codex/config.toml", ".Gemini/x", ".opencode",
+        "opencode.json", ".config/opencode/plugin/galley.js"}) {
+    overlay_.restore({});
+    ASSERT_TRUE(overlay_.write(rel(path), "x"));
+    EXPECT_EQ(judge().decision, Decision::kAllow) << path << ": a person may";
+    const PolicyReport report = judge("bot");
+    ASSERT_EQ(report.decision, Decision::kDeny) << path;
+    EXPECT_EQ(report.judgements[0].id, "policy.always");
+    EXPECT_THAT(report.judgements[0].message, HasSubstr("the agent bot"));
+    Principals both("");
+    both.add("bot");
+    EXPECT_EQ(Policy(config_).judge_path(rel(path), PathOperation::kDelete, both).decision,
+              Decision::kDeny)
+        << path << ": a person who commits what the agent staged";
+  }
+  overlay_.restore({});
+  ASSERT_TRUE(overlay_.write(rel("CLAUDE.md"), "x"));
+  ASSERT_TRUE(overlay_.write(rel("x.claude/y"), "x"));
+  EXPECT_EQ(judge("bot").decision, Decision::kAllow);
+  ASSERT_TRUE(overlay_.move(rel("src"), rel(".claude")));
+  EXPECT_EQ(judge("bot").decision, Decision::kDeny);
+  config_.agent_files_are_editable = true;
+  EXPECT_EQ(judge("bot").decision, Decision::kAllow);
+}
+
 TEST_F(PolicyTest, DefaultDenySparesTheParentsOfWhatIsAllowed) {
   configure(
       "[policy]\ndefault = \"deny\"\n[[policy.rule]]\npaths = [\"new/**\"]\n"
