@@ -72,7 +72,10 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
     warn_of_bad_configuration();
-    warn_of_unknown_agent();
+    // `galley log --agent NAME` asks for what NAME did: it may be a name of earlier days.
+    if (arguments_->command != "log") {
+      GALLEY_TRY(check_agent_is_known(workspace_->inside().config, arguments_->global.agent));
+    }
     terminal_->work_on("galley " + arguments_->command);
   }
   return workspace_.get();
@@ -85,13 +88,6 @@ void Session::warn_of_bad_configuration() {
   terminal_->complain("warning: " + printable_line(flaw->message) +
                       "; until it is mended every change needs a person's yes and agents may do "
                       "nothing");
-}
-
-/// With a mistyped name no profile holds and no rule that names the agent: not an error, since
-/// names are labels, but never in silence. Also with --json: the document is on stdout.
-void Session::warn_of_unknown_agent() {
-  const std::string warning = unknown_agent(workspace_->inside().config, arguments_->global.agent);
-  if (!warning.empty()) terminal_->complain("warning: " + printable_line(warning));
 }
 
 Result<Transaction> Session::resume(const std::string& id) {

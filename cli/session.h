@@ -82,7 +82,6 @@ class Session {
  private:
   Result<Workspace*> open_workspace(bool recovers);
   void warn_of_bad_configuration();
-  void warn_of_unknown_agent();
   /// Says once, on stderr, what of the workspace was not believed.
   void tell_doubt();
 

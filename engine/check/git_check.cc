@@ -150,6 +150,7 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     proposal = Proposal::from(std::move(made.changes), store);
     GALLEY_TRY(load_rules());
   }
+  GALLEY_TRY(check_agent_is_known(config, options.who.agent));
   ask_about_rules();
   for (ValidatorConfig& validator : config.validators) validator.only_new |= options.only_new;
   return {};

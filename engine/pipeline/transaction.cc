@@ -479,11 +479,13 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
 }
 
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {
+  GALLEY_TRY(check_agent_is_known(state_->config, options.agent));
   return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
 }
 
 Result<Transaction> Workspace::begin_view(const Proposal& shown,
                                           const TransactionOptions& options) {
+  GALLEY_TRY(check_agent_is_known(state_->config, options.agent));
   auto state = std::make_unique<Transaction::State>(*state_, make_memory_store(), options);
   state->is_view = true;
   GALLEY_TRY(stage_proposal(shown, state->overlay));
@@ -491,6 +493,7 @@ Result<Transaction> Workspace::begin_view(const Proposal& shown,
 }
 
 Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
+  GALLEY_TRY(check_agent_is_known(state_->config, options.agent));
   GALLEY_TRY(state_->need_state());
   const StageAbout about{options.agent, options.message, state_->clock().wall_ns()};
   GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->state_directory, about));
@@ -499,6 +502,7 @@ Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
 
 Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage,
                                           const std::string& caller, const std::string& reason) {
+  GALLEY_TRY(check_agent_is_known(workspace.config, caller));
   const StageAbout& about = stage.about();
   TransactionOptions options{caller, reason.empty() ? about.message : reason, about.has_markers};
   if (!is_own(about, caller)) options.owner = about.agent;

@@ -23,6 +23,17 @@ bool grants(const Capability& capability, std::string_view action, const RelPath
   return capability.paths.is_empty() || capability.paths.selects(path);
 }
 
+/// Of a name for which galley.toml has nothing although it tells agents apart: it grants nothing.
+const AgentProfile& profile_of_unknown() {
+  static const AgentProfile kProfile = [] {
+    AgentProfile profile;
+    profile.name = "\"*\"";
+    profile.has_capabilities = true;
+    return profile;
+  }();
+  return kProfile;
+}
+
 Judgement no_capability(const AgentProfile& profile, const Config& config, std::string_view what,
                         std::string_view needed) {
   Judgement judgement;
@@ -97,8 +108,10 @@ std::optional<Capability> Policy::said_last(
 const AgentProfile* Policy::profile(std::string_view agent) const {
   const auto own = config_->agents.find(std::string(agent));
   if (own != config_->agents.end()) return &own->second;
+  if (agent.empty()) return nullptr;
   const auto others = config_->agents.find("*");
-  return others == config_->agents.end() || agent.empty() ? nullptr : &others->second;
+  if (others != config_->agents.end()) return &others->second;
+  return unknown_agent(*config_, agent).empty() ? nullptr : &profile_of_unknown();
 }
 
 const AgentProfile* Policy::bounds(std::string_view agent) const {

@@ -55,4 +55,13 @@ std::string unknown_agent(const Config& config, std::string_view agent) {
                      did_you_mean(agent, {known.begin(), known.end()}));
 }
 
+Result<void> check_agent_is_known(const Config& config, std::string_view agent) {
+  const std::string unknown = unknown_agent(config, agent);
+  if (unknown.empty()) return {};
+  return fail(ErrorKind::kRefused, "agent.unknown",
+              fmt::format("{}{} Nothing is done under a name that no rule was written for; use a "
+                          "name that it knows, or have [agents.{}] or [agents.\"*\"] added to it",
+                          unknown, unknown.ends_with('?') ? "" : ".", agent));
+}
+
 }  // namespace galley

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace galley {
 
 struct Config;
@@ -42,7 +44,12 @@ class Principals {
 [[nodiscard]] bool names_one_of(const std::vector<std::string>& patterns, const Principals& who);
 
 /// A sentence about an agent that galley.toml does not know although it tells agents apart: with a
-/// mistyped name no profile and no rule holds that was meant to. Empty for one that it knows.
+/// mistyped name no profile and no rule holds that was meant to. Empty for one that it knows, by
+/// `[agents."*"]` too. Whatever is asked in the name of an unknown one, Policy denies.
 [[nodiscard]] std::string unknown_agent(const Config& config, std::string_view agent);
+
+/// Refuses to begin anything for such an agent, with what to do.
+/// Errors: kRefused `agent.unknown`.
+[[nodiscard]] Result<void> check_agent_is_known(const Config& config, std::string_view agent);
 
 }  // namespace galley

@@ -6,6 +6,7 @@ import json
 import shutil
 
 import hostile
+from support import snapshot
 
 RULES = """
 [policy]
@@ -212,11 +213,35 @@ class Callers(hostile.HostileCase):
 
     # --- names -----------------------------------------------------------------------------------
 
-    def test_an_unknown_name_is_said_to_be_unknown(self):
-        said = self.by("revewer", "status").stderr.decode()
-        self.assertIn("knows no agent 'revewer'; did you mean 'reviewer'?", said)
+    def test_a_mistyped_name_opens_no_gate(self):
+        """Every door: what is written, staged, looked at, judged in git, and called."""
+        edit = self.scratch / "edit.json"
+        edit.write_text(json.dumps([{"path": "src/new", "content": "x\n"}]))
+        self.git("init", "-q")
+        (self.work / "staged").write_text("x\n")
+        self.git("add", "-A")
+        before = snapshot(self.work, skip=(".galley",))
+        for words in (["apply", edit], ["preview", edit], ["begin"], ["stage", edit], ["status"], ["diff"], ["show"],
+                      ["call", "Write", '{"file_path": "x", "content": "x"}'], ["exec", "--begin", "--", "true"],
+                      ["check", "--staged"], ["undo"], ["tools", "list"], ["policy", "explain", "src/new"]):
+            with self.subTest(words):
+                said = self.galley("--agent", "revewer", *words)
+                self.assertEqual(said.returncode, 1, said.stderr)
+                self.assertIn("knows no agent 'revewer'; did you mean 'reviewer'?", said.stderr.decode())
+        self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
         self.assertNotIn("knows no agent", self.by("reviewer", "status").stderr.decode())
         self.assertNotIn("knows no agent", self.by("", "status").stderr.decode())
+        # What it did under a name of earlier days can still be listed.
+        self.galley("log", "--agent", "revewer", expect=0)
+
+    def test_a_profile_for_all_others_takes_an_unknown_name(self):
+        with open(self.work / "galley.toml", "a", encoding="utf-8") as rules:
+            rules.write('\n[agents."*"]\ncapabilities = ["fs:read", "fs:write:src/", "exec:*"]\n')
+        edit = self.scratch / "edit.json"
+        edit.write_text(json.dumps([{"path": "src/new", "content": "x\n"}]))
+        self.galley("--agent", "anybody", "apply", edit, expect=0)
+        edit.write_text(json.dumps([{"path": "elsewhere", "content": "x\n"}]))
+        self.galley("--agent", "anybody", "apply", edit, expect=1)
 
 
 if __name__ == "__main__":

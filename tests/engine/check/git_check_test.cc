@@ -188,6 +188,8 @@ TEST_F(GitCheckTest, ManyFilesAreHashedSideBySide) {
 // --- fixing ---------------------------------------------------------------------------------
 
 constexpr std::string_view kFixer = R"(
+[agents.bot]
+
 [agents.looker]
 tools = ["Read"]
 

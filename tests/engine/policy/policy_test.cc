@@ -62,6 +62,7 @@ paths = ["src/"]
 agents = ["bot-*"]
 operations = ["delete"]
 decision = "ask"
+[agents."*"]
 )");
   const Policy policy(config_);
   const auto decide = [&](PathOperation operation, std::string_view agent) {
@@ -267,6 +268,7 @@ TEST_F(PolicyTest, CapabilitiesBoundWhatAnAgentMayDo) {
 capabilities = ["fs:read", "!fs:read:secret/", "fs:write:src/**", "!fs:write:src/gen/", "exec:git",
                 "exec:/usr/bin/make"]
 tools = ["Read", "Ed*"]
+[agents.ann]
 )");
   const Policy policy(config_);
   const auto writes = [&](std::string_view path, std::string_view agent) {
@@ -275,7 +277,8 @@ tools = ["Read", "Ed*"]
   EXPECT_TRUE(writes("src/x.c", "bot"));
   EXPECT_FALSE(writes("src/gen/x.c", "bot"));
   EXPECT_FALSE(writes("README.md", "bot"));
-  EXPECT_TRUE(writes("README.md", "ann"));
+  EXPECT_TRUE(writes("README.md", "ann")) << "one without capabilities is held by rules alone";
+  EXPECT_FALSE(writes("README.md", "anne")) << "nobody wrote a rule for that name";
   EXPECT_EQ(policy.judge_read(rel("README.md"), "bot").decision, Decision::kAllow);
   EXPECT_EQ(policy.judge_read(rel("secret/key"), "bot").decision, Decision::kDeny);
   EXPECT_EQ(policy.judge_exec("/usr/bin/git", "bot").decision, Decision::kAllow);

@@ -85,6 +85,26 @@ TEST_F(PrincipalsTest, OneRuleThatHoldsForBothIsSaidOnce) {
   EXPECT_EQ(report->judgements.size(), 1U);
 }
 
+TEST_F(PrincipalsTest, AMistypedNameMayDoNothing) {
+  // As a transaction that a name of earlier days has staged, too.
+  Principals both("");
+  both.add("revewer");
+  for (const Principals& who : {Principals("revewer"), both}) {
+    const Policy policy(config_);
+    EXPECT_EQ(policy.judge_path(path("src/a.c"), PathOperation::kModify, who).decision,
+              Decision::kDeny);
+    EXPECT_EQ(policy.judge_read(path("src/a.c"), who).decision, Decision::kDeny);
+    EXPECT_EQ(policy.judge_exec("/bin/sh", who).decision, Decision::kDeny);
+    EXPECT_EQ(policy.judge_network(who).decision, Decision::kDeny);
+  }
+  const auto refused = check_agent_is_known(config_, "revewer");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "agent.unknown");
+  EXPECT_THAT(refused.error().message, HasSubstr("did you mean 'reviewer'?"));
+  EXPECT_TRUE(check_agent_is_known(config_, "reviewer"));
+  EXPECT_TRUE(check_agent_is_known(config_, ""));
+}
+
 TEST_F(PrincipalsTest, AMistypedNameIsSaidToBeUnknown) {
   EXPECT_EQ(unknown_agent(config_, "revewer"),
             "galley.toml knows no agent 'revewer'; did you mean 'reviewer'?");
