@@ -84,6 +84,12 @@ Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
                     "if that is meant, or set core.hooksPath for this one: git config "
                     "core.hooksPath .git/hooks");
   }
+  if (place.reach == HookPlace::Reach::kLink && !arguments.force) {
+    return fail(ErrorKind::kRefused, "hook.linked",
+                "'" + place.directory + "' is a link to '" + place.leads_to +
+                    "', outside of this repository, so a hook there counts for all that uses it; "
+                    "say --force if that is meant, or make it a folder of this repository first");
+  }
   return {};
 }
 
@@ -94,6 +100,7 @@ Json changes_document(const HookPlace& place, const std::vector<HookChange>& cha
                    {"directory", place.directory},
                    {"dry_run", dry_run},
                    {"hooks", Json::array()}};
+  if (!place.leads_to.empty()) document["leads_to"] = place.leads_to;
   for (const HookChange& change : changes) {
     Json entry = {{"hook", change.hook}, {"step", step_name(change.step)}};
     const bool keeps = change.step == HookStep::kWriteAndKeep;
@@ -117,7 +124,8 @@ void print_hook_changes(Session& session, const HookPlace& place,
   }
   session.print(text);
   session.say(fmt::format("{}in {}", arguments.dry_run ? "nothing was changed; this would be " : "",
-                          place.directory));
+                          place.directory) +
+              (place.leads_to.empty() ? "" : ", which leads to " + place.leads_to));
   if (place.is_in_work_tree && is_install) {
     session.say("core.hooksPath leads into the work tree: git sees these files as yours to commit");
   }
@@ -129,6 +137,16 @@ Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",
               "hooks are a person's to install and remove: say it without --agent");
+}
+
+/// The folder that hook files made, once no hook needs it.
+Result<void> remove_view(const HookFiles& files, const std::string& hooks) {
+  GALLEY_ASSIGN(const bool keeps_any, files.keeps_any());
+  if (keeps_any) return {};
+  const size_t slash = hooks.rfind('/');
+  GALLEY_ASSIGN(const auto parent, open_writable_disk_directory(hooks.substr(0, slash + 1)));
+  GALLEY_ASSIGN(const RelPath view, RelPath::parse(hook_view_name(hooks.substr(slash + 1))));
+  return remove_tree(*parent, view);
 }
 
 Result<int> change_hooks(Session& session) {
@@ -153,6 +171,7 @@ Result<int> change_hooks(Session& session) {
   const HookFiles files(**directory);
   GALLEY_ASSIGN(auto changes, is_install ? files.plan_install(kinds) : files.plan_uninstall(kinds));
   if (!arguments.dry_run) GALLEY_TRY(files.carry_out(changes));
+  if (!arguments.dry_run && !is_install) GALLEY_TRY(remove_view(files, place.directory));
   print_hook_changes(session, place, changes);
   return kExitDone;
 }

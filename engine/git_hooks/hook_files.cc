@@ -146,4 +146,12 @@ Result<void> HookFiles::carry_out(const std::vector<HookChange>& changes) const 
   return directory_->sync();
 }
 
+Result<bool> HookFiles::keeps_any() const {
+  for (const HookKind& kind : hook_kinds()) {
+    GALLEY_ASSIGN(const FileStat kept, directory_->stat(kept_name_of(std::string(kind.name))));
+    if (kept.kind != FileKind::kAbsent) return true;
+  }
+  return false;
+}
+
 }  // namespace galley

@@ -47,6 +47,8 @@ class HookFiles {
       const std::vector<const HookKind*>& kinds) const;
   /// Does what one of them planned.
   Result<void> carry_out(const std::vector<HookChange>& changes) const;
+  /// Whether a hook that Galley did not write is still kept beside.
+  [[nodiscard]] Result<bool> keeps_any() const;
 
  private:
   struct Found;

@@ -13,8 +13,10 @@ struct HookPlace {
   enum class Reach : uint8_t {
     kRepository,  ///< this repository with its worktrees
     kUser,        ///< every repository of the user, or of the machine
+    kLink,        ///< whatever else leads to the directory outside that the link here leads to
   };
   std::string directory;  ///< absolute; it may be missing
+  std::string leads_to;   ///< where files in it really are, when it is a link; else empty
   Reach reach = Reach::kRepository;
   bool is_bare = false;
   bool is_in_work_tree = false;  ///< core.hooksPath leads to files that git may track

@@ -13,17 +13,44 @@ constexpr std::string_view kFirstLine = "#!/bin/sh\n";
 constexpr std::string_view kMark = "# galley-hook 1 ";
 constexpr std::string_view kKeptSuffix = ".before-galley";
 
-/// git's standard input is read once and given to both. The dot keeps the last newlines, which
-/// `$(...)` drops.
-constexpr std::string_view kBothRead = R"(updates=$(cat && echo .)
-updates=${{updates%.}}
-if [ -x "$earlier" ]; then
-  printf '%s' "$updates" 2> /dev/null | "$earlier" "$@" || exit
+/// The hook that was there runs under its own name, since some look at `$0` to tell what they are
+/// asked. It is started by way of a folder of links at the same depth, so that what it looks for
+/// beside itself or above is there too. git ignores the folder where the hooks are in a work tree.
+constexpr std::string_view kFindEarlier =
+    R"(hooks=$(CDPATH= cd -- "${{0%/*}}" && pwd) || exit
+kept={1}
+earlier=
+if [ -x "$hooks/{0}$kept" ]; then
+  view=$hooks$kept
+  links=../${{hooks##*/}}
+  if ! mkdir -p "$view" 2> /dev/null || ! [ -w "$view" ]; then
+    view=$(mktemp -d) || exit
+    links=$hooks
+  fi
+  echo '*' > "$view/.gitignore"
+  for file in "$hooks"/*; do
+    name=${{file##*/}}
+    link=$view/${{name%"$kept"}}
+    [ -e "$file$kept" ] || [ "$link" -ef "$file" ] || ln -sfn "$links/$name" "$link" || exit
+  done
+  earlier=$view/{0}
 fi
 )";
 
-constexpr std::string_view kEarlierRuns = R"(if [ -x "$earlier" ]; then
-  "$earlier" "$@" || exit
+/// git's standard input is read once and given to both. The dot keeps the last newlines, which
+/// `$(...)` drops.
+constexpr std::string_view kReadUpdates = R"(updates=$(cat && echo .)
+updates=${{updates%.}}
+)";
+
+constexpr std::string_view kEarlierReads =
+    R"(  printf '%s' "$updates" 2> /dev/null | "$earlier" "$@" || status=$?
+)";
+constexpr std::string_view kEarlierRuns = R"(  "$earlier" "$@" || status=$?
+)";
+
+constexpr std::string_view kEarlierEnds = R"(  [ "$links" != "$hooks" ] || rm -rf "$view"
+  [ "$status" = 0 ] || exit "$status"
 fi
 )";
 
@@ -42,9 +69,12 @@ constexpr std::string_view kPassed =
 std::string body_of(const HookKind& kind) {
   std::string body =
       "# Written by 'galley hook install'. 'galley hook uninstall' removes it and puts the hook\n"
-      "# that was here before, kept beside as {0}{1}, back.\n"
-      "earlier=${{0%/*}}/{0}{1}\n";
-  body += kind.reads_input ? kBothRead : kEarlierRuns;
+      "# that was here before, kept beside as {0}{1}, back.\n";
+  if (kind.reads_input) body += kReadUpdates;
+  body += kFindEarlier;
+  body += "if [ \"$earlier\" ]; then\n  status=0\n";
+  body += kind.reads_input ? kEarlierReads : kEarlierRuns;
+  body += kEarlierEnds;
   body += "if ! command -v galley > /dev/null 2>&1; then\n";
   body += kind.judges ? kRefused : kPassed;
   body += "fi\n";
@@ -87,6 +117,8 @@ std::string hook_names() {
 std::string kept_hook_name(std::string_view hook) {
   return std::string(hook) + std::string(kKeptSuffix);
 }
+
+std::string hook_view_name(std::string_view hooks) { return kept_hook_name(hooks); }
 
 std::string hook_script(const HookKind& kind) {
   const std::string body = body_of(kind);

@@ -26,6 +26,10 @@ struct HookKind {
 /// The name beside a hook under which the one that was there before is kept.
 [[nodiscard]] std::string kept_hook_name(std::string_view hook);
 
+/// The name beside a folder of hooks of the one by way of which kept hooks run under their own
+/// names; the hook file makes it.
+[[nodiscard]] std::string hook_view_name(std::string_view hooks);
+
 /// The text of the hook file: a script for sh that runs the kept hook first, then
 /// `galley hook run NAME`. Its second line has the hash of all others, so that any version of
 /// Galley knows what some version of it wrote.

@@ -171,6 +171,27 @@ class Installing(HookCase):
         self.galley("hook", "install", "--force", expect=0)
         self.assertTrue((everywhere / "pre-commit").exists())
 
+    def test_a_linked_folder_of_hooks_is_said_to_be_one(self):
+        shared = self.scratch / "shared"
+        shared.mkdir()
+        shutil.rmtree(self.hooks())
+        self.hooks().symlink_to(shared)
+        said = self.galley("hook", "install", expect=1)
+        self.assertIn(str(shared), said.stderr.decode())
+        self.assertEqual(list(shared.iterdir()), [])
+        said = self.galley("hook", "install", "--force", expect=0)
+        self.assertIn(f"leads to {shared}", said.stderr.decode())
+        self.assertTrue((shared / "pre-commit").exists())
+        said = json.loads(self.galley("--json", "hook", "uninstall", expect=0).stdout)
+        self.assertEqual(said["leads_to"], str(shared))
+        # One into the own work tree is the repository's own.
+        self.hooks().unlink()
+        (self.work / "tools").mkdir()
+        self.hooks().symlink_to("../tools")
+        said = self.galley("hook", "install", expect=0)
+        self.assertIn("into the work tree", said.stderr.decode())
+        self.assertTrue((self.work / "tools" / "pre-commit").exists())
+
     def test_hooks_that_are_switched_off_stay_so(self):
         self.git("config", "core.hooksPath", "/dev/null")
         result = self.galley("hook", "install", expect=1)
@@ -248,6 +269,118 @@ class Chaining(HookCase):
         self.assert_done(self.run_git("commit", "-qm", "b"))
         self.assertEqual((self.work / "seen").read_text(), "theirs\ntheirs\n")
         self.assert_refused(self.commit_file("secret/x", "x"), "no secrets")
+
+    # Tells how it was called, reads what is beside it and above, and refuses what its name has to refuse.
+    DISPATCHER = """#!/bin/sh
+. "$(dirname "$0")/lib.sh" && . "$(dirname "$0")/{up}/above.sh" || exit 9
+echo "$(basename "$0") $lib $above" >> "{seen}"
+case ${{0##*/}} in
+  pre-commit) test ! -e refused || exit 7 ;;
+  commit-msg | pre-push | pre-receive) ;;
+  *) exit 8 ;;
+esac
+"""
+
+    def dispatcher(self, folder, hooks, up=".."):
+        self.seen = self.scratch / "seen"
+        self.write(f"{folder}/lib.sh", "lib=lib\n")
+        self.write(f"{folder}/{up}/above.sh", "above=above\n")
+        for hook in hooks:
+            path = self.write(f"{folder}/{hook}", self.DISPATCHER.format(up=up, seen=self.seen))
+            path.chmod(0o755)
+
+    def assert_seen(self, *hooks):
+        self.assertEqual(self.seen.read_text(), "".join(f"{hook} lib above\n" for hook in hooks))
+        self.seen.unlink()
+
+    def test_one_that_looks_at_its_name_has_it(self):
+        self.make_server()
+        self.dispatcher(".git/hooks", ["pre-commit", "commit-msg", "pre-push"], up="../..")
+        before = snapshot(self.work / ".git", with_times=True, skip=("objects", "logs"))
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_seen("pre-commit", "commit-msg")
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assert_seen("pre-push")
+        self.write("refused", "")
+        self.assertNotEqual(self.commit_file("c.txt", "c\n").returncode, 0)
+        self.assert_seen("pre-commit")
+        # Nothing of it is left, and nothing is missing.
+        self.galley("hook", "uninstall", expect=0)
+        after = snapshot(self.work / ".git", with_times=True, skip=("objects", "logs"))
+        self.assertEqual({path for path in before if path.startswith("hooks")},
+                         {path for path in after if path.startswith("hooks")})
+
+    def test_one_that_is_a_link_has_it_too(self):
+        self.dispatcher("tools", ["all-hooks"], up="..")
+        self.write(".git/hooks/lib.sh", "lib=lib\n")
+        self.write(".git/above.sh", "above=above\n")
+        for hook in ("pre-commit", "commit-msg"):
+            (self.work / ".git/hooks" / hook).symlink_to("../../tools/all-hooks")
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_seen("pre-commit", "commit-msg")
+        # From below, and from another work tree of the repository.
+        self.git("worktree", "add", "-q", self.scratch / "other", "-b", "other")
+        other = self.scratch / "other"
+        self.write("c.txt", "c\n", work=other)
+        self.git("add", "c.txt", work=other)
+        self.assert_done(self.run_git("commit", "-qm", "c", work=other))
+        self.assert_seen("pre-commit", "commit-msg")
+        self.galley("hook", "uninstall", expect=0)
+        self.assertEqual(os.readlink(self.work / ".git/hooks/pre-commit"), "../../tools/all-hooks")
+
+    def test_one_of_core_hooks_path_has_it_and_git_sees_no_more_files(self):
+        self.dispatcher(".githooks", ["pre-commit", "commit-msg"])
+        self.git("config", "core.hooksPath", ".githooks")
+        self.galley("hook", "install", expect=0)
+        self.git("add", ".githooks", "above.sh")
+        self.assert_done(self.run_git("commit", "-qm", "hooks"))
+        self.assert_seen("pre-commit", "commit-msg")
+        self.assertEqual(self.git("status", "--porcelain").stdout, b"")
+        self.galley("hook", "uninstall", expect=0)
+        self.assertFalse((self.work / ".githooks.before-galley").exists())
+
+    def test_one_that_is_kept_later_runs_and_not_galleys_own(self):
+        self.dispatcher(".git/hooks", ["pre-commit"])
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        self.write(".git/hooks/commit-msg", "#!/bin/sh\nexit 0\n").chmod(0o755)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.dispatcher(".git/hooks", ["commit-msg"])
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("c.txt", "c\n"))
+        self.assert_seen("pre-commit", "pre-commit", "commit-msg")
+
+    def test_it_has_its_name_where_the_folder_of_links_cannot_be_made(self):
+        self.dispatcher(".git/hooks", ["pre-commit"])
+        self.write(".git/hooks/above.sh", "above=above\n")
+        text = (self.work / ".git/hooks/pre-commit").read_text().replace("/../above", "/above")
+        (self.work / ".git/hooks/pre-commit").write_text(text)
+        self.write(".git/hooks.before-galley", "a file\n")
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        places = self.scratch / "tmp"
+        places.mkdir()
+        self.write("b.txt", "b\n")
+        self.git("add", "b.txt")
+        self.assert_done(self.run_git("commit", "-qm", "b", env={"TMPDIR": str(places)}))
+        self.assert_seen("pre-commit")
+        self.write("refused", "")
+        self.assertEqual(self.run_git("commit", "-q", "--allow-empty", "-m", "c", env={"TMPDIR": str(places)}).returncode, 1)
+        self.assertEqual(list(places.iterdir()), [])
+
+    def test_one_on_a_server_has_it(self):
+        self.make_server()
+        hooks = self.server / "hooks"
+        hooks.mkdir(exist_ok=True)
+        self.seen = self.scratch / "seen"
+        (hooks / "pre-receive").write_text(self.DISPATCHER.format(up="..", seen=self.seen))
+        (hooks / "pre-receive").chmod(0o755)
+        (hooks / "lib.sh").write_text("lib=lib\n")
+        (self.server / "above.sh").write_text("above=above\n")
+        self.galley("hook", "install", work=self.server, expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assert_seen("pre-receive")
 
     def test_one_that_may_not_run_does_not_run(self):
         self.theirs("pre-commit", "exit 1\n")
