@@ -91,6 +91,9 @@ Json names_json(const std::vector<RelPath>& paths) {
 void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
   document["fixed"] = {{"staged", names_json(fixes.put.staged)},
                        {"followed", names_json(fixes.put.followed)}};
+  if (!fixes.put.filtered.empty()) {
+    document["fixed"]["filtered"] = names_json(fixes.put.filtered);
+  }
   for (const FixRun& run : fixes.report.runs) {
     for (const RelPath& path : run.left_out) {
       session.say(fmt::format("{} changed {} too, which is not its to change: left out",
@@ -100,10 +103,17 @@ void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
   for (const RelPath& path : fixes.put.staged) {
     const bool is_followed = std::find(fixes.put.followed.begin(), fixes.put.followed.end(),
                                        path) != fixes.put.followed.end();
-    session.say(fmt::format("fixed {} in the index{}", path.str(),
-                            is_followed ? " and in the work tree"
-                                        : "; the file in the work tree has other changes and was "
-                                          "left alone"));
+    const bool is_filtered = std::find(fixes.put.filtered.begin(), fixes.put.filtered.end(),
+                                       path) != fixes.put.filtered.end();
+    std::string where = "; the file in the work tree has other changes and was left alone";
+    if (is_followed) where = " and in the work tree";
+    if (is_filtered) {
+      where =
+          "; the file in the work tree was left alone, since a filter makes it, which is not run; "
+          "if it has no other changes, take it from the index: git checkout -- " +
+          path.str();
+    }
+    session.say(fmt::format("fixed {} in the index{}", path.str(), where));
   }
 }
 

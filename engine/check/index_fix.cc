@@ -5,10 +5,13 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/hex.h"
 #include "base/limits.h"
+#include "engine/check/work_tree_ends.h"
+#include "engine/check/work_tree_form.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/git/git_raw_diff.h"
 
@@ -25,6 +28,8 @@ struct FixedFile {
   std::string mode;    ///< as the index has it
   std::string old_id;  ///< what was judged
   std::string new_id;
+  std::string before;  ///< the bytes of both
+  std::string after;
 };
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -115,12 +120,23 @@ Result<std::vector<FixedFile>> fixed_files(const GitProgram& git, const Proposal
     if (one.after.content == one.before.content) continue;
     GALLEY_ASSIGN(const Content before, change.content(one.before));
     GALLEY_ASSIGN(const Content after, change.content(one.after));
-    FixedFile file{one.path, (one.after.mode & kExecutableBit) != 0 ? "100755" : "100644", "", ""};
+    FixedFile file{one.path, (one.after.mode & kExecutableBit) != 0 ? "100755" : "100644",
+                   "",       "",
+                   *before,  *after};
     GALLEY_ASSIGN(file.old_id, store_blob(git, *before, {}));
     GALLEY_ASSIGN(file.new_id, store_blob(git, *after, {"-w"}));
     files.push_back(std::move(file));
   }
   return files;
+}
+
+/// The indexes that have to hold a fix. To `git commit PATH` (builtin/commit.c, COMMIT_PARTIAL)
+/// `next-index-<pid>.lock` is what it commits, and index.lock beside it, which has been written and
+/// is closed, becomes the index once the commit is made.
+std::vector<std::string> indexes_to_fix(const std::string& index) {
+  const std::string name = name_of(index);
+  if (!name.starts_with("next-index-") || !name.ends_with(".lock")) return {index};
+  return {index, index.substr(0, index.size() - name.size()) + "index.lock"};
 }
 
 /// Refuses when the index holds something else than what was judged.
@@ -154,32 +170,66 @@ Error kept_beside(const RelPath& path, const RelPath& beside) {
           path.str(), 0};
 }
 
+/// What of a file the fix would change; nothing where git sees other changes in it, and where there
+/// is no such file.
+Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
+                                        const WorkTreeForm& form, const FixedFile& file) {
+  const auto held = read_file_and_stat(work_tree, file.path, limits::kMaxFileBytes);
+  if (!held) return std::optional<FileFix>();
+  FileFix fix{file.path, held->bytes, "", held->stat.mode};
+  if (held->bytes == file.before) {
+    fix.fixed = file.after;
+    return fix;
+  }
+  GALLEY_ASSIGN(const std::string id, form.stored_id(file.path.str(), held->bytes));
+  if (id != file.old_id) return std::optional<FileFix>();
+  GALLEY_ASSIGN(fix.fixed, form.file_of(file.path.str(), file.new_id));
+  return fix;
+}
+
+/// Changes a copy of each index, so that publishing them is all that is left.
+Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git,
+                                               const std::vector<FixedFile>& files) {
+  GALLEY_ASSIGN(std::string index,
+                git.run({"rev-parse", "--path-format=absolute", "--git-path", "index"}));
+  while (index.ends_with('\n')) index.pop_back();
+  std::string lines;
+  for (const FixedFile& file : files) {
+    lines += fmt::format("{} {}\t{}", file.mode, file.new_id, file.path.str());
+    lines += '\0';
+  }
+  std::vector<IndexLock> locks;
+  for (const std::string& path : indexes_to_fix(index)) {
+    GALLEY_ASSIGN(IndexLock lock, IndexLock::take(path));
+    const GitProgram on_copy = git.with_index(lock.copy_path());
+    GALLEY_TRY(check_unchanged(on_copy, files));
+    GALLEY_TRY(on_copy.run({"update-index", "-z", "--index-info"}, lines));
+    locks.push_back(std::move(lock));
+  }
+  return locks;
+}
+
 }  // namespace
 
-Result<bool> follow_index(const WritableDirectory& work_tree, const Change& change,
-                          const Proposal& proposal) {
-  GALLEY_ASSIGN(const Content before, proposal.content(change.before));
-  GALLEY_ASSIGN(const Content after, proposal.content(change.after));
-  const auto held = read_file_and_stat(work_tree, change.path, limits::kMaxFileBytes);
-  if (!held || held->bytes != *before) return false;
-  const std::string folder = change.path.parent().is_root() ? "" : change.path.parent().str() + "/";
+Result<bool> follow_index(const WritableDirectory& work_tree, const FileFix& fix) {
+  const std::string folder = fix.path.parent().is_root() ? "" : fix.path.parent().str() + "/";
   GALLEY_ASSIGN(const RelPath fresh,
                 RelPath::parse(folder + ".galley-fix-" + random_hex(kRandomDigits)));
   {
     GALLEY_ASSIGN(const auto file, work_tree.open_writable_file(fresh, OpenMode::kCreateNew, 0600));
-    GALLEY_TRY(file->write_at(0, *after));
-    GALLEY_TRY(file->set_mode(held->stat.mode));
+    GALLEY_TRY(file->write_at(0, fix.fixed));
+    GALLEY_TRY(file->set_mode(fix.mode));
   }
-  const auto swapped = work_tree.rename(fresh, work_tree, change.path, RenameMode::kExchange);
+  const auto swapped = work_tree.rename(fresh, work_tree, fix.path, RenameMode::kExchange);
   bool is_followed = bool(swapped);
   if (is_followed) {
     const auto caught = read_file(work_tree, fresh, limits::kMaxFileBytes);
-    is_followed = caught && *caught == *before;
+    is_followed = caught && *caught == fix.held;
     // Somebody was faster: theirs goes back.
     if (!is_followed) {
-      GALLEY_TRY(work_tree.rename(fresh, work_tree, change.path, RenameMode::kExchange));
+      GALLEY_TRY(work_tree.rename(fresh, work_tree, fix.path, RenameMode::kExchange));
       const auto ours = read_file(work_tree, fresh, limits::kMaxFileBytes);
-      if (!ours || *ours != *after) return kept_beside(change.path, fresh);
+      if (!ours || *ours != fix.fixed) return kept_beside(fix.path, fresh);
     }
   }
   GALLEY_TRY(work_tree.remove_file(fresh));
@@ -188,33 +238,34 @@ Result<bool> follow_index(const WritableDirectory& work_tree, const Change& chan
 
 Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
                                 const Proposal& change) {
-  IndexFix fix;
+  IndexFix put;
   GALLEY_ASSIGN(const auto files, fixed_files(git, change));
-  if (files.empty()) return fix;
-  GALLEY_ASSIGN(std::string index,
-                git.run({"rev-parse", "--path-format=absolute", "--git-path", "index"}));
-  while (index.ends_with('\n')) index.pop_back();
-  {
-    GALLEY_ASSIGN(IndexLock lock, IndexLock::take(index));
-    const GitProgram on_copy = git.with_index(lock.copy_path());
-    GALLEY_TRY(check_unchanged(on_copy, files));
-    std::string lines;
+  if (files.empty()) return put;
+  std::unique_ptr<WritableDirectory> work_tree;
+  std::vector<FileFix> following;
+  if (!layout.work_tree.empty()) {
+    GALLEY_ASSIGN(work_tree, open_writable_disk_directory(layout.work_tree));
+    const WorkTreeForm form(git, layout.work_tree);
     for (const FixedFile& file : files) {
-      lines += fmt::format("{} {}\t{}", file.mode, file.new_id, file.path.str());
-      lines += '\0';
+      GALLEY_ASSIGN(auto fix, file_fix(*work_tree, form, file));
+      if (fix) {
+        following.push_back(*std::move(fix));
+        continue;
+      }
+      GALLEY_ASSIGN(const std::string filter, filter_of(git, layout.work_tree, file.path.str()));
+      if (!filter.empty()) put.filtered.push_back(file.path);
     }
-    GALLEY_TRY(on_copy.run({"update-index", "-z", "--index-info"}, lines));
-    GALLEY_TRY(lock.publish());
   }
-  for (const FixedFile& file : files) fix.staged.push_back(file.path);
-  if (layout.work_tree.empty()) return fix;
-  GALLEY_ASSIGN(const auto work_tree, open_writable_disk_directory(layout.work_tree));
-  for (const Change& one : change.changes()) {
-    if (one.after.kind != FileKind::kRegular || one.before.kind != FileKind::kRegular) continue;
-    GALLEY_ASSIGN(const bool is_followed, follow_index(*work_tree, one, change));
-    if (is_followed) fix.followed.push_back(one.path);
+  {
+    GALLEY_ASSIGN(auto locks, changed_indexes(git, files));
+    for (IndexLock& lock : locks) GALLEY_TRY(lock.publish());
   }
-  return fix;
+  for (const FixedFile& file : files) put.staged.push_back(file.path);
+  for (const FileFix& fix : following) {
+    GALLEY_ASSIGN(const bool is_followed, follow_index(*work_tree, fix));
+    if (is_followed) put.followed.push_back(fix.path);
+  }
+  return put;
 }
 
 }  // namespace galley

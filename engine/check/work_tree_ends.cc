@@ -130,4 +130,13 @@ std::string WorkTreeEnds::as_stored(const std::string& path, std::string bytes,
   return with_plain_ends(std::move(bytes));
 }
 
+Result<std::string> filter_of(const GitProgram& git, const std::string& work_tree,
+                              const std::string& path) {
+  GALLEY_ASSIGN(auto attributes, attributes_of(git, work_tree, {path}));
+  const std::string filter = value_of(attributes[path], "filter");
+  if (filter.empty()) return filter;
+  GALLEY_ASSIGN(const auto filters, filters_of(git, work_tree));
+  return filters.contains(filter) ? filter : "";
+}
+
 }  // namespace galley

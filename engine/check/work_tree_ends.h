@@ -32,4 +32,9 @@ class WorkTreeEnds {
   std::map<std::string, Conversion> conversions_;  ///< but for kNone
 };
 
+/// The filter that is set up for a path: a program that git runs whenever it stores or writes the
+/// file. Empty where there is none.
+[[nodiscard]] Result<std::string> filter_of(const GitProgram& git, const std::string& work_tree,
+                                            const std::string& path);
+
 }  // namespace galley

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from support import GALLEY, SystemCase, snapshot
 
@@ -523,6 +524,62 @@ class Fixes(CheckCase):
         self.assertEqual(said["fixed"], {"staged": ["a.txt"], "followed": []})
         self.assertEqual(self.index_of("a.txt"), b"UPPER\n")
         self.assertEqual((self.repo / "a.txt").read_bytes(), b"lower\nand more\n")
+
+    def test_a_clean_file_follows_in_the_form_that_git_gives_it(self):
+        """By (configuration, attributes): the bytes that git writes for `lower\\n` and for what the fixer makes of it."""
+        crlf = (b"lower\r\n", b"UPPER\r\n")
+        wide = ("lower\n".encode("utf-16-le"), "UPPER\n".encode("utf-16-le"))
+        for number, (autocrlf, attributes, (old, new)) in enumerate((
+                ("true", "", crlf), ("false", "*.txt text eol=crlf\n", crlf), ("false", "* text=auto eol=crlf\n", crlf),
+                ("false", "*.txt text working-tree-encoding=UTF-16LE\n", wide),
+                ("input", "", (b"lower\n", b"UPPER\n")), ("true", "*.txt -text\n", (b"lower\n", b"UPPER\n")))):
+            with self.subTest(f"core.autocrlf={autocrlf} {attributes}"):
+                repo = self.make(f"ends{number}", FIXER, {".gitattributes": attributes})
+                self.run_git(repo, "config", "core.autocrlf", autocrlf)
+                self.put(repo, {"a.txt": old, "sub/new.txt": old})
+                self.run_git(repo, "add", "-A")
+                self.assertEqual(self.run_git(repo, "show", ":a.txt"), b"lower\n")
+                said = self.check(repo, "--fix")
+                self.assertEqual(said["fixed"], {"staged": ["a.txt", "sub/new.txt"], "followed": ["a.txt", "sub/new.txt"]})
+                self.assertEqual(self.run_git(repo, "show", ":a.txt"), b"UPPER\n")
+                for name in ("a.txt", "sub/new.txt"):
+                    self.assertEqual((repo / name).read_bytes(), new)
+                self.assertEqual(self.run_git(repo, "status", "--porcelain"), b"M  a.txt\nA  sub/new.txt\n")
+                # One more character is another change, in whatever form.
+                self.put(repo, {"a.txt": new + new, "sub/new.txt": old})
+                self.run_git(repo, "add", "sub/new.txt")
+                self.assertEqual(self.check(repo, "--fix")["fixed"]["followed"], ["sub/new.txt"])
+                self.assertEqual((repo / "a.txt").read_bytes(), new + new)
+
+    def test_a_file_behind_a_filter_is_left_alone_with_the_reason(self):
+        ran = self.scratch / "ran"
+        repo = self.make("filtered", FIXER, {".gitattributes": "*.txt filter=up\n"})
+        self.put(repo, {"a.txt": "higher\n"})
+        self.run_git(repo, "-c", "filter.up.clean=sed s/higher/lower/", "add", "-A")
+        self.run_git(repo, "config", "filter.up.clean", f"touch {ran}; sed s/higher/lower/")
+        self.run_git(repo, "config", "filter.up.smudge", f"touch {ran}; sed s/lower/higher/")
+        self.assertEqual(self.check(repo, "--fix")["fixed"], {"staged": ["a.txt"], "followed": [], "filtered": ["a.txt"]})
+        self.assertEqual((repo / "a.txt").read_bytes(), b"higher\n")
+        self.assertFalse(ran.exists())
+
+    def test_a_commit_of_paths_is_fixed_in_both_indexes(self):
+        """git gives the hook an index of its own, and makes index.lock the index after the commit."""
+        hook = self.repo / ".git" / "hooks" / "pre-commit"
+        hook.write_text(f"#!/bin/sh\nexec {Path(GALLEY).resolve()} check --fix\n")
+        hook.chmod(0o755)
+        for options in (["a.txt"], ["-i", "a.txt"], ["-a"], ["-o", "a.txt"]):
+            with self.subTest(options):
+                self.put(self.repo, {"a.txt": f"{options} lower\n", "staged.txt": f"{options} lower\n", "new.md": "x\n"})
+                self.run_git(self.repo, "add", "staged.txt")
+                self.run_git(self.repo, "commit", "-qm", "paths", *options, **self.environment)
+                fixed = f"{options} UPPER\n".encode()
+                self.assertEqual(self.run_git(self.repo, "show", "HEAD:a.txt"), fixed)
+                self.assertEqual(self.index_of("a.txt"), fixed)
+                self.assertEqual((self.repo / "a.txt").read_bytes(), fixed)
+                is_partial = options in (["a.txt"], ["-o", "a.txt"])
+                status = self.run_git(self.repo, "status", "--porcelain", "-uno")
+                self.assertEqual(status, (b"A  staged.txt\n" if options == ["a.txt"] else b"M  staged.txt\n") if is_partial else b"")
+                self.assertEqual([name for name in os.listdir(self.repo / ".git") if "index" in name], ["index"])
 
     def test_a_held_lock_changes_nothing(self):
         self.put(self.repo, {"a.txt": "lower\n"})

@@ -3,13 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "staging/fs/fault_directory.h"
-#include "staging/overlay/overlay.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -18,12 +15,7 @@ namespace {
 /// A work tree with one file, whose fix is put into it while others write to it.
 class FollowIndexTest : public ::testing::Test {
  protected:
-  FollowIndexTest() {
-    tree_.write("sub/a.txt", kJudged, 0755);
-    Overlay overlay(tree_.directory(), make_memory_store(), clock_);
-    EXPECT_TRUE(overlay.write(rel("sub/a.txt"), kFixed).has_value());
-    fix_ = Proposal::freeze(overlay);
-  }
+  FollowIndexTest() { tree_.write("sub/a.txt", kJudged, 0755); }
 
   /// Follows. Right before the rename with each of these numbers somebody else writes the file.
   Result<bool> follow(const std::vector<size_t>& renames = {}) {
@@ -36,7 +28,7 @@ class FollowIndexTest : public ::testing::Test {
       plan->at = written < renames.size() ? renames[written] : 0;
     };
     plan->at = renames.empty() ? 0 : renames.front();
-    auto followed = follow_index(*directory, fix_->changes().front(), *fix_);
+    auto followed = follow_index(*directory, {rel("sub/a.txt"), kJudged, kFixed, 0755});
     renames_.clear();
     for (size_t i = 0; i < plan->calls.size(); ++i) {
       if (plan->calls[i].name == "rename") renames_.push_back(i + 1);
@@ -57,9 +49,7 @@ class FollowIndexTest : public ::testing::Test {
 
   static constexpr const char* kJudged = "judged\n";
   static constexpr const char* kFixed = "fixed\n";
-  SystemClock clock_;
   TempDirectory tree_;
-  std::optional<Proposal> fix_;
   std::vector<size_t> renames_;  ///< numbers of the calls of the last run that renamed
 };
 
