@@ -225,7 +225,7 @@ Result<CommandValidator::Findings> CommandValidator::only_new(const ValidatorCon
     if (!finding.message.starts_with(status_prefix())) return std::nullopt;
     return only_the_status(finding);
   };
-  return without_known(std::move(findings), *known, context.tree.proposal().changes(), note);
+  return without_known(std::move(findings), *known, context.tree, note);
 }
 
 Result<VisibleInputs> visible_of(const ValidatorConfig& config) {

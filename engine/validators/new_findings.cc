@@ -1,9 +1,13 @@
 #include "engine/validators/new_findings.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include "staging/text/diff.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -16,6 +20,63 @@ Proposal unchanged(const Proposal& changed) {
   }
   return Proposal::from(std::move(files), changed.store());
 }
+
+/// Where the lines of changed files were before, counted from 1.
+class LineOrigins {
+ public:
+  explicit LineOrigins(const ProposedTree& tree) : tree_(&tree) {}
+
+  /// Nothing for a line that the proposal wrote; the line itself in a file that it leaves alone.
+  /// What is said of the end of a file is said of the end of the old one.
+  std::optional<uint32_t> before(const std::string& path, uint32_t line) {
+    const File& file = look_at(path);
+    if (!file.is_changed || line == 0) return line;
+    if (line > file.new_size) return file.old_size + 1;
+    uint32_t moved = line - 1;
+    for (const ChangedRange& range : file.ranges) {
+      if (line - 1 < range.new_begin) break;
+      if (line - 1 < range.new_end) return std::nullopt;
+      moved = line - 1 - range.new_end + range.old_end;
+    }
+    return moved + 1;
+  }
+
+  /// The line of the unchanged file as before() tells it.
+  uint32_t of_unchanged(const std::string& path, uint32_t line) {
+    const File& file = look_at(path);
+    return file.is_changed ? std::min(line, file.old_size + 1) : line;
+  }
+
+ private:
+  struct File {
+    bool is_changed = false;
+    uint32_t old_size = 0;
+    uint32_t new_size = 0;
+    std::vector<ChangedRange> ranges;
+  };
+
+  /// By the name that the file has after the change.
+  const File& look_at(const std::string& path) {
+    const auto known = files_.find(path);
+    if (known != files_.end()) return known->second;
+    File& file = files_[path];
+    const auto parsed = RelPath::parse(path);
+    const Change* change = parsed ? tree_->change(*parsed) : nullptr;
+    if (change == nullptr || change->after.kind != FileKind::kRegular) return file;
+    const Change* old = change->renamed_from ? tree_->change(*change->renamed_from) : change;
+    const auto before = tree_->read_before(old == nullptr ? *change : *old);
+    const auto after = tree_->read(*parsed);
+    if (!before || !after) return file;
+    const Lines old_lines(**before);
+    const Lines new_lines(**after);
+    file = {true, static_cast<uint32_t>(old_lines.size()), static_cast<uint32_t>(new_lines.size()),
+            diff_lines(old_lines, new_lines)};
+    return file;
+  }
+
+  const ProposedTree* tree_;
+  std::map<std::string, File> files_;
+};
 
 class NewFindingsValidator final : public Validator {
  public:
@@ -33,8 +94,7 @@ class NewFindingsValidator final : public Validator {
     const UnchangedFiles files(context.tree);
     GALLEY_ASSIGN(const ValidatorReport known,
                   inner_->validate({files.tree(), context.clock, context.deadline, context.stop}));
-    report.findings = without_known(std::move(report.findings), known.findings,
-                                    context.tree.proposal().changes());
+    report.findings = without_known(std::move(report.findings), known.findings, context.tree);
     return report;
   }
 
@@ -48,22 +108,25 @@ UnchangedFiles::UnchangedFiles(const ProposedTree& changed)
     : proposal_(unchanged(changed.proposal())), tree_(proposal_, changed.workspace()) {}
 
 std::vector<Finding> without_known(std::vector<Finding> findings, const std::vector<Finding>& known,
-                                   const ChangeSet& changes, const LeftOutNote& note_for) {
+                                   const ProposedTree& changed, const LeftOutNote& note_for) {
   std::map<std::string, std::string> new_names;
-  for (const Change& change : changes) {
+  for (const Change& change : changed.proposal().changes()) {
     if (change.renamed_from) new_names[change.renamed_from->str()] = change.path.str();
   }
-  const auto key = [](const Finding& finding, const std::string& path) {
-    return std::make_tuple(finding.rule, path, finding.message);
+  LineOrigins origins(changed);
+  const auto key = [](const Finding& finding, const std::string& path, uint32_t line) {
+    return std::make_tuple(finding.rule, path, finding.message, line);
   };
-  std::map<std::tuple<std::string, std::string, std::string>, size_t> counts;
+  std::map<std::tuple<std::string, std::string, std::string, uint32_t>, size_t> counts;
   for (const Finding& finding : known) {
     const auto renamed = new_names.find(finding.path);
-    ++counts[key(finding, renamed == new_names.end() ? finding.path : renamed->second)];
+    const std::string& path = renamed == new_names.end() ? finding.path : renamed->second;
+    ++counts[key(finding, path, origins.of_unchanged(path, finding.line))];
   }
   std::vector<Finding> fresh;
   for (Finding& finding : findings) {
-    const auto count = counts.find(key(finding, finding.path));
+    const auto line = origins.before(finding.path, finding.line);
+    const auto count = line ? counts.find(key(finding, finding.path, *line)) : counts.end();
     if (count == counts.end() || count->second == 0) {
       fresh.push_back(std::move(finding));
       continue;

@@ -30,11 +30,13 @@ class UnchangedFiles {
 /// What stands in the place of a finding that was left out; nothing: nothing does.
 using LeftOutNote = std::function<std::optional<Finding>(const Finding&)>;
 
-/// Takes out of `findings` those that `known` has as well, each as often: compared by rule, file
-/// (through the renames of `changes`) and message, not by line, since lines move.
+/// Takes out of `findings` those that `known`, of the unchanged tree, has as well, each as often:
+/// compared by rule, file (through the renames of the proposal), message, and the line where each
+/// was before. One on a line that the proposal wrote is always new; one without a line is compared
+/// without it.
 [[nodiscard]] std::vector<Finding> without_known(std::vector<Finding> findings,
                                                  const std::vector<Finding>& known,
-                                                 const ChangeSet& changes,
+                                                 const ProposedTree& changed,
                                                  const LeftOutNote& note_for = {});
 
 /// A validator that says what `inner` says, but for what it says about the unchanged files too.

@@ -690,6 +690,43 @@ class OnlyNew(CheckCase):
         self.check(self.repo, "--tx", tx, expect=1)
         self.check(self.repo, "--tx", tx, "--only-new")
 
+    # As a compiler says it.
+    TODO = """
+[[validator]]
+name = "todo"
+command = ["sh", "-c", "grep -Hn TODO \\"$@\\" | sed 's/:TODO.*/:1: error: TODO/'; true", "sh", "{files}"]
+paths = ["*.md"]
+parser = "gcc"
+"""
+
+    def test_a_new_complaint_of_a_command_is_new_though_another_one_went(self):
+        self.need_walls()
+        repo = self.make("todo", self.TODO, {"x.md": "a\nTODO\nb\nc\n"})
+        for text, is_new in (("a\nb\nTODO\nc\n", True), ("TODO\na\nTODO\nb\n", True), ("a\nx\nTODO\nb\nc\n", False),
+                             ("TODO\nb\nc\n", False), ("a\nTODO\nb\nc\nTODO\n", True)):
+            with self.subTest(text):
+                self.put(repo, {"x.md": text})
+                self.run_git(repo, "add", "-A")
+                self.check(repo, expect=1)
+                self.check(repo, "--only-new", expect=1 if is_new else 0)
+
+    def test_a_new_one_is_new_though_another_one_went(self):
+        """Each has as many findings before as after: what counts is who wrote the line."""
+        old = "a\nTODO\nb\nc\n"
+        for name in ("x.json", "x.xml", "x.toml"):
+            pass
+        repo = self.make("moves", '[[validator]]\nbuiltin = "json"\n[[validator]]\nbuiltin = "toml"\n',
+                         {"x.toml": "a = 1\nb = 2\nc = 3\nd =\n"})
+        for text, is_new in (("a = 1\nb =\nc = 3\nd = 4\n", True),
+                             ("a = 1\nb = 2\nc =\nd = 4\n", True),
+                             ("a = 1\nmore = 5\nb = 2\nc = 3\nd =\n", False),  # moved down
+                             ("c = 3\nd =\n", False), ("c = 3\nd =\n# more\n", False)):
+            with self.subTest(text):
+                self.put(repo, {"x.toml": text})
+                self.run_git(repo, "add", "-A")
+                self.check(repo, expect=1)
+                self.check(repo, "--only-new", expect=1 if is_new else 0)
+
     def test_rules_count_as_ever(self):
         self.put(self.repo, {"locked/c": "d\n"})
         self.run_git(self.repo, "add", "-A")

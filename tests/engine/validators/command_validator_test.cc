@@ -218,9 +218,13 @@ TEST_F(CommandValidators, OnlyNewLeavesOutWhatTheBaseSaysToo) {
     }
     return ended(1, output);
   });
-  propose("src/a.c", "int x;\n");
+  // Its old line is the fifth now.
+  propose("src/a.c", "1\n2\n3\n4\nint a;\n6\n7\n");
   EXPECT_THAT(findings(), ElementsAre("lint src/a.c:6:1", "lint src/a.c:7:1"))
-      << "the same message twice where the base had it once is one new finding";
+      << "the same message on a line that the proposal wrote is new";
+  propose("src/a.c", "1\n2\n3\n4\nint b;\n6\n7\n");
+  EXPECT_THAT(findings(), ElementsAre("lint src/a.c:5:1", "lint src/a.c:6:1", "lint src/a.c:7:1"))
+      << "though the base has the same message, on a line that went";
 }
 
 TEST_F(CommandValidators, OnlyNewWithoutAParserComparesTheStatusAlone) {
