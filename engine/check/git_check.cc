@@ -17,6 +17,7 @@
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/trust.h"
 #include "engine/policy/policy.h"
+#include "engine/validators/command_validator.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/formats/read_edits.h"
 #include "staging/fs/disk_directory.h"
@@ -44,6 +45,12 @@ std::vector<std::string> with_raw_diff(std::vector<std::string> before,
 /// What a local change is: its rules may come from the work tree.
 bool is_local(Kind kind) {
   return kind == Kind::kStaged || kind == Kind::kWorktree || kind == Kind::kPatch;
+}
+
+/// What to do about a file that a fixer would change, where it lies in git.
+std::string remedy_of_fixer(Kind kind) {
+  if (kind == Kind::kStaged) return "take its changes with: galley check --staged --fix";
+  return "run the program yourself, and make what it changes a part of this";
 }
 
 std::string without_line_end(std::string text) {
@@ -379,6 +386,11 @@ Result<std::string> GitCheck::rules() const {
 
 Result<void> GitCheck::State::load_rules() {
   GALLEY_ASSIGN(config, rules_text());
+  if (config.file.empty()) {
+    notices.emplace_back(
+        "there is no galley.toml to judge by, so only what always holds is judged; make one with: "
+        "galley init");
+  }
   const TrustPart part = trust_part_of(config);
   GALLEY_ASSIGN(const bool counts, is_trusted(*user, root, part));
   if (counts) return {};
@@ -468,6 +480,9 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
   GALLEY_ASSIGN(Verdict verdict,
                 verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
   if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
+  for (Finding& finding : verdict.findings) {
+    if (finding.rule.ends_with(kWouldChangeRule)) finding.remedy = remedy_of_fixer(state.kind);
+  }
   return Preview{*state.proposal, std::move(verdict)};
 }
 

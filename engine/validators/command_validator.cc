@@ -187,7 +187,7 @@ void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& 
                                      [&](const Change& one) { return one.path == file; });
     if (entry == now.end() || entry->second.now == change->after) continue;
     Finding finding;
-    finding.rule = config_.name + ".would_change";
+    finding.rule = config_.name + std::string(kWouldChangeRule);
     finding.severity = config_.severity;
     finding.path = file.str();
     finding.message = fmt::format("{} would change this file", config_.command.front());

@@ -9,6 +9,9 @@
 
 namespace galley {
 
+/// How the rule of a finding ends that says that a fixer would change the file.
+inline constexpr std::string_view kWouldChangeRule = ".would_change";
+
 /// What command validators are run with; either may be null.
 struct CommandValidatorParts {
   CommandRunner* runner = nullptr;  ///< null: the validator cannot judge, so the gate refuses

@@ -601,6 +601,16 @@ class Fixes(CheckCase):
         self.assertIn(b"100755", self.run_git(self.repo, "ls-files", "-s", "run.txt"))
         self.assertTrue(os.access(self.repo / "run.txt", os.X_OK))
 
+    def test_the_advice_is_that_of_where_the_change_lies(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        staged = self.check(self.repo, expect=1)["verdict"]["findings"][0]
+        self.assertEqual(staged["remedy"], "take its changes with: galley check --staged --fix")
+        self.galley("check", "--staged", "--fix", work=self.repo, env=WHO, expect=0)
+        self.commit(self.repo, {"a.txt": "lower again\n"})
+        committed = self.check(self.repo, "--commit", "HEAD", expect=1)["verdict"]["findings"][0]
+        self.assertNotIn("--fix", committed["remedy"])
+
     def test_only_what_is_staged_can_be_fixed(self):
         self.assertEqual(self.check(self.repo, "--commit", "HEAD", "--fix", expect=2)["reason"],
                          "check.fix_staged_only")
