@@ -70,7 +70,7 @@ void add_check_command(OptionTable& table) {
                         "What git commit would take; so without any of these"),
       command->add_flag("--worktree", check.worktree,
                         "All that differs from HEAD, untracked files too"),
-      command->add_option("--commit", check.commit, "One commit, against its first parent")
+      command->add_option("--commit", check.commit, "One commit, against its parents")
           ->type_name("REV"),
       command->add_option("--range", check.range, "What B brings, judged by the rules of A")
           ->type_name("A..B"),

@@ -118,6 +118,7 @@ CheckSource push_source(const PushRange& range) {
   source.to = range.to;
   source.rules = range.rules;
   source.is_direct = range.is_rewound;
+  source.known = range.known;
   return source;
 }
 

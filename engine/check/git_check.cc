@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -23,6 +24,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/git/git_program.h"
+#include "staging/git/merged_tree.h"
 #include "staging/overlay/stage_edits.h"
 #include "tools/edit_formats.h"
 
@@ -30,6 +32,9 @@ namespace galley {
 namespace {
 
 using Kind = CheckSource::Kind;
+
+/// So many files that a merge left to a person are looked at singly.
+constexpr size_t kMaxSettledFiles = 100;
 
 /// What of a raw diff every command of git prints alike.
 const std::vector<std::string> kRawDiff = {"--raw", "-z", "--no-abbrev", "-M",
@@ -94,9 +99,16 @@ struct GitCheck::State {
   Result<std::string> merge_base(const std::string& from, const std::string& to) const;
   Result<std::vector<GitRawChange>> diff_of(const CheckSource& source);
   Result<std::vector<GitRawChange>> range(const CheckSource& source);
+  using DiffFrom = std::function<Result<std::vector<GitRawChange>>(const std::string& tree)>;
+  Result<std::vector<GitRawChange>> against_all(const std::vector<std::string>& sides,
+                                                const std::string& tree, const DiffFrom& diff);
+  Result<std::vector<std::string>> parents_of(const std::string& commit) const;
+  Result<std::vector<std::string>> sides_of_head() const;
   Result<std::vector<GitRawChange>> staged();
   Result<std::vector<GitRawChange>> worktree();
   Result<std::vector<GitRawChange>> between(const std::string& from, const std::string& to);
+  Result<std::vector<GitRawChange>> diff_trees(const std::string& from,
+                                               const std::string& to) const;
   void set_base(const std::string& tree);
   Result<Proposal> patched(const std::string& document);
 
@@ -249,8 +261,70 @@ Result<std::string> GitCheck::State::merge_base(const std::string& from,
 Result<std::vector<GitRawChange>> GitCheck::State::between(const std::string& from,
                                                            const std::string& to) {
   set_base(from);
+  return diff_trees(from, to);
+}
+
+Result<std::vector<GitRawChange>> GitCheck::State::diff_trees(const std::string& from,
+                                                              const std::string& to) const {
   GALLEY_ASSIGN(const std::string raw, git.run(with_raw_diff({"diff-tree", "-r"}, {from, to})));
   return parse_raw_diff(raw);
+}
+
+/// Sets the base to what all sides hold together, and finds the difference to that: nobody is asked
+/// about what one of them has. With one side, and where git cannot merge them, it is `tree`.
+Result<std::vector<GitRawChange>> GitCheck::State::against_all(
+    const std::vector<std::string>& sides, const std::string& tree, const DiffFrom& diff) {
+  std::optional<MergedTree> merged;
+  if (sides.size() > 1) {
+    GALLEY_ASSIGN(merged, merged_tree(git, sides));
+  }
+  if (!merged) {
+    set_base(tree);
+    return diff(tree);
+  }
+  GALLEY_ASSIGN(auto changes, diff(merged->tree));
+  // What somebody settled by taking one side's file is that side's.
+  std::string settled = merged->tree;
+  size_t count = 0;
+  for (const GitRawChange& change : changes) {
+    const auto conflict = merged->conflicts.find(change.path);
+    if (conflict == merged->conflicts.end() || ++count > kMaxSettledFiles) continue;
+    const bool is_gone = change.status == 'D';
+    const MergeEntry now =
+        is_gone ? MergeEntry() : MergeEntry{fmt::format("{:06o}", change.new_mode), change.new_id};
+    const auto& theirs = conflict->second;
+    const bool is_of_a_side = is_gone
+                                  ? theirs.size() < sides.size()
+                                  : std::find(theirs.begin(), theirs.end(), now) != theirs.end();
+    if (!is_of_a_side) continue;
+    GALLEY_ASSIGN(settled, tree_with(git, settled, change.path, now));
+    if (settled.empty()) settled = layout.empty_tree();
+  }
+  set_base(settled);
+  if (settled == merged->tree) return changes;
+  return diff(settled);
+}
+
+Result<std::vector<std::string>> GitCheck::State::parents_of(const std::string& commit) const {
+  GALLEY_ASSIGN(std::string said, git.run({"rev-list", "--parents", "--max-count=1", commit}));
+  std::vector<std::string> parents;
+  for (size_t space = said.find(' '); space != std::string::npos;
+       space = said.find(' ', space + 1)) {
+    const size_t end = std::min(said.find_first_of(" \n", space + 1), said.size());
+    parents.push_back(said.substr(space + 1, end - space - 1));
+  }
+  return parents;
+}
+
+/// The parents that the next commit has. One that brings other rules is none here: they are asked
+/// about, and so is what came under them.
+Result<std::vector<std::string>> GitCheck::State::sides_of_head() const {
+  const auto head = resolve("HEAD", "commit");
+  const auto merging = resolve("MERGE_HEAD", "commit");
+  if (!head || !merging) return std::vector<std::string>();
+  GALLEY_ASSIGN(const bool same_rules,
+                have_same_file(git, *head, *merging, std::string(kConfigFileName)));
+  return same_rules ? std::vector<std::string>{*head, *merging} : std::vector<std::string>();
 }
 
 Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& source) {
@@ -264,21 +338,29 @@ Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& sour
     return between(layout.empty_tree(), to_tree);
   }
   GALLEY_ASSIGN(const std::string from, resolve(source.from, "commit"));
+  std::string tree;
   if (source.is_direct) {
-    GALLEY_ASSIGN(const std::string from_tree, resolve(from, "tree"));
-    return between(from_tree, to_tree);
+    GALLEY_ASSIGN(tree, resolve(from, "tree"));
+  } else {
+    GALLEY_ASSIGN(tree, merge_base(from, to));
   }
-  GALLEY_ASSIGN(const std::string tree, merge_base(from, to));
-  return between(tree, to_tree);
+  std::vector<std::string> sides = {from};
+  sides.insert(sides.end(), source.known.begin(), source.known.end());
+  return against_all(sides, tree,
+                     [&](const std::string& base_tree) { return diff_trees(base_tree, to_tree); });
 }
 
 Result<std::vector<GitRawChange>> GitCheck::State::staged() {
   GALLEY_ASSIGN(const std::string head, head_tree());
-  set_base(head);
-  GALLEY_ASSIGN(
-      const std::string raw,
-      git.run(with_raw_diff({"diff-index", "--cached", "--ita-invisible-in-index"}, {head, "--"})));
-  return parse_raw_diff(raw);
+  rules_tree = head;
+  GALLEY_ASSIGN(const auto sides, sides_of_head());
+  return against_all(
+      sides, head, [&](const std::string& tree) -> Result<std::vector<GitRawChange>> {
+        GALLEY_ASSIGN(const std::string raw,
+                      git.run(with_raw_diff({"diff-index", "--cached", "--ita-invisible-in-index"},
+                                            {tree, "--"})));
+        return parse_raw_diff(raw);
+      });
 }
 
 Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
@@ -287,10 +369,15 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
                 "this repository is bare and has no work tree; judge a commit or a range of it");
   }
   GALLEY_ASSIGN(const std::string head, head_tree());
-  set_base(head);
-  GALLEY_ASSIGN(const std::string raw,
-                git.run(with_raw_diff({"-C", layout.work_tree, "diff-index"}, {head, "--"})));
-  GALLEY_ASSIGN(auto diff, parse_raw_diff(raw));
+  rules_tree = head;
+  GALLEY_ASSIGN(const auto sides, sides_of_head());
+  GALLEY_ASSIGN(
+      auto diff,
+      against_all(sides, head, [&](const std::string& tree) -> Result<std::vector<GitRawChange>> {
+        GALLEY_ASSIGN(const std::string raw,
+                      git.run(with_raw_diff({"-C", layout.work_tree, "diff-index"}, {tree, "--"})));
+        return parse_raw_diff(raw);
+      }));
   for (GitRawChange& change : diff) {
     if ((change.new_mode & kGitTypeMask) != kGitLinkMode) continue;
     // Of a submodule that moved the diff does not say whereto.
@@ -337,7 +424,16 @@ Result<std::vector<GitRawChange>> GitCheck::State::diff_of(const CheckSource& so
   GALLEY_ASSIGN(const std::string commit, resolve(source.to, "commit"));
   GALLEY_ASSIGN(const std::string tree, resolve(commit, "tree"));
   GALLEY_ASSIGN(const std::string parent, parent_tree(commit));
-  return between(parent, tree);
+  rules_tree = parent;
+  GALLEY_ASSIGN(const auto parents, parents_of(commit));
+  std::vector<std::string> sides;
+  for (const std::string& one : parents) {
+    GALLEY_ASSIGN(const bool same_rules,
+                  have_same_file(git, parents.front(), one, std::string(kConfigFileName)));
+    if (same_rules) sides.push_back(one);
+  }
+  return against_all(sides, parent,
+                     [&](const std::string& base_tree) { return diff_trees(base_tree, tree); });
 }
 
 Result<Proposal> GitCheck::State::patched(const std::string& document) {

@@ -23,9 +23,10 @@ struct UserSettings;
 /// What of a git repository is to be judged, and against what.
 struct CheckSource {
   enum class Kind : uint8_t {
-    kStaged,    ///< the index, against HEAD: exactly what `git commit` would take
+    kStaged,    ///< the index, against HEAD: exactly what `git commit` would take; while a merge is
+                ///< made, against all that its parents have
     kWorktree,  ///< the files of the work tree with the untracked ones, against HEAD
-    kCommit,    ///< `to`, against its first parent
+    kCommit,    ///< `to`, against its parents
     kRange,     ///< `to`, against its merge base with `from`, under the rules of `from`
     kPatch,     ///< `patch` put onto HEAD
   };
@@ -37,6 +38,9 @@ struct CheckSource {
   std::string rules = {};  ///< the revision whose galley.toml counts, for kRange; empty: `from`
   /// For kRange: against `from` itself, as is asked of a branch that loses commits.
   bool is_direct = false;
+  /// For kRange: commits beside `from` whose content is not new either; then the base is what all
+  /// of them hold together.
+  std::vector<std::string> known = {};
 };
 
 /// Who asks, and what the judgement may use.

@@ -4,9 +4,14 @@
 #include <string_view>
 
 #include "base/printable.h"
+#include "engine/policy/config.h"
+#include "staging/git/merged_tree.h"
 
 namespace galley {
 namespace {
+
+/// Of more the content counts as new.
+constexpr size_t kMaxTakenIn = 64;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -28,6 +33,34 @@ Result<std::string> last_known(const GitProgram& git, const std::string& tip,
   if (fresh.empty()) return tip;
   const size_t line = fresh.rfind('\n');
   return commit_of(git, fresh.substr(line == std::string::npos ? 0 : line + 1) + "^1");
+}
+
+/// The commits of the other side that the new ones of `to` are made on.
+Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange& range,
+                                          const KnownCommits& known) {
+  std::vector<std::string> words = {"rev-list", "--boundary", range.to, "--not"};
+  words.insert(words.end(), known.known.begin(), known.known.end());
+  if (!range.from.empty()) words.push_back(range.from);
+  GALLEY_ASSIGN(const std::string said, git.run(words));
+  GALLEY_ASSIGN(const std::string main, commit_of(git, known.main_branch));
+  const std::string& rules = range.rules.empty() ? range.from : range.rules;
+  std::vector<std::string> taken;
+  for (size_t at = 0; at < said.size(); at = said.find('\n', at) + 1) {
+    if (said[at] != '-' || taken.size() >= kMaxTakenIn) continue;
+    const std::string commit = said.substr(at + 1, said.find('\n', at) - at - 1);
+    if (commit == range.from) continue;
+    bool counts = false;
+    if (!main.empty()) {
+      GALLEY_ASSIGN(const PipedOutput of_main,
+                    git.try_run({"merge-base", "--is-ancestor", commit, main}));
+      counts = of_main.status == 0;
+    }
+    if (!counts && !rules.empty()) {
+      GALLEY_ASSIGN(counts, have_same_file(git, rules, commit, std::string(kConfigFileName)));
+    }
+    if (counts) taken.push_back(commit);
+  }
+  return taken;
 }
 
 }  // namespace
@@ -64,6 +97,7 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
     GALLEY_ASSIGN(const PipedOutput kept,
                   git.try_run({"merge-base", "--is-ancestor", range.from, range.to}));
     range.is_rewound = kept.status != 0;
+    GALLEY_ASSIGN(range.known, taken_in(git, range, known));
     return range;
   }
   GALLEY_ASSIGN(range.from, last_known(git, range.to, known));
@@ -71,6 +105,9 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
   // The first push of all: there are no rules but those that it brings.
   const bool is_first = range.from.empty() && range.rules.empty();
   if (is_first) range.rules = range.to;
+  if (range.from != range.to && !range.from.empty()) {
+    GALLEY_ASSIGN(range.known, taken_in(git, range, known));
+  }
   if (range.from == range.to) {
     range.to.clear();
     range.note = "brings no new commit";

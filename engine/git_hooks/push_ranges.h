@@ -18,11 +18,13 @@ struct PushRange {
   /// An existing branch loses commits: what changes for it is all that differs between both trees,
   /// for its rules are among what may be lost.
   bool is_rewound = false;
+  /// Commits that the other side has as well and that `to` takes in; what they hold is not new.
+  std::vector<std::string> known;
   std::string note;
 
   [[nodiscard]] bool is_same_work(const PushRange& other) const {
     return from == other.from && to == other.to && rules == other.rules &&
-           is_rewound == other.is_rewound;
+           is_rewound == other.is_rewound && known == other.known;
   }
 };
 
@@ -46,6 +48,8 @@ struct KnownCommits {
 ///                          branch, or by its own where there is nothing yet
 ///     a deleted one        nothing
 ///
+/// What another branch of the other side has is not new, wherever it was merged or rebased onto, if
+/// the main branch has it or it came under the same rules.
 /// An existing branch whose old commit is not here (somebody else pushed meanwhile) is taken for a
 /// new one.
 /// Errors: kRefused `hook.no_commit` for a reference to something else than a commit; those of

@@ -488,6 +488,64 @@ class Committing(HookCase):
         self.assert_done(self.run_git("merge", "-q", "--no-edit", "side"))
         self.assert_done(self.run_git("commit", "-q", "--amend", "-m", "other words"))
 
+    def test_without_rules_it_says_so_every_time(self):
+        self.git("rm", "-q", "galley.toml")
+        self.git("commit", "-qm", "none", "--no-verify")
+        for number in range(2):
+            said = self.commit_file("b.txt", f"{number}\n")
+            self.assert_done(said)
+            self.assertEqual(said.stderr.decode().count("there is no galley.toml to judge by"), 1, said.stderr)
+        self.write("galley.toml", RULES)
+        self.git("add", ".")
+        self.git("commit", "-qm", "some", "--no-verify")
+        self.assertEqual(self.commit_file("b.txt", "2\n").stderr, b"")
+
+    def diverge(self, ours, theirs):
+        """`main` and `side` from here on, the latter committed past the hook as others do elsewhere."""
+        self.git("checkout", "-qb", "side")
+        for name, text in theirs.items():
+            self.write(name, text)
+        self.git("add", ".")
+        self.git("commit", "-qm", "side", "--no-verify")
+        self.git("checkout", "-q", "main")
+        for name, text in ours.items():
+            self.write(name, text)
+        self.git("add", ".")
+        self.git("commit", "-qm", "main", "--no-verify")
+
+    def test_a_merge_is_not_judged_by_what_the_other_side_has(self):
+        self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"a.txt": "1\ntwo\nthree\n", "secret/x": "x\n", "bad.json": "[\n"})
+        self.assertNotEqual(self.run_git("merge", "-q", "side").returncode, 0)
+        # What the person adds while the conflict is settled is judged.
+        self.write("a.txt", "both\ntwo\nthree\n")
+        self.write("worse.json", "[\n")
+        self.git("add", ".")
+        self.assert_refused(self.run_git("commit", "-qm", "merge"), "worse.json")
+        self.git("rm", "-qf", "worse.json")
+        self.assert_done(self.run_git("commit", "-qm", "merge"))
+        self.galley("check", "--commit", "HEAD", expect=0)
+
+    def test_a_conflict_that_is_settled_by_one_side_is_that_sides(self):
+        for keep, expected in (("--theirs", b"[ 2\n"), ("--ours", b"[ 1\n")):
+            with self.subTest(keep):
+                self.git("branch", "-D", "side", check=False)
+                self.write("bad.json", "[ 0\n")
+                self.git("add", ".")
+                self.git("commit", "-qm", "begin", "--no-verify", "--allow-empty")
+                self.diverge({"bad.json": "[ 1\n"}, {"bad.json": "[ 2\n"})
+                self.assertNotEqual(self.run_git("merge", "-q", "side").returncode, 0)
+                self.git("checkout", keep, "bad.json")
+                self.git("add", ".")
+                self.assert_done(self.run_git("commit", "-qm", "merge"))
+                self.assertEqual(self.git("show", "HEAD:bad.json").stdout, expected)
+
+    def test_the_other_sides_rules_are_asked_about(self):
+        self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"a.txt": "1\ntwo\nthree\n", "galley.toml": ""})
+        self.assertNotEqual(self.run_git("merge", "-q", "side").returncode, 0)
+        self.write("a.txt", "both\n")
+        self.git("add", ".")
+        self.assert_refused(self.run_git("commit", "-qm", "merge"), "a change of the rules")
+
     def test_a_broken_configuration_is_one_clear_error(self):
         self.write("galley.toml", "[[policy.rule\n")
         self.git("add", ".")
@@ -661,6 +719,63 @@ class Pushing(HookCase):
         self.git("push", "-q", "origin", "main", work=other)
         self.assert_done(self.commit_file("secret/x", "x"))
         self.assert_refused(self.run_git("push", "-qf", "origin", "main"), "secret/x")
+
+    def let_others_push(self, files, branch="main"):
+        """Somebody else's commit is on the server, past its rules."""
+        other = self.scratch / "others"
+        if not other.exists():
+            self.git("clone", "-q", self.server, other, work=self.scratch)
+        self.git("fetch", "-q", work=other)
+        self.git("checkout", "-q", "-B", branch, f"origin/{branch}", work=other)
+        for name, text in files.items():
+            self.write(name, text, other)
+        self.git("add", "-f", ".", work=other)
+        self.git("commit", "-qm", "theirs", "--no-verify", work=other)
+        self.git("push", "-q", "--no-verify", "origin", branch, work=other)
+        self.git("fetch", "-q", "origin")
+
+    def test_what_the_server_has_already_is_not_charged_to_who_takes_it_in(self):
+        for number, take in enumerate((["merge", "-q", "--no-edit"], ["rebase", "-q"])):
+            for is_known in (False, True):
+                with self.subTest(f"{take} of a branch that the server {'has' if is_known else 'lacks'}"):
+                    topic = f"topic{number}{is_known}"
+                    self.git("checkout", "-qb", topic, "origin/main", "--no-track")
+                    self.assert_done(self.commit_file(f"{topic}.txt", "mine\n"))
+                    if is_known:
+                        self.assert_done(self.run_git("push", "-q", "origin", topic))
+                    self.let_others_push({f"secret/{topic}": "x\n", f"{topic}.json": "[\n", "a.txt": f"one\n{topic}\nthree\n"})
+                    self.assert_done(self.run_git(*take, "origin/main"))
+                    self.assert_done(self.run_git("push", "-q", "--force", "origin", topic))
+                    # What is one's own is judged as ever, in a merge too.
+                    self.write("secret/own", "x\n")
+                    self.git("add", ".")
+                    self.git("commit", "-qm", "own", "--no-verify")
+                    self.assert_refused(self.run_git("push", "-q", "--force", "origin", topic), "secret/own")
+
+    def test_what_a_merge_itself_adds_is_judged(self):
+        self.git("checkout", "-qb", "topic", "origin/main", "--no-track")
+        self.assert_done(self.commit_file("topic.txt", "mine\n"))
+        self.let_others_push({"theirs.json": "[\n"})
+        self.git("merge", "-q", "--no-commit", "--no-ff", "origin/main")
+        self.write("evil.json", "[\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "merge", "--no-verify")
+        said = self.run_git("push", "-q", "origin", "topic")
+        self.assert_refused(said, "evil.json")
+        self.assertNotIn(b"theirs.json", said.stderr)
+
+    def test_what_came_under_other_rules_is_judged_by_these(self):
+        """A branch with no rules is on the server; merged into another it is judged by that one's."""
+        self.git("checkout", "-qb", "loose", "origin/main", "--no-track")
+        self.write("galley.toml", "")
+        self.write("secret/x", "x\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "loose", "--no-verify")
+        self.git("push", "-q", "--no-verify", "origin", "loose")
+        self.git("checkout", "-qb", "topic", "origin/main", "--no-track")
+        self.assert_done(self.run_git("push", "-q", "origin", "topic"))
+        self.git("merge", "-q", "--no-ff", "--no-edit", "origin/loose")
+        self.assert_refused(self.run_git("push", "-q", "origin", "topic"), "secret/x")
 
     def test_input_that_is_not_gits(self):
         result = self.galley("hook", "run", "pre-push", "origin", "url", stdin=b"nonsense\n", expect=2)

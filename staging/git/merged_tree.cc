@@ -1,0 +1,142 @@
+#include "staging/git/merged_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "staging/git/git_raw_diff.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kTreeMode = "040000";
+constexpr size_t kMaxMergedSides = 8;
+
+std::vector<std::string> revisions_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The commits without those that another one has in its history.
+Result<std::vector<std::string>> independent(const GitProgram& git,
+                                             std::vector<std::string> commits) {
+  if (commits.size() < 2) return commits;
+  std::vector<std::string> words = {"merge-base", "--independent"};
+  words.insert(words.end(), commits.begin(), commits.end());
+  GALLEY_ASSIGN(const std::string said, git.run(words));
+  std::vector<std::string> left = revisions_of(said);
+  // The first of ours stays the first: it is the side that a merge is made on.
+  const auto first = std::find(left.begin(), left.end(), commits.front());
+  if (first != left.end()) std::rotate(left.begin(), first, first + 1);
+  return left;
+}
+
+/// `<tree> NUL`, then `<mode> <id> <stage> TAB <path> NUL` of each file that could not be merged.
+MergedTree parse_merge(const std::string& said) {
+  MergedTree merged;
+  for (const std::string& field : zero_ended(said)) {
+    if (merged.tree.empty()) {
+      merged.tree = field;
+      continue;
+    }
+    const size_t tab = field.find('\t');
+    const size_t id = field.find(' ') + 1;
+    const size_t stage = field.find(' ', id) + 1;
+    if (tab == std::string::npos || id == 0 || stage == 0 || stage >= tab) continue;
+    auto& sides = merged.conflicts[field.substr(tab + 1)];
+    // Stage 1 is what both come from.
+    if (field[stage] != '1')
+      sides.push_back({field.substr(0, id - 1), field.substr(id, stage - 1 - id)});
+  }
+  return merged;
+}
+
+/// One merge; nothing where git cannot do it.
+Result<std::optional<MergedTree>> merge_of_two(const GitProgram& git, const std::string& ours,
+                                               const std::string& theirs) {
+  GALLEY_ASSIGN(const PipedOutput said,
+                git.try_run({"merge-tree", "--write-tree", "-z", "--no-messages",
+                             "--allow-unrelated-histories", ours, theirs}));
+  if (said.status != 0 && said.status != 1) return std::optional<MergedTree>();
+  MergedTree merged = parse_merge(said.output);
+  if (merged.tree.empty()) return std::optional<MergedTree>();
+  return std::optional(std::move(merged));
+}
+
+}  // namespace
+
+Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
+                                              std::vector<std::string> commits) {
+  GALLEY_ASSIGN(commits, independent(git, std::move(commits)));
+  if (commits.empty() || commits.size() > kMaxMergedSides) return std::optional<MergedTree>();
+  if (commits.size() == 1) {
+    GALLEY_ASSIGN(const std::string tree,
+                  git.run({"rev-parse", "--verify", commits.front() + "^{tree}"}));
+    return std::optional(MergedTree{first_line(tree), {}});
+  }
+  MergedTree all;
+  std::string ours = commits.front();
+  for (size_t i = 1; i < commits.size(); ++i) {
+    GALLEY_ASSIGN(auto merged, merge_of_two(git, ours, commits[i]));
+    if (!merged) return merged;
+    all.tree = std::move(merged->tree);
+    all.conflicts.merge(merged->conflicts);
+    if (i + 1 == commits.size()) break;
+    GALLEY_ASSIGN(
+        const PipedOutput made,
+        git.try_run({"-c", "user.name=galley", "-c", "user.email=galley@localhost", "commit-tree",
+                     "--no-gpg-sign", "-m", "", "-p", ours, "-p", commits[i], all.tree}));
+    if (made.status != 0) return std::optional<MergedTree>();
+    ours = first_line(made.output);
+  }
+  return std::optional(std::move(all));
+}
+
+Result<std::string> tree_with(const GitProgram& git, const std::string& tree, std::string_view path,
+                              const MergeEntry& entry) {
+  const size_t slash = path.find('/');
+  const std::string name(path.substr(0, slash));
+  std::string listed;
+  if (!tree.empty()) {
+    GALLEY_ASSIGN(listed, git.run({"ls-tree", "-z", tree}));
+  }
+  std::string lines;
+  std::string folder;
+  for (const std::string& line : zero_ended(listed)) {
+    if (line.substr(line.find('\t') + 1) != name) {
+      lines += line + '\0';
+    } else if (line.starts_with(kTreeMode)) {
+      const size_t id = line.rfind(' ', line.find('\t')) + 1;
+      folder = line.substr(id, line.find('\t') - id);
+    }
+  }
+  std::string own;
+  if (slash != std::string_view::npos) {
+    GALLEY_ASSIGN(const std::string inner, tree_with(git, folder, path.substr(slash + 1), entry));
+    if (!inner.empty()) own = std::string(kTreeMode) + " tree " + inner;
+  } else if (!entry.mode.empty()) {
+    own = entry.mode + (entry.mode == "160000" ? " commit " : " blob ") + entry.id;
+  }
+  if (!own.empty()) lines += own + "\t" + name + '\0';
+  if (lines.empty()) return std::string();
+  GALLEY_ASSIGN(const std::string made, git.run({"mktree", "-z", "--missing"}, lines));
+  return first_line(made);
+}
+
+Result<bool> have_same_file(const GitProgram& git, const std::string& a, const std::string& b,
+                            const std::string& path) {
+  GALLEY_ASSIGN(const PipedOutput first, git.try_run({"rev-parse", "--verify", "--quiet",
+                                                      "--end-of-options", a + ":" + path}));
+  GALLEY_ASSIGN(const PipedOutput second, git.try_run({"rev-parse", "--verify", "--quiet",
+                                                       "--end-of-options", b + ":" + path}));
+  if (first.status != 0 || second.status != 0) return first.status != 0 && second.status != 0;
+  return first.output == second.output;
+}
+
+}  // namespace galley

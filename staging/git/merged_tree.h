@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "staging/git/git_program.h"
+
+namespace galley {
+
+/// A file as a tree of git names it.
+struct MergeEntry {
+  std::string mode;  ///< `100644`; empty: there is none
+  std::string id;
+
+  bool operator==(const MergeEntry&) const = default;
+};
+
+/// A merge of several commits.
+struct MergedTree {
+  std::string tree;
+  /// Paths that git could not merge, each with the files of the sides. In the tree such a file
+  /// contains both sides, with git's markers between them.
+  std::map<std::string, std::vector<MergeEntry>> conflicts;
+};
+
+/// The tree of a merge of the commits, as `git merge` would make it; that of one of them if it has
+/// all others in its history. Only objects are written. Nothing where this git cannot tell (it is
+/// older than 2.38, or nothing can be written to the repository), or where more than eight commits
+/// are left.
+/// Source: git-merge-tree(1).
+/// Errors: those of GitProgram.
+[[nodiscard]] Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
+                                                            std::vector<std::string> commits);
+
+/// The tree with another file at a path; empty for one that holds nothing then.
+/// Errors: those of GitProgram.
+[[nodiscard]] Result<std::string> tree_with(const GitProgram& git, const std::string& tree,
+                                            std::string_view path, const MergeEntry& entry);
+
+/// Whether two commits have the same file at a path, or neither has one.
+/// Errors: those of GitProgram.
+[[nodiscard]] Result<bool> have_same_file(const GitProgram& git, const std::string& a,
+                                          const std::string& b, const std::string& path);
+
+}  // namespace galley
