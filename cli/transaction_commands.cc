@@ -349,13 +349,6 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
 
 Result<int> commit(Session& session) { return commit_transaction(session, session.arguments().tx); }
 
-/// A directory of `.galley`, of a workspace in which a transaction is open.
-Result<std::unique_ptr<Directory>> open_in_state(const Workspace& workspace,
-                                                 const std::string& name) {
-  GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-  return workspace.inside().state()->root().open_directory(path);
-}
-
 /// -n: what is staged now, all of it or all since the savepoint, is what would go.
 Result<int> preview_rollback(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
@@ -461,7 +454,8 @@ Result<int> pick(Session& session) {
   {
     GALLEY_ASSIGN(const Transaction transaction, session.resume(id));
     id = transaction.id();
-    GALLEY_ASSIGN(const auto directory, open_in_state(*workspace, "stage"));
+    const StateDirectory& state = *workspace->inside().state();
+    GALLEY_ASSIGN(const auto directory, state.root().open_directory(state.own("stage")));
     GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
   }
   GALLEY_ASSIGN(const int status, commit_transaction(session, id));

@@ -48,8 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   put(*workspace, "contents/canary", "canary");
   const auto state = galley::StateDirectory::open_or_create(*workspace);
   GALLEY_CHECK(state.has_value());
-  put(*workspace, ".galley/contents/ba9876543210/x", "canary");
-  const std::string folder = std::string(".galley/stage/") + kId;
+  put(*workspace, ".galley/" + state->own("contents/ba9876543210/x").str(), "canary");
+  const std::string folder = ".galley/" + state->own(std::string("stage/") + kId).str();
   put(*workspace, folder + "/owner", "");
   put(*workspace, folder + "/overlay", sealed);
   put(*workspace, folder + "/pool", input.substr(0, split));

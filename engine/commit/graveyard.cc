@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxNames = 1'000'000;
 
-RelPath place() { return *RelPath::parse("runs/graveyard"); }
+RelPath place(const StateDirectory& state) { return state.own("runs/graveyard"); }
 
 Error not_empty(const RelPath& name) {
   return os_error(ENOTEMPTY, "cannot remove directory", name.str());
@@ -43,19 +43,19 @@ Result<std::optional<RelPath>> move(const WritableDirectory& from, const RelPath
 }  // namespace
 
 Result<Graveyard> Graveyard::need(const StateDirectory& state, const WriterLock& /*lock*/) {
-  GALLEY_TRY(make_directories(state.root(), place(), kPrivateDirectory));
+  GALLEY_TRY(make_directories(state.root(), place(state), kPrivateDirectory));
   return find(state);
 }
 
 Result<Graveyard> Graveyard::find(const StateDirectory& state) {
-  auto opened = state.root().open_writable_directory(place());
+  auto opened = state.root().open_writable_directory(place(state));
   if (opened) return Graveyard(std::move(*opened));
   if (opened.error().kind == ErrorKind::kNotFound) return Graveyard();
   return fail(opened.error());
 }
 
 Result<void> Graveyard::clear(const StateDirectory& state, const WriterLock& /*lock*/) {
-  return remove_tree(state.root(), place());
+  return remove_tree(state.root(), place(state));
 }
 
 Result<void> Graveyard::remove(const WritableDirectory& from, const RelPath& name) const {

@@ -66,7 +66,7 @@ Result<void> Clearing::drop_stages(const ClearOptions& options) {
 Result<void> Clearing::drop_contents() {
   GALLEY_ASSIGN(const auto unused, unused_contents(state_));
   for (const std::string& name : unused) {
-    const RelPath path = chosen_path("contents/" + name);
+    const RelPath path = state_.own("contents/" + name);
     const auto directory = state_.root().open_directory(path);
     const uint64_t bytes = directory ? tree_use(**directory).bytes : 0;
     if (!dry_run_) GALLEY_TRY(remove_tree(state_.root(), path));
@@ -105,10 +105,10 @@ Result<void> Clearing::drop_tickets() {
 
 /// A fresh `quarantine/<tx>[.n]`: an id may be used again after its journal was set aside.
 Result<RelPath> free_place(const StateDirectory& state, TxId id) {
-  GALLEY_TRY(make_directories(state.root(), chosen_path("quarantine"), kPrivateDirectory));
+  GALLEY_TRY(make_directories(state.root(), state.own("quarantine"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxPlaces; ++attempt) {
     const std::string suffix = attempt == 0 ? "" : "." + std::to_string(attempt);
-    RelPath place = chosen_path("quarantine/" + id.str() + suffix);
+    RelPath place = state.own("quarantine/" + id.str() + suffix);
     auto made = state.root().make_directory(place, kPrivateDirectory);
     if (made) return place;
     if (made.error().os_error != EEXIST) return made.error();
@@ -128,30 +128,47 @@ Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
   return Clearing(state, clock, options.dry_run).run(options);
 }
 
+namespace {
+
+/// Whether nobody can go on with this journal. One that is pending has to keep the rules, too.
+Result<bool> is_unusable(const WritableDirectory& workspace, const StateDirectory& state,
+                         const Directory& directory, TxId id) {
+  GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, directory, id));
+  if (verdict.state != JournalState::kCommitted) return verdict.state == JournalState::kDamaged;
+  if (&directory != &state.journals()) return false;
+  GALLEY_ASSIGN(const std::string broken,
+                broken_rule(workspace, state, verdict.journal, JournalTrust::kOwn));
+  return !broken.empty();
+}
+
+Result<void> quarantine(const StateDirectory& state, const WritableDirectory& directory, TxId id) {
+  GALLEY_ASSIGN(const RelPath place, free_place(state, id));
+  const RelPath slots = chosen_path(id.file_name());
+  GALLEY_ASSIGN(const FileStat there, state.slots().stat(slots));
+  const bool is_pending = &directory == &state.journals();
+  if (is_pending && there.kind == FileKind::kDirectory) {
+    GALLEY_TRY(state.slots().rename(slots, state.root(), chosen_path(place.str() + "/slots"),
+                                    RenameMode::kNoReplace));
+  }
+  return directory.rename(journal_name(id), state.root(),
+                          chosen_path(place.str() + "/" + journal_name(id).str()),
+                          RenameMode::kNoReplace);
+}
+
+}  // namespace
+
 Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
                                              const StateDirectory& state, const WriterLock& lock) {
   static_cast<void>(lock);
   std::vector<TxId> moved;
-  GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
-  for (const TxId id : ids) {
-    GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, state.journals(), id));
-    if (verdict.state == JournalState::kNotCommitted) continue;
-    if (verdict.state == JournalState::kCommitted) {
-      GALLEY_ASSIGN(const std::string broken,
-                    broken_rule(workspace, state, verdict.journal, JournalTrust::kOwn));
-      if (broken.empty()) continue;
+  for (const WritableDirectory* directory : {&state.journals(), &state.undo()}) {
+    GALLEY_ASSIGN(const auto ids, journal_ids(*directory));
+    for (const TxId id : ids) {
+      GALLEY_ASSIGN(const bool is_bad, is_unusable(workspace, state, *directory, id));
+      if (!is_bad) continue;
+      GALLEY_TRY(quarantine(state, *directory, id));
+      moved.push_back(id);
     }
-    GALLEY_ASSIGN(const RelPath place, free_place(state, id));
-    const RelPath slots = chosen_path(id.file_name());
-    GALLEY_ASSIGN(const FileStat there, state.slots().stat(slots));
-    if (there.kind == FileKind::kDirectory) {
-      GALLEY_TRY(state.slots().rename(slots, state.root(), chosen_path(place.str() + "/slots"),
-                                      RenameMode::kNoReplace));
-    }
-    GALLEY_TRY(state.journals().rename(journal_name(id), state.root(),
-                                       chosen_path(place.str() + "/" + journal_name(id).str()),
-                                       RenameMode::kNoReplace));
-    moved.push_back(id);
   }
   if (!moved.empty()) {
     GALLEY_TRY(state.journals().sync());

@@ -37,7 +37,7 @@ Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
 
 /// Moves journals of `j/` that are damaged, or say what none may, to quarantine/, with what is in
 /// their slots, so that the workspace can be used again. Their transactions may be half applied:
-/// `doctor` says so.
+/// `doctor` says so. Damaged ones of `undo/`, and those of another workspace, go there too.
 Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
                                              const StateDirectory& state, const WriterLock& lock);
 

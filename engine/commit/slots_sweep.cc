@@ -137,7 +137,7 @@ Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bo
 
 Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirectory& from,
                     const RelPath& name, const RelPath& path, std::vector<JournalNote>& notes) {
-  GALLEY_ASSIGN(const RelPath place, chosen_path("rescue/" + id.str()).join(path));
+  GALLEY_ASSIGN(const RelPath place, state.own("rescue/" + id.str()).join(path));
   GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxRescueNames; ++attempt) {
     const std::string text = place.str() + (attempt == 0 ? "" : "." + std::to_string(attempt));

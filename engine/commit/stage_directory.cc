@@ -70,7 +70,7 @@ Result<std::optional<PoolCounts>> count_pools(const Directory& stages,
 
 /// How many stages refer to each pool; nothing when stages come and go faster than they are read.
 Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
-  const auto stages = state.root().open_directory(chosen_path("stage"));
+  const auto stages = state.root().open_directory(state.own("stage"));
   if (!stages && stages.error().kind == ErrorKind::kNotFound)
     return std::optional<PoolCounts>(PoolCounts());
   if (!stages) return stages.error();
@@ -86,17 +86,19 @@ Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
   return std::optional<PoolCounts>();
 }
 
-RelPath pool_path(const std::string& pool) { return chosen_path(std::string(kPools) + "/" + pool); }
+RelPath pool_path(const StateDirectory& state, const std::string& pool) {
+  return state.own(std::string(kPools) + "/" + pool);
+}
 
 }  // namespace
 
 Result<std::unique_ptr<WritableDirectory>> StageDirectory::open_contents(
     const StateDirectory& state) const {
   GALLEY_ASSIGN(const std::string pool, pool_of(*directory_, id_));
-  auto opened = state.root().open_writable_directory(pool_path(pool));
+  auto opened = state.root().open_writable_directory(pool_path(state, pool));
   if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
-  GALLEY_TRY(make_directories(state.root(), pool_path(pool), kPrivateDirectory));
-  return state.root().open_writable_directory(pool_path(pool));
+  GALLEY_TRY(make_directories(state.root(), pool_path(state, pool), kPrivateDirectory));
+  return state.root().open_writable_directory(pool_path(state, pool));
 }
 
 Result<void> StageDirectory::share_contents(const StageDirectory& parent) const {
@@ -112,7 +114,7 @@ Result<void> StageDirectory::share_contents(const StageDirectory& parent) const 
 
 Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
   std::vector<std::string> unused;
-  const auto pools = state.root().open_directory(chosen_path(kPools));
+  const auto pools = state.root().open_directory(state.own(kPools));
   if (!pools && pools.error().kind == ErrorKind::kNotFound) return unused;
   if (!pools) return pools.error();
   // First the pools, then who refers to them: a stage is there before its pool is.
@@ -127,7 +129,7 @@ Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
 }
 
 Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const std::string& id) {
-  auto directory = state.root().open_writable_directory(chosen_path("stage/" + id));
+  auto directory = state.root().open_writable_directory(state.own("stage/" + id));
   if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(id);
   if (!directory) return directory.error();
   GALLEY_ASSIGN(auto owner, (*directory)
@@ -144,7 +146,7 @@ Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const s
 /// Whoever lists stages locks `owner` for a moment: a new one has that name when it is locked.
 Result<StageDirectory> StageDirectory::hold_new(const StateDirectory& state,
                                                 const std::string& id) {
-  GALLEY_ASSIGN(auto directory, state.root().open_writable_directory(chosen_path("stage/" + id)));
+  GALLEY_ASSIGN(auto directory, state.root().open_writable_directory(state.own("stage/" + id)));
   const RelPath fresh = chosen_path("owner.new");
   GALLEY_ASSIGN(auto owner,
                 directory->open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
@@ -155,10 +157,10 @@ Result<StageDirectory> StageDirectory::hold_new(const StateDirectory& state,
 }
 
 Result<StageDirectory> StageDirectory::create(const StateDirectory& state) {
-  GALLEY_TRY(make_directories(state.root(), chosen_path("stage"), kPrivateDirectory));
+  GALLEY_TRY(make_directories(state.root(), state.own("stage"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     const std::string id = random_hex(kIdDigits);
-    auto made = state.root().make_directory(chosen_path("stage/" + id), kPrivateDirectory);
+    auto made = state.root().make_directory(state.own("stage/" + id), kPrivateDirectory);
     if (made) return hold_new(state, id);
     if (made.error().os_error != EEXIST) return made.error();
   }
@@ -172,13 +174,13 @@ Result<StageDirectory> StageDirectory::adopt(const StateDirectory& state, const 
 
 Result<void> StageDirectory::remove(const StateDirectory& state, StageDirectory stage) {
   auto pool = pool_of(*stage.directory_, stage.id_);
-  GALLEY_TRY(remove_tree(state.root(), chosen_path("stage/" + stage.id_)));
+  GALLEY_TRY(remove_tree(state.root(), state.own("stage/" + stage.id_)));
   // The transaction is over: what cannot be cleared now, or whose users cannot be told, is no
   // failure of its and left to `galley gc`.
   if (!pool) return {};
   const auto counts = references(state);
   if (!counts || !*counts || (*counts)->contains(*pool)) return {};
-  static_cast<void>(remove_tree(state.root(), pool_path(*pool)));
+  static_cast<void>(remove_tree(state.root(), pool_path(state, *pool)));
   return {};
 }
 
@@ -215,7 +217,7 @@ TreeUse tree_use(const Directory& directory) {
 Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
                                            std::string_view beginning) {
   std::vector<std::string> ids;
-  const auto parent = state.root().open_directory(chosen_path("stage"));
+  const auto parent = state.root().open_directory(state.own("stage"));
   if (!parent && parent.error().kind == ErrorKind::kNotFound) return ids;
   if (!parent) return parent.error();
   GALLEY_ASSIGN(const auto entries, (*parent)->list());
@@ -230,7 +232,7 @@ Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
 
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
   std::vector<StageInfo> stages;
-  const auto parent = state.root().open_writable_directory(chosen_path("stage"));
+  const auto parent = state.root().open_writable_directory(state.own("stage"));
   if (!parent && parent.error().kind == ErrorKind::kNotFound) return stages;
   if (!parent) return parent.error();
   GALLEY_ASSIGN(const auto counts, references(state));
@@ -248,7 +250,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     info.bytes = tree_use(**directory).bytes;
     const auto pool = pool_of(**directory, entry.name);
     if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {
-      const auto contents = state.root().open_directory(pool_path(*pool));
+      const auto contents = state.root().open_directory(pool_path(state, *pool));
       info.bytes += contents ? tree_use(**contents).bytes : 0;
     }
     const auto owner = (*directory)->open_writable_file(chosen_path("owner"), OpenMode::kReadWrite);

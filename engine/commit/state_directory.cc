@@ -14,12 +14,15 @@
 #include "engine/commit/state_format.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/owner.h"
+#include "staging/fs/replace_file.h"
 
 namespace galley {
 namespace {
 
 constexpr uint64_t kMaxFormatBytes = 4096;
 constexpr std::string_view kJournalSuffix = ".j";
+constexpr std::string_view kIgnoreFile = ".gitignore";
+constexpr std::string_view kIgnoreAll = "*\n";
 constexpr uint32_t kOthersBits = 077;
 
 Result<void> write_new_file(const WritableDirectory& directory, const RelPath& name,
@@ -42,9 +45,9 @@ Result<void> create_parts(const WritableDirectory& workspace, const WritableDire
   StateFormat format{random_workspace_id()};
   GALLEY_TRY(bind_to_folder(format, folder));
   const std::string unique = "." + uuid_text(format.id);
-  const RelPath ignore = chosen_path(".gitignore" + unique);
-  GALLEY_TRY(write_new_file(root, ignore, "*\n"));
-  GALLEY_TRY(root.rename(ignore, root, chosen_path(".gitignore"), RenameMode::kReplace));
+  const RelPath ignore = chosen_path(std::string(kIgnoreFile) + unique);
+  GALLEY_TRY(write_new_file(root, ignore, kIgnoreAll));
+  GALLEY_TRY(root.rename(ignore, root, chosen_path(kIgnoreFile), RenameMode::kReplace));
   const RelPath second = chosen_path("format" + unique);
   GALLEY_TRY(write_new_file(root, second, format.text()));
   // A link, unlike a rename, never replaces what another process put there first.
@@ -81,6 +84,7 @@ struct FoundState {
       root;                           ///< null: nothing has it, or something that is no directory
   std::optional<StateFormat> format;  ///< of a state that is complete
   bool is_flushed = true;             ///< false: see finish_creation
+  bool has_ignore_file = true;        ///< false: somebody removed it, or a power cut did
   std::string doubt;                  ///< why it is not believed; empty when it is
   std::string obstacle;               ///< why nobody could believe it as it is
 };
@@ -141,6 +145,21 @@ Result<bool> read_format(FoundState& found, const FileStat& folder) {
   return true;
 }
 
+/// Doubts a state with another `.gitignore`: a pull can bring one, and the next `git add -A` would
+/// publish the workspace's id, to which all state is bound.
+Result<void> read_ignore_file(FoundState& found) {
+  const auto text = read_file(*found.root, chosen_path(kIgnoreFile), kMaxFormatBytes);
+  if (text && *text == kIgnoreAll) return {};
+  const ErrorKind kind = text ? ErrorKind::kRefused : text.error().kind;
+  if (kind == ErrorKind::kNotFound) {
+    found.has_ignore_file = false;
+    return {};
+  }
+  if (kind != ErrorKind::kRefused && kind != ErrorKind::kQuota) return text.error();
+  found.doubt = "its '.gitignore' is not the one that Galley wrote, so git may carry it on";
+  return {};
+}
+
 /// Looks at `.galley` and believes nothing.
 Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   FoundState found;
@@ -163,6 +182,7 @@ Result<FoundState> look_at_state(const WritableDirectory& workspace) {
     }
     if (!is_ours && !is_complete) found.doubt = "it has no 'format' and yet holds something";
   }
+  if (found.doubt.empty() && is_complete) GALLEY_TRY(read_ignore_file(found));
   if (found.doubt.empty() && (folder.mode & kOthersBits) != 0) {
     found.doubt = "others may enter it, its mode is not 0700";
   }
@@ -245,6 +265,8 @@ Result<std::optional<StateDirectory>> StateDirectory::open(const WritableDirecto
   if (!found.doubt.empty()) return not_believed(found);
   if (!found.format) return std::optional<StateDirectory>();
   if (!found.is_flushed) GALLEY_TRY(finish_creation(workspace, *found.root));
+  // If it cannot be written, nothing else can be either.
+  if (!found.has_ignore_file) (void)replace_file(*found.root, kIgnoreFile, kIgnoreAll);
   GALLEY_ASSIGN(auto state,
                 open_parts(std::move(found.root), found.format->id, MissingPart::kMake));
   return std::optional<StateDirectory>(std::move(state));
@@ -292,10 +314,17 @@ Result<void> StateDirectory::adopt(const WritableDirectory& workspace) {
   const RelPath fresh = chosen_path("format.new");
   auto removed = root_->remove_file(fresh);
   if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
+  GALLEY_TRY(replace_file(*root_, kIgnoreFile, kIgnoreAll));
   GALLEY_TRY(write_new_file(*root_, fresh, format.text()));
   GALLEY_TRY(root_->rename(fresh, *root_, chosen_path("format"), RenameMode::kReplace));
   GALLEY_TRY(root_->sync());
   return workspace.sync();
+}
+
+RelPath StateDirectory::own(std::string_view place) const {
+  const size_t kind = std::min(place.find('/'), place.size());
+  return chosen_path(std::string(place.substr(0, kind)) + "/" + uuid_text(workspace_id_) +
+                     std::string(place.substr(kind)));
 }
 
 RelPath journal_name(TxId id) { return chosen_path(id.file_name() + std::string(kJournalSuffix)); }

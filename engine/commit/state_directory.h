@@ -51,6 +51,9 @@ class StateDirectory {
   [[nodiscard]] std::string session(const std::string& boot) const;
   /// `.galley` itself.
   [[nodiscard]] const WritableDirectory& root() const { return *root_; }
+  /// The path of private state below `.galley`: "stage/x" is at `stage/<workspace id>/x`. A pull or
+  /// an archive cannot put a file there, because its author does not know the id.
+  [[nodiscard]] RelPath own(std::string_view place) const;
   [[nodiscard]] const WritableDirectory& journals() const { return *journals_; }
   [[nodiscard]] const WritableDirectory& undo() const { return *undo_; }
   [[nodiscard]] const WritableDirectory& slots() const { return *slots_; }

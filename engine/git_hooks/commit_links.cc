@@ -7,19 +7,18 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "engine/audit/audit.h"
 #include "engine/commit/writer_lock.h"
+#include "staging/fs/replace_file.h"
 
 namespace galley {
 namespace {
 
-constexpr uint32_t kFileMode = 0600;
-
-RelPath file_name() { return RelPath::parse("git-commits").value(); }
-RelPath new_file_name() { return RelPath::parse("git-commits.new").value(); }
+constexpr const char* kLinksFile = "links/git-commits";
 
 Result<std::string> read_text(const StateDirectory& state) {
-  auto text = read_file(state.root(), file_name(), 2 * kMaxCommitLinkBytes);
+  auto text = read_file(state.root(), state.own(kLinksFile), 2 * kMaxCommitLinkBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::string();
   return text;
 }
@@ -50,17 +49,6 @@ bool has(const CommitLinks& links, TxId id, const std::string& commit) {
   const auto found = links.find(id);
   return found != links.end() &&
          std::find(found->second.begin(), found->second.end(), commit) != found->second.end();
-}
-
-/// The whole file takes the name of the old one: whoever reads sees one of them.
-Result<void> write_text(const StateDirectory& state, const std::string& text) {
-  GALLEY_TRY(remove_tree(state.root(), new_file_name()));
-  {
-    GALLEY_ASSIGN(const auto file, state.root().open_writable_file(
-                                       new_file_name(), OpenMode::kCreateNew, kFileMode));
-    GALLEY_TRY(file->write_at(0, text));
-  }
-  return state.root().rename(new_file_name(), state.root(), file_name(), RenameMode::kReplace);
 }
 
 Result<void> put_on_record(AuditLog& log, const std::string& commit,
@@ -99,7 +87,9 @@ Result<void> record_commit_links(const Workspace& workspace, const std::string& 
     GALLEY_TRY(put_on_record(*inside.audit.get(), commit, *one));
     text += line_of(one->id, commit);
   }
-  return write_text(*state, text);
+  const RelPath place = state->own(kLinksFile);
+  GALLEY_TRY(make_directories(state->root(), place.parent(), kPrivateDirectory));
+  return replace_file(state->root(), place.str(), text);
 }
 
 Result<CommitLinks> read_commit_links(const StateDirectory& state) {

@@ -14,8 +14,8 @@ namespace galley {
 /// The commits of git that hold what a transaction wrote: ids in hexadecimal, oldest first.
 using CommitLinks = std::map<TxId, std::vector<std::string>>;
 
-/// Notes in `.galley/git-commits`, and in the audit log, that a commit of git holds what these
-/// transactions wrote. A pair that is noted already is not noted again.
+/// Notes in `.galley/links/<workspace id>/git-commits`, and in the audit log, that a commit of git
+/// holds what these transactions wrote. A pair that is noted already is not noted again.
 /// Errors: kRefused `state.not_believed`; kTimeout `commit.locked`; kIo.
 Result<void> record_commit_links(const Workspace& workspace, const std::string& commit,
                                  const std::vector<ContributingTransaction>& transactions);

@@ -9,6 +9,7 @@
 #include "engine/commit/recovery.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
+#include "engine/commit/unbound_state.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/owner.h"
@@ -96,6 +97,29 @@ Result<void> list_recovery(const Workspace& workspace, const StateDirectory& sta
   return {};
 }
 
+bool is_taken_over(const std::string& kind) {
+  return std::find(std::begin(kNotTakenOver), std::end(kNotTakenOver), kind) ==
+         std::end(kNotTakenOver);
+}
+
+void list_unbound(const std::vector<UnboundState>& unbound, std::vector<std::string>& effects) {
+  for (const UnboundState& one : unbound) {
+    std::string effect = ": counts as made here from then on";
+    if (one.kind == "stage") effect = ": an open transaction, can be committed from then on";
+    if (!is_taken_over(one.kind)) effect = ": removed, it is not taken over";
+    effects.push_back(".galley/" + one.place + effect);
+  }
+}
+
+Result<void> bind_all(const StateDirectory& state) {
+  GALLEY_ASSIGN(const auto unbound, unbound_state(state));
+  for (const UnboundState& one : unbound) {
+    GALLEY_ASSIGN(const RelPath place, RelPath::parse(one.place));
+    GALLEY_TRY(is_taken_over(one.kind) ? bind_state(state, one) : remove_tree(state.root(), place));
+  }
+  return {};
+}
+
 Result<void> list_contents(const StateDirectory& state, std::vector<std::string>& effects) {
   GALLEY_ASSIGN(const DiskUse use, disk_use(state));
   effects.push_back(
@@ -135,13 +159,25 @@ Result<bool> is_state_tracked(const Workspace& workspace) {
 }
 
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
+  AdoptionPlan plan;
+  if (const StateDirectory* believed = workspace.inside().state()) {
+    GALLEY_ASSIGN(const auto unbound, unbound_state(*believed));
+    if (!unbound.empty()) {
+      plan.doubt = told(unbound);
+      GALLEY_TRY(check_not_tracked(workspace, plan.effects));
+      list_unbound(unbound, plan.effects);
+      return plan;
+    }
+  }
   GALLEY_ASSIGN(const StateDirectory state,
                 StateDirectory::open_foreign(*workspace.inside().writable_root));
-  AdoptionPlan plan;
   if (workspace.state_doubt() != nullptr) plan.doubt = workspace.state_doubt()->message;
   GALLEY_TRY(check_not_tracked(workspace, plan.effects));
   GALLEY_TRY(list_recovery(workspace, state, plan.effects));
   GALLEY_TRY(list_contents(state, plan.effects));
+  GALLEY_ASSIGN(auto unbound, unbound_state(state));
+  std::erase_if(unbound, [](const auto& one) { return !is_taken_over(one.kind); });
+  list_unbound(unbound, plan.effects);
   return plan;
 }
 
@@ -151,11 +187,16 @@ Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown) {
     return fail(ErrorKind::kConflict, "state.changed",
                 "'.galley' or the tree changed since it was shown; look again", ".galley");
   }
+  if (const StateDirectory* believed = workspace.inside().state()) {
+    GALLEY_TRY(bind_all(*believed));
+    return workspace.take_up_state();
+  }
   GALLEY_ASSIGN(StateDirectory state,
                 StateDirectory::open_foreign(*workspace.inside().writable_root));
   for (const char* name : kNotTakenOver) {
     GALLEY_TRY(remove_tree(state.root(), *RelPath::parse(name)));
   }
+  GALLEY_TRY(bind_all(state));
   GALLEY_TRY(state.adopt(*workspace.inside().writable_root));
   return workspace.take_up_state();
 }

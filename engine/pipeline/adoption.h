@@ -7,7 +7,8 @@
 
 #include "base/result.h"
 
-/// Taking over a `.galley` that is not believed, on a person's word.
+/// Taking over a `.galley` that is not believed, or what is not bound in one that is, on a person's
+/// word.
 namespace galley {
 
 /// What a person says yes to; the texts are not escaped.

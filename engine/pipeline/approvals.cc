@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/file_mode.h"
+#include "staging/fs/replace_file.h"
 
 namespace galley {
 namespace {
@@ -13,29 +14,24 @@ namespace {
 constexpr std::string_view kApprovalMagic = "galley approval 1\n";
 constexpr uint64_t kMaxApprovalBytes = uint64_t{4} << 10U;
 
-Result<RelPath> place_of(const ContentId& proposal, std::string_view ending = "") {
-  return RelPath::parse(fmt::format("approvals/{}{}", proposal.hex(), ending));
+RelPath place_of(const StateDirectory& state, const ContentId& proposal) {
+  return state.own("approvals/" + proposal.hex());
 }
 
 }  // namespace
 
-Result<void> keep_approval(const WritableDirectory& state, const GivenApproval& approval) {
-  GALLEY_ASSIGN(const RelPath place, place_of(approval.proposal));
-  GALLEY_ASSIGN(const RelPath fresh, place_of(approval.proposal, ".new"));
-  GALLEY_TRY(make_directories(state, place.parent(), kPrivateDirectory));
-  GALLEY_ASSIGN(const auto file,
-                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
-  GALLEY_TRY(file->truncate(0));
+Result<void> keep_approval(const StateDirectory& state, const GivenApproval& approval) {
+  const RelPath place = place_of(state, approval.proposal);
+  GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
   std::string by = approval.by;
   for (char& c : by) c = c == '\n' ? ' ' : c;
-  GALLEY_TRY(file->write_at(0, fmt::format("{}{}\n{}\n", kApprovalMagic, approval.given_ns, by)));
-  return state.rename(fresh, state, place, RenameMode::kReplace);
+  return replace_file(state.root(), place.str(),
+                      fmt::format("{}{}\n{}\n", kApprovalMagic, approval.given_ns, by));
 }
 
-Result<std::optional<GivenApproval>> find_approval(const Directory& state,
+Result<std::optional<GivenApproval>> find_approval(const StateDirectory& state,
                                                    const ContentId& proposal) {
-  GALLEY_ASSIGN(const RelPath place, place_of(proposal));
-  const auto text = read_file(state, place, kMaxApprovalBytes);
+  const auto text = read_file(state.root(), place_of(state, proposal), kMaxApprovalBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!text) return fail(text.error());
   GivenApproval approval{proposal, "", 0};
@@ -56,9 +52,8 @@ Result<std::optional<GivenApproval>> find_approval(const Directory& state,
   return approval;
 }
 
-Result<void> drop_approval(const WritableDirectory& state, const ContentId& proposal) {
-  GALLEY_ASSIGN(const RelPath place, place_of(proposal));
-  const auto removed = state.remove_file(place);
+Result<void> drop_approval(const StateDirectory& state, const ContentId& proposal) {
+  const auto removed = state.root().remove_file(place_of(state, proposal));
   if (!removed && removed.error().kind != ErrorKind::kNotFound) return fail(removed.error());
   return {};
 }

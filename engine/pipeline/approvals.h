@@ -6,7 +6,7 @@
 
 #include "base/content_id.h"
 #include "base/result.h"
-#include "staging/fs/directory.h"
+#include "engine/commit/state_directory.h"
 
 namespace galley {
 
@@ -17,21 +17,19 @@ struct GivenApproval {
   int64_t given_ns = 0;
 };
 
-/// Keeps a yes as `.galley/approvals/<hex id>`; a second one replaces the first. `state` is
-/// `.galley`.
+/// Keeps a yes as `.galley/approvals/<workspace id>/<hex id>`; a second one replaces the first.
 ///
 ///     galley approval 1
 ///     <wall clock, ns>
 ///     <who>
-[[nodiscard]] Result<void> keep_approval(const WritableDirectory& state,
-                                         const GivenApproval& approval);
+[[nodiscard]] Result<void> keep_approval(const StateDirectory& state, const GivenApproval& approval);
 
 /// The yes that was given to this proposal.
 /// Errors: kInvalid `approval.damaged`.
-[[nodiscard]] Result<std::optional<GivenApproval>> find_approval(const Directory& state,
+[[nodiscard]] Result<std::optional<GivenApproval>> find_approval(const StateDirectory& state,
                                                                  const ContentId& proposal);
 
 /// Takes it back, or away once it was used; absent is fine.
-[[nodiscard]] Result<void> drop_approval(const WritableDirectory& state, const ContentId& proposal);
+[[nodiscard]] Result<void> drop_approval(const StateDirectory& state, const ContentId& proposal);
 
 }  // namespace galley

@@ -7,7 +7,7 @@
 
 #include "base/file_mode.h"
 #include "base/number.h"
-#include "engine/pipeline/own_place.h"
+#include "staging/fs/replace_file.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -56,32 +56,25 @@ bool is_too_old(const AskedCall& call, int64_t now_ns) { return now_ns - call.as
 
 }  // namespace
 
-Result<RelPath> AskedCalls::place_of(const ContentId& id, std::string_view ending) const {
-  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kQuestionsFolder));
-  return RelPath::parse(fmt::format("{}/{}{}", folder.str(), id.hex(), ending));
+RelPath AskedCalls::place_of(const ContentId& id) const {
+  return state_->own(fmt::format("{}/{}", kQuestionsFolder, id.hex()));
 }
 
 Result<void> AskedCalls::write(const AskedCall& call) const {
-  const WritableDirectory& state = state_->root();
-  GALLEY_ASSIGN(const RelPath place, place_of(call.id));
-  GALLEY_ASSIGN(const RelPath fresh, place_of(call.id, ".new"));
-  GALLEY_TRY(make_directories(state, place.parent(), kPrivateDirectory));
-  GALLEY_ASSIGN(const auto file,
-                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
-  GALLEY_TRY(file->truncate(0));
+  const RelPath place = place_of(call.id);
+  GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
   const nlohmann::ordered_json document = {{"agent", call.question.agent},
                                            {"tool", call.question.tool},
                                            {"arguments", call.question.arguments},
                                            {"why", call.question.why}};
-  GALLEY_TRY(file->write_at(0, fmt::format("{}{}\n{}\n{}\n", kQuestionMagic, call.asked_ns,
-                                           one_line(call.by), json_text(document))));
-  return state.rename(fresh, state, place, RenameMode::kReplace);
+  return replace_file(state_->root(), place.str(),
+                      fmt::format("{}{}\n{}\n{}\n", kQuestionMagic, call.asked_ns,
+                                  one_line(call.by), json_text(document)));
 }
 
 Result<std::vector<AskedCall>> AskedCalls::list(int64_t now_ns) const {
   std::vector<AskedCall> calls;
-  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kQuestionsFolder));
-  const auto opened = state_->root().open_directory(folder);
+  const auto opened = state_->root().open_directory(state_->own(kQuestionsFolder));
   if (!opened && opened.error().kind == ErrorKind::kNotFound) return calls;
   if (!opened) return fail(opened.error());
   GALLEY_ASSIGN(const auto entries, (*opened)->list());
@@ -104,8 +97,7 @@ Result<void> AskedCalls::keep(const ContentId& id, const CallQuestion& question,
     if (other.id == id && !other.by.empty()) return {};
   }
   for (size_t i = 0; i + kMaxAskedCalls <= waiting.size(); ++i) {
-    GALLEY_ASSIGN(const RelPath place, place_of(waiting[i].id));
-    (void)state_->root().remove_file(place);
+    (void)state_->root().remove_file(place_of(waiting[i].id));
   }
   return write({id, question, now_ns, {}});
 }
@@ -135,7 +127,7 @@ Result<void> AskedCalls::give(const AskedCall& call, const std::string& by, int6
 }
 
 Result<std::optional<std::string>> AskedCalls::take(const ContentId& id, int64_t now_ns) const {
-  GALLEY_ASSIGN(const RelPath place, place_of(id));
+  const RelPath place = place_of(id);
   const auto text = read_file(state_->root(), place, kMaxQuestionBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!text) return fail(text.error());

@@ -53,7 +53,7 @@ class AskedCalls {
 
  private:
   Result<void> write(const AskedCall& call) const;
-  [[nodiscard]] Result<RelPath> place_of(const ContentId& id, std::string_view ending = "") const;
+  [[nodiscard]] RelPath place_of(const ContentId& id) const;
 
   const StateDirectory* state_;
 };

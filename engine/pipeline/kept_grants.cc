@@ -7,9 +7,9 @@
 
 #include "base/file_mode.h"
 #include "base/number.h"
-#include "engine/pipeline/own_place.h"
 #include "engine/policy/policy.h"
 #include "staging/fs/owner.h"
+#include "staging/fs/replace_file.h"
 
 namespace galley {
 namespace {
@@ -76,7 +76,7 @@ Result<Grant> read_grant(const Directory& folder, const DirectoryEntry& entry,
 
 Result<std::vector<Grant>> KeptGrants::list() const {
   std::vector<Grant> grants;
-  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kGrantsFolder));
+  const RelPath place = state_->own(kGrantsFolder);
   const auto folder = state_->root().open_directory(place);
   if (!folder && folder.error().kind == ErrorKind::kNotFound) return grants;
   if (!folder) return fail(folder.error());
@@ -94,12 +94,10 @@ Result<std::vector<Grant>> KeptGrants::list() const {
 }
 
 Result<FileStat> KeptGrants::stat() const {
-  GALLEY_ASSIGN(const RelPath place, own_place(*state_, kGrantsFolder));
-  return state_->root().stat(place);
+  return state_->root().stat(state_->own(kGrantsFolder));
 }
 
 Result<void> KeptGrants::keep(const Grant& grant) const {
-  const WritableDirectory& state = state_->root();
   GALLEY_ASSIGN(const auto known, list());
   const bool is_new = std::none_of(known.begin(), known.end(), [&](const Grant& other) {
     return other.agent == grant.agent && other.capability == grant.capability;
@@ -110,19 +108,13 @@ Result<void> KeptGrants::keep(const Grant& grant) const {
                             "put rules into galley.toml instead",
                             known.size(), kMaxGrants));
   }
-  GALLEY_ASSIGN(const RelPath folder, own_place(*state_, kGrantsFolder));
-  GALLEY_ASSIGN(const RelPath place, RelPath::parse(folder.str() + "/" + file_of_grant(grant)));
-  GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(place.str() + ".new"));
-  GALLEY_TRY(make_directories(state, folder, kPrivateDirectory));
-  GALLEY_ASSIGN(const auto file,
-                state.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
-  GALLEY_TRY(file->truncate(0));
+  const RelPath place = state_->own(fmt::format("{}/{}", kGrantsFolder, file_of_grant(grant)));
+  GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
   std::string by = grant.by;
   for (char& c : by) c = static_cast<uint8_t>(c) < ' ' ? ' ' : c;
-  GALLEY_TRY(
-      file->write_at(0, fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.said_ns, by,
-                                    grant.agent, grant.is_revoked ? "!" : "", grant.capability)));
-  return state.rename(fresh, state, place, RenameMode::kReplace);
+  return replace_file(state_->root(), place.str(),
+                      fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.said_ns, by,
+                                  grant.agent, grant.is_revoked ? "!" : "", grant.capability));
 }
 
 Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants) {

@@ -11,6 +11,7 @@
 #include "engine/commit/leftovers.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/stage_directory.h"
+#include "engine/commit/unbound_state.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
@@ -79,15 +80,14 @@ Result<std::vector<std::string>> stages_written_since(const StateDirectory& stat
 /// Folders of runs whose transaction is gone.
 Result<void> clear_runs(const StateDirectory& state, bool dry_run,
                         std::vector<ClearedItem>& cleared) {
-  const auto runs = state.root().open_directory(*RelPath::parse("runs"));
+  const auto runs = state.root().open_directory(state.own("runs"));
   if (!runs && runs.error().kind == ErrorKind::kNotFound) return {};
   if (!runs) return fail(runs.error());
   GALLEY_ASSIGN(const auto entries, (*runs)->list());
   for (const DirectoryEntry& entry : entries) {
     auto folder = RunFolder::open(state, entry.name);
     if (!folder) continue;
-    GALLEY_ASSIGN(const RelPath stage, RelPath::parse("stage/" + entry.name));
-    GALLEY_ASSIGN(const FileStat found, state.root().stat(stage));
+    GALLEY_ASSIGN(const FileStat found, state.root().stat(state.own("stage/" + entry.name)));
     GALLEY_ASSIGN(const bool is_live, folder->is_live());
     if (found.kind != FileKind::kAbsent || is_live) continue;
     cleared.push_back({"the layer of the run " + entry.name, 0});
@@ -138,7 +138,13 @@ void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
     checks.push_back({"state", CheckStatus::kError, doubt->message,
                       "galley recover --adopt --dry-run shows what taking it over would do"});
   }
-  if (workspace.inside().state() == nullptr && workspace.state_doubt() == nullptr) return;
+  const StateDirectory* state = workspace.inside().state();
+  if (state == nullptr && workspace.state_doubt() == nullptr) return;
+  const auto unbound = state != nullptr ? unbound_state(*state) : Result<std::vector<UnboundState>>(std::vector<UnboundState>());
+  if (unbound && !unbound->empty()) {
+    checks.push_back({"bound state", CheckStatus::kWarning, told(*unbound),
+                      "galley recover --adopt --dry-run shows what taking it over would do"});
+  }
   const auto tracked = is_state_tracked(workspace);
   if (tracked && *tracked) {
     checks.push_back({"state and git", CheckStatus::kError,
@@ -350,8 +356,8 @@ Result<std::unique_ptr<WritableDirectory>> open_rescue(const Workspace& workspac
   if (workspace.inside().state() == nullptr) {
     return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
   }
-  GALLEY_ASSIGN(const RelPath place, RelPath::parse("rescue"));
-  return workspace.inside().state()->root().open_writable_directory(place);
+  const StateDirectory& state = *workspace.inside().state();
+  return state.root().open_writable_directory(state.own("rescue"));
 }
 
 }  // namespace

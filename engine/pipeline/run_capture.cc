@@ -122,7 +122,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   rules.is_live = !has_scratch;
   GALLEY_ASSIGN(const auto scratch,
                 open_writable_disk_directory(has_scratch ? note.lower_home + "/scratch"
-                                                         : workspace.root_path + "/.galley/runs"));
+                                                         : workspace.own_path("runs")));
   const std::chrono::milliseconds timeout(workspace.config.commit.lock_timeout_ms);
   GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(state, workspace.clock(), timeout));
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));

@@ -36,10 +36,21 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
 /// The layers of earlier runs in the transaction, and those that this one asks for. `place` is the
 /// path of the stage.
 Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
-                                           const RunRequest& request, const std::string& place) {
+                                           const RunRequest& request, const std::string& root,
+                                           const std::string& place) {
   GALLEY_ASSIGN(const auto earlier, run_layers(stage));
   std::set<std::string> layered(request.layered.begin(), request.layered.end());
-  for (const RunLayer& layer : earlier) layered.insert(layer.path);
+  for (const RunLayer& layer : earlier) {
+    // A kept path is not believed: --layer must allow it now, too.
+    const auto now = check_host_folder("--layer", layer.path, root);
+    if (!now || *now != layer.path) {
+      return fail(ErrorKind::kRefused, "run.host_folder",
+                  "'" + layer.path + "', over which the transaction has a layer, cannot be used: " +
+                      (now ? "it leads to '" + *now + "' now" : now.error().message) +
+                      "; galley rollback drops the transaction");
+    }
+    layered.insert(layer.path);
+  }
   for (const std::string& path : request.writable) {
     if (!layered.contains(path)) continue;
     return fail(ErrorKind::kUsage, "run.host_folder",
@@ -107,15 +118,16 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   note.writable = request.writable;
   GALLEY_ASSIGN(note.lower_home, need_scratch_home(state_->stage->directory()));
   LiveOptions options;
-  options.homes = {workspace.root_path + "/.galley/runs/" + id(), note.lower_home};
+  options.homes = {workspace.own_path("runs/" + id()), note.lower_home};
   options.is_terminal = request.is_terminal;
   options.rows = request.rows;
   options.columns = request.columns;
   options.home = home_folder();
   options.git_config = GitFiles(workspace.root_path, effective_user()).identity();
   options.writable = request.writable;
-  GALLEY_ASSIGN(options.layers, host_layers(state_->stage->directory(), request,
-                                            workspace.root_path + "/.galley/stage/" + id()));
+  GALLEY_ASSIGN(options.layers,
+                host_layers(state_->stage->directory(), request, workspace.root_path,
+                            workspace.own_path("stage/" + id())));
   for (const HostLayer& layer : options.layers) note.layered.push_back(layer.path);
   Command command = request.command;
   for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {

@@ -60,7 +60,7 @@ struct Transaction::State {
       runner_options.who = options.principals();
       runner_options.is_offline = options.is_preview;
       if (stage) {
-        runner_options.layer_home = workspace->stage_path(stage->id());
+        runner_options.layer_home = workspace->own_path("stage/" + stage->id());
         runner_options.scratch_home = [this] { return need_scratch_home(stage->directory()); };
       }
       own_runner =

@@ -14,6 +14,7 @@
 #include "engine/calls/tool_names.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/recovery.h"
+#include "engine/commit/unbound_state.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/custom_tools.h"
@@ -21,7 +22,6 @@
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/mcp_servers.h"
-#include "engine/pipeline/own_place.h"
 #include "engine/pipeline/own_tools.h"
 #include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/security_tools.h"
@@ -100,6 +100,8 @@ Result<void> WorkspaceState::open_state() {
     const std::lock_guard guard(mutex);
     set_state(**std::move(opened));
   }
+  GALLEY_ASSIGN(const auto unbound, unbound_state(*state_directory));
+  if (!unbound.empty()) notices.push_back(told(unbound));
   return options.recovers ? recover() : Result<void>();
 }
 
@@ -132,9 +134,9 @@ ValidatorCache* WorkspaceState::need_cache() {
   const std::lock_guard guard(mutex);
   if (cache != nullptr || config.validators.empty()) return cache.get();
   if (state_directory) {
-    const auto place = own_place(*state_directory, "cache");
-    auto made = make_directories(state_directory->root(), *place, kPrivateDirectory);
-    auto opened = made ? state_directory->root().open_writable_directory(*place)
+    const RelPath place = state_directory->own("cache");
+    auto made = make_directories(state_directory->root(), place, kPrivateDirectory);
+    auto opened = made ? state_directory->root().open_writable_directory(place)
                        : Result<std::unique_ptr<WritableDirectory>>(made.error());
     // A cache that cannot be kept is only slower.
     if (opened) cache = std::make_unique<DiskValidatorCache>(*std::move(opened));
@@ -157,9 +159,9 @@ CommandRunner* WorkspaceState::need_runner(const Principals& who) {
   runner_options.who = who;
   // Without a place that stays, what validators keep goes with the process: only slower.
   if (state_directory) {
-    const auto place = own_place(*state_directory, "keep");
-    const auto made = make_directories(state_directory->root(), *place, kPrivateDirectory);
-    if (made) runner_options.keep_home = root_path + "/.galley/" + place->str();
+    const auto made =
+        make_directories(state_directory->root(), state_directory->own("keep"), kPrivateDirectory);
+    if (made) runner_options.keep_home = own_path("keep");
   }
   runner = make_guarded_runner(config, std::move(runner_options), clock());
   return runner.get();
@@ -334,7 +336,7 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
                     "an agent does not approve; have a person say it, without --agent");
       });
   GALLEY_TRY(passed);
-  return keep_approval(state_->state_directory->root(), {proposal, by, state_->clock().wall_ns()});
+  return keep_approval(*state_->state_directory, {proposal, by, state_->clock().wall_ns()});
 }
 
 const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }

@@ -77,9 +77,9 @@ struct WorkspaceState {
   [[nodiscard]] const Clock& clock() const {
     return options.clock != nullptr ? *options.clock : system_clock;
   }
-  /// Absolute path of a stored transaction's directory.
-  [[nodiscard]] std::string stage_path(const std::string& id) const {
-    return root_path + "/.galley/stage/" + id;
+  /// Absolute path of what StateDirectory::own() names; there is a state.
+  [[nodiscard]] std::string own_path(std::string_view place) const {
+    return root_path + "/.galley/" + state_directory->own(place).str();
   }
   /// Remembers what validators said: on disk where there is a `.galley`, else for this process.
   ValidatorCache* need_cache();

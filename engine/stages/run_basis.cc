@@ -26,10 +26,8 @@ Result<std::string> read(const RunFolder& folder, std::string_view name) {
 
 tl::unexpected<Error> damaged_basis(const RunFolder& folder) {
   return fail(ErrorKind::kInvalid, "run.damaged",
-              "what the run " + folder.tx() +
-                  " began with cannot be read; what it wrote lies in "
-                  ".galley/runs/" +
-                  folder.tx() + "/upper");
+              "what the run " + folder.tx() + " began with cannot be read; what it wrote lies in " +
+                  folder.shown_place() + "/upper");
 }
 
 Result<Overlay::Entries> entries_of(const RunFolder& folder, std::string_view text) {

@@ -25,17 +25,19 @@ constexpr int kMaxDepth = 8;
 constexpr int kLockAttempts = 10;
 constexpr std::chrono::milliseconds kLockPause{1};
 
-RelPath folder_path(const std::string& tx) { return chosen_path("runs/" + tx); }
+RelPath folder_path(const StateDirectory& state, const std::string& tx) {
+  return state.own("runs/" + tx);
+}
 
 bool is_id(std::string_view text) {
   return text.size() == kIdDigits &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-Error damaged_note(const std::string& tx) {
+Error damaged_note(const RunFolder& folder) {
   return {ErrorKind::kInvalid, "run.damaged",
-          "the note of the run " + tx + " cannot be read; what it wrote lies in .galley/runs/" +
-              tx + "/upper",
+          "the note of the run " + folder.tx() + " cannot be read; what it wrote lies in " +
+              folder.shown_place() + "/upper",
           "", 0};
 }
 
@@ -134,15 +136,16 @@ Result<void> check_run_name(std::string_view name) {
 
 Result<RunFolder> RunFolder::open(const StateDirectory& state, const std::string& tx) {
   if (!is_id(tx)) return not_found(tx);
-  auto directory = state.root().open_writable_directory(folder_path(tx));
+  RelPath place = folder_path(state, tx);
+  auto directory = state.root().open_writable_directory(place);
   if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(tx);
   if (!directory) return fail(directory.error());
-  return RunFolder(tx, *std::move(directory));
+  return RunFolder(tx, std::move(place), *std::move(directory));
 }
 
 Result<RunFolder> RunFolder::hold(const StateDirectory& state, const std::string& tx) {
   if (!is_id(tx)) return not_found(tx);
-  GALLEY_TRY(make_directories(state.root(), folder_path(tx), kPrivateDirectory));
+  GALLEY_TRY(make_directories(state.root(), folder_path(state, tx), kPrivateDirectory));
   GALLEY_ASSIGN(RunFolder folder, open(state, tx));
   GALLEY_ASSIGN(const bool is_ours, folder.take_lock());
   if (is_ours) return folder;
@@ -186,12 +189,12 @@ Result<RunNote> RunFolder::note() const {
   };
   try {
     const Json json = Json::parse(*text, is_shallow);
-    if (depth > kMaxDepth || json.at("schema") != kSchema) return damaged_note(tx_);
+    if (depth > kMaxDepth || json.at("schema") != kSchema) return damaged_note(*this);
     RunNote note = from_json(json);
-    if (note.tx != tx_) return damaged_note(tx_);
+    if (note.tx != tx_) return damaged_note(*this);
     return note;
   } catch (const Json::exception&) {
-    return damaged_note(tx_);
+    return damaged_note(*this);
   }
 }
 
@@ -206,7 +209,7 @@ Result<void> RunFolder::write_note(const RunNote& note) const {
 
 Result<std::vector<std::string>> RunFolder::list(const StateDirectory& state) {
   std::vector<std::string> ids;
-  const auto runs = state.root().open_directory(chosen_path("runs"));
+  const auto runs = state.root().open_directory(state.own("runs"));
   if (!runs && runs.error().kind == ErrorKind::kNotFound) return ids;
   if (!runs) return fail(runs.error());
   GALLEY_ASSIGN(const auto entries, (*runs)->list());
@@ -238,12 +241,13 @@ Result<std::string> RunFolder::find(const StateDirectory& state, const std::stri
 
 std::vector<std::unique_ptr<Directory>> RunFolder::hold_directories(const StateDirectory& state,
                                                                     const std::string& tx) {
-  std::string overlays_own = folder_path(tx).str();
+  std::string overlays_own = folder_path(state, tx).str();
   for (const char* name : {"work", "work", "incompat"}) overlays_own += std::string("/") + name;
   std::vector<std::unique_ptr<Directory>> held;
-  for (const std::string& place : {"stage/" + tx, "contents/" + tx, std::string("runs/graveyard"),
-                                   overlays_own, overlays_own + "/volatile"}) {
-    auto opened = state.root().open_directory(chosen_path(place));
+  for (const RelPath& place :
+       {state.own("stage/" + tx), state.own("contents/" + tx), state.own("runs/graveyard"),
+        chosen_path(overlays_own), chosen_path(overlays_own + "/volatile")}) {
+    auto opened = state.root().open_directory(place);
     if (opened) held.push_back(*std::move(opened));
   }
   return held;
@@ -254,7 +258,7 @@ Result<void> RunFolder::remove(const StateDirectory& state, RunFolder folder) {
   // The note first: without it there is no run, and what is left is garbage.
   auto gone = folder.directory_->remove_file(chosen_path("run.json"));
   if (!gone && gone.error().kind != ErrorKind::kNotFound) return gone;
-  GALLEY_ASSIGN(const auto runs, state.root().open_writable_directory(chosen_path("runs")));
+  GALLEY_ASSIGN(const auto runs, state.root().open_writable_directory(state.own("runs")));
   return erase_layer(*runs, chosen_path(tx));
 }
 

@@ -47,8 +47,8 @@ struct RunNote {
 inline constexpr size_t kMaxRunNoteBytes = size_t{1} << 20U;
 inline constexpr size_t kMaxRunNameBytes = 64;
 
-/// `.galley/runs/<tx>/`: a program that runs on the view of a stored transaction, or ran there and
-/// was cut off before what it wrote could be staged.
+/// `.galley/runs/<workspace id>/<tx>/`: a program that runs on the view of a stored transaction, or
+/// ran there and was cut off before what it wrote could be staged.
 ///
 ///     lock        held (flock) by the run's supervisor as long as it lives
 ///     run.json    RunNote, replaced whole by rename; without it there is no run
@@ -73,6 +73,8 @@ class RunFolder {
 
   [[nodiscard]] const std::string& tx() const { return tx_; }
   [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
+  /// Where it is in the workspace, for people.
+  [[nodiscard]] std::string shown_place() const { return ".galley/" + place_.str(); }
   /// Whether a supervisor lives: somebody else holds the lock, or we do.
   [[nodiscard]] Result<bool> is_live() const;
   /// Tries to take the lock; false when a supervisor has it.
@@ -90,10 +92,11 @@ class RunFolder {
   static Result<void> remove(const StateDirectory& state, RunFolder folder);
 
  private:
-  RunFolder(std::string tx, std::unique_ptr<WritableDirectory> directory)
-      : tx_(std::move(tx)), directory_(std::move(directory)) {}
+  RunFolder(std::string tx, RelPath place, std::unique_ptr<WritableDirectory> directory)
+      : tx_(std::move(tx)), place_(std::move(place)), directory_(std::move(directory)) {}
 
   std::string tx_;
+  RelPath place_;
   std::unique_ptr<WritableDirectory> directory_;
   std::unique_ptr<WritableFile> lock_;
 };

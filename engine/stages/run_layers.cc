@@ -104,9 +104,8 @@ Result<void> drop_layers(const WritableDirectory& stage) {
 Result<std::vector<WrittenLayer>> written_layers(const StateDirectory& state,
                                                  const std::string& tx) {
   std::vector<WrittenLayer> written;
-  const std::string place = "stage/" + tx;
-  GALLEY_ASSIGN(const RelPath path, RelPath::parse(place));
-  GALLEY_ASSIGN(const auto stage, state.root().open_writable_directory(path));
+  const RelPath place = state.own("stage/" + tx);
+  GALLEY_ASSIGN(const auto stage, state.root().open_writable_directory(place));
   GALLEY_ASSIGN(const auto layers, run_layers(*stage));
   for (const RunLayer& layer : layers) {
     const std::string upper = layer.home + "/upper";
@@ -114,7 +113,7 @@ Result<std::vector<WrittenLayer>> written_layers(const StateDirectory& state,
     if (!opened && opened.error().kind == ErrorKind::kNotFound) continue;
     if (!opened) return fail(opened.error());
     const uint64_t count = count_written(**opened, layer.path);
-    if (count > 0) written.push_back({layer.path, place + "/" + upper, count});
+    if (count > 0) written.push_back({layer.path, place.str() + "/" + upper, count});
   }
   return written;
 }

@@ -36,8 +36,7 @@ Result<void> drop_scratch_home(const Directory& stage) {
 
 Result<std::map<std::string, std::string>> scratch_homes(const StateDirectory& state) {
   std::map<std::string, std::string> homes;
-  GALLEY_ASSIGN(const RelPath place, RelPath::parse("stage"));
-  const auto stages = state.root().open_directory(place);
+  const auto stages = state.root().open_directory(state.own("stage"));
   if (!stages) return homes;  // no transaction was ever stored
   GALLEY_ASSIGN(const auto entries, (*stages)->list());
   for (const DirectoryEntry& entry : entries) {

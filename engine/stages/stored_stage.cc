@@ -234,8 +234,7 @@ Result<void> StoredStage::note_markers() {
 }
 
 Result<StageAbout> StoredStage::look_at(const StateDirectory& state, const std::string& id) {
-  GALLEY_ASSIGN(const RelPath place, RelPath::parse("stage/" + id));
-  GALLEY_ASSIGN(const auto directory, state.root().open_directory(place));
+  GALLEY_ASSIGN(const auto directory, state.root().open_directory(state.own("stage/" + id)));
   return read_about(*directory, id);
 }
 

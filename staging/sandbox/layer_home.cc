@@ -19,6 +19,8 @@
 namespace galley {
 namespace {
 
+constexpr const char* kLastingMark = "made-by-galley";
+
 std::vector<std::string> places() {
   std::vector<std::string> all;
   if (const char* given = std::getenv("TMPDIR"); given != nullptr && *given == '/') {
@@ -131,6 +133,8 @@ LayerHome::~LayerHome() {
 
 Result<std::string> LayerHome::make_lasting() {
   GALLEY_ASSIGN(LayerHome home, open(""));
+  GALLEY_TRY(home.directory().open_writable_file(*RelPath::parse(kLastingMark),
+                                                 OpenMode::kCreateNew, kPrivateFile));
   home.is_ours_ = false;
   return home.path_;
 }
@@ -139,8 +143,13 @@ bool is_layer_home(const std::string& path) {
   struct stat found {};
   const bool is_named_so =
       path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
-  return is_named_so && lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
-         found.st_uid == geteuid() && (found.st_mode & kPermissionBits) == kPrivateDirectory;
+  const bool is_private = is_named_so && lstat(path.c_str(), &found) == 0 &&
+                          S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
+                          (found.st_mode & kPermissionBits) == kPrivateDirectory;
+  // Nothing but make_lasting() leaves it: a folder of the user's may have such a name and mode.
+  const std::string mark = path + "/" + kLastingMark;
+  return is_private && lstat(mark.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         found.st_uid == geteuid();
 }
 
 Result<void> remove_layer_home(const std::string& path) {

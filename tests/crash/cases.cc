@@ -391,6 +391,12 @@ CaseWorkspace make_case(const CrashCase& shape) {
   return made;
 }
 
+RelPath in_rescue(const WritableDirectory& workspace, const std::string& name) {
+  const auto state = StateDirectory::open(workspace);
+  GALLEY_CHECK(state && *state);
+  return rel(".galley/" + (*state)->own("rescue/" + name).str());
+}
+
 std::vector<std::string> litter_of(const WritableDirectory& workspace) {
   std::vector<std::string> litter;
   const auto root = workspace.open_writable_directory(rel(".galley"));

@@ -243,7 +243,7 @@ TEST(Recovery, ALateWriterIsFoundWhenItsInodeIsLetGo) {
   EXPECT_EQ(picture_of(ws), workspace.after);
   // Everything is compared again after a reboot, and what is done with is let go.
   ASSERT_TRUE(reopen(ws, "another boot"));
-  EXPECT_EQ(read_file(ws, rel(".galley/rescue/2/a"), 100).value(), "LATEa");
+  EXPECT_EQ(read_file(ws, in_rescue(ws, "2/a"), 100).value(), "LATEa");
   EXPECT_EQ(picture_of(ws), workspace.after);
 }
 

@@ -172,6 +172,12 @@ class SystemCase(unittest.TestCase):
             )
         return result
 
+    def own_state(self, kind):
+        """Where `.galley` keeps this kind: below the id of the workspace. Before there is an id it is nowhere."""
+        state = self.work / ".galley"
+        made = (state / "format").read_text().split() if (state / "format").exists() else ["", "", "none"]
+        return state / kind / made[2]
+
     def stage_new(self, name, text):
         """Stages a new file by a patch, which may name what no call of a tool may."""
         quoted = "".join(chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\' else f"\\{byte:03o}" for byte in name.encode())

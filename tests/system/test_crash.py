@@ -71,7 +71,7 @@ class KillNine(SystemCase):
     def test_a_killed_stager_leaves_nothing_but_what_gc_clears(self):
         before = snapshot(self.work)
         self.galley("begin", expect=0)
-        stages = self.work / ".galley" / "stage"
+        stages = self.own_state("stage")
         process = subprocess.Popen(
             [GALLEY, "-C", str(self.work), "call", "Write", "-"], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -157,7 +157,7 @@ class Exec(SystemCase):
                 result = self.galley("exec", "--", "cat", "build/out", expect=0)
                 self.assertEqual(result.stdout, b"two\n")
                 self.assertEqual(set(self.staged()), {"made"})
-                stage = next((self.work / ".galley" / "stage").iterdir())
+                stage = next(self.own_state("stage").iterdir())
                 places[end] = (stage / "scratch-home").read_text().strip()
                 self.assertTrue(os.path.isdir(places[end]))
                 self.galley(end, expect=0)
@@ -171,7 +171,7 @@ class Exec(SystemCase):
         (self.work / ".gitignore").write_text("build/\n")
         self.galley("begin", expect=0)
         self.galley("exec", "--", "sh", "-c", "mkdir build; echo one > build/out; echo made > made", expect=0)
-        stage = next((self.work / ".galley" / "stage").iterdir())
+        stage = next(self.own_state("stage").iterdir())
         place = (stage / "scratch-home").read_text().strip()
         self.galley("gc", expect=0)
         self.assertTrue(os.path.isdir(place))  # it is open, and young
@@ -186,7 +186,7 @@ class Exec(SystemCase):
 
     def test_a_command_that_changes_nothing_leaves_the_stored_stage_as_it_is(self):
         self.galley("begin", expect=0)
-        stored = next((self.work / ".galley" / "stage").iterdir()) / "overlay"
+        stored = next(self.own_state("stage").iterdir()) / "overlay"
         before = stored.stat()
         self.galley("exec", "--", "ls", expect=0)
         after = stored.stat()

@@ -243,7 +243,7 @@ class AfterACommand(Budgets):
 
     def exec(self, script, expect, timeout_ms=30_000, config="", **options):
         self.write("galley.toml", f"[sandbox]\ntimeout_ms = {timeout_ms}\n{config}")
-        stages = self.work / ".galley" / "stage"
+        stages = self.own_state("stage")
         if not stages.exists() or not list(stages.iterdir()):
             self.galley("begin", expect=0)
         # A sandbox needs room for its helper's own threads and processes.
@@ -352,11 +352,11 @@ class DeepTrees(Budgets):
     def test_a_deep_tree_in_an_abandoned_stage_is_removed(self):
         self.begin()
         self.bounded("exec", "--", "python3", "-c", "open('good', 'w').write('x')", expect=0)
-        stage = next((self.work / ".galley" / "stage").iterdir())
+        stage = next(self.own_state("stage").iterdir())
         subprocess.run(["python3", "-c", DEEP], cwd=stage, check=True, timeout=SECONDS)
         self.bounded("status", expect=0)
         self.bounded("rollback", expect=0)
-        self.assertEqual(list((self.work / ".galley" / "stage").iterdir()), [])
+        self.assertEqual(list(self.own_state("stage").iterdir()), [])
 
 
 if __name__ == "__main__":

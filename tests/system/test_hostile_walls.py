@@ -28,7 +28,7 @@ class KilledExec(hostile.HostileCase):
                               stderr=subprocess.PIPE, env={**os.environ, **self.environment}) as running:
             self.assertEqual(running.stderr.readline(), b"up\n")
             running.send_signal(signal.SIGKILL)
-        self.stage = next((self.work / ".galley" / "stage").iterdir())
+        self.stage = next(self.own_state("stage").iterdir())
 
     def test_every_later_command_can_read_the_stage(self):
         self.galley("status", expect=0)

@@ -31,7 +31,7 @@ class RunCase(SystemCase):
 
     def notes(self):
         found = []
-        for path in (self.work / ".galley" / "runs").glob("*/run.json"):
+        for path in self.own_state("runs").glob("*/run.json"):
             try:
                 found.append(json.loads(path.read_text()))
             except FileNotFoundError:
@@ -76,7 +76,7 @@ class RunCase(SystemCase):
 
     def wait_for_end(self, tx):
         """Until no run is left of the transaction."""
-        wait_until(lambda: not (self.work / ".galley" / "runs" / tx / "run.json").exists(), "the run did not end")
+        wait_until(lambda: not (self.own_state("runs") / tx / "run.json").exists(), "the run did not end")
 
 
 class InAPipe(RunCase):
@@ -131,7 +131,7 @@ class InAPipe(RunCase):
     def test_one_that_changes_nothing_leaves_nothing(self):
         self.galley("run", "--", "true", expect=0)
         self.assertEqual(self.open_transactions(), [])
-        self.assertEqual(list((self.work / ".galley" / "runs").iterdir()), [])
+        self.assertEqual(list(self.own_state("runs").iterdir()), [])
 
     def test_a_program_that_is_not_there_is_127(self):
         self.galley("run", "--", "no-such-program", expect=127)
@@ -148,7 +148,7 @@ class InAPipe(RunCase):
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                   env={**os.environ, **self.environment})
         tx = self.only_note()["tx"]
-        wait_until(lambda: (self.work / ".galley/runs" / tx / "upper/new.txt").exists())
+        wait_until(lambda: (self.own_state("runs") / tx / "upper/new.txt").exists())
         client.kill()
         client.wait()
         self.wait_for_end(tx)
@@ -305,7 +305,7 @@ class WithoutItsTerminal(RunCase):
         shell.expect(r"sleep 1000\r\n")
         shell.vanish()
         tx = self.only_note()["tx"]
-        wait_until(lambda: (self.work / ".galley/runs" / tx / "upper/done.txt").exists())
+        wait_until(lambda: (self.own_state("runs") / tx / "upper/done.txt").exists())
         self.galley("stop", "mine", expect=0)
         self.assertEqual(self.staged(tx), "A\tdone.txt\n")
 

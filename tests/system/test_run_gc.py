@@ -11,9 +11,9 @@ from test_run_views import ViewCase
 
 
 class Garbage(ViewCase):
-    def setUp(self):
-        super().setUp()
-        self.graveyard = self.work / ".galley/runs/graveyard"
+    @property
+    def graveyard(self):
+        return self.own_state("runs") / "graveyard"
 
     def gc(self, *options):
         cleared = json.loads(self.galley("--json", "gc", *options, expect=0).stdout)["cleared"]

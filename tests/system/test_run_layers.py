@@ -42,7 +42,7 @@ class Layers(RunCase):
     def test_the_summary_says_how_much_it_is_and_where_it_lies(self):
         ran = self.run_in("echo new > config; rm sessions/first; mkdir logs; echo a > logs/a", "--layer", self.state)
         tx = self.kept()
-        place = f".galley/stage/{tx}/layers/1/upper"
+        place = str((self.own_state("stage") / tx / "layers/1/upper").relative_to(self.work))
         self.assertIn(f"4 paths written in {self.state}: in a layer, {place}, which goes with the transaction".encode(), ran.stderr)
         self.assertEqual((self.work / place / "config").read_text(), "new\n")
         document = json.loads(self.galley("--json", "run", "--resume", tx, "--", "true", expect=0).stdout)
@@ -58,7 +58,7 @@ class Layers(RunCase):
             with self.subTest(end=end):
                 self.run_in(f"echo new > config; echo {end} > '{self.work}/ended'", "--layer", self.state, end)
                 self.assertEqual(self.open_transactions(), [])
-                self.assertEqual(list((self.work / ".galley/stage").iterdir()), [])
+                self.assertEqual(list(self.own_state("stage").iterdir()), [])
         self.assertEqual((self.work / "ended").read_text(), "--commit\n")
         self.assertEqual(snapshot(self.state), self.state_before)
 

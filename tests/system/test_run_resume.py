@@ -70,7 +70,7 @@ class OnALayerThatWasLeft(ViewCase):
 
     def test_a_layer_whose_removal_was_cut_off_is_no_part_of_it(self):
         tx = self.galley("begin", expect=0).stdout.decode().strip()
-        layer = self.work / ".galley" / "runs" / tx / "upper"
+        layer = self.own_state("runs") / tx / "upper"
         layer.mkdir(parents=True)
         (layer / "dropped").write_text("dropped\n")
         self.galley("run", "--resume", tx, "--", "sh", "-ec", "test ! -e dropped; echo mine > mine", expect=0)
@@ -78,7 +78,7 @@ class OnALayerThatWasLeft(ViewCase):
 
     def test_gc_does_not_forget_what_was_written_just_now(self):
         tx = self.leave("echo mine > mine")
-        stage = self.work / ".galley" / "stage" / tx
+        stage = self.own_state("stage") / tx
         for path in (stage, *stage.iterdir()):
             os.utime(path, (time.time() - 15 * 86400,) * 2)  # as of a run that was as long
         self.galley("gc", expect=0)

@@ -139,14 +139,14 @@ class StateFolder(SystemCase):
         self.leave_a_damaged_journal()
         self.galley("doctor", "--repair")
         old = self.begin()
-        for path in (self.state / "stage" / old, *(self.state / "stage" / old).iterdir()):
+        for path in (self.own_state("stage") / old, *(self.own_state("stage") / old).iterdir()):
             os.utime(path, (time.time() - 15 * 86400,) * 2)
         young = self.begin()
         # As after a restart, where all journals retire at once.
         self.galley("doctor", "--repair", env={"GALLEY_BOOT_ID": "boot-2"})
         self.galley("gc", expect=0, env={"GALLEY_BOOT_ID": "boot-2"})
-        self.assertFalse((self.state / "stage" / old).exists())
-        self.assertTrue((self.state / "stage" / young).exists())
+        self.assertFalse((self.own_state("stage") / old).exists())
+        self.assertTrue((self.own_state("stage") / young).exists())
 
     def stage_in_every_way(self):
         tx = self.begin()
@@ -166,7 +166,7 @@ class StateFolder(SystemCase):
         self.galley("exec", "--tx", ran, "--", "sh", "-c", "echo d > d.txt", expect=0)
         self.galley("run", "--resume", ran, "--layer", layered, "--", "mkfifo", "pipe", f"{layered}/pipe", expect=1)
         self.run_all("attach nobody", "stop nobody", "agent-hook codex", stdin=b"{}")
-        for note in (self.state / "runs").glob("*/run.json"):
+        for note in self.own_state("runs").glob("*/run.json"):
             self.galley("rollback", "--tx", note.parent.name, expect=0)
         self.galley("edit", "--tx", tx, "b.txt", expect=0, env={"VISUAL": "true", "EDITOR": "true"})
         self.galley("diff", "--tx", tx, expect=0)

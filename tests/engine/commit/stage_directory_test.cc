@@ -64,7 +64,7 @@ TEST(StageDirectory, IsMadeBesideWhoLooksAtThem) {
     std::vector<std::unique_ptr<WritableFile>> locked;
     plan->at = plan->calls.size() + at;
     plan->before = [&] {
-      const auto stages = raw->open_writable_directory(rel(".galley/stage"));
+      const auto stages = raw->open_writable_directory(rel(".galley/" + state->own("stage").str()));
       const auto entries =
           stages ? (*stages)->list() : Result<std::vector<DirectoryEntry>>(Error());
       if (!entries) return;

@@ -6,6 +6,7 @@
 
 #include "engine/commit/blob_store.h"
 #include "engine/commit/state_format.h"
+#include "engine/commit/unbound_state.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
 #include "staging/fs/memory_tree.h"
@@ -98,6 +99,46 @@ TEST(StateDirectory, IsNotBelievedWhenOthersMayEnterItOrOwnIt) {
   ASSERT_TRUE(workspace->set_owner(rel(".galley"), 4711, 4711));
   expect_not_believed(*workspace, "another user");
   EXPECT_EQ(StateDirectory::open_foreign(*workspace).error().reason, "state.not_adoptable");
+}
+
+TEST(StateDirectory, IsNotBelievedWithAnotherGitignoreAndAMissingOneIsWritten) {
+  const auto workspace = make_memory_directory();
+  ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
+  ASSERT_TRUE(workspace->remove_file(rel(".galley/.gitignore")));
+  ASSERT_TRUE(StateDirectory::open(*workspace)->has_value());
+  EXPECT_EQ(read_file(*workspace, rel(".galley/.gitignore"), 10).value(), "*\n");
+  put_file(*workspace, ".galley/.gitignore", "!*\n");
+  expect_not_believed(*workspace, ".gitignore");
+  ASSERT_TRUE(StateDirectory::open_foreign(*workspace)->adopt(*workspace));
+  EXPECT_TRUE(StateDirectory::open(*workspace)->has_value());
+  EXPECT_EQ(read_file(*workspace, rel(".galley/.gitignore"), 10).value(), "*\n");
+}
+
+TEST(UnboundState, IsNamedAndBecomesTheWorkspacesOwnWhenItIsTakenOver) {
+  const auto workspace = make_memory_directory();
+  const auto state = StateDirectory::open_or_create(*workspace);
+  ASSERT_TRUE(state);
+  EXPECT_TRUE(unbound_state(*state)->empty());
+  const auto put = [&](const RelPath& place) {
+    ASSERT_TRUE(make_directories(state->root(), place.parent(), 0700));
+    put_file(state->root(), place.str(), "x");
+  };
+  put(state->own("rescue/1/a"));
+  EXPECT_TRUE(unbound_state(*state)->empty());
+  put(rel("rescue/1/b"));
+  put(rel("rescue/2/b"));
+  put(rel("git-commits"));
+  auto unbound = *unbound_state(*state);
+  ASSERT_EQ(unbound.size(), 3U);
+  EXPECT_EQ(unbound[1].place, "rescue/1");
+  EXPECT_NE(told(unbound).find(".galley/git-commits and 2 more"), std::string::npos);
+  EXPECT_EQ(bind_state(*state, unbound[1]).error().reason, "state.changed") << "it has one";
+  ASSERT_TRUE(bind_state(*state, unbound[0]));
+  ASSERT_TRUE(bind_state(*state, unbound[2]));
+  EXPECT_EQ(unbound_state(*state)->size(), 1U);
+  for (const char* place : {"rescue/1/a", "rescue/2/b", "links/git-commits"}) {
+    EXPECT_EQ(state->root().stat(state->own(place))->kind, FileKind::kRegular) << place;
+  }
 }
 
 TEST(StateDirectory, WhatACreationLeftThatWasCutShortIsCompleted) {

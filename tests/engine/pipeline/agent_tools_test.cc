@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "support/git_oracle.h"
+#include "support/own_file.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -190,7 +191,7 @@ TEST_F(AgentTools, ACommitOfGitFollowsTheTransactionsOwnAndIsOnRecord) {
     ASSERT_TRUE(begun->save());
   }
   // What the tool keeps of a transaction that outlives its process.
-  tree_.write(".galley/stage/" + id + "/git-commit", "say two");
+  tree_.write(own_file(*workspace_, "stage/" + id + "/git-commit"), "say two");
   auto transaction = workspace_->resume(id, "ann");
   ASSERT_TRUE(transaction) << transaction.error().message;
   const auto outcome = transaction->commit();
@@ -215,7 +216,7 @@ TEST_F(AgentTools, ATransactionStandsWhenGitRefusesItsCommit) {
   ASSERT_TRUE(begun->save());
   const std::string id = begun->id();
   *begun = *workspace_->begin({});
-  tree_.write(".galley/stage/" + id + "/git-commit", "why");
+  tree_.write(own_file(*workspace_, "stage/" + id + "/git-commit"), "why");
   const auto outcome = workspace_->resume(id, "ann")->commit();
   ASSERT_TRUE(outcome) << outcome.error().message;
   const auto& receipt = std::get<Receipt>(*outcome);

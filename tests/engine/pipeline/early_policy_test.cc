@@ -11,6 +11,7 @@
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/sandbox/fake_command_runner.h"
+#include "support/own_file.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -152,7 +153,7 @@ TEST_F(PolicyAtTheDoor, AnApprovalCountsForExactlyOneProposalAndOnce) {
   EXPECT_EQ(transaction.preview()->verdict.approved_by, "ada");
   EXPECT_EQ(refusal(transaction.commit()), "committed");
   EXPECT_EQ(tree_.read("deploy/d"), "new\n");
-  EXPECT_FALSE(*find_approval(workspace_->inside().state()->root(), proposal));
+  EXPECT_FALSE(*find_approval(*workspace_->inside().state(), proposal));
 
   const std::string record = tree_.read(".galley/audit.jsonl");
   EXPECT_THAT(record, HasSubstr("given beforehand by ada"));
@@ -172,7 +173,7 @@ TEST_F(PolicyAtTheDoor, ADamagedApprovalIsAnErrorNotAYes) {
   const ContentId proposal = transaction.preview()->proposal.id();
   ASSERT_TRUE(workspace_->approve(proposal, "ada"));
   for (const char* text : {"", "galley approval 1\n", "galley approval 1\nx\nada\n", "yes"}) {
-    tree_.write(".galley/approvals/" + proposal.hex(), text);
+    tree_.write(own_file(*workspace_, "approvals/" + proposal.hex()), text);
     const auto outcome = transaction.commit();
     ASSERT_FALSE(outcome) << text;
     EXPECT_EQ(outcome.error().reason, "approval.damaged");

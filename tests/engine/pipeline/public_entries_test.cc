@@ -20,6 +20,7 @@
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
 #include "staging/sandbox/fake_command_runner.h"
+#include "support/own_file.h"
 #include "support/public_methods.h"
 #include "support/temp_directory.h"
 
@@ -74,7 +75,7 @@ class World {
   }
   void damage() {
     transaction.reset();
-    tree.write(".galley/stage/" + id + "/overlay", "nonsense");
+    tree.write(own_file(*workspace, "stage/" + id + "/overlay"), "nonsense");
   }
 
   TempDirectory tree;

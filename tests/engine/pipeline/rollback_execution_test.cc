@@ -8,6 +8,7 @@
 #include <galley/workspace.h>
 #include "base/shared_map.h"
 #include "engine/pipeline/transaction_state.h"
+#include "support/own_file.h"
 #include "support/rel.h"
 #include "support/temp_directory.h"
 
@@ -61,7 +62,7 @@ TEST(SessionCost, ACallCopiesAndWritesAsMuchHoweverManyWereMadeBefore) {
   TempDirectory tree;
   const auto workspace = *Workspace::open(tree.path());
   auto transaction = *workspace->begin_stored();
-  const std::string file = ".galley/stage/" + transaction.id() + "/overlay";
+  const std::string file = own_file(*workspace, "stage/" + transaction.id() + "/overlay");
   const auto inode = [&] { return tree.directory().stat(rel(file))->inode; };
   constexpr int kCalls = 600;
   uint64_t most = 0;
@@ -203,7 +204,7 @@ TEST_F(RollbackExecution, ADamagedFileOfCallsIsSaidAndWhatIsStagedStays) {
     first = edit(transaction, "a.txt", "2", "two");
     ASSERT_TRUE(transaction.save());
   }
-  tree_.write(".galley/stage/" + id + "/calls", "nonsense");
+  tree_.write(own_file(*workspace_, "stage/" + id + "/calls"), "nonsense");
   auto transaction = *workspace_->resume(id);
   EXPECT_EQ(transaction.rollback_execution(first).error().reason, "stage.damaged");
   EXPECT_EQ(*transaction.read("a.txt"), "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n");

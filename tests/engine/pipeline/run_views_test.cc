@@ -4,6 +4,7 @@
 
 #include "engine/commit/history_reader.h"
 #include "engine/stages/live_views.h"
+#include "support/own_file.h"
 #include "tests/engine/pipeline/view_fixture.h"
 
 namespace galley {
@@ -188,8 +189,8 @@ TEST_F(RunViews, RunThatWasCutOffIsTakenUpOnce) {
   commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
   run->end();
   EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
-  EXPECT_FALSE(tree_.exists(".galley/runs/" + run->id()));
-  EXPECT_FALSE(tree_.exists(".galley/runs/graveyard"));
+  EXPECT_FALSE(tree_.exists(own_file(*workspace_, "runs/" + run->id())));
+  EXPECT_FALSE(tree_.exists(own_file(*workspace_, "runs/graveyard")));
   ASSERT_TRUE(is_receipt(commit(run->id())));
   EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
 }
@@ -316,7 +317,7 @@ TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
                     .has_value());
   }
   EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
-  EXPECT_FALSE(tree_.exists(".galley/runs/" + run->id() + "/checkpoint"));
+  EXPECT_FALSE(tree_.exists(own_file(*workspace_, "runs/" + run->id() + "/checkpoint")));
 }
 
 TEST_F(RunViews, ARunThatCannotBeTakenUpAfterItsCommitIsAWarning) {
@@ -325,9 +326,9 @@ TEST_F(RunViews, ARunThatCannotBeTakenUpAfterItsCommitIsAWarning) {
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
   // Behind the commit point somebody spoils the note of the run.
   UserSettings settings;
-  settings.config.after_apply = {
-      "/bin/sh", "-c",
-      "echo spoiled > " + tree_.path() + "/.galley/runs/" + run->id() + "/run.json"};
+  settings.config.after_apply = {"/bin/sh", "-c",
+                                 "echo spoiled > " + tree_.path() + "/" +
+                                     own_file(*workspace_, "runs/" + run->id() + "/run.json")};
   WorkspaceOptions options;
   options.user = std::make_shared<const UserSettings>(settings);
   auto workspace = Workspace::open(tree_.path(), options);

@@ -11,6 +11,7 @@
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/workspace_state.h"
+#include "support/own_file.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -407,8 +408,8 @@ TEST_F(TransactionTest, WhatFailsAfterTheCommitPointIsAWarningOfTheReceipt) {
   ASSERT_TRUE(transaction);
   ASSERT_TRUE(transaction->edit("a.txt", "two", "TWO"));
   // A folder where a file is expected: the stage cannot be cleared away.
-  std::filesystem::create_directory(tree_.path() + "/.galley/stage/" + transaction->id() +
-                                    "/scratch-home");
+  std::filesystem::create_directory(
+      tree_.path() + "/" + own_file(*workspace, "stage/" + transaction->id() + "/scratch-home"));
   const auto outcome = transaction->commit();
   ASSERT_TRUE(outcome) << outcome.error().message;
   const auto* receipt = std::get_if<Receipt>(&*outcome);

@@ -38,7 +38,7 @@ class TestRun {
     auto moment = RunStart::begin(*inside.writable_root, *inside.state_directory, inside.clock(),
                                   PublisherOptions());
     GALLEY_CHECK(moment.has_value());
-    const std::string path = workspace.root_path() + "/.galley/runs/" + id_;
+    const std::string path = inside.own_path("runs/" + id_);
     view_ = std::make_unique<ScriptedView>(hidden + ":" + workspace.root_path(), path);
     note_.tx = id_;
     note_.supervisor = ProcessIdentity::of(view_->process());

@@ -67,7 +67,7 @@ class StoredStageTest : public testing::Test {
     return *std::move(report);
   }
   std::vector<std::string> names_below(const std::string& path) {
-    const auto directory = state().root().open_writable_directory(rel(path));
+    const auto directory = state().root().open_writable_directory(state().own(path));
     std::vector<std::string> names;
     if (!directory) return names;
     const auto entries = (*directory)->list();
@@ -232,7 +232,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfTheLastOnesEndGcClearsTheContents) {
     ASSERT_TRUE(lock);
     ASSERT_TRUE(clear_leftovers(*root, there, *lock, clock_, {kEverything}));
     for (const char* folder : {"stage", "contents"}) {
-      const auto left = there.root().open_writable_directory(rel(folder));
+      const auto left = there.root().open_writable_directory(there.own(folder));
       ASSERT_TRUE(!left || (*left)->list()->empty()) << at << ": " << folder;
     }
     if (!plan->is_dead) break;
@@ -319,7 +319,7 @@ TEST_F(StoredStageTest, ASaveIsNotSeenInAFork) {
 
 TEST_F(StoredStageTest, ADamagedReferenceIsSaidAndLosesNothing) {
   const std::string child = fork_of(parent_);
-  put_file(state().root(), "stage/" + child + "/pool", "../../etc\n");
+  put_file(state().root(), state().own("stage/" + child + "/pool").str(), "../../etc\n");
   EXPECT_EQ(StoredStage::open(state(), child, kAtOnce).error().reason, "stage.damaged");
   EXPECT_TRUE(collect(kLong).files.empty());
   EXPECT_EQ(staged_in(parent_), "new\n");

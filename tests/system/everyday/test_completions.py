@@ -109,7 +109,7 @@ class Completions(EverydayCase):
         bait = "$(touch${IFS}taken)`touch${IFS}taken`;touch taken"
         self.run_here("--reason", bait, "--agent", "x;touch taken", "apply", "change-of-a.patch", expect=0)
         self.run_here("--reason", bait, "begin", expect=0)
-        stage = self.work / ".galley" / "stage"
+        stage = self.own_state("stage")
         shutil.copytree(next(path for path in stage.iterdir() if path.is_dir()), stage / "$(touch taken)")
         (self.work / "$(touch taken).patch").write_text("")
         (self.work / "`touch taken`").write_text("")

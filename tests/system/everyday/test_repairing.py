@@ -96,15 +96,15 @@ class Staging(EverydayCase):
     def test_a_damaged_transaction_is_dropped_as_its_message_says(self):
         """git: `worktree remove --force` takes a broken one away."""
         tx = self.begin()
-        (self.work / ".galley/stage" / tx / "overlay").write_text("nonsense")
+        (self.own_state("stage") / tx / "overlay").write_text("nonsense")
         said = self.run_here("diff", "--tx", tx, expect=2).err.strip()
         words = said.split("drop it with: ", 1)[1].split()
         self.run_here(*words[1:], expect=0)
-        self.assertFalse((self.work / ".galley/stage" / tx).exists())
+        self.assertFalse((self.own_state("stage") / tx).exists())
         tx = self.begin()
-        (self.work / ".galley/stage" / tx / "overlay").write_text("nonsense")
+        (self.own_state("stage") / tx / "overlay").write_text("nonsense")
         self.run_here("rollback", "--tx", tx[:6], expect=0)
-        self.assertFalse((self.work / ".galley/stage" / tx).exists())
+        self.assertFalse((self.own_state("stage") / tx).exists())
 
 
 class Fixing(EverydayCase):
