@@ -549,7 +549,7 @@ Result<std::optional<GivenApproval>> GitCheck::State::given_approval() const {
   const auto state = StateDirectory::open(*directory);
   // One that is not believed approves nothing.
   if (!state || !*state) return std::optional<GivenApproval>();
-  return find_approval(**state, proposal->id());
+  return find_approval(**state, proposal->id(), clock().wall_ns());
 }
 
 Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress&)>& on_progress) {

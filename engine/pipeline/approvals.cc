@@ -2,53 +2,86 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "base/file_mode.h"
+#include "base/number.h"
+#include "engine/commit/history_reader.h"
 #include "staging/fs/replace_file.h"
 
 namespace galley {
 namespace {
 
-constexpr std::string_view kApprovalMagic = "galley approval 1\n";
+constexpr std::string_view kApprovalMagic = "galley approval 2";
 constexpr uint64_t kMaxApprovalBytes = uint64_t{4} << 10U;
 
 RelPath place_of(const StateDirectory& state, const ContentId& proposal) {
   return state.own("approvals/" + proposal.hex());
 }
 
+std::optional<GivenApproval> parse_approval(const ContentId& proposal, std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    if (end == text.npos) return {};
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  constexpr size_t kLines = 4;
+  if (lines.size() != kLines || lines[0] != kApprovalMagic) return {};
+  const auto given_ns = number_of<int64_t>(lines[1]);
+  const auto after = number_of<uint64_t>(lines[2]);
+  if (!given_ns || !after) return {};
+  return GivenApproval{proposal, std::string(lines[3]), *given_ns, TxId{*after}};
+}
+
+/// Whether a commit of this proposal is in the history since then, or could have been.
+Result<bool> is_used(const StateDirectory& state, const GivenApproval& approval) {
+  GALLEY_ASSIGN(const auto ids, committed_ids(state));
+  // The oldest are pruned first.
+  const TxId next{approval.after.value + 1};
+  if (ids.empty() ? approval.after.value > 0 : ids.front() > next) return true;
+  for (auto id = std::lower_bound(ids.begin(), ids.end(), next); id != ids.end(); ++id) {
+    const auto committed = load_committed(state, *id, ImageUse::kSkip);
+    if (!committed && committed.error().reason == "journal.damaged") continue;      // or not ours
+    if (!committed && committed.error().kind == ErrorKind::kNotFound) return true;  // pruned now
+    if (!committed) return fail(committed.error());
+    if (committed->journal.proposal == approval.proposal) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-Result<void> keep_approval(const StateDirectory& state, const GivenApproval& approval) {
-  const RelPath place = place_of(state, approval.proposal);
+Result<void> keep_approval(const StateDirectory& state, const ContentId& proposal,
+                           const std::string& by, int64_t now_ns) {
+  GALLEY_ASSIGN(const auto ids, committed_ids(state));
+  const RelPath place = place_of(state, proposal);
   GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
-  std::string by = approval.by;
-  for (char& c : by) c = c == '\n' ? ' ' : c;
+  std::string who = by;
+  for (char& c : who) c = c == '\n' ? ' ' : c;
   return replace_file(state.root(), place.str(),
-                      fmt::format("{}{}\n{}\n", kApprovalMagic, approval.given_ns, by));
+                      fmt::format("{}\n{}\n{}\n{}\n", kApprovalMagic, now_ns,
+                                  ids.empty() ? "0" : ids.back().str(), who));
 }
 
 Result<std::optional<GivenApproval>> find_approval(const StateDirectory& state,
-                                                   const ContentId& proposal) {
+                                                   const ContentId& proposal, int64_t now_ns) {
   const auto text = read_file(state.root(), place_of(state, proposal), kMaxApprovalBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!text) return fail(text.error());
-  GivenApproval approval{proposal, "", 0};
-  std::string_view rest = *text;
-  const bool has_magic = rest.starts_with(kApprovalMagic);
-  if (has_magic) rest.remove_prefix(kApprovalMagic.size());
-  const auto [end, code] =
-      std::from_chars(rest.data(), rest.data() + rest.size(), approval.given_ns);
-  const size_t digits = static_cast<size_t>(end - rest.data());
-  if (!has_magic || code != std::errc() || digits + 1 >= rest.size() || rest[digits] != '\n') {
+  auto approval = parse_approval(proposal, *text);
+  if (!approval) {
     return fail(ErrorKind::kInvalid, "approval.damaged",
                 "the approval of " + proposal.hex() +
                     " is damaged; give it again with: galley "
                     "approve");
   }
-  rest.remove_prefix(digits + 1);
-  approval.by = rest.substr(0, rest.find('\n'));
+  if (now_ns - approval->given_ns > kApprovalLastsNs) return std::nullopt;
+  GALLEY_ASSIGN(const bool is_gone, is_used(state, *approval));
+  if (is_gone) return std::nullopt;
   return approval;
 }
 

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/file_mode.h"
 #include "base/number.h"
+#include "engine/pipeline/approvals.h"
 #include "staging/fs/replace_file.h"
 #include "tools/json_input.h"
 
@@ -16,7 +19,8 @@ namespace {
 constexpr std::string_view kQuestionMagic = "galley confirmation 1\n";
 constexpr const char* kQuestionsFolder = "confirmations";
 constexpr uint64_t kMaxQuestionBytes = 4 * kMaxAskedArgumentBytes;
-constexpr int64_t kLastsNs = int64_t{24} * 3600 * 1'000'000'000;
+constexpr std::chrono::milliseconds kLockWait{5'000};
+constexpr std::chrono::milliseconds kLockPause{1};
 
 std::string_view next_line(std::string_view& rest) {
   const size_t end = rest.find('\n');
@@ -52,7 +56,9 @@ std::optional<AskedCall> parse_asked(const ContentId& id, std::string_view text)
   return call;
 }
 
-bool is_too_old(const AskedCall& call, int64_t now_ns) { return now_ns - call.asked_ns > kLastsNs; }
+bool is_too_old(const AskedCall& call, int64_t now_ns) {
+  return now_ns - call.asked_ns > kApprovalLastsNs;
+}
 
 }  // namespace
 
@@ -90,12 +96,30 @@ Result<std::vector<AskedCall>> AskedCalls::list(int64_t now_ns) const {
   return calls;
 }
 
+Result<std::unique_ptr<WritableFile>> AskedCalls::lock() const {
+  const RelPath place = state_->own(std::string(kQuestionsFolder) + "/lock");
+  GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
+  GALLEY_ASSIGN(auto file,
+                state_->root().open_writable_file(place, OpenMode::kOpenOrCreate, kPrivateFile));
+  for (std::chrono::milliseconds waited{0}; waited < kLockWait; waited += kLockPause) {
+    GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
+    if (is_ours) return file;
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return fail(ErrorKind::kTimeout, "confirmation.locked",
+              "another process has held the questions about calls for 5 seconds; try again",
+              ".galley/" + place.str());
+}
+
 Result<void> AskedCalls::keep(const ContentId& id, const CallQuestion& question,
                               int64_t now_ns) const {
-  GALLEY_ASSIGN(const auto waiting, list(now_ns));
+  GALLEY_ASSIGN(const auto held, lock());
+  GALLEY_ASSIGN(auto waiting, list(now_ns));
   for (const AskedCall& other : waiting) {
     if (other.id == id && !other.by.empty()) return {};
   }
+  std::stable_partition(waiting.begin(), waiting.end(),
+                        [](const AskedCall& other) { return other.by.empty(); });
   for (size_t i = 0; i + kMaxAskedCalls <= waiting.size(); ++i) {
     (void)state_->root().remove_file(place_of(waiting[i].id));
   }
@@ -120,6 +144,7 @@ Result<AskedCall> AskedCalls::find(const std::string& shown, int64_t now_ns) con
 }
 
 Result<void> AskedCalls::give(const AskedCall& call, const std::string& by, int64_t now_ns) const {
+  GALLEY_ASSIGN(const auto held, lock());
   AskedCall answered = call;
   answered.by = by.empty() ? "somebody" : by;
   answered.asked_ns = now_ns;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,13 @@ struct AskedCall {
 ///     <who said yes, or an empty line>
 ///     <the question, as JSON>
 ///
-/// A yes is for one call, once, within a day.
+/// A yes is for one call, once, within a day. A writer holds `lock` next to them, so that no
+/// question replaces a yes.
 /// Ownership: borrows the state directory. Threads: confined to one thread.
-/// Errors:    kInvalid `confirmation.damaged`; kIo.
+/// Errors:    kInvalid `confirmation.damaged`; kTimeout `confirmation.locked`; kIo.
 class AskedCalls {
  public:
-  /// Of those beyond this the oldest makes room.
+  /// Of those beyond this the oldest makes room, of questions before those that have a yes.
   static constexpr size_t kMaxAskedCalls = 100;
 
   explicit AskedCalls(const StateDirectory& state) : state_(&state) {}
@@ -53,6 +55,8 @@ class AskedCalls {
 
  private:
   Result<void> write(const AskedCall& call) const;
+  /// Held from reading to writing; it dies with the file.
+  [[nodiscard]] Result<std::unique_ptr<WritableFile>> lock() const;
   [[nodiscard]] RelPath place_of(const ContentId& id) const;
 
   const StateDirectory* state_;

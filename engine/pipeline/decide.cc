@@ -204,7 +204,8 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
   options.gate.on_progress = on_progress;
   std::optional<GivenApproval> given;
   if (workspace.state_directory) {
-    GALLEY_ASSIGN(given, find_approval(*workspace.state_directory, proposal.id()));
+    GALLEY_ASSIGN(given, find_approval(*workspace.state_directory, proposal.id(),
+                                       workspace.clock().wall_ns()));
   }
   if (given) {
     options.gate.approved.push_back(proposal.id());
@@ -235,8 +236,7 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
     return CommitOutcome::Base(std::move(*conflict));
   }
   Receipt receipt = std::get<Receipt>(std::move(outcome));
-  if (const auto used = drop_approval(*workspace.state_directory, preview.proposal.id());
-      !used) {
+  if (const auto used = drop_approval(*workspace.state_directory, preview.proposal.id()); !used) {
     receipt.warnings.push_back("the approval stays: " + used.error().message);
   }
   return CommitOutcome::Base(std::move(receipt));

@@ -336,7 +336,7 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
                     "an agent does not approve; have a person say it, without --agent");
       });
   GALLEY_TRY(passed);
-  return keep_approval(*state_->state_directory, {proposal, by, state_->clock().wall_ns()});
+  return keep_approval(*state_->state_directory, proposal, by, state_->clock().wall_ns());
 }
 
 const Error* Workspace::state_doubt() const { return state_->doubt ? &*state_->doubt : nullptr; }

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include <galley/workspace.h>
 #include "engine/pipeline/asked_calls.h"
@@ -238,6 +240,41 @@ TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
   const std::string large(kMaxAskedArgumentBytes, 'x');
   EXPECT_EQ(called("Acts", R"({"text": ")" + large + "\"}"), "call.needs_confirmation");
   EXPECT_THAT(message_, HasSubstr("CallOptions::confirm")) << "nobody could read it";
+}
+
+TEST_F(CallConfirmation, AYesSurvivesTheQuestionThatIsAskedAtTheSameTime) {
+  open("standard");
+  const AskedCalls asked(*workspace_->inside().state());
+  const CallQuestion question{"", "bot", "Acts", "{}", "why"};
+  const ContentId id = ContentId::of("one");
+  constexpr int kRounds = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    ASSERT_TRUE(asked.keep(id, question, 0));
+    const AskedCall call = *asked.find(shown_call_id(id), 0);
+    std::latch start(2);
+    std::thread asking([&] {
+      start.arrive_and_wait();
+      EXPECT_TRUE(asked.keep(id, question, 0));
+    });
+    start.arrive_and_wait();
+    EXPECT_TRUE(asked.give(call, "ann", 0));
+    asking.join();
+    ASSERT_EQ(*asked.take(id, 0), "ann") << round;
+  }
+}
+
+TEST_F(CallConfirmation, AYesMakesNoRoomForQuestions) {
+  open("standard");
+  const AskedCalls asked(*workspace_->inside().state());
+  const CallQuestion question{"", "bot", "Acts", "{}", "why"};
+  const ContentId id = ContentId::of("one");
+  ASSERT_TRUE(asked.keep(id, question, 0));
+  ASSERT_TRUE(asked.give(*asked.find(shown_call_id(id), 0), "ann", 0));
+  for (size_t i = 0; i < AskedCalls::kMaxAskedCalls + 2; ++i) {
+    ASSERT_TRUE(asked.keep(ContentId::of(std::to_string(i)), question, 1));
+  }
+  EXPECT_EQ(asked.list(1)->size(), AskedCalls::kMaxAskedCalls);
+  EXPECT_EQ(*asked.take(id, 1), "ann");
 }
 
 TEST_F(CallConfirmation, AYesIsGoneAfterADay) {

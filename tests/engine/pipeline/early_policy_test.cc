@@ -153,11 +153,45 @@ TEST_F(PolicyAtTheDoor, AnApprovalCountsForExactlyOneProposalAndOnce) {
   EXPECT_EQ(transaction.preview()->verdict.approved_by, "ada");
   EXPECT_EQ(refusal(transaction.commit()), "committed");
   EXPECT_EQ(tree_.read("deploy/d"), "new\n");
-  EXPECT_FALSE(*find_approval(*workspace_->inside().state(), proposal));
+  EXPECT_FALSE(*find_approval(*workspace_->inside().state(), proposal, 0));
 
   const std::string record = tree_.read(".galley/audit.jsonl");
   EXPECT_THAT(record, HasSubstr("given beforehand by ada"));
   EXPECT_THAT(record, HasSubstr("\"approved_by\":\"ada\""));
+}
+
+TEST_F(PolicyAtTheDoor, AnApprovalThatACrashLeftAfterItsCommitIsNone) {
+  const auto commit = [&] {
+    Transaction transaction = begin("bot");
+    EXPECT_TRUE(transaction.write("deploy/d", "new\n"));
+    return refusal(transaction.commit());
+  };
+  ContentId proposal;
+  {
+    Transaction transaction = begin("bot");
+    ASSERT_TRUE(transaction.write("deploy/d", "new\n"));
+    proposal = transaction.preview()->proposal.id();
+  }
+  ASSERT_TRUE(workspace_->approve(proposal, "ada"));
+  const std::string file = own_file(*workspace_, "approvals/" + proposal.hex());
+  const std::string yes = tree_.read(file);
+  ASSERT_EQ(commit(), "committed");
+  // Killed between the commit point and the end of the commit; then the file is as it was.
+  tree_.write(file, yes);
+  tree_.write("deploy/d", "d\n");
+  EXPECT_EQ(commit(), "gate.approval_missing");
+  ASSERT_TRUE(workspace_->approve(proposal, "ada"));
+  EXPECT_EQ(commit(), "committed");
+}
+
+TEST_F(PolicyAtTheDoor, AnApprovalLastsADay) {
+  (void)begin("bot");
+  const ContentId proposal = ContentId::of("any");
+  ASSERT_TRUE(workspace_->approve(proposal, "ada"));
+  const StateDirectory& state = *workspace_->inside().state();
+  ASSERT_TRUE(keep_approval(state, proposal, "ada", 7));
+  EXPECT_EQ((*find_approval(state, proposal, 7 + kApprovalLastsNs))->by, "ada");
+  EXPECT_EQ(*find_approval(state, proposal, 8 + kApprovalLastsNs), std::nullopt);
 }
 
 TEST_F(PolicyAtTheDoor, AnApprovalLiftsNoDenial) {
@@ -172,7 +206,8 @@ TEST_F(PolicyAtTheDoor, ADamagedApprovalIsAnErrorNotAYes) {
   ASSERT_TRUE(transaction.write("deploy/d", "new\n"));
   const ContentId proposal = transaction.preview()->proposal.id();
   ASSERT_TRUE(workspace_->approve(proposal, "ada"));
-  for (const char* text : {"", "galley approval 1\n", "galley approval 1\nx\nada\n", "yes"}) {
+  for (const char* text : {"", "galley approval 2\n", "galley approval 2\nx\n0\nada\n",
+                           "galley approval 2\n1\nada\n", "yes"}) {
     tree_.write(own_file(*workspace_, "approvals/" + proposal.hex()), text);
     const auto outcome = transaction.commit();
     ASSERT_FALSE(outcome) << text;
