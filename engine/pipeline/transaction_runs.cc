@@ -122,7 +122,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   options.is_terminal = request.is_terminal;
   options.rows = request.rows;
   options.columns = request.columns;
-  options.home = home_folder();
+  options.home = private_home();
   options.git_config = GitFiles(workspace.root_path, effective_user()).identity();
   options.writable = request.writable;
   GALLEY_ASSIGN(options.layers,

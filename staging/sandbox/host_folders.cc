@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
 #include "staging/sandbox/resolve_program.h"
 
@@ -91,6 +92,13 @@ std::string home_folder() {
   std::string home = own_variable("HOME");
   while (home.size() > 1 && home.ends_with('/')) home.pop_back();
   return home.starts_with('/') && home.size() > 1 ? home : std::string();
+}
+
+std::string private_home() {
+  const std::string home = home_folder();
+  const bool is_plain = std::filesystem::path(home).lexically_normal() == home;
+  const bool is_taken = is_in_view(home, {}) || is_in_one(home, {"/proc", "/dev", "/sys"});
+  return home.empty() || !is_plain || is_taken ? "/tmp/home" : home;
 }
 
 std::string program_search_path(const std::vector<std::string>& readable) {

@@ -77,7 +77,9 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
   request.terminal = options.is_terminal ? 1 : 0;
   request.rows = options.rows;
   request.columns = options.columns;
-  request.home = options.home;
+  // A home in the workspace is what the workspace has there.
+  const bool is_inside = (options.home + "/").starts_with(request.workspace + "/");
+  request.home = is_inside ? std::string() : options.home;
   request.git_config = options.git_config;
   request.writable = options.writable;
   for (const HostLayer& layer : options.layers) {

@@ -40,7 +40,7 @@ struct LiveOptions {
   bool is_terminal = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
-  std::string home;                   ///< HOME inside; a directory that is made when it is missing
+  std::string home;                   ///< HOME inside: empty, writable, gone with the run
   std::string git_config;             ///< text of `.gitconfig` there, unless there is one
   std::vector<std::string> writable;  ///< absolute, through no link (check_host_folder())
   std::vector<HostLayer> layers;

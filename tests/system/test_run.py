@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -463,14 +464,53 @@ class Walls(RunCase):
     def test_only_loopback_is_there_without_the_network(self):
         self.assertEqual(self.inside("grep -c : /proc/net/dev"), "1\n")
 
-    def test_home_is_read_only_and_temporary_files_are_its_own(self):
+    def test_home_and_temporary_files_are_its_own(self):
         home = "/home/somebody of this test"
-        said = self.galley("run", "--drop", "--", "sh", "-c",
-                           'echo "$HOME"; ls -A "$HOME"; touch "$HOME/x" 2>&1; touch $TMPDIR/y && ls $TMPDIR/y',
-                           env={"HOME": home}, expect=0).stdout.decode().splitlines()
-        self.assertEqual(said[0], home)
-        self.assertIn("Read-only", said[1])
-        self.assertEqual(said[2], "/tmp/y")
+        script = ('echo "$HOME"; ls -A "$HOME"; mkdir -p "$HOME/.npm/a" && touch "$HOME/.npm/a/x" && ls "$HOME/.npm/a"; '
+                  'touch "$TMPDIR/y" && ls "$TMPDIR/y"')
+        for _ in range(2):  # the second finds nothing of the first
+            said = self.galley("run", "--drop", "--", "sh", "-c", script, env={"HOME": home}, expect=0).stdout.decode()
+            self.assertEqual(said, f"{home}\nx\n/tmp/y\n")
+        self.assertFalse(Path(home).exists())
+
+    def test_home_is_writable_wherever_it_is(self):
+        for home in ("/nonexistent", "/usr/games", "/etc", "/dev/null", "/tmp", "/tmp/..", "/..", "/var", "/var/tmp/a", "/proc/1",
+                     "relative", "", "/", "/home//a/./b", str(self.work), str(self.work / "src"), str(self.work.parent)):
+            with self.subTest(home=home):
+                ran = self.galley("run", "--drop", "--", "sh", "-c", 'echo a > "$HOME/written" && cat "$HOME/written" && ls /usr/bin/env',
+                                  env={"HOME": home}, expect=0)
+                self.assertEqual(ran.stdout, b"a\n/usr/bin/env\n")
+
+    def test_of_the_hosts_home_there_is_only_what_is_named(self):
+        home = self.scratch / "home"
+        for name in (".ssh/id", ".tool/cache/a", ".own/state"):
+            (home / name).parent.mkdir(parents=True)
+            (home / name).write_text("of the host\n")
+        before = snapshot(home)
+        said = self.galley("run", "--drop", "--allow-write", home / ".own", "--layer", home / ".tool/cache", "--", "sh", "-c",
+                           'cd; find . -type f | sort; mkdir .ssh; echo in > .ssh/id; echo b > .tool/b; echo new > .tool/cache/a; '
+                           'echo in >> .own/state; mv .tool .moved; cat .moved/cache/a', env={"HOME": str(home)}, expect=0).stdout.decode()
+        self.assertEqual(said, "./.own/state\n./.tool/cache/a\nnew\n")
+        self.assertEqual((home / ".own/state").read_text(), "of the host\nin\n")
+        (home / ".own/state").write_text("of the host\n")
+        self.assertEqual(snapshot(home), before)
+
+    def test_npm_installs_in_a_run_and_in_a_command(self):
+        if not shutil.which("npm", path="/usr/bin:/usr/local/bin"):
+            self.skipTest("npm is not here")
+        (self.work / "dep").mkdir()
+        (self.work / "dep/package.json").write_text('{"name": "dep", "version": "1.0.0"}\n')
+        (self.work / "package.json").write_text('{"name": "app", "version": "1.0.0"}\n')
+        install = ("npm", "install", "--offline", "--no-audit", "--no-fund", "./dep")
+        with self.subTest(door="run"):
+            self.galley("run", "--", *install, env={"HOME": "/home/somebody"}, expect=0)
+            tx = self.open_transactions()[0]["tx"]
+            self.assertIn("A\tpackage-lock.json\n", self.staged(tx))
+            self.galley("rollback", "--tx", tx, expect=0)
+        with self.subTest(door="exec"):
+            self.galley("begin", expect=0)
+            self.galley("exec", "--", *install, expect=0)
+            self.assertIn("A\tpackage-lock.json\n", self.staged(self.open_transactions()[0]["tx"]))
 
     def test_a_named_folder_is_written_through(self):
         state = self.scratch / "state of it"

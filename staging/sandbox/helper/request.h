@@ -27,7 +27,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790007;  // "galley", 7
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790008;  // "galley", 8
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 /// Where the helper's own file is when it has no name (nameless_program.h); the helper closes it.
@@ -77,7 +77,8 @@ struct SandboxRequest {
   uint64_t terminal = 0;  ///< 1: its standard streams are a terminal of its own
   uint64_t rows = 0;      ///< of that terminal
   uint64_t columns = 0;
-  std::string home;        ///< a directory that is made when the view lacks it, or ""
+  std::string spelled;     ///< another path of the workspace, which is made a link to it; or ""
+  std::string home;        ///< where an empty directory of its own is made, or ""
   std::string git_config;  ///< text of its `.gitconfig`, unless one is there; "": none
   std::vector<std::string>
       writable;                      ///< directories of the host that it may write, through no link

@@ -25,6 +25,7 @@
 //     /            tmpfs, read-only           /usr /etc /opt ...   clones of the host's, read-only
 //     /tmp         tmpfs of a fixed size      /dev                 five devices of the host, links
 //     /proc        of the new pid namespace   <readable>           clones, read-only
+//     <home>       tmpfs of a fixed size: of the host's home there is only what is named
 //     <workspace>  overlayfs, at its own path; .git and .sage in it are covered by read-only clones
 //
 // The order of the steps, and what each of them prevents:
@@ -362,8 +363,19 @@ bool cover(const SandboxRequest& request, SetupFailure& failure) {
   return true;
 }
 
-/// Who the user is, for git: the home holds nothing else. Through no link, since until pivot()
-/// links lead to the host.
+/// An empty home of the run's own. Before what is named of the host's home is placed in it.
+bool place_home(const SandboxRequest& request, SetupFailure& failure) {
+  if (request.home.empty()) return true;
+  const std::string target = in_new_root(request.home);
+  const bool is_placed =
+      make_path(target) &&
+      attach_new("tmpfs", {{"size", std::to_string(request.private_bytes)}, {"mode", "0700"}},
+                 kSafeMount, target);
+  return is_placed || failed(failure, "make the home");
+}
+
+/// Who the user is, for git: the home holds nothing else at first. Through no link, since until
+/// pivot() links lead to the host.
 void make_git_config(const SandboxRequest& request) {
   if (request.git_config.empty()) return;
   open_how how{};
@@ -417,12 +429,12 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
     return failed(failure, "mount /tmp");
   }
   if (mkdir(in_new_root("/tmp/home").c_str(), 0700) != 0) return failed(failure, "make the home");
-  const bool is_placed = place_system(system, failure) &&
+  const bool is_placed = place_system(system, failure) && place_dev_links(failure) &&
+                         place_home(request, failure) &&
                          place_system(host_trees(request, trees, std::move(over_host)), failure);
-  if (!is_placed || !place_dev_links(failure)) return false;
+  if (!is_placed) return false;
   if (request.live != 0 && !place_terminals(failure)) return false;
-  // One that lies in what is read-only is missing, as one that nobody made.
-  if (!request.home.empty() && make_path(in_new_root(request.home))) make_git_config(request);
+  make_git_config(request);
   if (!attach_new("proc", {}, kSafeMount | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
   }

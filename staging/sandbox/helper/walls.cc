@@ -146,6 +146,7 @@ bool apply_landlock(const SandboxRequest& request, SetupFailure& failure) {
   // On the host's own tree there is no private /tmp: the home of the copy has one.
   const std::string scratch = request.copy_level != 0 ? request.upper_home : "/tmp";
   done = done && allow_below(ruleset.get(), scratch.c_str(), all);
+  if (!request.home.empty()) done = done && allow_below(ruleset.get(), request.home.c_str(), all);
   for (const auto* places : {&request.writable, &request.layered}) {
     for (const std::string& place : *places) {
       done = done && allow_below(ruleset.get(), place.c_str(), all);

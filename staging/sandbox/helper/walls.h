@@ -19,8 +19,8 @@ namespace galley {
 /// Returns the Landlock version of this kernel; 0 when it has none.
 [[nodiscard]] uint32_t landlock_abi();
 
-/// Lets the process write only below the workspace and the private /tmp (Landlock), and execute
-/// only what the request allows. Does nothing on a kernel without Landlock.
+/// Lets the process write only below the workspace, the private /tmp and home, and what the request
+/// names (Landlock), and execute only what the request allows. Does nothing on a kernel without Landlock.
 [[nodiscard]] bool apply_landlock(const SandboxRequest& request, SetupFailure& failure);
 
 /// Makes the system calls that a command does not need fail (seccomp), and sockets of each family
