@@ -94,4 +94,15 @@ Result<bool> IgnoreRules::is_ignored(const RelPath& path, bool is_directory,
   }
 }
 
+Result<IgnoreAnswer> IgnoreRules::answer(const RelPath& path, bool is_directory,
+                                         const ShouldStop& should_stop) {
+  GALLEY_ASSIGN(const bool ignored, is_ignored(path, is_directory, should_stop));
+  if (!ignored) return IgnoreAnswer::kCounts;
+  if (!tracked_) tracked_ = read_tracked_ ? read_tracked_() : TrackedPaths();
+  // A submodule is a folder that is tracked itself.
+  if (tracked_->has(path.str())) return IgnoreAnswer::kCounts;
+  const bool holds = is_directory && tracked_->has_below(path.str());
+  return holds ? IgnoreAnswer::kHoldsTracked : IgnoreAnswer::kIgnored;
+}
+
 }  // namespace galley

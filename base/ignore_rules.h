@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,8 +11,16 @@
 #include "base/glob.h"
 #include "base/rel_path.h"
 #include "base/result.h"
+#include "base/tracked_paths.h"
 
 namespace galley {
+
+/// What git makes of a path that may be ignored.
+enum class IgnoreAnswer : uint8_t {
+  kCounts,        ///< it is tracked, or not ignored
+  kIgnored,       ///< with all that is below it
+  kHoldsTracked,  ///< an ignored folder, but something below it is tracked
+};
 
 /// What the .gitignore files of a tree ignore, by git's rules (gitignore(5)): of the files that
 /// match, the one nearest to the path decides, and in it the last pattern; nothing below an ignored
@@ -31,7 +41,9 @@ class IgnoreRules {
   /// Rules that are kept of all files together; more are read again when they are needed.
   static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;
 
-  explicit IgnoreRules(Reader read) : read_(std::move(read)) {}
+  /// `tracked` is called once, when the first path was found to be ignored.
+  explicit IgnoreRules(Reader read, std::function<TrackedPaths()> tracked = {})
+      : read_(std::move(read)), read_tracked_(std::move(tracked)) {}
 
   /// Rules for the whole tree that every .gitignore outranks: each call's are outranked by those of
   /// the calls before it.
@@ -41,11 +53,17 @@ class IgnoreRules {
   /// Errors: kTimeout `ignore.stopped`.
   Result<bool> is_ignored(const RelPath& path, bool is_directory, const ShouldStop& should_stop);
 
+  /// The same for a path that may be tracked. Errors: as is_ignored().
+  Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory,
+                              const ShouldStop& should_stop);
+
  private:
   Result<bool> matches(std::string_view path, bool is_directory, const ShouldStop& should_stop);
   const GlobList& rules_of(std::string_view directory);
 
   Reader read_;
+  std::function<TrackedPaths()> read_tracked_;
+  std::optional<TrackedPaths> tracked_;
   std::vector<GlobList> outer_;
   std::unordered_map<std::string, GlobList> rules_;    ///< by directory
   std::unordered_map<std::string, bool> directories_;  ///< whether each is ignored

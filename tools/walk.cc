@@ -16,6 +16,16 @@ std::string ignore_file(Overlay& overlay, const RelPath& directory) {
   return content ? **content : std::string();
 }
 
+/// What git tracks, as it is on disk; only of a repository that lies in the workspace.
+TrackedPaths tracked_paths(const Directory& workspace) {
+  constexpr uint64_t kMaxIndexBytes = uint64_t{64} << 20U;
+  return TrackedPaths::read([&](const std::string& name) {
+    const auto path = RelPath::parse(".git/" + name);
+    const auto bytes = path ? read_file(workspace, *path, kMaxIndexBytes) : Result<std::string>();
+    return bytes ? *bytes : std::string();
+  });
+}
+
 class Walk {
  public:
   Walk(ToolContext& context, bool include_ignored,
@@ -23,7 +33,8 @@ class Walk {
       : context_(context),
         include_ignored_(include_ignored),
         visit_(visit),
-        ignores_([&context](const RelPath& in) { return ignore_file(context.overlay, in); }) {}
+        ignores_([&context](const RelPath& in) { return ignore_file(context.overlay, in); },
+                 [&context] { return tracked_paths(context.overlay.workspace()); }) {}
 
   Result<bool> directory(const RelPath& path) {
     if (context_.is_over()) return interruption();
@@ -43,10 +54,9 @@ class Walk {
 
   Result<bool> is_ignored(const RelPath& path, bool is_directory) {
     if (include_ignored_) return false;
-    const auto ignored =
-        ignores_.is_ignored(path, is_directory, [this] { return context_.is_over(); });
-    if (!ignored) return interruption();
-    return *ignored;
+    const auto answer = ignores_.answer(path, is_directory, [this] { return context_.is_over(); });
+    if (!answer) return interruption();
+    return *answer == IgnoreAnswer::kIgnored;
   }
 
   Result<bool> one(const RelPath& directory_path, const DirectoryEntry& entry) {

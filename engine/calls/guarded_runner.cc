@@ -36,19 +36,31 @@ class GitIgnore {
   GitIgnore(std::string workspace, const Clock& clock)
       : workspace_(std::move(workspace)), clock_(&clock) {}
 
-  Result<bool> operator()(const RelPath& path, bool is_directory, const Deadline& deadline) {
+  Result<IgnoreAnswer> operator()(const RelPath& path, bool is_directory,
+                                  const Deadline& deadline) {
     const std::lock_guard lock(mutex_);
     if (!files_) {
       GALLEY_ASSIGN(IgnoreFiles opened, IgnoreFiles::open(workspace_));
       files_.emplace(std::move(opened));
     }
-    return files_->is_ignored(path, is_directory, deadline, *clock_);
+    const auto began = clock_->steady();
+    using std::chrono::milliseconds;
+    const Deadline mine = Deadline::after(*clock_, std::chrono::duration_cast<milliseconds>(left_));
+    const bool is_mine = mine.left(*clock_) < deadline.left(*clock_);
+    auto answer = files_->answer(path, is_directory, is_mine ? mine : deadline, *clock_);
+    left_ -= clock_->steady() - began;
+    if (answer || !is_mine || answer.error().kind != ErrorKind::kTimeout) return answer;
+    return fail(ErrorKind::kTimeout, "ignore.stopped",
+                "matching what changed with git's ignore rules took longer than " +
+                    std::to_string(kMaxIgnoreTime.count()) +
+                    " ms: make the .gitignore files smaller");
   }
 
   /// The files may have changed since.
   void forget() {
     const std::lock_guard lock(mutex_);
     files_.reset();
+    left_ = kMaxIgnoreTime;
   }
 
  private:
@@ -56,6 +68,7 @@ class GitIgnore {
   std::string workspace_;
   const Clock* clock_;
   std::optional<IgnoreFiles> files_;
+  std::chrono::nanoseconds left_ = kMaxIgnoreTime;
 };
 
 /// The folders of `sandbox.readable` that are there.

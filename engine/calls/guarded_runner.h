@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +12,9 @@
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
+
+/// How long matching with the ignore rules of git may take, of all that a command left or a run wrote.
+inline constexpr std::chrono::milliseconds kMaxIgnoreTime{10'000};
 
 /// What a runner for one transaction needs to know.
 struct GuardedRunnerOptions {

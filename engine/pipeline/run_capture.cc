@@ -115,7 +115,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   const bool has_scratch = !is_live && is_layer_home(note.lower_home);
   AbsorbRules rules;
   rules.is_ignored = ignore;
-  rules.propose_ignored = workspace.config.sandbox.propose_ignored;
+  rules.propose_ignored = workspace.config.sandbox.propose_ignored || note.proposes_ignored;
   rules.began_ns = note.began_ns;
   rules.forgets_bases = true;
   rules.copies_contents = true;

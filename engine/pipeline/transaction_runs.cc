@@ -115,6 +115,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   note.since_ns = workspace.clock().wall_ns();
   note.is_terminal = request.is_terminal;
   note.shares_network = request.command.network == NetworkAccess::kHost;
+  note.proposes_ignored = request.command.propose_ignored;
   note.writable = request.writable;
   GALLEY_ASSIGN(note.lower_home, need_scratch_home(state_->stage->directory()));
   LiveOptions options;

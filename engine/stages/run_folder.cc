@@ -62,6 +62,7 @@ Json to_json(const RunNote& note) {
           {"terminal", note.is_terminal},
           {"attached", note.is_attached},
           {"network", note.shares_network},
+          {"propose_ignored", note.proposes_ignored},
           {"allow_write", note.writable},
           {"layers", note.layered},
           {"ended", note.ended}};
@@ -84,6 +85,7 @@ RunNote from_json(const Json& json) {
   json.at("terminal").get_to(note.is_terminal);
   json.at("attached").get_to(note.is_attached);
   json.at("network").get_to(note.shares_network);
+  note.proposes_ignored = json.value("propose_ignored", false);
   json.at("allow_write").get_to(note.writable);
   json.at("layers").get_to(note.layered);
   json.at("ended").get_to(note.ended);

@@ -39,6 +39,7 @@ struct RunNote {
   bool is_terminal = false;
   bool is_attached = false;
   bool shares_network = false;
+  bool proposes_ignored = false;
   std::vector<std::string> writable;  ///< --allow-write
   std::vector<std::string> layered;   ///< --layer, of this run and those before it
   std::string ended;                  ///< how the program ended, for people; empty: not yet

@@ -103,7 +103,7 @@ std::optional<std::string> git_value_in(std::string_view git_config, std::string
 std::optional<GitPlaces> GitFiles::find() const {
   for (std::string folder = workspace_;; folder.resize(folder.rfind('/'))) {
     const std::string root = folder.empty() ? "/" : folder;
-    if (auto git = git_directory(folder)) return GitPlaces{root, common_directory(*git)};
+    if (auto git = git_directory(folder)) return GitPlaces{root, *git, common_directory(*git)};
     if (folder.empty()) return {};
   }
 }

@@ -14,6 +14,7 @@ inline constexpr std::string_view kGitFileSpaces = " \t\r";
 /// The places of git's own files for one workspace.
 struct GitPlaces {
   std::string work_tree;
+  std::string own;     ///< the git directory of this work tree: it has the index
   std::string common;  ///< the git directory that worktrees share
 };
 

@@ -33,9 +33,12 @@ Result<IgnoreFiles> IgnoreFiles::open(const std::string& workspace) {
   if (workspace.size() > places->work_tree.size()) {
     GALLEY_ASSIGN(files.prefix_, RelPath::parse_within(workspace, places->work_tree));
   }
-  files.rules_ = std::make_unique<IgnoreRules>([tree = files.work_tree_](const RelPath& directory) {
-    return ignore_file(*tree, directory);
-  });
+  files.rules_ = std::make_unique<IgnoreRules>(
+      [tree = files.work_tree_](const RelPath& directory) { return ignore_file(*tree, directory); },
+      [git, own = places->own] {
+        return TrackedPaths::read(
+            [&](const std::string& name) { return git.text_of(own + "/" + name, kMaxIndexBytes); });
+      });
   files.rules_->add_outer(
       git.text_of(places->common + "/info/exclude", IgnoreRules::kMaxFileBytes));
   files.rules_->add_outer(
@@ -43,11 +46,11 @@ Result<IgnoreFiles> IgnoreFiles::open(const std::string& workspace) {
   return files;
 }
 
-Result<bool> IgnoreFiles::is_ignored(const RelPath& path, bool is_directory,
-                                     const Deadline& deadline, const Clock& clock) {
-  if (!rules_) return false;
+Result<IgnoreAnswer> IgnoreFiles::answer(const RelPath& path, bool is_directory,
+                                         const Deadline& deadline, const Clock& clock) {
+  if (!rules_) return IgnoreAnswer::kCounts;
   GALLEY_ASSIGN(const RelPath whole, prefix_.join(path));
-  return rules_->is_ignored(whole, is_directory, [&] { return deadline.has_passed(clock); });
+  return rules_->answer(whole, is_directory, [&] { return deadline.has_passed(clock); });
 }
 
 }  // namespace galley

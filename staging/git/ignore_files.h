@@ -16,7 +16,7 @@ namespace galley {
 ///
 /// Only a `.git`, a configuration and an excludes file that belong to this user, to root or to the
 /// workspace's owner count; each must be a regular file of a bounded size. Included configurations
-/// are not followed.
+/// are not followed. So it is with the index.
 ///
 /// Ownership: owns the directory of the work tree. Threads: confined to one thread.
 class IgnoreFiles {
@@ -25,10 +25,13 @@ class IgnoreFiles {
   /// of git holds it.
   static Result<IgnoreFiles> open(const std::string& workspace);
 
-  /// Whether git would ignore a path of the workspace if it were not tracked.
+  /// What git makes of a path of the workspace; what its index names is never ignored.
   /// Errors: kTimeout `ignore.stopped` when the deadline passes.
-  Result<bool> is_ignored(const RelPath& path, bool is_directory, const Deadline& deadline,
-                          const Clock& clock);
+  Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory, const Deadline& deadline,
+                              const Clock& clock);
+
+  /// Of a larger index nothing is known to be tracked: some two million paths.
+  static constexpr uint64_t kMaxIndexBytes = uint64_t{256} << 20U;
 
  private:
   IgnoreFiles() = default;

@@ -81,7 +81,10 @@ class Absorption {
   Result<bool> merge_outputs(const RelPath& path, const FileStat& stat);
   Result<void> copy_output(const RelPath& path);
   Result<void> make_scratch_parents(const RelPath& path);
+  Result<IgnoreAnswer> ignored(const RelPath& path, bool is_directory) const;
   Result<bool> is_ignored(const RelPath& path, bool is_directory) const;
+  [[nodiscard]] bool is_proposed_below(const RelPath& path) const;
+  Result<void> remove_tracked(const RelPath& path, const Node& now);
   Result<bool> is_same_file(const RelPath& path, const Node& now, const Node& found) const;
   Result<Place> place(const RelPath& path);
   Result<FileStat> stat(const RelPath& path);
@@ -155,12 +158,31 @@ Result<Absorption::Hashed> Absorption::hash_inode(const Place& at, const FileSta
   return hashed;
 }
 
+bool Absorption::is_proposed_below(const RelPath& path) const {
+  const std::string prefix = path.str() + "/";
+  const auto& entries = overlay_.entries();
+  for (auto at = entries.upper_bound(path); at != entries.end(); ++at) {
+    if (at->first.str() > prefix && !at->first.str().starts_with(prefix)) break;
+    if (at->first.str().starts_with(prefix) && at->second.before != at->second.now) return true;
+  }
+  return false;
+}
+
 /// What is proposed already stays proposed, whatever git says of its name.
-Result<bool> Absorption::is_ignored(const RelPath& path, bool is_directory) const {
-  if (rules_.propose_ignored || !rules_.is_ignored) return false;
+Result<IgnoreAnswer> Absorption::ignored(const RelPath& path, bool is_directory) const {
+  if (rules_.propose_ignored || !rules_.is_ignored) return IgnoreAnswer::kCounts;
   const auto entry = overlay_.entries().find(path);
-  if (entry != overlay_.entries().end() && entry->second.before != entry->second.now) return false;
-  return rules_.is_ignored(path, is_directory, rules_.deadline);
+  if (entry != overlay_.entries().end() && entry->second.before != entry->second.now) {
+    return IgnoreAnswer::kCounts;
+  }
+  GALLEY_ASSIGN(const auto answer, rules_.is_ignored(path, is_directory, rules_.deadline));
+  const bool holds = answer == IgnoreAnswer::kIgnored && is_directory && is_proposed_below(path);
+  return holds ? IgnoreAnswer::kHoldsTracked : answer;
+}
+
+Result<bool> Absorption::is_ignored(const RelPath& path, bool is_directory) const {
+  GALLEY_ASSIGN(const IgnoreAnswer answer, ignored(path, is_directory));
+  return answer == IgnoreAnswer::kIgnored;
 }
 
 Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Below below) {
@@ -206,9 +228,10 @@ Result<void> Absorption::absorb_entry(FileKind kind, const RelPath& path, Below 
 Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   const bool is_directory = now.kind == FileKind::kDirectory;
-  GALLEY_ASSIGN(const bool ignored, is_ignored(path, is_directory));
+  GALLEY_ASSIGN(const IgnoreAnswer answer, ignored(path, is_directory));
+  if (answer == IgnoreAnswer::kHoldsTracked) return remove_tracked(path, now);
   if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
-  if (!ignored) return remove(path, now);
+  if (answer == IgnoreAnswer::kCounts) return remove(path, now);
   ++report_.ignored;
   if (rules_.is_live || now.kind == FileKind::kAbsent) return {};
   GALLEY_TRY(make_scratch_parents(path));
@@ -217,6 +240,17 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   // deleted is there again for the next one, as it is in the workspace.
   if (!hidden && hidden.error().os_error == EPERM) return {};
   return hidden;
+}
+
+/// Of an ignored directory that is gone, what is tracked is deleted; the directory itself only where
+/// that was all of it.
+Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
+  const uint64_t ignored_before = report_.ignored;
+  GALLEY_ASSIGN(const auto entries, overlay_.list(path));
+  for (const DirectoryEntry& entry : entries) {
+    if (const auto child = child_of(path, entry.name)) GALLEY_TRY(absorb_whiteout(*child));
+  }
+  return report_.ignored == ignored_before ? remove(path, now) : Result<void>();
 }
 
 /// Deletes whatever the proposed tree has at a path.

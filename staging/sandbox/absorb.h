@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ignore_rules.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/fs/directory.h"
@@ -13,9 +14,9 @@
 
 namespace galley {
 
-/// Returns whether git would ignore a path. The second argument says whether the path is a
-/// directory; after the deadline the answer is kTimeout.
-using IgnoreRule = std::function<Result<bool>(const RelPath&, bool, const Deadline&)>;
+/// Returns what git makes of a path. The second argument says whether the path is a directory; after
+/// the deadline the answer is kTimeout.
+using IgnoreRule = std::function<Result<IgnoreAnswer>(const RelPath&, bool, const Deadline&)>;
 
 /// How a command's upper layer is read back.
 struct AbsorbRules {

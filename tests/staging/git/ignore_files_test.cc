@@ -54,9 +54,9 @@ class IgnoreFilesTest : public ::testing::Test {
     std::set<std::string> ignored;
     for (const auto& path : paths) {
       const bool is_directory = path.ends_with('/');
-      const auto answer = files->is_ignored(rel(path), is_directory, Deadline(), clock_);
+      const auto answer = files->answer(rel(path), is_directory, Deadline(), clock_);
       EXPECT_TRUE(answer.has_value());
-      if (answer && *answer) ignored.insert(path);
+      if (answer && *answer == IgnoreAnswer::kIgnored) ignored.insert(path);
     }
     return ignored;
   }
@@ -79,7 +79,7 @@ TEST_F(IgnoreFilesTest, WithoutARepositoryNothingIsIgnored) {
   plain.write(".gitignore", "*\n");
   auto files = IgnoreFiles::open(fs::canonical(plain.path()).string());
   ASSERT_TRUE(files.has_value());
-  EXPECT_FALSE(*files->is_ignored(rel("a"), false, Deadline(), clock_));
+  EXPECT_EQ(*files->answer(rel("a"), false, Deadline(), clock_), IgnoreAnswer::kCounts);
 }
 
 TEST_F(IgnoreFilesTest, EverySourceOfRulesIsReadInGitsOrder) {
@@ -145,6 +145,59 @@ TEST_F(IgnoreFilesTest, WhatIsNoRegularFileIsPassedOver) {
   EXPECT_EQ(by_us(paths()), std::set<std::string>());
 }
 
+/// The forms in which git writes an index.
+class TrackedFiles : public IgnoreFilesTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(TrackedFiles, AreNotIgnoredByAnyFormOfTheIndex) {
+  const std::string form = GetParam();
+  ScratchRepository tree;
+  tree.init(form == "sha256" ? "-b main --object-format=sha256" : "-b main");
+  tree.write(".gitignore", "dist/\n*.o\n");
+  tree.write("dist/" + std::string(5000, 'n').substr(0, 200) + "/app.js", "a");
+  tree.write("dist/new.js", "n");
+  tree.write("dist-other", "o");
+  tree.write("out/only.js", "o");
+  tree.write("a.o", "a");
+  tree.write("b.o", "b");
+  tree.git("add .");
+  tree.git("add -f dist/" + std::string(200, 'n') + " a.o");
+  if (form == "2" || form == "4") tree.git("update-index --index-version " + form);
+  if (form == "3") tree.git("add -N dist-other && git update-index --skip-worktree a.o");
+  if (form == "split") {
+    tree.git("update-index --split-index");
+    tree.write("dist/later.js", "l");
+    tree.git("add -f dist/later.js");
+  }
+  auto files = IgnoreFiles::open(fs::canonical(tree.path()).string());
+  ASSERT_TRUE(files.has_value());
+  const auto answer = [&](const std::string& path, bool is_directory) {
+    return *files->answer(rel(path), is_directory, Deadline(), clock_);
+  };
+  const std::string folder = "dist/" + std::string(200, 'n');
+  EXPECT_EQ(answer("dist", true), IgnoreAnswer::kHoldsTracked);
+  EXPECT_EQ(answer(folder, true), IgnoreAnswer::kHoldsTracked);
+  EXPECT_EQ(answer(folder + "/app.js", false), IgnoreAnswer::kCounts);
+  EXPECT_EQ(answer("a.o", false), IgnoreAnswer::kCounts);
+  EXPECT_EQ(answer("b.o", false), IgnoreAnswer::kIgnored);
+  EXPECT_EQ(answer("dist/new.js", false), IgnoreAnswer::kIgnored);
+  EXPECT_EQ(answer("out/dist", true), IgnoreAnswer::kIgnored);
+  const auto later = form == "split" ? IgnoreAnswer::kCounts : IgnoreAnswer::kIgnored;
+  EXPECT_EQ(answer("dist/later.js", false), later);
+}
+
+INSTANTIATE_TEST_SUITE_P(Index, TrackedFiles, ::testing::Values("2", "3", "4", "split", "sha256"));
+
+TEST_F(IgnoreFilesTest, AnIndexThatCannotBeReadTracksNothing) {
+  tree_.write(".gitignore", "*.o\n");
+  tree_.write("a.o", "a");
+  tree_.git("add -f a.o");
+  const std::string index = tree_.read(".git/index");
+  for (size_t size = 0; size < index.size(); size += 7) {
+    tree_.write(".git/index", index.substr(0, size));
+    EXPECT_EQ(by_us({"a.o"}).size(), size < index.size() - 20 ? 1U : 0U) << size;
+  }
+}
+
 TEST_F(IgnoreFilesTest, APassedDeadlineEndsTheMatching) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "*x" + std::to_string(i) + "\n";
@@ -152,7 +205,7 @@ TEST_F(IgnoreFilesTest, APassedDeadlineEndsTheMatching) {
   auto files = IgnoreFiles::open(fs::canonical(tree_.path()).string());
   ASSERT_TRUE(files.has_value());
   const Deadline over = Deadline::after(clock_, std::chrono::milliseconds(-1));
-  const auto answer = files->is_ignored(rel("a"), false, over, clock_);
+  const auto answer = files->answer(rel("a"), false, over, clock_);
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().kind, ErrorKind::kTimeout);
 }

@@ -150,8 +150,9 @@ TEST_F(AbsorbTest, DirectoryWithAForeignRepositoryIsNotDeleted) {
 
 TEST_F(AbsorbTest, IgnoredOutputsMoveIntoScratchAndStayMerged) {
   AbsorbRules rules;
-  rules.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
-    return path.str() == "out" || path.is_below(rel("out"));
+  rules.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+    const bool is_ignored = path.str() == "out" || path.is_below(rel("out"));
+    return is_ignored ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
   };
   scratch_.write("out/old", "old");
   upper_.write("out/new", "new");
@@ -165,8 +166,8 @@ TEST_F(AbsorbTest, IgnoredOutputsMoveIntoScratchAndStayMerged) {
 
 TEST_F(AbsorbTest, IgnoredDeleteIsHiddenInScratch) {
   AbsorbRules rules;
-  rules.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
-    return path.str() == "a";
+  rules.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+    return path.str() == "a" ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
   };
   ASSERT_TRUE(make_whiteout(upper_.directory(), rel("a")).has_value());
   absorb(rules);
@@ -174,9 +175,52 @@ TEST_F(AbsorbTest, IgnoredDeleteIsHiddenInScratch) {
   EXPECT_TRUE(is_whiteout(scratch_.directory(), rel("a")));
 }
 
+/// `out` is ignored, but `out/tracked` is in git's index.
+IgnoreAnswer mixed(const RelPath& path, bool is_directory, const Deadline&) {
+  if (path.str() == "out" && is_directory) return IgnoreAnswer::kHoldsTracked;
+  const bool is_ignored = path.is_below(rel("out")) && path.str() != "out/tracked";
+  return is_ignored ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
+}
+
+TEST_F(AbsorbTest, OfAnIgnoredFolderWhatIsTrackedIsProposed) {
+  AbsorbRules rules;
+  rules.is_ignored = mixed;
+  workspace_.write("out/tracked", "1");
+  upper_.write("out/tracked", "2");
+  upper_.write("out/new", "new");
+  const AbsorbReport report = absorb(rules);
+  EXPECT_EQ(report.ignored, 1U);
+  EXPECT_EQ(changes(), (std::vector<std::string>{"M out/tracked"}));
+  EXPECT_EQ(*read_file(scratch_.directory(), rel("out/new"), 10), "new");
+}
+
+TEST_F(AbsorbTest, ADeletedFolderThatIsIgnoredLosesWhatIsTracked) {
+  AbsorbRules rules;
+  rules.is_ignored = mixed;
+  workspace_.write("out/tracked", "1");
+  workspace_.write("out/built", "1");
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("out")).has_value());
+  const AbsorbReport report = absorb(rules);
+  EXPECT_EQ(report.ignored, 1U);
+  EXPECT_EQ(changes(), (std::vector<std::string>{"D out/tracked"}));
+  EXPECT_TRUE(is_whiteout(scratch_.directory(), rel("out/built")));
+}
+
+TEST_F(AbsorbTest, WhatIsProposedInAnIgnoredFolderStaysProposed) {
+  AbsorbRules rules;
+  rules.is_ignored = [](const RelPath&, bool, const Deadline&) { return IgnoreAnswer::kIgnored; };
+  workspace_.write("out/built", "1");
+  ASSERT_TRUE(overlay_.write(rel("out/forced"), "1").has_value());
+  upper_.write("out/forced", "2");
+  upper_.write("out/built", "2");
+  absorb(rules);
+  EXPECT_EQ(**overlay_.read(rel("out/forced")), "2");
+  EXPECT_EQ(changes(), (std::vector<std::string>{"A out/forced"}));
+}
+
 TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
   AbsorbRules rules;
-  rules.is_ignored = [](const RelPath&, bool, const Deadline&) -> Result<bool> { return true; };
+  rules.is_ignored = [](const RelPath&, bool, const Deadline&) { return IgnoreAnswer::kIgnored; };
   ASSERT_TRUE(overlay_.write(rel("forced"), "1").has_value());
   upper_.write("forced", "2");
   absorb(rules);
@@ -244,7 +288,7 @@ TEST_F(AbsorbTest, ADeepTreeIsRefusedByNameWithFewDescriptors) {
   }
   const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, {});
   AbsorbRules ignored;
-  ignored.is_ignored = [](const RelPath&, bool, const Deadline&) -> Result<bool> { return true; };
+  ignored.is_ignored = [](const RelPath&, bool, const Deadline&) { return IgnoreAnswer::kIgnored; };
   scratch_.write("d/d/d/old", "x");
   const auto stashed = absorb_layer(upper_.directory(), scratch_.directory(), overlay_, ignored);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -79,8 +79,10 @@ TEST_P(SandboxBasics, DroppedEffectsCanStillBeCollected) {
 TEST_P(SandboxBasics, IgnoredOutputsStayInTheScratchLayer) {
   as_user(GetParam(), [] {
     SandboxOptions options;
-    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
-      return path.str() == "build" || path.is_below(rel("build")) || path.str().ends_with(".o");
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+      const bool is_ignored =
+          path.str() == "build" || path.is_below(rel("build")) || path.str().ends_with(".o");
+      return is_ignored ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
     };
     World world(std::move(options));
     CommandResult result =

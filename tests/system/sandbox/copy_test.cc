@@ -95,8 +95,9 @@ TEST_P(SandboxCopy, FileAndDirectoryTakeEachOthersPlace) {
 TEST_P(SandboxCopy, IgnoredOutputsReachTheNextCommand) {
   as_user(GetParam(), [] {
     SandboxOptions options = copying();
-    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
-      return path.str() == "build" || path.is_below(rel("build"));
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+      const bool is_ignored = path.str() == "build" || path.is_below(rel("build"));
+      return is_ignored ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
     };
     World world(std::move(options));
     world.sh("mkdir build; echo 1 > build/one; echo 2 > build/two");

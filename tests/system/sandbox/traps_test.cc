@@ -100,8 +100,8 @@ TEST_P(SandboxTraps, LayersMayLieInsideTheWorkspaceUnderGalley) {
     options.workspace = workspace.path();
     options.layer_home = workspace.path() + "/.galley/stage";
     options.helper = helper_program();
-    options.is_ignored = [](const RelPath& path, bool, const Deadline&) -> Result<bool> {
-      return path.str() == "out";
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+      return path.str() == "out" ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
     };
     const auto runner = make_sandbox(options, clock);
     ASSERT_TRUE(runner.has_value()) << runner.error().message;

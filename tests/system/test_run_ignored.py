@@ -1,0 +1,87 @@
+"""What git tracks is proposed by runs and commands, whatever its ignore files say of it.
+
+Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+
+import subprocess
+import time
+
+import hostile
+from test_run import RunCase
+
+
+class Tracked(RunCase):
+    def setUp(self):
+        super().setUp()
+        (self.work / ".gitignore").write_text("dist/\n*.log\n")
+        for name, text in (("dist/app.js", "old\n"), ("dist/sub/lib.js", "old\n"), ("kept.log", "old\n")):
+            path = self.work / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        git = ["git", "-C", str(self.work), "-c", "user.name=A", "-c", "user.email=a@example.com"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        subprocess.run([*git, "add", "-f", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", "first"], check=True)
+        (self.work / "dist/built.js").write_text("built\n")
+
+    def doors(self, script, *options):
+        """What each door stages of a script, and what of it is ignored."""
+        for door in ("run", "exec"):
+            if door == "exec":
+                self.galley("begin", expect=0)
+            self.galley(door, *options, "--", "sh", "-ec", script, expect=0)
+            tx = self.open_transactions()[0]["tx"]
+            yield self.staged(tx)
+            self.galley("rollback", "--tx", tx, expect=0)
+
+    def test_an_edit_of_it_is_proposed(self):
+        for staged in self.doors("for f in dist/app.js dist/sub/lib.js kept.log; do echo new > $f; done; "
+                                     "echo x > dist/new.js; echo x > other.log"):
+            self.assertEqual(staged, "M\tdist/app.js\nM\tdist/sub/lib.js\nM\tkept.log\n")
+
+    def test_so_is_its_end(self):
+        for staged in self.doors("rm dist/app.js; rm kept.log"):
+            self.assertEqual(staged, "D\tdist/app.js\nD\tkept.log\n")
+
+    def test_a_build_that_empties_its_folder_first_proposes_what_is_tracked(self):
+        for staged in self.doors("rm -rf dist; mkdir dist; echo new > dist/app.js; echo new > dist/built.js"):
+            self.assertEqual(staged.replace("D\tdist/sub\n", ""), "M\tdist/app.js\nD\tdist/sub/lib.js\n")
+
+    def test_a_folder_that_goes_is_left_with_what_is_ignored(self):
+        for staged in self.doors("rm -r dist"):
+            self.assertEqual(staged.replace("D\tdist/sub\n", ""), "D\tdist/app.js\nD\tdist/sub/lib.js\n")
+        self.galley("run", "--commit", "--", "rm", "-r", "dist", expect=0)
+        self.assertEqual([path.name for path in (self.work / "dist").iterdir()], ["built.js"])
+        self.galley("undo", expect=0)
+        self.assertEqual((self.work / "dist/sub/lib.js").read_text(), "old\n")
+
+    def test_what_is_ignored_is_proposed_where_that_is_asked_for(self):
+        for staged in self.doors("echo x > dist/new.js; echo x > other.log", "--propose-ignored"):
+            self.assertEqual(staged, "A\tdist/new.js\nA\tother.log\n")
+        for staged in self.doors("echo x > dist/new.js; echo x > other.log; echo x > plain"):
+            self.assertEqual(staged, "A\tplain\n")
+
+    def test_a_search_finds_it(self):
+        self.galley("begin", expect=0)
+        found = self.galley("call", "Grep", '{"pattern": "old", "output_mode": "files_with_matches"}', expect=0).stdout.decode()
+        for name in ("dist/app.js", "dist/sub/lib.js", "kept.log"):
+            self.assertIn(name, found)
+        self.assertNotIn("dist/built.js", self.galley("call", "Glob", '{"pattern": "**/*.js"}', expect=0).stdout.decode())
+
+
+class AfterARun(RunCase):
+    def test_ignore_rules_without_an_end_keep_it_in_its_layer(self):
+        self.git("init", "-q")
+        (self.work / ".gitignore").write_text(("*a" * 60 + "b\n") * 8000)
+        script = "import os\nfor n in range(3000): open('a' * 200 + str(n), 'w').close()"
+        began = time.monotonic()
+        ran = self.galley("run", "--", "python3", "-c", script)
+        self.assertLess(time.monotonic() - began, 100)
+        self.assertIn(b"make the .gitignore files smaller", ran.stderr)
+        (self.work / ".gitignore").write_text("")
+        tx = self.open_transactions()[0]["tx"]
+        self.galley("commit", "--tx", tx, expect=0)
+        self.assertTrue((self.work / ("a" * 200 + "2999")).exists())
+
+
+if __name__ == "__main__":
+    hostile.main()
