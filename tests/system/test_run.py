@@ -519,6 +519,45 @@ class Walls(RunCase):
         self.assertEqual((state / "kept").read_text(), "kept\n")
         self.assertEqual((state / "kept").stat().st_uid, os.geteuid())
 
+    def test_nothing_that_is_written_through_runs_as_another(self):
+        """By every call that sets a mode, tried directly: a library might ask another one."""
+        state = self.scratch / "state"
+        state.mkdir()
+        state.chmod(0o755)
+        script = """if 1:
+            import ctypes, os, platform, struct
+            libc = ctypes.CDLL(None, use_errno=True)
+            is_x86 = platform.machine() == "x86_64"
+            AT, WRITE, UNNAMED = -100, os.O_CREAT | os.O_WRONLY, os.O_TMPFILE | os.O_WRONLY
+            def call(number, *arguments):
+                return libc.syscall(number, *(a.encode() if isinstance(a, str) else a for a in arguments))
+            os.close(os.open("old", WRITE, 0o755))
+            old = os.open("old", os.O_RDONLY)
+            for bits in (0o4755, 0o2755, 0o6755):
+                name = "new%o" % bits
+                call(91 if is_x86 else 52, old, bits)
+                call(268 if is_x86 else 53, AT, "old", bits)
+                call(452, AT, "old", bits, 0)
+                call(257 if is_x86 else 56, AT, name + "a", WRITE, bits)
+                call(259 if is_x86 else 33, AT, name + "b", 0o100000 | bits, 0)
+                how = struct.pack("QQQ", WRITE, bits, 0)
+                call(437, AT, name + "c", how, len(how))
+                unnamed = call(257 if is_x86 else 56, AT, ".", UNNAMED, bits)
+                if unnamed >= 0: os.link("/proc/self/fd/%d" % unnamed, name + "d", follow_symlinks=True)
+                if is_x86:
+                    call(90, "old", bits)
+                    call(2, name + "e", WRITE, bits)
+                    call(85, name + "f", bits)
+                    call(133, name + "g", 0o100000 | bits, 0)
+            os.mkdir("folder", 0o2755)
+            os.close(os.open("plain", WRITE, 0o640))
+            """
+        self.galley("run", "--drop", "--allow-write", state, "--", "sh", "-c",
+                    f"cd '{state}' && python3 -c '{script}' && install -m 755 old one && cp -p old two && tar cf - old | tar xpf - -C folder",
+                    expect=0)
+        modes = {path.name: oct(path.stat().st_mode & 0o7777) for path in state.iterdir()}
+        self.assertEqual(modes, {"old": "0o755", "one": "0o755", "two": "0o755", "plain": "0o640", "folder": "0o755"})
+
     def test_what_may_not_be_named(self):
         (self.scratch / "link").symlink_to(self.work)
         for path in ("/", "/etc", "/usr", self.work, self.work / ".galley", self.work / "src", self.scratch,

@@ -23,9 +23,11 @@ struct SeccompOptions {
   bool restricts_programs = false;  ///< no memfd_create: such a file could always be executed
   bool local_sockets = true;        ///< unix ones; without them only connected pairs
   bool internet_sockets = true;     ///< where there are local ones, these are open too
+  bool writes_host = false;         ///< folders of the host: no setgid bits either
 };
 
-/// The system calls that a command has no business with, as a program for seccomp on `machine`.
+/// The system calls that a command has no business with, as a program for seccomp on `machine`. No
+/// call gives a file the setuid bit.
 [[nodiscard]] std::vector<sock_filter> seccomp_filter(Machine machine,
                                                       const SeccompOptions& options);
 

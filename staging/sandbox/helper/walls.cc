@@ -169,6 +169,7 @@ bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure) {
   // are shut by Landlock, where it can.
   options.local_sockets = !is_copy && (!is_host_network || landlock_abi() >= kScopesAbi);
   options.internet_sockets = !is_copy || is_host_network;
+  options.writes_host = !request.writable.empty();
   std::vector<sock_filter> code = seccomp_filter(kOwnMachine, options);
   sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ||

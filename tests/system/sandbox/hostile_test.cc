@@ -155,9 +155,23 @@ TEST_P(SandboxHostile, NoTerminalAndNoPrivileges) {
 TEST_P(SandboxHostile, SetuidBitsAreNeverProposed) {
   as_user(GetParam(), [] {
     World world;
-    const CommandResult result = world.sh("cp /bin/true tool && chmod 6755 tool");
+    expect_no(world, "cp /bin/true tool && chmod 6755 tool");
+    const CommandResult result = world.sh("cp /bin/true tool && chmod 2755 tool");
     EXPECT_TRUE(result.effects_staged);
     EXPECT_EQ(world.overlay().node(rel("tool"))->mode, 0755U);
+  });
+}
+
+TEST_P(SandboxHostile, ProgramsThatSetModesWork) {
+  as_user(GetParam(), [] {
+    World world;
+    const CommandResult result = world.sh(
+        "mkdir shared && chmod 2775 shared && cp /bin/true tool && install -m 755 tool one && "
+        "cp -p tool two && cp -rp shared three && tar cf - one shared | (mkdir out && tar xpf - -C "
+        "out) && python3 -c 'import shutil; shutil.copytree(\"shared\", \"four\")' && "
+        "stat -c '%a' one two three out/one out/shared four");
+    EXPECT_EQ(result.standard_output.text(), "755\n755\n2775\n755\n2775\n2775\n")
+        << result.standard_error.text();
   });
 }
 

@@ -55,7 +55,7 @@ TEST_P(SandboxTraps, CommandRunsAsTheOwnerOfTheWorkspace) {
 TEST_P(SandboxTraps, LayersAreClosedToOthers) {
   as_user(GetParam(), [] {
     World world;
-    world.sh("cp /bin/true tool; chmod 4755 tool");
+    world.sh("cp /bin/true tool; chmod 2755 tool");
     struct stat found {};
     ASSERT_EQ(stat(world.home().c_str(), &found), 0);
     EXPECT_EQ(found.st_mode & 07777, 0700U);

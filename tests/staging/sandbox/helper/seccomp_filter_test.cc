@@ -1,5 +1,6 @@
 #include "staging/sandbox/helper/seccomp_filter.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
@@ -126,12 +127,15 @@ constexpr Numbers kMachines[] = {
 
 class SeccompFilter : public testing::TestWithParam<Numbers> {
  protected:
-  uint32_t answer(int number, uint64_t first = 0, uint64_t second = 0) const {
+  uint32_t answer(int number, uint64_t first = 0, uint64_t second = 0, uint64_t third = 0,
+                  uint64_t fourth = 0) const {
     seccomp_data data{};
     data.nr = number;
     data.arch = GetParam().architecture;
     data.args[0] = first;
     data.args[1] = second;
+    data.args[2] = third;
+    data.args[3] = fourth;
     return run(seccomp_filter(GetParam().machine, options), data);
   }
   SeccompOptions options;
@@ -161,6 +165,8 @@ TEST_P(SeccompFilter, CallsOfAdministratorsAreDenied) {
 TEST_P(SeccompFilter, NewerCallsAreMissing) {
   EXPECT_EQ(answer(GetParam().clone3), kEnosys);
   EXPECT_EQ(answer(GetParam().io_uring_setup), kEnosys);
+  constexpr int kOpenat2 = 437;  // of both machines
+  EXPECT_EQ(answer(kOpenat2), kEnosys);
   options.restricts_programs = true;
   EXPECT_EQ(answer(GetParam().memfd_create), kEnosys);
 }
@@ -197,6 +203,40 @@ TEST_P(SeccompFilter, NamespacesAreShutAndProcessesAreNot) {
     EXPECT_EQ(answer(number, kThread), SECCOMP_RET_ALLOW);
     for (const uint64_t made : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWPID}) {
       EXPECT_EQ(answer(number, kThread | made), kEperm);
+    }
+  }
+}
+
+TEST_P(SeccompFilter, NoCallSetsTheSetuidBit) {
+  const bool is_x86_64 = GetParam().machine == Machine::kX86_64;
+  struct Call {
+    int number;
+    size_t mode;  ///< the argument
+    int flags;    ///< the argument; -1: none
+  };
+  std::vector<Call> calls = {{is_x86_64 ? 91 : 52, 1, -1},
+                             {is_x86_64 ? 268 : 53, 2, -1},
+                             {452, 2, -1},
+                             {is_x86_64 ? 259 : 33, 2, -1},
+                             {is_x86_64 ? 257 : 56, 3, 2}};
+  if (is_x86_64) calls.insert(calls.end(), {{90, 1, -1}, {85, 1, -1}, {133, 1, -1}, {2, 2, 1}});
+  constexpr uint64_t kHighBits = uint64_t{1} << 32U;
+  for (const Call& one : calls) {
+    const auto says = [&](uint64_t mode, uint64_t flags = O_CREAT | O_WRONLY) {
+      uint64_t arguments[4] = {};
+      arguments[one.mode] = mode;
+      if (one.flags >= 0) arguments[one.flags] = flags;
+      return answer(one.number, arguments[0], arguments[1], arguments[2], arguments[3]);
+    };
+    for (const bool writes_host : {false, true}) {
+      options.writes_host = writes_host;
+      EXPECT_EQ(says(01777), SECCOMP_RET_ALLOW) << one.number;
+      EXPECT_EQ(says(04755), kEperm) << one.number;
+      EXPECT_EQ(says(kHighBits | 04000), kEperm) << one.number;
+      EXPECT_EQ(says(02755), writes_host ? kEperm : SECCOMP_RET_ALLOW) << one.number;
+      if (one.flags < 0) continue;
+      EXPECT_EQ(says(04755, O_RDONLY | O_DIRECTORY), SECCOMP_RET_ALLOW) << one.number;
+      EXPECT_EQ(says(04755, O_TMPFILE | O_WRONLY), kEperm) << one.number;
     }
   }
 }
