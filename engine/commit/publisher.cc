@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "base/check.h"
@@ -80,6 +82,7 @@ class Publisher::Attempt {
   Result<void> lock_and_recover();
   Result<void> look_for_runs();
   Result<void> check_links();
+  [[nodiscard]] std::map<size_t, int64_t> times_in_order() const;
   Result<void> write_slots(const CommitMeta& meta);
   Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
   Result<void> describe(const CommitMeta& meta);
@@ -226,11 +229,38 @@ Result<void> Publisher::Attempt::bring_back(Inheritance& inheritance, const Comm
   return {};
 }
 
+/// Modification times that keep the order in which files were written, where a command wrote one of
+/// them: make would take an output that is older than its source for fresh if both got the same.
+/// They end with the time of the slots, so none is later than the journal: what is newer than that
+/// is not ours. By the index of the operation.
+std::map<size_t, int64_t> Publisher::Attempt::times_in_order() const {
+  std::map<size_t, int64_t> times;
+  bool has_command = false;
+  for (const size_t index : plan_.slots()) {
+    const JournalOp& op = plan_.ops[index];
+    if (op.after.node.kind != FileKind::kRegular) continue;
+    const Change* change = find_change(proposal_.changes(), op.path);
+    const WriteTime written = change == nullptr ? WriteTime() : change->written;
+    has_command = has_command || written.by_command;
+    times[index] = written.ns == 0 ? INT64_MAX : written.ns;  // not known: merged just now, say
+  }
+  if (!has_command) return {};
+  std::set<int64_t> distinct;
+  for (const auto& [index, ns] : times) distinct.insert(ns);
+  std::map<int64_t, int64_t> given;
+  for (auto at = distinct.rbegin(); at != distinct.rend(); ++at) {
+    given[*at] = slots_->ours().mtime_ns - static_cast<int64_t>(given.size());
+  }
+  for (auto& [index, ns] : times) ns = given.at(ns);
+  return times;
+}
+
 Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
   GALLEY_ASSIGN(slots_, Slots::create(state_, journal_.id));
   Inheritance inheritance(plan_, *publisher_.workspace_, slots_->ours());
   GALLEY_TRY(bring_back(inheritance, meta));
   for (auto& op : plan_.ops) GALLEY_TRY(inheritance.fill(op));
+  const auto times = times_in_order();
   for (const size_t index : plan_.slots()) {
     JournalOp& op = plan_.ops[index];
     Content content;
@@ -238,6 +268,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
     }
     Slots::WriteOptions how;
+    if (const auto time = times.find(index); time != times.end()) how.mtime_ns = time->second;
     if (op.after.node.kind == FileKind::kDirectory) {
       GALLEY_ASSIGN(how.has_set_group_id, inheritance.has_set_group_id(op.path));
     }

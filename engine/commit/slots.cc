@@ -221,7 +221,8 @@ Result<bool> Slots::is_made_with(File& file, uint32_t mode) const {
 
 Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
                                        const JournalSide& side, const Content& content,
-                                       bool is_synced, std::vector<std::string>& warnings) const {
+                                       const WriteOptions& options,
+                                       std::vector<std::string>& warnings) const {
   // Nobody else comes into this directory, so a file that needs nothing else is made with its mode.
   const bool is_plain = side.attributes.empty() && side.uid == ours_.uid && side.gid == ours_.gid;
   const uint32_t mode = is_plain ? side.node.mode : kPrivateFile;
@@ -232,8 +233,9 @@ Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
   GALLEY_ASSIGN(const bool has_mode, is_plain ? is_made_with(*file, mode) : Result<bool>(false));
   // Last: an ACL rewrites the group bits, a change of owner clears bits.
   if (!has_mode) GALLEY_TRY(file->set_mode(given.mode));
+  if (options.mtime_ns) GALLEY_TRY(file->set_modified(*options.mtime_ns));
   // By this descriptor: from now on the mode may let nobody open it.
-  if (is_synced) GALLEY_TRY(file->sync());
+  if (options.is_synced) GALLEY_TRY(file->sync());
   return given;
 }
 
@@ -243,7 +245,7 @@ Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, cons
   const Location at{directory_.get(), name};
   switch (side.node.kind) {
     case FileKind::kRegular:
-      return write_file(name, path, side, content, options.is_synced, warnings);
+      return write_file(name, path, side, content, options, warnings);
     case FileKind::kSymlink:
       GALLEY_TRY(directory_->make_symlink(name, *content));
       return give(at, ours_, path, side, warnings);

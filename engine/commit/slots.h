@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,9 @@ class Slots {
 
   /// What else a new object has to be.
   struct WriteOptions {
-    bool is_synced = false;         ///< a file is flushed, by the descriptor that wrote it
-    bool has_set_group_id = false;  ///< a directory hands its group down, as its parent does
+    bool is_synced = false;                ///< a file is flushed, by the descriptor that wrote it
+    bool has_set_group_id = false;         ///< a directory hands its group down, as its parent does
+    std::optional<int64_t> mtime_ns = {};  ///< of a file, instead of now
   };
   /// Owner, group and permission bits that an object got.
   struct Given {
@@ -74,7 +76,7 @@ class Slots {
   Slots(std::unique_ptr<WritableDirectory> directory, const FileStat& ours)
       : directory_(std::move(directory)), ours_(ours) {}
   Result<Given> write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
-                           const Content& content, bool is_synced,
+                           const Content& content, const WriteOptions& options,
                            std::vector<std::string>& warnings) const;
   Result<bool> is_made_with(File& file, uint32_t mode) const;
   std::unique_ptr<WritableDirectory> directory_;

@@ -486,8 +486,13 @@ Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay) {
       GALLEY_ASSIGN(const Content bytes, proposal.content(*node));
       GALLEY_TRY(overlay.store()->put(bytes));
     }
-    entries.insert_or_assign(change.path, Overlay::Entry{change.before, change.base, change.after,
-                                                         change.renamed_from, change.copied_from});
+    entries.insert_or_assign(change.path, Overlay::Entry{change.before,
+                                                         change.base,
+                                                         change.after,
+                                                         change.renamed_from,
+                                                         change.copied_from,
+                                                         {},
+                                                         change.written});
   }
   overlay.restore(std::move(entries));
   return {};

@@ -24,6 +24,15 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+/// When the bytes of a path were written. It orders the times of published files and is no part of
+/// what is proposed: all are equal.
+struct WriteTime {
+  int64_t ns = 0;           ///< 0: not known
+  bool by_command = false;  ///< a program that ran on the tree, by the clock of its files
+
+  bool operator==(const WriteTime& /*other*/) const { return true; }
+};
+
 /// What happens to one path. A value.
 struct Change {
   /// What was on disk when the path was first touched; compared again at commit.
@@ -46,6 +55,7 @@ struct Change {
   /// of both paths say everything that counts.
   std::optional<RelPath> renamed_from;
   std::optional<RelPath> copied_from;
+  WriteTime written = {};  ///< of `after`
 
   [[nodiscard]] bool is_create() const {
     return before.kind == FileKind::kAbsent && after.kind != FileKind::kAbsent;

@@ -91,6 +91,8 @@ class WritableFile : public File {
   virtual Result<void> sync() = 0;       ///< fsync
   virtual Result<void> set_mode(uint32_t mode) = 0;
   virtual Result<void> set_owner(uint32_t uid, uint32_t gid) = 0;
+  /// Sets the time of the last modification, and no other.
+  virtual Result<void> set_modified(int64_t mtime_ns) = 0;
   virtual Result<void> set_attribute(const ExtendedAttribute& attribute) = 0;
   /// Removes an extended attribute; one that is not there is fine.
   virtual Result<void> remove_attribute(const std::string& name) = 0;

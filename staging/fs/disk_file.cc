@@ -52,6 +52,11 @@ class DiskFile final : public WritableFile {
   Result<void> set_owner(uint32_t uid, uint32_t gid) override {
     return check(fchown(fd(), uid, gid), "cannot set owner of");
   }
+  Result<void> set_modified(int64_t mtime_ns) override {
+    constexpr int64_t kNsPerSecond = 1'000'000'000;
+    const timespec times[2] = {{0, UTIME_OMIT}, {mtime_ns / kNsPerSecond, mtime_ns % kNsPerSecond}};
+    return check(futimens(fd(), times), "cannot set the times of");
+  }
   Result<std::vector<ExtendedAttribute>> attributes() override;
   Result<void> set_attribute(const ExtendedAttribute& attribute) override {
     return check(

@@ -67,6 +67,9 @@ class FaultFile final : public WritableFile {
   Result<void> set_owner(uint32_t uid, uint32_t gid) override {
     return call<void>("set_owner", true, [&] { return inner_->set_owner(uid, gid); });
   }
+  Result<void> set_modified(int64_t mtime_ns) override {
+    return call<void>("set_modified", true, [&] { return inner_->set_modified(mtime_ns); });
+  }
   Result<std::vector<ExtendedAttribute>> attributes() override {
     return call<std::vector<ExtendedAttribute>>("attributes", false,
                                                 [&] { return inner_->attributes(); });

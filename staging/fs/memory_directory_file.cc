@@ -79,6 +79,13 @@ class MemoryFile final : public WritableFile {
     return {};
   }
 
+  Result<void> set_modified(int64_t mtime_ns) override {
+    const std::lock_guard guard(tree_->mutex);
+    node_->mtime_ns = mtime_ns;
+    touch(false);
+    return {};
+  }
+
   Result<std::vector<ExtendedAttribute>> attributes() override {
     const std::lock_guard guard(tree_->mutex);
     std::vector<ExtendedAttribute> result;

@@ -332,7 +332,7 @@ ChangeSet Overlay::changes() const {
   ChangeSet changes;
   for (const auto& [path, entry] : entries_) {
     if (entry.before == entry.now) continue;
-    Change change{path, entry.before, entry.now, entry.base, {}, {}};
+    Change change{path, entry.before, entry.now, entry.base, {}, {}, entry.written};
     if (change.is_create()) {
       change.renamed_from = entry.renamed_from;
       change.copied_from = entry.copied_from;

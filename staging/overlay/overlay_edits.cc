@@ -105,15 +105,17 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
                             ? entry->now.mode
                             : options.mode_if_new.value_or(created_file_mode()) & kPermissionBits;
   entry->now = Node{FileKind::kRegular, mode, id, content->size()};
+  entry->written = now();
   note_created(path);
   return {};
 }
 
-Result<void> Overlay::put(const RelPath& path, const Node& node) {
+Result<void> Overlay::put(const RelPath& path, const Node& node, std::optional<WriteTime> written) {
   GALLEY_ASSIGN(Entry * entry, touch(path));
   GALLEY_TRY(keep_base_content(path, *entry));
   if (node.kind != FileKind::kAbsent) GALLEY_TRY(make_parents(path));
   entry->now = node;
+  entry->written = written.value_or(now());
   entry->renamed_from.reset();
   entry->copied_from.reset();
   note_created(path);
@@ -223,6 +225,7 @@ Result<void> Overlay::take(const RelPath& from, const RelPath& to, bool keep_sou
   GALLEY_TRY(keep_base_content(to, *target));
   GALLEY_TRY(make_parents(to));
   target->now = node;
+  target->written = source->written;
   note_created(to);
   if (node.kind == FileKind::kDirectory) {
     if (!keep_source) source->now = Node{};

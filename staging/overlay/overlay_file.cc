@@ -17,6 +17,8 @@ constexpr std::string_view kStageFirstLine = "galley overlay 1\n";
 constexpr std::string_view kStageLastLine = "end ";
 constexpr size_t kFields = 6;
 constexpr size_t kFieldsWithListing = 7;
+constexpr size_t kFieldsWithTime = 8;
+constexpr char kByCommand = 'c';
 constexpr size_t kBaseFields = 5;
 
 void add(std::string& out, std::integral auto number, char end) {
@@ -60,6 +62,11 @@ bool read_source(std::string_view text, std::optional<RelPath>& source) {
   return true;
 }
 
+bool read_written(std::string_view text, WriteTime& written) {
+  written.by_command = text.starts_with(kByCommand);
+  return read_number(text.substr(written.by_command ? 1 : 0), written.ns);
+}
+
 /// One line: a path with its entry, or without one when the entry was removed.
 struct EntryLine {
   RelPath path = RelPath::root();
@@ -69,10 +76,13 @@ struct EntryLine {
 std::optional<EntryLine> read_entry_line(std::string_view text) {
   const auto fields = split_fields(text, '\t');
   const bool is_gone = fields.size() == 2 && fields[1].empty();
-  if (!is_gone && fields.size() != kFields && fields.size() != kFieldsWithListing) return {};
+  if (!is_gone && (fields.size() < kFields || fields.size() > kFieldsWithTime)) return {};
   EntryLine line;
+  const bool has_time = fields.size() == kFieldsWithTime;
+  const bool has_listing =
+      fields.size() >= kFieldsWithListing && !(has_time && fields[kFieldsWithListing - 1].empty());
   // The root has an entry only for its listing.
-  const bool is_root = fields[0].empty() && (is_gone || fields.size() == kFieldsWithListing);
+  const bool is_root = fields[0].empty() && (is_gone || has_listing);
   if (!is_root) {
     auto path = RelPath::parse(fields[0]);
     if (!path || path->str() != fields[0] || path->is_protected()) return {};
@@ -80,10 +90,11 @@ std::optional<EntryLine> read_entry_line(std::string_view text) {
   }
   if (is_gone) return line;
   Overlay::Entry& entry = line.entry.emplace();
-  if (fields.size() == kFieldsWithListing) {
-    entry.listing = ContentId::from_hex(fields.back());
+  if (has_listing) {
+    entry.listing = ContentId::from_hex(fields[kFieldsWithListing - 1]);
     if (!entry.listing) return {};
   }
+  if (has_time && !read_written(fields.back(), entry.written)) return {};
   const bool is_whole = read_node(fields[1], entry.before) && read_base(fields[2], entry.base) &&
                         read_node(fields[3], entry.now) &&
                         read_source(fields[4], entry.renamed_from) &&
@@ -99,7 +110,15 @@ void add_entry(std::string& out, const RelPath& path, const Overlay::Entry& entr
   add_node_field(out, entry.now);
   out.append(entry.renamed_from ? entry.renamed_from->str() : "").push_back('\t');
   out.append(entry.copied_from ? entry.copied_from->str() : "");
-  if (entry.listing) out.append("\t").append(entry.listing->hex());
+  const bool has_time = entry.written.ns != 0 && entry.before != entry.now;
+  if (entry.listing || has_time) out.append("\t");
+  if (entry.listing) out.append(entry.listing->hex());
+  if (has_time) {
+    out.push_back('\t');
+    if (entry.written.by_command) out.push_back(kByCommand);
+    add(out, entry.written.ns, '\n');
+    return;
+  }
   out.push_back('\n');
 }
 

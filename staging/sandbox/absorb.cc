@@ -76,7 +76,7 @@ class Absorption {
   Result<Below> look_for_marks(const Directory& opened, const RelPath& path, Below below);
   Result<void> replace_directory(const Directory& opened, const RelPath& path);
   Result<void> remove(const RelPath& path, const Node& now);
-  Result<void> put(const RelPath& path, const Node& node, const Node& now);
+  Result<void> put(const RelPath& path, const Node& node, const Node& now, int64_t mtime_ns = 0);
   Result<void> stash(const RelPath& path);
   Result<bool> merge_outputs(const RelPath& path, const FileStat& stat);
   Result<void> copy_output(const RelPath& path);
@@ -284,7 +284,8 @@ Result<void> Absorption::remove(const RelPath& path, const Node& now) {
   return overlay_.put(path, Node{});
 }
 
-Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& now) {
+Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& now,
+                             int64_t mtime_ns) {
   if (now.kind == FileKind::kOther) {
     refuse(path.str(), "would take the place of a special file, which no edit may do");
     return {};
@@ -293,7 +294,7 @@ Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& 
     GALLEY_TRY(remove(path, now));
   }
   ++report_.staged;
-  return overlay_.put(path, node);
+  return overlay_.put(path, node, WriteTime{mtime_ns, true});
 }
 
 /// Whether overlayfs copied the file up and the command then changed nothing.
@@ -334,7 +335,7 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   }
   // Another name of the same file is still to be looked at.
   if (is_unreadable && stat.nlink > 1) GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
-  return put(path, found, now);
+  return put(path, found, now, stat.mtime_ns);
 }
 
 Result<void> Absorption::absorb_live_file(const Place& at, const RelPath& path) {
@@ -347,7 +348,7 @@ Result<void> Absorption::absorb_live_file(const Place& at, const RelPath& path) 
   GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, file.node));
   if (is_same) return {};
   GALLEY_TRY(overlay_.store()->keep(file.node.content, file.bytes));
-  return put(path, file.node, now);
+  return put(path, file.node, now, file.mtime_ns);
 }
 
 Result<void> Absorption::absorb_symlink(const RelPath& path) {

@@ -104,8 +104,13 @@ Overlay overlay_of(const Proposal& proposal, const Directory& workspace, const C
   Overlay overlay(workspace, std::const_pointer_cast<ContentStore>(proposal.store()), clock);
   Overlay::Entries entries;
   for (const Change& change : proposal.changes()) {
-    entries.emplace(change.path, Overlay::Entry{change.before, change.base, change.after,
-                                                change.renamed_from, change.copied_from});
+    entries.emplace(change.path, Overlay::Entry{change.before,
+                                                change.base,
+                                                change.after,
+                                                change.renamed_from,
+                                                change.copied_from,
+                                                {},
+                                                change.written});
   }
   overlay.restore(std::move(entries));
   return overlay;

@@ -29,6 +29,7 @@ Result<LiveFile> read_live_file(const Directory& directory, const RelPath& name,
     // setuid and setgid are never proposed
     file.node =
         Node{FileKind::kRegular, after.mode & kPermissionBits, ContentId::of(*bytes), after.size};
+    file.mtime_ns = after.mtime_ns;
     file.bytes = std::make_shared<const std::string>(*std::move(bytes));
     return file;
   }

@@ -18,6 +18,7 @@ struct LiveFile {
   std::string refusal;  ///< not empty: why a change cannot hold it
   Node node;
   Content bytes;
+  int64_t mtime_ns = 0;
 };
 
 /// Reads a file that others may write at the same time: again, until its stat is the same before

@@ -279,6 +279,16 @@ TEST_P(DirectoryFacts, ReadFileHoldsTheLimit) {
   EXPECT_EQ(over.error().reason, "limit.file_size");
 }
 
+TEST_P(DirectoryFacts, TheTimeOfTheLastModificationCanBeSet) {
+  put(*root_, "a", "hello");
+  const auto file = root_->open_writable_file(path("a"), OpenMode::kOpenOrCreate, 0644);
+  ASSERT_TRUE(file);
+  constexpr int64_t kThen = 1'234'567'890'123'456'789;
+  ASSERT_TRUE((*file)->set_modified(kThen));
+  EXPECT_EQ(root_->stat(path("a"))->mtime_ns, kThen);
+  EXPECT_EQ(get(*root_, "a"), "hello");
+}
+
 std::unique_ptr<WritableDirectory> open_or_die(const std::string& scratch,
                                                PathResolution resolution) {
   auto opened = open_writable_disk_directory(scratch, resolution);
