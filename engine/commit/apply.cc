@@ -10,7 +10,6 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kSpecialBits = 07000;
 constexpr std::string_view kOld = Slots::kOldSuffix;
 constexpr std::string_view kBack = ".back";
 constexpr std::string_view kKeep = Slots::kKeepSuffix;

@@ -143,6 +143,7 @@ Result<void> BaseCheck::record_before(size_t i, const Location& at, const FileSt
   side.uid = stat.uid;
   side.gid = stat.gid;
   side.mtime_ns = stat.mtime_ns;
+  if (stat.kind != FileKind::kSymlink) side.special = stat.mode & kSpecialBits;
   // Links carry none that a user could set.
   if (stat.kind == FileKind::kSymlink) return {};
   GALLEY_ASSIGN(side.attributes, at.directory->attributes(at.name));

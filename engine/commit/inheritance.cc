@@ -57,6 +57,14 @@ Result<bool> Inheritance::has_set_group_id(const RelPath& path) {
   return parent->gid.has_value();
 }
 
+/// What the transaction that is taken back did to the path.
+const JournalOp* Inheritance::undone(const JournalOp& op) const {
+  const auto found = std::lower_bound(
+      undone_.ops.begin(), undone_.ops.end(), op.path,
+      [](const JournalOp& earlier, const RelPath& path) { return earlier.path < path; });
+  return found != undone_.ops.end() && found->path == op.path ? &*found : nullptr;
+}
+
 const JournalSide* Inheritance::source_of(const JournalOp& op) const {
   const FileKind kind = op.after.node.kind;
   if (op.renamed_from) {
@@ -64,12 +72,16 @@ const JournalSide* Inheritance::source_of(const JournalOp& op) const {
     const JournalSide* source = found != index_.end() ? &plan_->ops[found->second].before : nullptr;
     if (source != nullptr && source->node.kind == kind) return source;
   }
-  if (op.before.node.kind == kind) return &op.before;
-  const auto undone = std::lower_bound(
-      undone_.ops.begin(), undone_.ops.end(), op.path,
-      [](const JournalOp& earlier, const RelPath& path) { return earlier.path < path; });
-  const bool is_known = undone != undone_.ops.end() && undone->path == op.path;
-  return is_known && undone->before.node.kind == kind ? &undone->before : nullptr;
+  const JournalOp* const earlier = undone(op);
+  const JournalSide* const old =
+      earlier != nullptr && earlier->before.node.kind == kind ? &earlier->before : nullptr;
+  if (op.before.node.kind != kind) return old;
+  // The mode that comes back is that of the owner and group then: with those that the commit had to
+  // leave it with, others would gain by it. What somebody gave it since stays.
+  const bool is_as_left = old != nullptr && op.before.uid == earlier->after.uid &&
+                          op.before.gid == earlier->after.gid &&
+                          op.before.attributes == earlier->after.attributes;
+  return is_as_left ? old : &op.before;
 }
 
 Result<void> Inheritance::fill(JournalOp& op) {
@@ -84,6 +96,11 @@ Result<void> Inheritance::fill(JournalOp& op) {
   // As write(2) would: new content does not inherit the trust the old one was given.
   std::erase_if(op.after.attributes, [](const auto& a) { return a.name == kCapability; });
   return {};
+}
+
+uint32_t Inheritance::special_of(const JournalOp& op) const {
+  const JournalSide* const source = source_of(op);
+  return source == nullptr ? 0 : source->special;
 }
 
 Result<void> Inheritance::inherit(JournalOp& op) {

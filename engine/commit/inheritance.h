@@ -23,6 +23,8 @@ class Inheritance {
   /// Fills the `after` side of one operation; of a new object also the mode, where a default ACL
   /// decides it and nobody asked for another one than the umask's.
   Result<void> fill(JournalOp& op);
+  /// The special bits of what a new object takes after.
+  [[nodiscard]] uint32_t special_of(const JournalOp& op) const;
   /// Whether a directory made at `path` gets the set-group-id bit.
   Result<bool> has_set_group_id(const RelPath& path);
 
@@ -35,6 +37,7 @@ class Inheritance {
   Result<const Hereditary*> of_parent(const RelPath& path);
   Result<void> inherit(JournalOp& op);
   [[nodiscard]] const JournalSide* source_of(const JournalOp& op) const;
+  [[nodiscard]] const JournalOp* undone(const JournalOp& op) const;
 
   const Plan* plan_;
   const Directory* workspace_;

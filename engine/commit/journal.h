@@ -27,6 +27,8 @@ struct JournalSide {
   uint32_t gid = 0;
   int64_t mtime_ns = 0;  ///< of the old object; 0 on the new side
   std::vector<ExtendedAttribute> attributes;
+  /// Setuid, setgid and sticky bits. Of a new side: those that a directory brings back.
+  uint32_t special = 0;
   bool operator==(const JournalSide&) const = default;
 };
 

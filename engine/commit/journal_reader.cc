@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "engine/commit/crc32c.h"
 #include "engine/commit/journal.h"
@@ -72,7 +73,9 @@ bool read_side(LittleEndianReader& in, JournalSide& side) {
   const uint8_t kind = in.u8();
   if (kind > static_cast<uint8_t>(FileKind::kSymlink)) return false;
   side.node.kind = static_cast<FileKind>(kind);
-  side.node.mode = in.u32();
+  const uint32_t mode = in.u32();
+  side.node.mode = mode & kPermissionBits;
+  side.special = mode & kSpecialBits;
   side.node.size = in.u64();
   side.node.content = in.id();
   side.uid = in.u32();
@@ -85,8 +88,7 @@ bool read_side(LittleEndianReader& in, JournalSide& side) {
     const auto value = in.text(kMaxAttributeBytes);
     side.attributes.push_back({std::string(name), std::string(value)});
   }
-  constexpr uint32_t kPermissions = 0777;
-  return !in.failed() && (side.node.mode & ~kPermissions) == 0;
+  return !in.failed() && (mode & ~(kPermissionBits | kSpecialBits)) == 0;
 }
 
 bool JournalParser::read_header() {
@@ -171,6 +173,10 @@ bool JournalParser::read_op(LittleEndianReader in) {
                            op.copied_from.has_value() == ((flags & kHasCopiedFrom) != 0);
   if (!has_sources || !read_side(in, op.before) || !read_side(in, op.after) || !in.is_done()) {
     return problem("an operation cannot be read");
+  }
+  const bool is_directory = op.after.node.kind == FileKind::kDirectory;
+  if ((op.after.special & ~(is_directory ? kSticky | kSetGroupId : 0U)) != 0) {
+    return problem("it gives a file bits by which it would run as another");
   }
   auto& ops = verdict_.journal.ops;
   if (!ops.empty() && !(ops.back().path < op.path)) return problem("its paths are out of order");

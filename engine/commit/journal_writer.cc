@@ -24,7 +24,7 @@ std::string frame(uint16_t type, size_t payload_bytes, uint32_t sequence) {
 
 void write_side(LittleEndianWriter& out, const JournalSide& side) {
   out.u8(static_cast<uint8_t>(side.node.kind));
-  out.u32(side.node.mode);
+  out.u32(side.node.mode | side.special);
   out.u64(side.node.size);
   out.id(side.node.content);
   out.u32(side.uid);

@@ -263,6 +263,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
   const auto times = times_in_order();
   for (const size_t index : plan_.slots()) {
     JournalOp& op = plan_.ops[index];
+    op.after.special = inheritance.special_of(op);
     Content content;
     if (has_content(op.after.node)) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
@@ -278,6 +279,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     op.after.uid = given.uid;
     op.after.gid = given.gid;
     op.after.node.mode = given.mode;
+    op.after.special = given.special;
   }
   return {};
 }

@@ -103,10 +103,28 @@ uint32_t narrowed_mode(const JournalSide& side, const Unkept& unkept) {
   return (mode & kOwnerAll) | shared << kGroupShift | shared;
 }
 
+/// Of the special bits a directory gets those that protect it back: sticky, and setgid with its
+/// group. A new file never gets any: it would run as somebody else.
+uint32_t special_for(const JournalSide& side, bool has_group) {
+  if (side.node.kind != FileKind::kDirectory) return 0;
+  return side.special & (kSticky | (has_group ? kSetGroupId : 0));
+}
+
+std::string special_in_words(uint32_t bits) {
+  std::string words;
+  const auto add = [&](uint32_t bit, const char* word) {
+    if ((bits & bit) != 0) words += (words.empty() ? "" : ", ") + std::string(word);
+  };
+  add(kSetUserId, "setuid bit");
+  add(kSetGroupId, "setgid bit");
+  add(kSticky, "sticky bit");
+  return words;
+}
+
 /// Owner, attributes and the mode to set, with a warning for what could not be kept.
 Result<Slots::Given> give(const Location& at, const FileStat& ours, const RelPath& path,
                           const JournalSide& side, std::vector<std::string>& warnings) {
-  Slots::Given given{ours.uid, ours.gid, side.node.mode};
+  Slots::Given given{ours.uid, ours.gid, side.node.mode, 0};
   GALLEY_TRY(set_owner(at, side, given));
   Unkept unkept;
   unkept.group = given.gid != side.gid;
@@ -120,6 +138,8 @@ Result<Slots::Given> give(const Location& at, const FileStat& ours, const RelPat
   if (given.uid != side.uid) add("owner " + std::to_string(side.uid));
   if (unkept.group) add("group " + std::to_string(side.gid));
   for (const auto& name : names) add("attribute " + name);
+  given.special = special_for(side, !unkept.group);
+  if (given.special != side.special) add(special_in_words(side.special & ~given.special));
   if (lost.empty()) return given;
   std::string warning = "'" + path.str() + "' could not be given its " + lost;
   if (given.mode != side.node.mode) {
@@ -253,7 +273,7 @@ Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, cons
       GALLEY_TRY(directory_->make_directory(name, kPrivateDirectory));
       GALLEY_ASSIGN(const Given given, give(at, ours_, path, side, warnings));
       // Open to us until it is filled; the plan closes it afterwards.
-      const uint32_t special = options.has_set_group_id ? kSetGroupId : 0;
+      const uint32_t special = given.special | (options.has_set_group_id ? kSetGroupId : 0);
       GALLEY_TRY(directory_->set_mode(name, given.mode | kOwnerAll | special));
       return given;
     }

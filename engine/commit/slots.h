@@ -41,6 +41,7 @@ class Slots {
     uint32_t uid = 0;
     uint32_t gid = 0;
     uint32_t mode = 0;
+    uint32_t special = 0;
   };
   /// Makes the object of one side: content, owner, attributes and mode. What could not be kept is
   /// told in `warnings`, and nobody gains by it: without its group or ACL the object has the rights

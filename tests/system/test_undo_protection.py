@@ -1,0 +1,77 @@
+"""An undo gives nobody more rights than they had: what it cannot restore it says.
+
+Runs as root and as a plain user (`hostile.main`)."""
+
+import os
+import unittest
+
+import hostile
+from support import SystemCase
+
+
+def mode_of(path):
+    return oct(path.stat().st_mode & 0o7777)
+
+
+class Protection(SystemCase):
+    def commit(self, script):
+        """Commits what a script changes, behind the sandbox's walls."""
+        self.need_walls()
+        self.galley("run", "--commit", "--", "sh", "-ec", script, expect=0)
+
+    def test_a_folder_gets_its_sticky_and_setgid_bits_back(self):
+        for mode in (0o1777, 0o2770, 0o3775, 0o755):
+            with self.subTest(mode=oct(mode)):
+                folder = self.work / "shared"
+                folder.mkdir(exist_ok=True)
+                (folder / "file").write_text("text\n")
+                folder.chmod(mode)
+                self.commit("rm -r shared")
+                self.assertFalse(folder.exists())
+                undone = self.galley("undo", expect=0)
+                self.assertEqual(mode_of(folder), oct(mode))
+                self.assertNotIn(b"could not be given", undone.stderr)
+                self.galley("redo", expect=0)
+                self.assertFalse(folder.exists())
+
+    def test_a_file_that_ran_as_another_says_that_it_does_not_any_more(self):
+        tool = self.work / "tool"
+        tool.write_text("#!/bin/sh\n")
+        tool.chmod(0o4755)
+        self.commit("rm tool")
+        undone = self.galley("undo", expect=0)
+        self.assertEqual(mode_of(tool), "0o755")
+        self.assertIn(b"'tool' could not be given its setuid bit", undone.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+    def test_a_file_of_a_group_that_the_user_is_not_in_is_readable_for_nobody_new(self):
+        user, own, other = 12345, 12345, 12346
+        secret = self.work / "secret"
+        secret.write_text("one\ntwo\n")
+        os.chown(self.work, user, own)
+        os.chown(secret, user, other)
+        secret.chmod(0o640)
+        os.chmod(self.work.parent, 0o755)
+        member = {"user": user, "group": own, "extra_groups": [], "env": {"HOME": str(self.work), "TMPDIR": "/tmp"}}
+        patch = b"--- a/secret\n+++ b/secret\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"
+        applied = self.galley("apply", stdin=patch, expect=0, **member)
+        self.assertIn(b"its group 12346", applied.stderr)
+        self.assertEqual((mode_of(secret), secret.stat().st_gid), ("0o600", own))
+        undone = self.galley("undo", expect=0, **member)
+        self.assertEqual(secret.read_text(), "one\ntwo\n")
+        self.assertEqual((mode_of(secret), secret.stat().st_gid), ("0o600", own))
+        self.assertIn(b"its group 12346", undone.stderr)
+
+    def test_what_was_given_since_stays(self):
+        plain = self.work / "plain"
+        plain.write_text("one\n")
+        plain.chmod(0o644)
+        self.galley("apply", stdin=b"--- a/plain\n+++ b/plain\n@@ -1 +1 @@\n-one\n+ONE\n", expect=0)
+        os.setxattr(plain, "user.note", b"later")
+        undone = self.galley("undo", expect=0)
+        self.assertEqual((plain.read_text(), os.getxattr(plain, "user.note")), ("one\n", b"later"))
+        self.assertNotIn(b"could not be given", undone.stderr)
+
+
+if __name__ == "__main__":
+    hostile.main()
