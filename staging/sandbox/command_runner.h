@@ -166,7 +166,9 @@ struct CommandResult {
   CapturedOutput standard_output;
   CapturedOutput standard_error;
   SandboxLevel level = SandboxLevel::kNone;
-  std::string walls;                ///< for people: "namespaces, overlay, landlock 7, seccomp"
+  /// For people: "namespaces, overlay, landlock 7, seccomp"; where a copy stood in for namespaces
+  /// also why.
+  std::string walls;
   bool restricts_programs = false;  ///< ProgramRules::is_restricted was enforced
   /// Rules for programs that were checked for the first program only, not for what it started.
   std::vector<std::string> unchecked;

@@ -1,6 +1,5 @@
 #include "staging/sandbox/sandbox.h"
 
-#include <atomic>
 #include <climits>
 #include <cstdlib>
 #include <mutex>
@@ -31,8 +30,7 @@ class Sandbox final : public CommandRunner {
         read_back_(homes_, options_.is_ignored, clock),
         copies_({homes_, read_back_, clock, options_.helper}),
         namespaces_({*workspace_, homes_, read_back_, clock, options_.helper, options_.keep_home},
-                    std::move(first)),
-        is_copying_(options_.force_copy) {}
+                    std::move(first)) {}
 
   Result<CommandResult> run(const Command& command, Overlay& overlay) override {
     if (command.effects == EffectsRule::kDrop) {
@@ -46,12 +44,16 @@ class Sandbox final : public CommandRunner {
  private:
   Result<CommandResult> run_locked(const Command& command, Overlay& overlay) {
     GALLEY_ASSIGN(SandboxRequest request, build_request(options_, command, *workspace_));
-    if (is_copying_) return copies_.run(command, overlay, std::move(request));
+    if (options_.force_copy) return copies_.run(command, overlay, std::move(request));
     auto result = namespaces_.run(command, overlay, request);
     const bool is_unavailable = !result && result.error().reason == "sandbox.unavailable";
     if (!is_unavailable || !options_.allow_copy) return result;
-    is_copying_ = true;  // what the kernel refused once it will refuse again
-    return copies_.run(command, overlay, std::move(request));
+    // For this command alone: what the kernel refused it may give the next one, which had too many
+    // processes around it, say.
+    const Error why = result.error();
+    result = copies_.run(command, overlay, std::move(request));
+    if (result) result->walls += "; " + why.message.substr(0, why.message.find(';'));
+    return result;
   }
 
   SandboxOptions options_;
@@ -60,7 +62,6 @@ class Sandbox final : public CommandRunner {
   ReadBack read_back_;
   CopyRunner copies_;
   NamespaceRunner namespaces_;
-  std::atomic<bool> is_copying_;
   /// Held exclusively by a command whose effects may be staged, since outputs that git ignores are
   /// moved to the scratch layer; held shared by the others.
   std::shared_mutex scratch_in_use_;
@@ -146,11 +147,13 @@ Result<std::unique_ptr<LiveRun>> start_live_run(SandboxOptions options, const Co
                                                 const LiveOptions& live, const Overlay& overlay) {
   GALLEY_ASSIGN(const auto workspace, settle(options));
   GALLEY_ASSIGN(SandboxRequest request, build_request(options, command, *workspace));
-  std::optional<WaitingProcess> helper = first_helper(options.helper);
-  if (!helper) {
-    GALLEY_ASSIGN(helper, WaitingProcess::start(options.helper));
+  if (auto waiting = first_helper(options.helper)) {
+    auto run = LiveRun::start(*std::move(waiting), request, live, overlay, *workspace);
+    // As a command's: fresh namespaces may do what those that waited cannot.
+    if (run || run.error().reason != "sandbox.unavailable") return run;
   }
-  return LiveRun::start(*std::move(helper), std::move(request), live, overlay, *workspace);
+  GALLEY_ASSIGN(WaitingProcess helper, WaitingProcess::start(options.helper));
+  return LiveRun::start(std::move(helper), std::move(request), live, overlay, *workspace);
 }
 
 }  // namespace galley

@@ -49,6 +49,29 @@ class SandboxCopy : public testing::TestWithParam<User> {
   void SetUp() override { need_walls(GetParam(), Walls::kCopy); }
 };
 
+TEST_P(SandboxCopy, OneFailedNamespaceIsForOneCommand) {
+  need_walls(GetParam());
+  if (GetParam() == User::kRoot) GTEST_SKIP() << "no limit on processes holds for root";
+  as_user(GetParam(), [] {
+    // The helper that waits and the one that stands in for it may make no process; the copy may.
+    const TempDirectory place;
+    place.write("helper",
+                "#!/bin/sh\nif mkdir \"$0.first\" 2>/dev/null || mkdir \"$0.second\" 2>/dev/null; "
+                "then exec prlimit --nproc=1 '" +
+                    helper_program() + "' \"$@\"; fi\nexec '" + helper_program() + "' \"$@\"\n");
+    ASSERT_EQ(chmod((place.path() + "/helper").c_str(), 0755), 0);
+    SandboxOptions options;
+    options.allow_copy = true;
+    options.helper = place.path() + "/helper";
+    World world(std::move(options));
+    const CommandResult first = world.sh("echo new > a.txt");
+    EXPECT_EQ(first.level, SandboxLevel::kCopy);
+    EXPECT_NE(first.walls.find("make the namespaces"), std::string::npos) << first.walls;
+    EXPECT_TRUE(first.effects_staged);
+    EXPECT_EQ(world.sh("cat a.txt").level, SandboxLevel::kNamespaces);
+  });
+}
+
 TEST_P(SandboxCopy, StagesTheSameEffects) {
   as_user(GetParam(), [] {
     World world(copying());

@@ -90,7 +90,7 @@ World::World(SandboxOptions options)
   put_file("dir/sub/c.txt", "gamma\n");
   put_file("run.sh", "#!/bin/sh\necho ran \"$@\"\n", 0755);
   options.workspace = workspace_.path();
-  options.helper = helper_program();
+  if (options.helper.empty()) options.helper = helper_program();
   if (options.layer_home.empty()) options.layer_home = home();
   auto runner = make_sandbox(std::move(options), clock_);
   EXPECT_TRUE(runner.has_value()) << runner.error().message;
