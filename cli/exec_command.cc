@@ -17,6 +17,7 @@
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/input_relay.h"
+#include "staging/sandbox/met_walls.h"
 
 namespace galley {
 namespace {
@@ -141,16 +142,7 @@ Json result_json(const CommandResult& result, const std::string& tx) {
   return document;
 }
 
-/// What the kernel answers (EOVERFLOW) to a change in a folder whose owner or group the user
-/// namespace does not have: one without privileges has the caller's own user and group only.
-constexpr std::string_view kNotMapped = "Value too large for defined data type";
-
-bool met_foreign_group(const CommandResult& result) {
-  return result.level == SandboxLevel::kNamespaces &&
-         result.standard_error.text().find(kNotMapped) != std::string::npos;
-}
-
-void say_result(Session& session, const CommandResult& result) {
+void say_result(Session& session, const CommandResult& result, const RelPath& place) {
   for (const RefusedEffect& effect : result.refused) {
     session.say(fmt::format("refused: {} {}", effect.path, effect.why));
   }
@@ -161,11 +153,12 @@ void say_result(Session& session, const CommandResult& result) {
   for (const std::string& rule : result.unchecked) {
     session.say("only the first program was checked against: " + rule);
   }
-  if (met_foreign_group(result)) {
-    session.say(
-        "a folder that belongs to another group cannot be written in the sandbox, which has your "
-        "primary group only; be in the folder's group for the command: "
-        "sg GROUP -c 'galley exec -- …'");
+  const auto workspace = session.open();
+  if (workspace && result.level == SandboxLevel::kNamespaces) {
+    const WhereItRan where{(*workspace)->root_path(), place};
+    for (const std::string& wall : met_walls(result.standard_error.text(), where)) {
+      session.say(wall);
+    }
   }
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(
@@ -227,7 +220,7 @@ Result<int> exec(Session& session) {
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
   } else {
-    say_result(session, result);
+    say_result(session, result, command.working_directory);
     // Whoever asked for it so sees no other word of a transaction.
     if (session.arguments().exec.begins && result.staged_paths > 0) {
       session.say(fmt::format("staged in transaction {}, not on disk before: {}", transaction.id(),
@@ -267,7 +260,7 @@ Result<int> at(Session& session) {
   if (session.is_json()) {
     session.print(result_json(result, id.str()));
   } else {
-    say_result(session, result);
+    say_result(session, result, command.working_directory);
   }
   return exec_exit_status(result);
 }

@@ -54,6 +54,7 @@ void say_summary(Session& session, const RunEnding& ending, size_t count,
   session.say(fmt::format("{}; {} changed", ending.ended, counted(count, "path")));
   if (!ending.breach.empty()) session.say(ending.breach);
   if (!listing.empty()) session.say_lines(listing);
+  for (const std::string& wall : ending.walls) session.say(wall);
   if (ending.protected_paths > 0) {
     session.say(
         "what it changed in .git is dropped: commits of git that were made inside are not here");
@@ -95,6 +96,7 @@ Json ending_json(const RunEnding& ending, Json changes, Json layers) {
           {"status", ending.status},
           {"ended", ending.ended},
           {"git_changed", ending.protected_paths > 0},
+          {"met_walls", ending.walls},
           {"changes", std::move(changes)},
           {"layers", std::move(layers)}};
 }

@@ -11,6 +11,7 @@
 #include "engine/pipeline/runs.h"
 #include "engine/stages/run_layers.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/met_walls.h"
 #include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
 
@@ -20,18 +21,26 @@ namespace {
 constexpr size_t kMaxAllowedWrites = 32;
 constexpr size_t kMaxLayers = 16;
 
+/// An option that names folders of the host.
+struct FolderOption {
+  std::string_view name;
+  size_t most;
+  bool may_be_missing;
+};
+
 /// The folders of the host that an option names.
-Result<std::vector<std::string>> host_folders(std::string_view option,
-                                              const std::vector<std::string>& paths, size_t most,
+Result<std::vector<std::string>> host_folders(const FolderOption& option,
+                                              const std::vector<std::string>& paths,
                                               const Workspace& workspace) {
-  if (paths.size() > most) {
-    return fail(
-        ErrorKind::kQuota, "limit.run_folders",
-        fmt::format("{} was given {} times, and {} are allowed", option, paths.size(), most));
+  if (paths.size() > option.most) {
+    return fail(ErrorKind::kQuota, "limit.run_folders",
+                fmt::format("{} was given {} times, and {} are allowed", option.name, paths.size(),
+                            option.most));
   }
   std::vector<std::string> places;
   for (const std::string& path : paths) {
-    GALLEY_ASSIGN(std::string place, check_host_folder(option, path, workspace.root_path()));
+    GALLEY_ASSIGN(std::string place, check_host_folder(option.name, path, workspace.root_path(),
+                                                       option.may_be_missing));
     places.push_back(std::move(place));
   }
   return places;
@@ -69,10 +78,10 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   request.is_terminal = is_terminal;
   request.rows = screen.rows;
   request.columns = screen.columns;
-  GALLEY_ASSIGN(request.writable, host_folders("--allow-write", arguments.run.writable,
-                                               kMaxAllowedWrites, *workspace));
+  GALLEY_ASSIGN(request.writable, host_folders({"--allow-write", kMaxAllowedWrites, false},
+                                               arguments.run.writable, *workspace));
   GALLEY_ASSIGN(request.layered,
-                host_folders("--layer", arguments.run.layered, kMaxLayers, *workspace));
+                host_folders({"--layer", kMaxLayers, true}, arguments.run.layered, *workspace));
   return request;
 }
 
@@ -124,8 +133,11 @@ bool is_empty(Session& session, Transaction& transaction) {
 }
 
 /// The program is dead: what it wrote is staged now, and where that is nothing, nothing is left.
-RunEnding end_run(Session& session, StartedRun& started) {
+RunEnding end_run(Session& session, StartedRun& started, std::string_view last_words) {
   RunEnding ending;
+  const auto opened = session.open();
+  const auto place = session.place();
+  if (opened && place) ending.walls = met_walls(last_words, {(*opened)->root_path(), *place});
   ending.tx = started.note.tx;
   ending.was_begun = session.arguments().run.resume.empty();
   const auto result = started.live->result();
@@ -182,7 +194,8 @@ std::string RunEnding::encode() const {
                {"was_begun", was_begun},
                {"dropped", is_dropped},
                {"ignored", ignored_paths},
-               {"protected", protected_paths}};
+               {"protected", protected_paths},
+               {"walls", walls}};
   if (error) json["error"] = encode_error(*error);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -199,6 +212,7 @@ std::optional<RunEnding> RunEnding::decode(const std::string& text) {
   ending.is_dropped = json.value("dropped", false);
   ending.ignored_paths = json.value("ignored", uint64_t{0});
   ending.protected_paths = json.value("protected", uint64_t{0});
+  ending.walls = json.value("walls", std::vector<std::string>());
   if (json.contains("error")) ending.error = decode_error(json.value("error", std::string()));
   return ending;
 }
@@ -224,7 +238,7 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
   const auto held = workspace
                         ? RunFolder::hold_directories(*(*workspace)->inside().state(), run.note.tx)
                         : std::vector<std::unique_ptr<Directory>>();
-  const RunEnding ending = end_run(session, run);
+  const RunEnding ending = end_run(session, run, supervisor.last_words());
   supervisor.announce(RunMessage::kEnded, ending.encode());
   // Only now, when nobody waits, is the view unmounted, in which no process is any more.
 }

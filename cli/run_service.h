@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/session.h"
@@ -21,7 +22,8 @@ struct RunEnding {
   bool is_dropped = false;  ///< that transaction is gone, since nothing was changed
   uint64_t ignored_paths = 0;
   uint64_t protected_paths = 0;
-  std::optional<Error> error;  ///< why what it wrote is not staged
+  std::vector<std::string> walls;  ///< of the sandbox that it met, a line each
+  std::optional<Error> error;      ///< why what it wrote is not staged
 
   [[nodiscard]] std::string encode() const;
   [[nodiscard]] static std::optional<RunEnding> decode(const std::string& text);

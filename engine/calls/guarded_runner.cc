@@ -10,6 +10,8 @@
 #include "engine/calls/program_rules.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/readable_folders.h"
+#include "staging/fs/owner.h"
+#include "staging/git/git_files.h"
 #include "staging/git/ignore_files.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/live_run.h"
@@ -254,6 +256,7 @@ class GuardedRunner final : public CommandRunner {
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
     options.readable = *readable_;
+    options.git_common = GitFiles(options_.workspace, effective_user()).shared_by_work_trees();
     options.is_ignored = [ignore = ignore_](const RelPath& path, bool is_directory,
                                             const Deadline& deadline) {
       return (*ignore)(path, is_directory, deadline);

@@ -97,6 +97,14 @@ Result<bool> holds(const Directory& layer, const RelPath& path) {
   return true;
 }
 
+/// Whether the program wrote to the repository of a linked work tree.
+bool wrote_to_git(const RunFolder& folder) {
+  const auto layer = folder.directory().open_directory(*RelPath::parse("git/upper"));
+  const auto entries =
+      layer ? (*layer)->list() : Result<std::vector<DirectoryEntry>>(layer.error());
+  return entries && !entries->empty();
+}
+
 /// What the program did to a file between two looks at it.
 bool is_in_motion(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "run.file_changes";
@@ -136,6 +144,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
     if (!report) return fail(report.error());
     RunCapture capture;
     capture.report = *std::move(report);
+    if (wrote_to_git(folder)) ++capture.report.protected_paths;
     if (!capture.report.refused.empty()) return capture;
     for (const auto& [path, entry] : overlay.entries()) {
       if (entry.before == entry.now) continue;

@@ -1,10 +1,13 @@
 // Programs that go on running on the view of a stored transaction.
 #include <galley/transaction.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/file_mode.h"
+#include "base/rel_path.h"
 #include "engine/calls/tool_names.h"
 #include "engine/commit/run_start.h"
 #include "engine/pipeline/run_capture.h"
@@ -59,8 +62,27 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
   }
   GALLEY_ASSIGN(const auto all, need_run_layers(stage, request.layered));
   std::vector<HostLayer> layers;
-  for (const RunLayer& layer : all) layers.push_back({layer.path, place + "/" + layer.home});
+  for (const RunLayer& layer : all) {
+    const std::string home = place + "/" + layer.home;
+    layers.push_back({layer.path, home, layer.is_over_nothing ? home + "/below" : ""});
+  }
   return layers;
+}
+
+/// What a linked work tree writes to its repository, which lies elsewhere, goes with the run as what
+/// is written to a `.git` does.
+Result<void> add_git_layer(const RunFolder& folder, const std::string& workspace,
+                           LiveOptions& options) {
+  const std::string common = GitFiles(workspace, effective_user()).shared_by_work_trees();
+  const auto is_named = [&](const HostLayer& layer) { return layer.path == common; };
+  if (common.empty() || std::any_of(options.layers.begin(), options.layers.end(), is_named) ||
+      std::find(options.writable.begin(), options.writable.end(), common) !=
+          options.writable.end()) {
+    return {};
+  }
+  GALLEY_TRY(make_directories(folder.directory(), chosen_path("git"), kPrivateDirectory));
+  options.layers.push_back({common, options.homes.upper + "/git"});
+  return {};
 }
 
 }  // namespace
@@ -113,7 +135,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   note.execution = execution;
   note.supervisor = ProcessIdentity::own();
   note.since_ns = workspace.clock().wall_ns();
-  note.is_terminal = request.is_terminal;
+  note.is_terminal = note.is_attached = request.is_terminal;
   note.shares_network = request.command.network == NetworkAccess::kHost;
   note.proposes_ignored = request.command.propose_ignored;
   note.writable = request.writable;
@@ -130,6 +152,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
                 host_layers(state_->stage->directory(), request, workspace.root_path,
                             workspace.own_path("stage/" + id())));
   for (const HostLayer& layer : options.layers) note.layered.push_back(layer.path);
+  GALLEY_TRY(add_git_layer(folder, workspace.root_path, options));
   Command command = request.command;
   for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {
     command.environment.try_emplace(name, value);

@@ -56,6 +56,7 @@ inline constexpr size_t kMaxRunNameBytes = 64;
 ///     socket      the supervisor listens (staging/sandbox/terminal)
 ///     upper/      the overlay's upper layer: what the program wrote
 ///     work/       for overlayfs itself
+///     git/        the layer over the repository of a linked work tree, where it is one
 ///
 /// Ownership: owns the descriptor, and the lock once it has it. Threads: confined to one thread.
 /// Errors:    kNotFound `run.not_found`; kTimeout `run.live` when another process supervises it;

@@ -72,7 +72,8 @@ Result<std::vector<RunLayer>> run_layers(const Directory& stage) {
     // Whoever made it was killed before it was used.
     if (!path && path.error().kind == ErrorKind::kNotFound) continue;
     if (!path) return fail(path.error());
-    if (!path->empty()) layers.push_back({*std::move(path), home});
+    const bool is_over_nothing = is_directory(stage, chosen_path(home + "/below"));
+    if (!path->empty()) layers.push_back({*std::move(path), home, is_over_nothing});
   }
   return layers;
 }
@@ -88,10 +89,14 @@ Result<std::vector<RunLayer>> need_run_layers(const WritableDirectory& stage,
     if (is_there) continue;
     const std::string home = "layers/" + std::to_string(next++);
     GALLEY_TRY(make_directories(stage, chosen_path(home), kPrivateDirectory));
+    const bool is_over_nothing = !open_disk_directory(path);
+    if (is_over_nothing) {
+      GALLEY_TRY(stage.make_directory(chosen_path(home + "/below"), kPrivateDirectory));
+    }
     GALLEY_ASSIGN(const auto file, stage.open_writable_file(chosen_path(home + "/path"),
                                                             OpenMode::kOpenOrCreate, kPrivateFile));
     GALLEY_TRY(file->write_at(0, path));
-    layers.push_back({path, home});
+    layers.push_back({path, home, is_over_nothing});
   }
   return layers;
 }

@@ -14,12 +14,15 @@
 //     layers/<n>/path    the folder of the host, absolute
 //     layers/<n>/upper   what was written over it, as overlayfs keeps it
 //     layers/<n>/work    overlayfs' own
+//     layers/<n>/below   an empty folder, where the host had none
 
 namespace galley {
 
 struct RunLayer {
   std::string path;
   std::string home;  ///< below the stage: "layers/<n>"
+  /// The host had no such folder when the layer was made: below it is "<home>/below", which is empty.
+  bool is_over_nothing = false;
 };
 
 /// The layers of a stage, in the order in which they were made.

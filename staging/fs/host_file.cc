@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <string_view>
 
 namespace galley {
 namespace {
@@ -37,6 +39,20 @@ Result<std::string> read_all(int descriptor, const std::string& name, uint64_t m
           "'" + name + "' is larger than " + std::to_string(max_bytes) + " bytes; split it");
     }
   }
+}
+
+/// $PWD is the current directory as the person spells it, through links too.
+void keep_spelling(const std::string& path) {
+  const char* const before = std::getenv("PWD");
+  const std::string whole =
+      path.starts_with('/') || before == nullptr ? path : std::string(before) + "/" + path;
+  std::string plain = std::filesystem::path(whole).lexically_normal().string();
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  char spelled[PATH_MAX];
+  char here[PATH_MAX];
+  const bool is_so = realpath(plain.c_str(), spelled) != nullptr &&
+                     getcwd(here, sizeof here) != nullptr && std::string_view(spelled) == here;
+  if (is_so) (void)setenv("PWD", plain.c_str(), 1);
 }
 
 }  // namespace
@@ -89,7 +105,10 @@ Result<std::string> read_private_file(const std::string& path, uint64_t max_byte
 }
 
 Result<void> enter_directory(const std::string& path) {
-  if (::chdir(path.c_str()) == 0) return {};
+  if (::chdir(path.c_str()) == 0) {
+    keep_spelling(path);
+    return {};
+  }
   return fail(ErrorKind::kUsage, "workspace.not_found",
               "there is no directory '" + path + "' to work in", path);
 }

@@ -147,6 +147,22 @@ std::string GitFiles::identity() const {
   return text;
 }
 
+std::string GitFiles::shared_by_work_trees() const {
+  const auto own = git_directory(workspace_);
+  if (!own || *own == workspace_ + "/.git") return {};
+  const auto place = absolute_path(*own);
+  const auto common = absolute_path(common_directory(*own));
+  if (!place || !common) return {};
+  const std::string trees = *common + "/worktrees/";
+  const bool is_linked = place->starts_with(trees) && place->find('/', trees.size()) == place->npos;
+  const std::string text = text_of(*place + "/gitdir", kMaxGitFileBytes);
+  const std::string named(trimmed(std::string_view(text).substr(0, text.find('\n'))));
+  const std::string back = named.starts_with('/') ? named : *place + "/" + named;
+  const auto there = absolute_path(back);
+  const auto here = absolute_path(workspace_ + "/.git");
+  return is_linked && there && here && *there == *here ? *common : std::string();
+}
+
 std::string GitFiles::text_of(const std::string& path, uint64_t max_bytes) const {
   return read_own_file(path, max_bytes, owner_).value_or(std::string());
 }

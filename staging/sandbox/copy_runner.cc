@@ -61,6 +61,7 @@ void adapt(SandboxRequest& request, const std::string& home) {
   request.copy_level = 1;
   request.workspace = to;
   request.upper_home = home + "/tmp";
+  request.writable.clear();  // the host's own folders are there
   move_below(request.program);
   for (std::string& program : request.programs) move_below(program);
   move_below(request.working_directory);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -84,8 +85,11 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
   request.writable = options.writable;
   for (const HostLayer& layer : options.layers) {
     request.layered.push_back(layer.path);
+    request.layer_lowers.push_back(layer.below.empty() ? layer.path : layer.below);
     request.layer_homes.push_back(layer.home);
+    std::erase(request.frozen, layer.path);
   }
+  for (const std::string& path : options.writable) std::erase(request.frozen, path);
   request.has_input = options.is_terminal ? 0 : 1;
   request.grace_ms = static_cast<uint64_t>(kStopGrace.count());
   request.upper_home = options.homes.upper;
@@ -119,7 +123,7 @@ Result<void> prepare_upper(const std::string& place, const Directory& below) {
 /// The layers over folders of the host.
 Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
   for (const HostLayer& layer : layers) {
-    const auto host = open_disk_directory(layer.path);
+    const auto host = open_disk_directory(layer.below.empty() ? layer.path : layer.below);
     if (!host) {
       return fail(ErrorKind::kNotFound, "run.host_folder",
                   "'" + layer.path +
@@ -129,6 +133,22 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
     GALLEY_TRY(prepare_upper(layer.home, **host));
   }
   return {};
+}
+
+/// Where a folder is, links resolved; with `may_be_missing` also one of which only a folder above is
+/// there. Empty when it cannot be told.
+std::string place_of(const std::string& path, bool may_be_missing) {
+  char real[PATH_MAX];
+  if (realpath(path.c_str(), real) != nullptr) return real;
+  if (!may_be_missing || errno != ENOENT) return {};
+  const auto plain = std::filesystem::absolute(path).lexically_normal();
+  const auto whole = plain.has_filename() ? plain : plain.parent_path();
+  struct stat found {};
+  // A link that leads nowhere is not a missing folder.
+  if (lstat(whole.c_str(), &found) == 0 || whole == whole.parent_path()) return {};
+  const std::string above = place_of(whole.parent_path().string(), true);
+  if (above.empty()) return {};
+  return (above == "/" ? above : above + "/") + whole.filename().string();
 }
 
 }  // namespace
@@ -228,18 +248,16 @@ Result<CommandResult> LiveRun::result() {
 }
 
 Result<std::string> check_host_folder(std::string_view option, const std::string& path,
-                                      const std::string& workspace) {
+                                      const std::string& workspace, bool may_be_missing) {
   const auto no = [&](const std::string& why) {
     return fail(ErrorKind::kUsage, "run.host_folder",
                 std::string(option) + " cannot name '" + path + "': " + why);
   };
-  char real[PATH_MAX];
+  const std::string place = place_of(path, may_be_missing);
   struct stat found {};
-  if (realpath(path.c_str(), real) == nullptr || stat(real, &found) != 0) {
-    return no("there is no such folder");
-  }
-  if (!S_ISDIR(found.st_mode)) return no("it is no folder");
-  const std::string place = real;
+  const bool is_there = stat(place.c_str(), &found) == 0;
+  if (place.empty() || (!is_there && !may_be_missing)) return no("there is no such folder");
+  if (is_there && !S_ISDIR(found.st_mode)) return no("it is no folder");
   const auto is_in = [](const std::string& inner, const std::string& outer) {
     return inner == outer || outer == "/" || inner.starts_with(outer + "/");
   };

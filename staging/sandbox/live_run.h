@@ -32,6 +32,8 @@ struct LiveHomes {
 struct HostLayer {
   std::string path;  ///< as check_host_folder() returned it
   std::string home;  ///< where what it writes lies, in `upper`
+  /// What it sees there before; empty: the folder itself.
+  std::string below = {};
 };
 
 /// How a live run is started; what of a Command has no meaning here (input, effects) is not read.
@@ -104,12 +106,14 @@ class LiveRun {
 [[nodiscard]] Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace);
 
 /// Returns where a folder is that a run may write to or over: absolute, links resolved. `option` is
-/// the option that names it, `workspace` the absolute path of the workspace's root.
+/// the option that names it, `workspace` the absolute path of the workspace's root. One that may be
+/// missing need not be there.
 /// Errors: kUsage `run.host_folder` for what is no folder, for `/`, a folder of the system, and
 ///         whatever holds the workspace or lies in it.
 [[nodiscard]] Result<std::string> check_host_folder(std::string_view option,
                                                     const std::string& path,
-                                                    const std::string& workspace);
+                                                    const std::string& workspace,
+                                                    bool may_be_missing = false);
 
 /// The variables that a person's program needs to find its terminal and its home, from our own.
 [[nodiscard]] std::map<std::string, std::string> session_environment(bool is_terminal,

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include <sys/wait.h>
@@ -192,6 +193,26 @@ Error exec_error(const HelperReport& report, const SandboxRequest& request) {
       "", report.os_error};
 }
 
+/// The path by which the person came into the workspace, where that leads through a link: of $PWD
+/// the part that is its root. Empty for another one.
+std::string spelled_workspace(const std::string& workspace) {
+  const char* const told = std::getenv("PWD");
+  std::string place = told == nullptr ? std::string() : std::string(told);
+  const auto is_below = [](const std::string& path, const std::string& folder) {
+    return (path + "/").starts_with(folder + "/");
+  };
+  const bool is_plain = place.starts_with('/') && place.size() < PATH_MAX &&
+                        std::filesystem::path(place).lexically_normal() == place;
+  if (!is_plain || is_below(place, workspace)) return {};
+  for (; place.size() > 1; place.resize(place.rfind('/'))) {
+    char real[PATH_MAX];
+    const bool is_there = realpath(place.c_str(), real) != nullptr;
+    if (!is_there || !is_below(real, workspace)) return {};
+    if (real == workspace) return check_workspace_place(place) ? place : std::string();
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<SandboxRequest> build_request(const SandboxOptions& options, const Command& command,
@@ -212,6 +233,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   if (fstat(workspace.descriptor(), &identity) != 0) {
     return os_error(errno, "cannot look at the workspace", options.workspace);
   }
+  request.spelled = spelled_workspace(options.workspace);
   request.workspace_device = identity.st_dev;
   request.workspace_inode = identity.st_ino;
   request.working_directory = options.workspace;
@@ -223,6 +245,11 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   request.readable = options.readable;
   request.readable.insert(request.readable.end(), command.readable.begin(), command.readable.end());
   request.hidden = credentials_in(options.readable);
+  if (!options.git_common.empty()) {
+    // As what can be written, for its owners; frozen, since it may not be.
+    request.writable.push_back(options.git_common);
+    request.frozen.push_back(options.git_common);
+  }
   const bool is_root = geteuid() == 0;
   request.uid = is_root ? root.uid : geteuid();
   request.gid = is_root ? root.gid : getegid();

@@ -29,7 +29,10 @@ struct SandboxOptions {
   bool force_copy = false;  ///< always run on a copy: for tests and for comparing
   std::vector<std::string> pass_environment;  ///< names taken over from our own environment
   std::vector<std::string> readable;          ///< more of the host's directories, read-only
-  IgnoreRule is_ignored;                      ///< empty: nothing is ignored
+  /// The folder of the repository that the workspace is a linked work tree of: shown, and written
+  /// by nobody but a live run, in a layer. Empty: none.
+  std::string git_common;
+  IgnoreRule is_ignored;  ///< empty: nothing is ignored
 };
 
 /// Starts the helper of this process's first sandbox, which makes its namespaces while the caller

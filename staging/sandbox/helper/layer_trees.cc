@@ -83,7 +83,7 @@ bool open_layers(const SandboxRequest& request, LayerTrees& trees, SetupFailure&
   }
   return open_readable(request.readable, trees.readable, failure) &&
          open_writable(request.writable, trees.writable, failure) &&
-         open_writable(request.layered, trees.layered, failure);
+         open_writable(request.layer_lowers, trees.layered, failure);
 }
 
 bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {

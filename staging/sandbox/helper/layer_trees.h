@@ -18,7 +18,7 @@ struct LayerTrees {
   /// Root opens them: it may enter a home that the user it becomes in the namespace may not.
   std::vector<Fd> readable;
   std::vector<Fd> writable;  ///< the same for SandboxRequest::writable: mounts only
-  std::vector<Fd> layered;   ///< for SandboxRequest::layered
+  std::vector<Fd> layered;   ///< for SandboxRequest::layer_lowers
   std::vector<Fd> layer_homes;
 };
 

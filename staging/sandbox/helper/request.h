@@ -83,7 +83,8 @@ struct SandboxRequest {
   std::vector<std::string>
       writable;                      ///< directories of the host that it may write, through no link
   std::vector<std::string> layered;  ///< the same, written over: what it writes lies elsewhere
-  std::vector<std::string> layer_homes;  ///< where: each holds `upper` and `work`
+  std::vector<std::string> layer_lowers;  ///< what is seen there: mostly the same folders
+  std::vector<std::string> layer_homes;   ///< where: each holds `upper` and `work`
 };
 
 enum class HelperOutcome : uint32_t { kEnded, kSetupFailed, kExecFailed };
@@ -121,7 +122,8 @@ void for_each_field(Request& r, Field field) {
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);
   field(r.live), field(r.terminal), field(r.rows), field(r.columns);
-  field(r.home), field(r.git_config), field(r.writable), field(r.layered), field(r.layer_homes);
+  field(r.spelled), field(r.home), field(r.git_config), field(r.writable), field(r.layered);
+  field(r.layer_lowers), field(r.layer_homes);
 }
 
 /// Appends values to a string.

@@ -327,6 +327,18 @@ bool place_kept(const SandboxRequest& request, const LayerTrees& trees, SetupFai
   return true;
 }
 
+/// The path by which the person entered the workspace leads there too. Where a link cannot be made
+/// it is missing, as before anybody asked for it.
+void place_spelled(const SandboxRequest& request) {
+  if (request.spelled.empty()) return;
+  const size_t slash = request.spelled.rfind('/');
+  const Fd top(open(kNewRoot, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Fd parent =
+      make_below(top, slash == 0 ? "" : std::string_view(request.spelled).substr(1, slash - 1));
+  if (!parent.is_open()) return;
+  (void)!symlinkat(request.workspace.c_str(), parent.get(), request.spelled.c_str() + slash + 1);
+}
+
 bool freeze(const SandboxRequest& request, SetupFailure& failure) {
   for (const std::string& path : request.frozen) {
     const std::string target = in_new_root(path);
@@ -441,6 +453,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
   if (!place_overlay(request, overlay, failure)) return false;
   if (request.live != 0) second = clone_tree(in_new_root(request.workspace), 0);
   if (request.live != 0 && !second.is_open()) return failed(failure, "clone the overlay");
+  place_spelled(request);
   return place_kept(request, trees, failure) && freeze(request, failure) &&
          cover(request, failure) && pivot(failure);
 }

@@ -169,7 +169,11 @@ bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure) {
   // are shut by Landlock, where it can.
   options.local_sockets = !is_copy && (!is_host_network || landlock_abi() >= kScopesAbi);
   options.internet_sockets = !is_copy || is_host_network;
-  options.writes_host = !request.writable.empty();
+  options.writes_host =
+      std::any_of(request.writable.begin(), request.writable.end(), [&](const std::string& place) {
+        return std::find(request.frozen.begin(), request.frozen.end(), place) ==
+               request.frozen.end();
+      });
   std::vector<sock_filter> code = seccomp_filter(kOwnMachine, options);
   sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ||

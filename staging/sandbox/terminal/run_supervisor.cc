@@ -151,7 +151,7 @@ void RunSupervisor::take_output(int descriptor, RunMessage kind, bool& is_open) 
   }
   const std::string_view text(piece.data(), static_cast<size_t>(got));
   if (RunPeer* const client = attached(); client != nullptr) client->send(kind, text);
-  if (!is_terminal()) return;
+  if (!is_terminal() && kind != RunMessage::kErrors) return;
   backlog_ += text;
   if (backlog_.size() > 2 * kMaxRunBacklogBytes) {
     backlog_.erase(0, backlog_.size() - kMaxRunBacklogBytes);

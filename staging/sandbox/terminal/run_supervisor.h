@@ -50,6 +50,8 @@ class RunSupervisor {
 
   /// Returns when the program has ended and what it wrote has been passed on.
   void watch();
+  /// Of what the program wrote, the last on its terminal or, without one, to its standard error.
+  [[nodiscard]] const std::string& last_words() const { return backlog_; }
   /// Tells every client, and waits until they have it or are gone, no longer than a second.
   void announce(RunMessage kind, std::string_view text);
 

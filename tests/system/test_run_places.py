@@ -1,0 +1,168 @@
+"""Where a program of galley run or exec finds what it knows: the person's own path, a linked work tree of git,
+a folder that is not there yet; and what it is told where the walls keep it from something.
+
+Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+
+import os
+import subprocess
+import unittest
+
+import hostile
+from support import GALLEY, snapshot
+from test_run import RunCase
+
+
+class OwnPath(RunCase):
+    def setUp(self):
+        super().setUp()
+        self.link = self.scratch / "way" / "to it"
+        self.link.parent.mkdir()
+        self.link.symlink_to(self.work)
+        (self.work / "a.txt").write_text("text\n")
+
+    def from_link(self, *arguments, folder="", expect=0):
+        place = f"{self.link}{folder}"
+        ran = subprocess.run([GALLEY, *map(str, arguments)], cwd=place, capture_output=True, stdin=subprocess.DEVNULL,
+                             env={**os.environ, **self.environment, "PWD": place}, check=False, timeout=120)
+        self.assertEqual(ran.returncode, expect, ran.stderr.decode())
+        return ran.stdout.decode()
+
+    def test_both_spellings_are_there(self):
+        self.from_link("begin")
+        script = f"cat '{self.link}/a.txt' '{self.work}/a.txt'; echo more >> '{self.link}/a.txt'"
+        for door in ("run", "exec"):
+            for folder in ("", "/src"):
+                with self.subTest(door=door, folder=folder):
+                    self.assertEqual(self.from_link(door, *(["--drop"] if door == "run" else []), "--", "sh", "-c", script,
+                                                    folder=folder).splitlines()[0], "text")
+        self.assertIn("M\ta.txt", self.galley("diff", "--name-status", expect=0).stdout.decode())
+
+    def test_so_they_are_where_the_link_is_named_by_an_option(self):
+        for option, env in ((str(self.link), {}), ("to it", {"PWD": str(self.link.parent)})):
+            ran = subprocess.run([GALLEY, "-C", option, "run", "--drop", "--", "cat", f"{self.link}/a.txt"], capture_output=True,
+                                 cwd=self.link.parent, stdin=subprocess.DEVNULL, env={**os.environ, **self.environment, **env},
+                                 check=False, timeout=120)
+            self.assertEqual((ran.stdout, ran.returncode), (b"text\n", 0), ran.stderr)
+
+    def test_a_path_that_is_no_way_here_is_no_harm(self):
+        for told in ("", "relative", "/", "/nowhere", "/etc", "/proc/self/cwd", str(self.link) + "/.", str(self.scratch)):
+            with self.subTest(told=told):
+                ran = self.galley("run", "--drop", "--", "cat", "a.txt", env={"PWD": told}, expect=0)
+                self.assertEqual(ran.stdout, b"text\n")
+
+
+class WorkTree(RunCase):
+    """Several agents, each in a linked work tree."""
+
+    def setUp(self):
+        super().setUp()
+        self.main = self.scratch / "main repo"
+        self.main.mkdir()
+        (self.main / "file").write_text("one\n")
+        self.git("init", "-q", "-b", "main", work=self.main)
+        self.git("add", "-A", work=self.main)
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "first", work=self.main)
+        self.git("worktree", "add", "-q", self.scratch / "tree", work=self.main)
+        self.work = self.scratch / "tree"
+        self.before = snapshot(self.main)
+
+    COMMIT = ("git status --short; echo two > file; git add -A && "
+              "git -c user.name=A -c user.email=a@example.com commit -qm second; git log --format=%s")
+
+    def test_git_works_in_a_run_on_a_repository_that_is_dropped(self):
+        ran = self.galley("run", "--", "sh", "-c", self.COMMIT, expect=0)
+        self.assertEqual(ran.stdout, b"second\nfirst\n")
+        self.assertIn(b".git is dropped", ran.stderr)
+        self.assertEqual(snapshot(self.main), self.before)
+        self.assertEqual(self.staged(self.open_transactions()[0]["tx"]), "M\tfile\n")
+
+    def test_git_reads_in_a_command_and_writes_nothing(self):
+        self.galley("begin", expect=0)
+        ran = self.galley("exec", "--", "sh", "-c", "git log --format=%s; echo new > new; git status --short; git add -A 2>/dev/null "
+                          f"&& echo added; echo x > '{self.main}/.git/x'; echo x > '{self.main}/file'")
+        self.assertEqual(ran.stdout, b"first\n?? new\n")
+        self.assertEqual(snapshot(self.main), self.before)
+
+    def test_it_can_be_resumed_and_another_one_sees_nothing_of_it(self):
+        self.galley("run", "--", "sh", "-c", self.COMMIT, expect=0)
+        tx = self.open_transactions()[0]["tx"]
+        ran = self.galley("run", "--resume", tx, "--", "git", "log", "--format=%s", expect=0)
+        self.assertEqual(ran.stdout, b"first\n")
+
+    def test_a_file_that_names_a_repository_shows_nothing_of_it(self):
+        victim, forged = self.scratch / "private", self.scratch / "from an archive"
+        forged.mkdir()
+        self.git("clone", "-q", self.main, victim)
+        for shape in ("direct", "linked", "own"):
+            with self.subTest(shape=shape):
+                named = victim / ".git"
+                if shape != "direct":
+                    named = victim / ".git/worktrees/x" if shape == "own" else forged / "git"
+                    named.mkdir(parents=True, exist_ok=True)
+                    (named / "HEAD").write_text("ref: refs/heads/main\n")
+                    (named / "commondir").write_text("../..\n" if shape == "own" else f"{victim}/.git\n")
+                    (named / "gitdir").write_text(f"{self.work}/.git\n" if shape == "own" else f"{forged}/.git\n")
+                (forged / ".git").write_text(f"gitdir: {named}\n")
+                ran = self.galley("run", "--drop", "--", "ls", victim / ".git", work=forged)
+                self.assertNotIn(b"config", ran.stdout)
+
+
+class Explained(RunCase):
+    """The summary says what the walls kept a program from, and the way out."""
+
+    def doors(self, *command, expect=1):
+        self.galley("begin", expect=0)
+        for door in (("run", "--drop"), ("exec",)):
+            yield self.galley(*door, "--", *command, expect=expect).stderr.decode()
+
+    def test_a_folder_that_cannot_be_renamed(self):
+        for said in self.doors("python3", "-c", "import os; os.rename('src', 'lib')"):
+            self.assertIn("mv OLD NEW, then git add -A OLD NEW", said)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+    def test_a_file_of_somebody_else(self):
+        foreign = self.work / "foreign.txt"
+        foreign.write_text("text\n")
+        os.chown(foreign, 1000, 33)
+        foreign.chmod(0o660)
+        for said in self.doors("cat", "foreign.txt"):
+            self.assertIn("'foreign.txt' belongs to 1000:33 with mode 0660", said)
+            self.assertIn("chown or chmod it", said)
+
+    def test_nothing_is_said_of_what_is_refused_outside_too(self):
+        (self.work / "shut").write_text("text\n")
+        (self.work / "shut").chmod(0)
+        for said in self.doors("sh", "-c", "cat shut /etc/shadow; false"):
+            self.assertNotIn("belongs to", said)
+
+
+class NotThereYet(RunCase):
+    def test_a_layer_over_a_folder_that_the_host_has_not(self):
+        for folder in (self.scratch / ".npm", self.scratch / "a/b/c"):
+            with self.subTest(folder=folder):
+                script = f"cat '{folder}/cache' 2>/dev/null; echo kept > '{folder}/cache'"
+                self.galley("run", "--layer", folder, "--", "sh", "-c", script, expect=0)
+                tx = self.open_transactions()[0]["tx"]
+                self.assertEqual(self.galley("run", "--resume", tx, "--", "sh", "-c", script, expect=0).stdout, b"kept\n")
+                self.assertFalse(folder.exists())
+                self.galley("rollback", "--tx", tx, expect=0)
+
+    def test_what_leads_nowhere_is_refused(self):
+        (self.scratch / "link").symlink_to("nowhere")
+        for folder in (self.scratch / "link", self.scratch / "link/below", "/etc/new", "/new/../etc/new", self.work / "new"):
+            with self.subTest(folder=folder):
+                self.galley("run", "--layer", folder, "--", "true", expect=2)
+
+
+class Kept(RunCase):
+    def test_one_that_was_attached_from_its_beginning_is_listed_so(self):
+        shell = self.shell("--name", "mine")
+        self.assertEqual([one["run"]["attached"] for one in self.open_transactions()], [True])
+        self.assertIn(b"attached", self.galley("status", expect=0).stdout)
+        self.assertNotIn(b"detached", self.galley("status", expect=0).stdout)
+        shell.type("exit\n")
+        shell.finish()
+
+
+if __name__ == "__main__":
+    hostile.main()
