@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "staging/fs/holes.h"
 
 namespace galley {
 namespace {
@@ -58,7 +59,7 @@ Result<void> write_blob(const WritableDirectory& state_root, const ContentId& id
     {
       GALLEY_ASSIGN(const auto file,
                     directory->open_writable_file(temporary, OpenMode::kCreateNew, kPrivateFile));
-      GALLEY_TRY(file->write_at(0, content));
+      GALLEY_TRY(write_with_holes(*file, content));
       GALLEY_TRY(file->sync_data());
     }
     GALLEY_TRY(directory->make_hard_link(temporary, *directory, name));

@@ -7,6 +7,7 @@
 #include "base/file_mode.h"
 #include "engine/commit/acl.h"
 #include "engine/commit/mutant.h"
+#include "staging/fs/holes.h"
 
 namespace galley {
 namespace {
@@ -247,7 +248,7 @@ Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
   const bool is_plain = side.attributes.empty() && side.uid == ours_.uid && side.gid == ours_.gid;
   const uint32_t mode = is_plain ? side.node.mode : kPrivateFile;
   GALLEY_ASSIGN(const auto file, directory_->open_writable_file(name, OpenMode::kCreateNew, mode));
-  if (!content->empty()) GALLEY_TRY(file->write_at(0, *content));
+  GALLEY_TRY(write_with_holes(*file, *content));
   GALLEY_ASSIGN(const Given given,
                 give(Location{directory_.get(), name}, ours_, path, side, warnings));
   GALLEY_ASSIGN(const bool has_mode, is_plain ? is_made_with(*file, mode) : Result<bool>(false));

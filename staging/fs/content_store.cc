@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "staging/fs/content_pack.h"
+#include "staging/fs/holes.h"
 
 namespace galley {
 
@@ -144,7 +145,7 @@ class DiskStore final : public ContentStore {
 
   Result<void> write_then_name(const RelPath& name, const std::string& content) const {
     GALLEY_ASSIGN(const Fresh fresh, make_new(name));
-    GALLEY_TRY(fresh.file->write_at(0, content));
+    GALLEY_TRY(write_with_holes(*fresh.file, content));
     return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
   }
 

@@ -155,6 +155,20 @@ class NotThereYet(RunCase):
 
 
 class Kept(RunCase):
+    def test_a_file_of_holes_costs_no_disk(self):
+        self.galley("run", "--", "sh", "-c", "echo data > sparse; truncate -s 30M sparse", expect=0)
+        tx = self.open_transactions()[0]["tx"]
+
+        def kept():
+            return sum(path.stat().st_blocks * 512 for path in (self.work / ".galley").rglob("*") if path.is_file())
+
+        self.assertLess(kept(), 4 << 20)
+        self.galley("commit", "--tx", tx, expect=0)
+        sparse = (self.work / "sparse").stat()
+        self.assertEqual(sparse.st_size, 30 << 20)
+        self.assertLess(sparse.st_blocks * 512, 4 << 20)
+        self.assertLess(kept(), 4 << 20)
+
     def test_one_that_was_attached_from_its_beginning_is_listed_so(self):
         shell = self.shell("--name", "mine")
         self.assertEqual([one["run"]["attached"] for one in self.open_transactions()], [True])

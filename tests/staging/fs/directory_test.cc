@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <functional>
 
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/holes.h"
 #include "staging/fs/memory_directory.h"
 #include "support/scratch_directory.h"
 
@@ -277,6 +279,32 @@ TEST_P(DirectoryFacts, ReadFileHoldsTheLimit) {
   const auto over = read_file(*root_, path("a"), 4);
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().reason, "limit.file_size");
+}
+
+TEST_P(DirectoryFacts, LongRunsOfZerosAreWrittenAsHolesAndReadAsZeros) {
+  constexpr size_t kMany = size_t{1} << 20U;
+  const std::string zeros(kMany, '\0');
+  const std::string texts[] = {"",
+                               "a",
+                               zeros,
+                               zeros + "a",
+                               "a" + zeros,
+                               zeros + "\n",
+                               "a" + zeros + "b",
+                               "a" + std::string(5000, '\0')};
+  for (const std::string& text : texts) {
+    const auto file = root_->open_writable_file(path("sparse"), OpenMode::kCreateNew, 0644);
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(write_with_holes(**file, text));
+    EXPECT_TRUE(*read_file(*root_, path("sparse"), 2 * kMany) == text) << text.size();
+    struct stat found {};
+    if ((*file)->descriptor() >= 0) {
+      ASSERT_EQ(fstat((*file)->descriptor(), &found), 0);
+      constexpr blkcnt_t kAtMost = (kMany / 2) / 512;
+      EXPECT_LE(found.st_blocks, kAtMost) << text.size();
+    }
+    ASSERT_TRUE(root_->remove_file(path("sparse")));
+  }
 }
 
 TEST_P(DirectoryFacts, TheTimeOfTheLastModificationCanBeSet) {
