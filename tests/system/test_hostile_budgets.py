@@ -126,7 +126,7 @@ class BinaryPatches(Budgets):
         self.apply(patch, expect=(1, 2, 3))
 
 
-class Documents(Budgets):
+class JsonDocuments(Budgets):
     def test_a_document_of_many_values_is_refused_in_little_memory(self):
         for text in (b"[" + b"[]," * 20_000_000 + b"[]]", b"[" + b"0," * 25_000_000 + b"0]",
                      b'[{"path":"a","edits":[' + b'{"old_string":"a","new_string":"b"},' * 1_000_000 + b"{}]}]"):
