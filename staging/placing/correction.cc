@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "staging/formats/read_edits.h"
+#include "staging/placing/anchors.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/text/fold.h"
 
@@ -85,7 +86,7 @@ class Corrector {
     for (Run& run : runs_) {
       if (!choose_core(run) || !place(run)) return {};
     }
-    if (!is_in_order() || !is_behind_anchors() || !is_at_end()) return {};
+    if (!is_in_order() || !agrees_with_anchors() || !is_at_end()) return {};
     for (size_t context = kFewestContext; context <= kMostContext; ++context) {
       std::string out = printed(context);
       if (out.empty()) return {};
@@ -297,14 +298,10 @@ class Corrector {
     return run.start + static_cast<int64_t>(run.pattern_end - run.pattern_begin);
   }
 
-  bool is_behind_anchors() {
-    int64_t from = 0;
-    for (const std::string_view anchor : hunk_.anchors) {
-      const int64_t found = index_.next_line(anchor, LineFolding::kBlanks, from);
-      if (found < 0) return false;
-      from = found + 1;
-    }
-    return runs_.front().start + 1 >= from;
+  bool agrees_with_anchors() {
+    const auto leading = static_cast<int64_t>(runs_.front().pattern_begin);
+    const int64_t start = std::max<int64_t>(runs_.front().start - leading, 0);
+    return !anchor_against(index_, hunk_, start);
   }
 
   bool is_at_end() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "staging/placing/align_near.h"
+#include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place_ids.h"
@@ -70,6 +71,9 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   for (size_t i = 0; i < failed.pattern.size() && i < kShownLines; ++i) {
     out.expected.emplace_back(failed.pattern[i]);
   }
+  if (const auto anchor = missing_anchor(index, failed.hunk)) {
+    out.message += ", nor is the anchor '@@ " + std::string(failed.hunk.anchors[*anchor]) + "'";
+  }
   const auto nearest =
       index.nearest(failed.pattern, LineFolding::kBlanks, std::max<int64_t>(failed.stated, 0));
   if (nearest.votes == 0) return out;  // SearchHelp goes on
@@ -92,6 +96,24 @@ EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful) {
                           std::string(kHowToChoose) + " to take it, or give more context"
                     : hunk_name(failed) + " fits more than one place; " +
                           std::string(kHowToChoose) + ", or give more context";
+  return out;
+}
+
+EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor) {
+  EditFailure out = base_of(failed);
+  out.reason = "patch.wrong_anchor";
+  const std::string_view text = failed.hunk.anchors[anchor];
+  const auto lines = index.lines_like(text, LineFolding::kBlanks);
+  out.message = hunk_name(failed) + ": the anchor '@@ " + std::string(text) + "' ";
+  if (lines.empty()) {
+    out.message += "is not a line of the file";
+  } else {
+    out.message += "contradicts the place of the lines: it is at line " +
+                   std::to_string(lines.front() + 1) +
+                   ", and they are not below it, or not in the block that it opens";
+  }
+  out.message += "; " + std::string(kHowToChoose) +
+                 " to take the place all the same, or write the anchor as the file has it";
   return out;
 }
 

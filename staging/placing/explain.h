@@ -33,6 +33,8 @@ inline constexpr std::string_view kHowToChoose =
 [[nodiscard]] EditFailure explain_missing(FileIndex& index, const FailedHunk& failed,
                                           std::string_view path);
 [[nodiscard]] EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful);
+/// Its lines are in the file, but anchor number `anchor` speaks against each of their places.
+[[nodiscard]] EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor);
 [[nodiscard]] EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found);
 /// A place was found, at a step that is not allowed.
 [[nodiscard]] EditFailure explain_step(const FailedHunk& failed, MatchStep step);

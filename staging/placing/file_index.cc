@@ -4,6 +4,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "staging/formats/dialect_marks.h"
+
 namespace galley {
 namespace {
 
@@ -15,6 +17,26 @@ constexpr size_t kLongPattern = 1024;
 constexpr uint32_t kCommonLine = 64;
 /// How far apart the parts of a torn place may have moved, in lines.
 constexpr int64_t kTorn = 4;
+
+/// False for a line whose column says nothing of its block.
+bool shows_structure(std::string_view line, bool indentation_is_meaning) {
+  const std::string_view text = trimmed(without_terminator(line));
+  if (!bears_identity(text)) return false;
+  for (const std::string_view mark : {"#", "//", "/*", "* "}) {
+    if (text.starts_with(mark)) return false;
+  }
+  const bool is_word = text.find_first_of(" \t\"'(") == std::string_view::npos;
+  if (!is_word || !text.ends_with(':')) return true;
+  // A label of C; in Python what goes on with the block of the line above it.
+  return indentation_is_meaning && text != "else:" && text != "except:" && text != "finally:";
+}
+
+/// In columns, a tab up to the next eighth.
+size_t indent_width(std::string_view line) {
+  size_t width = 0;
+  for (const char c : indent_of(line)) width = c == '\t' ? width / 8 * 8 + 8 : width + 1;
+  return width;
+}
 
 }  // namespace
 
@@ -94,17 +116,12 @@ std::vector<uint32_t> FileIndex::find(const std::vector<std::string_view>& patte
   return starts;
 }
 
-int64_t FileIndex::next_line(std::string_view line, LineFolding fold, int64_t from) {
+std::span<const uint32_t> FileIndex::lines_like(std::string_view line, LineFolding fold) {
   Index& index = this->index(fold);
   std::string storage;
   const LineId id = index.table.find(folded(line, fold, storage));
-  if (id == LineTable::kNone) return -1;
-  const auto begin = index.places.begin() + index.first[id];
-  const auto end = index.places.begin() + index.first[id + 1];
-  const auto found = std::lower_bound(begin, end, from, [](uint32_t place, int64_t least) {
-    return static_cast<int64_t>(place) < least;
-  });
-  return found == end ? -1 : static_cast<int64_t>(*found);
+  if (id == LineTable::kNone) return {};
+  return std::span(index.places).subspan(index.first[id], index.first[id + 1] - index.first[id]);
 }
 
 /// Knuth, Morris and Pratt (1977): linear whatever the lines are.
@@ -229,6 +246,39 @@ FileIndex::Nearest FileIndex::nearest(const std::vector<std::string_view>& patte
     best.torn_rival_votes = std::max(best.torn_rival_votes, sum);
   }
   return best;
+}
+
+bool FileIndex::Outline::is_inside(int64_t line, int64_t outer_line) const {
+  int64_t at = outer[static_cast<size_t>(line)];
+  while (at > outer_line) at = outer[static_cast<size_t>(at)];
+  return at == outer_line;
+}
+
+const FileIndex::Outline& FileIndex::outline() {
+  if (outline_) return *outline_;
+  outline_ = std::make_unique<Outline>();
+  outline_->counts.resize(lines_.size());
+  outline_->opens.resize(lines_.size());
+  struct Block {
+    int32_t line = -1;
+    size_t width = 0;
+  };
+  std::vector<Block> open;  // the lines whose blocks the last counted line is in, that line itself
+  for (size_t i = 0; i < lines_.size(); ++i) {
+    const bool counts = shows_structure(lines_[i], indentation_is_meaning_);
+    const size_t width = counts ? indent_width(lines_[i]) : 0;
+    const int32_t last = open.empty() ? -1 : open.back().line;
+    if (counts) {
+      while (!open.empty() && open.back().width >= width) open.pop_back();
+    }
+    const int32_t outer = open.empty() ? -1 : open.back().line;
+    outline_->outer.push_back(outer);
+    if (!counts) continue;
+    outline_->counts[i] = true;
+    if (outer >= 0 && outer == last) outline_->opens[static_cast<size_t>(outer)] = true;
+    open.push_back({static_cast<int32_t>(i), width});
+  }
+  return *outline_;
 }
 
 }  // namespace galley

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,15 +21,18 @@ namespace galley {
 /// Ownership: borrows the content. Threads: confined to one thread.
 class FileIndex {
  public:
-  explicit FileIndex(std::string_view content) : lines_(content) {}
+  /// `indentation_is_meaning`: in such a language a line that is one word and a colon opens a block,
+  /// elsewhere it is a label.
+  explicit FileIndex(std::string_view content, bool indentation_is_meaning = false)
+      : lines_(content), indentation_is_meaning_(indentation_is_meaning) {}
 
   [[nodiscard]] const Lines& lines() const { return lines_; }
 
   /// Starts of places (0-based lines) where `pattern` stands, ascending, at most `limit`.
   [[nodiscard]] std::vector<uint32_t> find(const std::vector<std::string_view>& pattern,
                                            LineFolding fold, size_t limit);
-  /// The first line from `from` on that equals `line`; -1 when there is none.
-  [[nodiscard]] int64_t next_line(std::string_view line, LineFolding fold, int64_t from);
+  /// All lines that equal `line`, ascending; valid as long as the index.
+  [[nodiscard]] std::span<const uint32_t> lines_like(std::string_view line, LineFolding fold);
   /// True when `pattern` stands at line `start`; needs no index.
   [[nodiscard]] bool stands_at(const std::vector<std::string_view>& pattern, int64_t start,
                                LineFolding fold) const;
@@ -43,6 +47,18 @@ class FileIndex {
   };
   [[nodiscard]] Nearest nearest(const std::vector<std::string_view>& pattern, LineFolding fold,
                                 int64_t expected);
+
+  /// The blocks of the file as indentation shows them. Only lines with a letter or digit count that
+  /// are not a comment, a label or a line of a preprocessor: those often stand at column 0.
+  struct Outline {
+    std::vector<int32_t> outer;  ///< the counted line above that is indented less; -1: none
+    std::vector<bool> counts;
+    std::vector<bool> opens;  ///< the next counted line is indented more
+
+    /// True when `line` is in the block that line `outer_line` opens.
+    [[nodiscard]] bool is_inside(int64_t line, int64_t outer_line) const;
+  };
+  [[nodiscard]] const Outline& outline();
 
  private:
   struct Index {
@@ -63,7 +79,9 @@ class FileIndex {
                                                 const std::vector<uint32_t>& ids, size_t limit);
 
   Lines lines_;
+  bool indentation_is_meaning_;
   std::array<std::unique_ptr<Index>, 4> indexes_;
+  std::unique_ptr<Outline> outline_;
 };
 
 }  // namespace galley

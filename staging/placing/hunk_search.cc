@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "staging/placing/anchors.h"
+
 // Why there are steps, and why a place found by fuzz is weighed:
 //
 // Each step (docs/edits.md, "Steps") takes more lines for equal than the one before. The first step
@@ -106,24 +108,20 @@ bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
   return false;
 }
 
-/// Keeps the places after the anchors, where those are found.
-void HunkSearch::narrow_by_anchors(std::vector<uint32_t>& starts) {
-  int64_t from = 0;
-  for (const std::string_view anchor : hunk_.anchors) {
-    const int64_t found = index_.next_line(anchor, LineFolding::kBlanks, from);
-    if (found < 0) return;
-    from = found + 1;
-  }
-  std::vector<uint32_t> after;
-  for (const uint32_t start : starts) {
-    // The anchor may be the first context line itself.
-    if (start + 1 >= from) after.push_back(start);
-  }
-  if (!after.empty()) starts = std::move(after);
-}
-
-void HunkSearch::narrow(std::vector<uint32_t>& starts) {
-  if (starts.size() > 1 && !hunk_.anchors.empty()) narrow_by_anchors(starts);
+/// Keeps the places that every anchor agrees with.
+void HunkSearch::narrow_by_anchors(HunkPlaces& places) {
+  if (hunk_.anchors.empty() || places.starts.empty()) return;
+  const HunkPlaces all = places;
+  std::optional<size_t> against;
+  std::erase_if(places.starts, [&](int64_t start) {
+    const auto anchor = anchor_against(index_, hunk_, start);
+    if (anchor) against = anchor;
+    return anchor.has_value();
+  });
+  if (!places.starts.empty() || !contradicted_.starts.empty()) return;
+  contradicted_ = all;
+  const auto missing = missing_anchor(index_, hunk_);
+  contradicted_.anchor_against = missing ? missing : against;
 }
 
 bool HunkSearch::accepts_indent(int64_t start) const {
@@ -172,8 +170,8 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
   }
   places.is_cut = starts.size() >= kMaxPlaces;
   std::erase_if(starts, [&](uint32_t start) { return is_done_at(start, fold); });
-  narrow(starts);
   places.starts.assign(starts.begin(), starts.end());
+  narrow_by_anchors(places);
   return places;
 }
 
@@ -216,6 +214,7 @@ void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
     const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
     if (trail == 0 && !fits_ends(start)) continue;
     if (!accepts_line_ends(start, lead, trail)) continue;
+    if (anchor_against(index_, hunk_, start)) continue;
     if (!starts.insert(start).second) continue;
     places.drop_leading = lead;
     places.drop_trailing = trail;
@@ -315,6 +314,11 @@ HunkPlaces HunkSearch::without_pattern() const {
 }
 
 HunkPlaces HunkSearch::find() {
+  HunkPlaces places = find_by_steps();
+  return places.starts.empty() && !contradicted_.starts.empty() ? contradicted_ : places;
+}
+
+HunkPlaces HunkSearch::find_by_steps() {
   if (pattern_.empty()) return without_pattern();
   HunkPlaces places = full(LineFolding::kBytes, MatchStep::kOffset);
   const int64_t at = stated();

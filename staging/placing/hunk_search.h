@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct HunkPlaces {
   /// One place, where context lines were left out that nothing there accounts for: only the line
   /// number can vouch for it.
   bool is_unexplained = false;
+  /// The number of an anchor that speaks against all of them; a later step found no other place.
+  std::optional<size_t> anchor_against;
 };
 
 /// Looks for one hunk in one file, step by step.
@@ -46,6 +49,7 @@ class HunkSearch {
   static constexpr size_t kMaxPlaces = 200;  ///< kept of one hunk; more are as good as none
 
  private:
+  HunkPlaces find_by_steps();
   HunkPlaces full(LineFolding fold, MatchStep step);
   [[nodiscard]] size_t max_fuzz() const;
   void find_reduced(size_t lead, size_t trail, HunkPlaces& places, std::set<int64_t>& starts);
@@ -58,8 +62,7 @@ class HunkSearch {
   [[nodiscard]] bool is_done_at(int64_t start, LineFolding fold) const;
   void weigh_fuzz(HunkPlaces& places);
   [[nodiscard]] bool adds_what_is_there(const HunkPlaces& places) const;
-  void narrow(std::vector<uint32_t>& starts);
-  void narrow_by_anchors(std::vector<uint32_t>& starts);
+  void narrow_by_anchors(HunkPlaces& places);
   [[nodiscard]] bool fits_ends(int64_t start) const;
   [[nodiscard]] bool has_tellable_line(size_t begin, size_t end) const;
   [[nodiscard]] bool is_explained(size_t pattern_line, int64_t file_line) const;
@@ -72,6 +75,7 @@ class HunkSearch {
   ContextCounts context_;
   bool must_end_file_ = false;
   bool changes_line_ends_ = false;
+  HunkPlaces contradicted_;  // of the first step that has places that an anchor speaks against
 };
 
 /// The indentation that the hunk's lines have at `start` beside the one they were written with.

@@ -174,6 +174,7 @@ class HunkPlacer {
         }
         settle(searches_[i], start);
         searches_[i].places.is_doubtful = false;
+        searches_[i].places.anchor_against.reset();
         chosen_.push_back(i);
         break;
       }
@@ -320,7 +321,8 @@ class HunkPlacer {
     std::vector<Splice> splices;
     for (size_t i = 0; i < searches_.size(); ++i) {
       Search& search = searches_[i];
-      if (!search.is_decided || search.places.is_doubtful || step_of(i) > options_.last_step) {
+      if (!search.is_decided || search.places.is_doubtful || search.places.anchor_against ||
+          step_of(i) > options_.last_step) {
         out.failures.push_back(explain(i));
         continue;
       }
@@ -387,18 +389,26 @@ class HunkPlacer {
     }
   }
 
+  [[nodiscard]] FailedHunk failed_hunk(size_t i) const {
+    const HunkSearch& search = searches_[i].search;
+    return {edit_.hunks[i], i, ids_[i], search.pattern(), search.stated()};
+  }
+
   EditFailure explain(size_t i) {
     const Search& search = searches_[i];
-    FailedHunk failed{edit_.hunks[i], i, ids_[i], search.search.pattern()};
-    failed.stated = search.search.stated();
-    if (search.is_decided && !search.places.is_doubtful) return explain_step(failed, step_of(i));
+    const FailedHunk failed = failed_hunk(i);
+    const bool is_only_late =
+        search.is_decided && !search.places.is_doubtful && !search.places.anchor_against;
+    if (is_only_late) return explain_step(failed, step_of(i));
     if (search.places.starts.empty()) return explain_missing(index_, failed, edit_.path);
     const bool is_ambiguous =
         search.feasible.size() > 1 || search.places.is_doubtful || search.places.starts.size() > 1;
     const std::vector<int64_t>& shown =
         search.feasible.empty() ? search.places.starts : search.feasible;
-    EditFailure out = is_ambiguous ? explain_ambiguous(failed, search.places.is_doubtful)
-                                   : explain_out_of_order(failed, shown.front());
+    EditFailure out = search.places.anchor_against
+                          ? explain_anchor(index_, failed, *search.places.anchor_against)
+                      : is_ambiguous ? explain_ambiguous(failed, search.places.is_doubtful)
+                                     : explain_out_of_order(failed, shown.front());
     for (const int64_t start : shown) {
       if (out.candidates.size() == kListedCandidates) break;
       out.candidates.push_back(candidate_at(ids_[i], index_.lines(), start, length(i)));
@@ -447,7 +457,7 @@ PlacedEdits place_hunks(std::string_view content, const FileEdit& edit,
 
 PlacedEdits place_hunks_until(const EndQuestion& is_over, std::string_view content,
                               const FileEdit& edit, const MatchOptions& options) {
-  FileIndex index(content);
+  FileIndex index(content, options.indentation_is_meaning);
   return HunkPlacer(index, edit, options, is_over).run();
 }
 

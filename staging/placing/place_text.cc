@@ -244,7 +244,7 @@ class TextPlacer {
         fail_over_work(i);
         return;
       }
-      index_ = std::make_unique<FileIndex>(current_.text());
+      index_ = std::make_unique<FileIndex>(current_.text(), options_.indentation_is_meaning);
     }
     PlacedEdits placed = place_hunks(*index_, by_lines, options);
     if (!placed.failures.empty()) {
@@ -268,7 +268,7 @@ class TextPlacer {
   std::string correction_alone(const Lines& before, const Lines& after) {
     if (!steps_.empty() && !base_index_) {
       indexed_bytes_ += base_.size();
-      base_index_ = std::make_unique<FileIndex>(base_);
+      base_index_ = std::make_unique<FileIndex>(base_, options_.indentation_is_meaning);
     }
     return correction_of_all(steps_.empty() ? *index_ : *base_index_, readings_of(before, after));
   }

@@ -1,0 +1,90 @@
+#include "staging/placing/anchors.h"
+
+#include <algorithm>
+
+#include "staging/placing/hunk_text.h"
+
+// Why an anchor is more than a line to pass:
+//
+// "@@ class Second:" says in which class the change belongs. Perhaps only class First has the lines
+// of the hunk now, because class Second has changed. Without the anchor the change would go into
+// class First unnoticed. So a place is taken only when every anchor agrees.
+//
+// A block ends where its indentation ends (FileIndex::Outline). A line that opens no block, like an
+// import, only says that the place is below it.
+
+namespace galley {
+namespace {
+
+/// Lines like an anchor that are tried for one place.
+constexpr size_t kTriedLines = 1000;
+
+/// The lines of the file that tell in which blocks a change is: the hunk's lines up to its first
+/// change, or the nearest one above an insertion.
+class ChangedPlace {
+ public:
+  ChangedPlace(FileIndex& index, const Hunk& hunk, int64_t start) : outline_(index.outline()) {
+    const auto leading = static_cast<int64_t>(context_counts(hunk).leading);
+    const auto size = static_cast<int64_t>(index.lines().size());
+    for (int64_t line = start; line < std::min(start + leading, size); ++line) add(line);
+    const bool adds = static_cast<size_t>(leading) < hunk.lines.size() &&
+                      hunk.lines[static_cast<size_t>(leading)].role == LineRole::kAdded;
+    const int64_t first = start + leading;
+    const bool tells = first < size && outline_.counts[static_cast<size_t>(first)];
+    // Lines that are put in may go on with the block above them.
+    const bool looks_up = lines_.empty() && (adds || !tells);
+    for (int64_t line = start; looks_up && lines_.empty() && line > 0;) add(--line);
+    if (tells) lines_.push_back(first);
+  }
+
+  /// Whether the block that `anchor` opens has the change in it.
+  [[nodiscard]] bool is_inside(int64_t anchor) const {
+    return std::any_of(lines_.begin(), lines_.end(), [&](int64_t line) {
+      return line == anchor || outline_.is_inside(line, anchor);
+    });
+  }
+
+ private:
+  void add(int64_t line) {
+    if (line >= 0 && outline_.counts[static_cast<size_t>(line)]) lines_.push_back(line);
+  }
+
+  const FileIndex::Outline& outline_;
+  std::vector<int64_t> lines_;
+};
+
+}  // namespace
+
+std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk) {
+  for (size_t i = 0; i < hunk.anchors.size(); ++i) {
+    if (index.lines_like(hunk.anchors[i], LineFolding::kBlanks).empty()) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t start) {
+  if (hunk.anchors.empty()) return std::nullopt;
+  const FileIndex::Outline& outline = index.outline();
+  const ChangedPlace change(index, hunk, start);
+  const auto opens = [&](int64_t line) { return outline.opens[static_cast<size_t>(line)]; };
+  // The last anchor is the innermost: from there upwards, each as far below as it can be.
+  int64_t below = start + static_cast<int64_t>(std::max<size_t>(pre_image(hunk).size(), 1));
+  int64_t inner = -1;  // the line of the anchor after this one
+  for (size_t i = hunk.anchors.size(); i-- > 0;) {
+    const auto lines = index.lines_like(hunk.anchors[i], LineFolding::kBlanks);
+    auto at = std::lower_bound(lines.begin(), lines.end(), below);
+    int64_t found = -1;
+    for (size_t tried = 0; at != lines.begin() && tried < kTriedLines && found < 0; ++tried) {
+      const int64_t line = *--at;
+      const bool holds_change = line >= start || !opens(line) || change.is_inside(line);
+      const bool holds_inner = inner < 0 || !opens(line) || outline.is_inside(inner, line);
+      if (holds_change && holds_inner) found = line;
+    }
+    if (found < 0) return i;
+    inner = found;
+    below = found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace galley
