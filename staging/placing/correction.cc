@@ -8,6 +8,7 @@
 #include "staging/formats/read_edits.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/hunk_text.h"
+#include "staging/placing/line_ends.h"
 #include "staging/text/fold.h"
 
 // Why few corrections are offered:
@@ -325,15 +326,6 @@ class Corrector {
     return index_.find(lines, LineFolding::kBytes, 2).size() == 1;
   }
 
-  /// The terminator of new lines at `line` of the file.
-  [[nodiscard]] std::string_view end_at(size_t line) const {
-    for (size_t at = std::min(line + 1, file_.size()); at-- > 0;) {
-      const std::string_view found = terminator_of(file_[at]);
-      if (!found.empty()) return found;
-    }
-    return "\n";
-  }
-
   struct Body {
     std::string text;
     size_t old_count = 0;
@@ -369,24 +361,25 @@ class Corrector {
 
   /// False where a line behind one without a terminator would have to be printed.
   bool put_run(const Run& run, size_t& at, Body& body) const {
+    const size_t first = at;
     const auto end = static_cast<size_t>(end_of(run));
     const bool is_last = end == file_.size() && !file_.ends_with_newline();
-    size_t added = 0;
+    if (is_last && end == first) return false;
+    size_t left = 0;
     for (size_t i = run.begin; i < run.end; ++i) {
-      added += hunk_.lines[i].role == LineRole::kAdded ? 1 : 0;
+      left += hunk_.lines[i].role == LineRole::kAdded ? 1 : 0;
     }
-    if (is_last && run.pattern_begin == run.pattern_end) return false;
-    const size_t like = run.pattern_begin == run.pattern_end && at > 0 ? at - 1 : at;
+    // New lines end as those that they replace, one by one, or as the line that they follow.
+    size_t like = end > first || first == 0 ? first : first - 1;
     for (size_t i = run.begin; i < run.end; ++i) {
       if (hunk_.lines[i].role == LineRole::kRemoved) {
         body.put('-', file_[at++]);
         continue;
       }
-      const std::string text(without_terminator(hunk_.lines[i].text));
-      --added;
-      const std::string_view terminator =
-          is_last && added == 0 ? std::string_view() : end_at(std::max(like, at));
-      body.put('+', text + std::string(terminator));
+      std::string text(without_terminator(hunk_.lines[i].text));
+      if (--left > 0 || !is_last) text += line_end_near(file_.text(), file_.offset(like));
+      if (like + 1 < end) ++like;
+      body.put('+', text);
     }
     return true;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "staging/placing/line_ends.h"
+
 namespace galley {
 namespace {
 
@@ -14,6 +16,7 @@ class HunkSplicer {
         hunk_(hunk),
         line_(start),
         fold_(fold),
+        has_pattern_(!pre_image(hunk).empty()),
         ends_alike_(ends_alike(file, pre_image(hunk), static_cast<int64_t>(start))) {}
 
   void run(const IndentMap& indent, std::vector<Splice>& out) {
@@ -57,10 +60,11 @@ class HunkSplicer {
   std::string new_line(std::string_view text, size_t at, const IndentMap& indent, bool is_very_last,
                        bool glues) const {
     if (fold_ == LineFolding::kBytes) {
-      if (!is_very_last && terminator_of(text).empty()) {
-        return std::string(text) + neighbour_terminator(at);
-      }
-      return std::string(text);
+      const bool has_end = !terminator_of(text).empty();
+      // Where no line was compared, nothing says that the patch has the file's line ends.
+      const bool takes_end = has_end ? hunk_.at_end && !has_pattern_ : !is_very_last;
+      if (!takes_end) return std::string(text);
+      return std::string(without_terminator(text)) + neighbour_terminator(at);
     }
     std::string out = indent.carry(without_terminator(text));
     if (is_very_last && !ends_with_terminator(text, glues)) return out;
@@ -79,20 +83,15 @@ class HunkSplicer {
     return !glues && (file_.empty() || file_.ends_with_newline());
   }
 
-  std::string neighbour_terminator(size_t at) const {
-    for (size_t line = std::min(at + 1, file_.size()); line-- > 0;) {
-      const std::string_view found = terminator_of(file_[line]);
-      if (!found.empty()) return std::string(found);
-      if (line + 2 < at) break;
-    }
-    const std::string_view first = file_.empty() ? std::string_view() : terminator_of(file_[0]);
-    return first.empty() ? "\n" : std::string(first);
+  [[nodiscard]] std::string neighbour_terminator(size_t at) const {
+    return std::string(line_end_near(file_.text(), file_.offset(std::min(at, file_.size()))));
   }
 
   const Lines& file_;
   const Hunk& hunk_;
   size_t line_;
   LineFolding fold_;
+  bool has_pattern_;
   bool ends_alike_;
 };
 

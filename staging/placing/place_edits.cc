@@ -13,9 +13,9 @@ PlacedEdits place_in(const EndQuestion& is_over, std::string_view content, const
                                  : place_text_edits_until(is_over, content, edit, options);
 }
 
-/// True when the edit speaks of the raw bytes of a UTF-16 file.
-bool holds_nul(const FileEdit& edit) {
-  const auto has = [](std::string_view text) { return text.find('\0') != std::string_view::npos; };
+/// True when the edit speaks of raw bytes of the file that its view does not show.
+bool speaks_of(std::string_view raw, const FileEdit& edit) {
+  const auto has = [&](std::string_view text) { return text.find(raw) != std::string_view::npos; };
   return std::any_of(edit.hunks.begin(), edit.hunks.end(),
                      [&](const Hunk& hunk) {
                        return std::any_of(hunk.lines.begin(), hunk.lines.end(),
@@ -23,6 +23,19 @@ bool holds_nul(const FileEdit& edit) {
                      }) ||
          std::any_of(edit.text_edits.begin(), edit.text_edits.end(),
                      [&](const TextEdit& text) { return has(text.old_text); });
+}
+
+/// Whether the edit is of the file's text, whatever its raw bytes may match.
+bool is_of_text(const TextView& view, const FileEdit& edit) {
+  using namespace std::string_view_literals;
+  if (view.is_utf16()) return !speaks_of("\0"sv, edit);
+  return view.form() == TextView::Form::kCrLines && !speaks_of("\r"sv, edit);
+}
+
+/// Whether a placed edit would put bytes before the mark, or take it away unasked.
+bool moves_mark(const TextView& view, const FileEdit& edit, const PlacedEdits& placed) {
+  return view.form() == TextView::Form::kUtf8WithMark && !placed.splices.is_empty() &&
+         placed.splices.all().front().offset == 0 && !speaks_of("\xEF\xBB\xBF", edit);
 }
 
 Leniency leniency_of(const TextView& view, const FileEdit& edit) {
@@ -49,16 +62,16 @@ PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
 PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view content,
                               const FileEdit& edit, const MatchOptions& options) {
   const std::optional<TextView> view = TextView::of(content);
-  const bool view_first = view && view->is_utf16() && !holds_nul(edit);
   PlacedEdits raw;
-  if (!view_first) {
-    raw = place_in(is_over, content, edit, options);
-    if (raw.failures.empty() || !view || options.last_step < MatchStep::kLineEnds) return raw;
-  }
+  const bool is_text = view && is_of_text(*view, edit);
+  if (!is_text) raw = place_in(is_over, content, edit, options);
+  const bool must_view = is_text || (view && moves_mark(*view, edit, raw));
+  const bool may_view = view && options.last_step >= MatchStep::kLineEnds;
+  if (!must_view && (raw.failures.empty() || !may_view)) return raw;
   PlacedEdits viewed = place_in(is_over, view->text(), edit, options);
-  if (!view_first && viewed.failures.size() >= raw.failures.size()) return raw;
+  if (!must_view && viewed.failures.size() >= raw.failures.size()) return raw;
   auto splices = view->to_raw(viewed.splices);
-  if (!splices) return view_first ? place_in(is_over, content, edit, options) : std::move(raw);
+  if (!splices) return is_text ? place_in(is_over, content, edit, options) : std::move(raw);
   viewed.splices = std::move(*splices);
   viewed.leniencies.push_back(leniency_of(*view, edit));
   return viewed;

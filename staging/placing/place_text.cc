@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/check.h"
 #include "base/content_id.h"
@@ -9,6 +10,7 @@
 #include "staging/placing/file_index.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
+#include "staging/placing/line_ends.h"
 #include "staging/placing/place_hunks.h"
 #include "staging/placing/place_until.h"
 #include "staging/text/diff.h"
@@ -62,6 +64,15 @@ class TextPlacer {
   }
 
   void place(size_t i, const TextEdit& edit) {
+    ends_differ_ = false;
+    place_one(i, edit);
+    if (!ends_differ_) return;
+    out_.leniencies.push_back({"line_ends",
+                               "the edit's line ends are not the file's; new lines got the file's",
+                               edit_.path, edit.document_line});
+  }
+
+  void place_one(size_t i, const TextEdit& edit) {
     if (edit.kind != TextEdit::Kind::kReplace) {
       place_by_line(i, edit);
       return;
@@ -119,9 +130,7 @@ class TextPlacer {
     meant.new_text = new_text;
     if (!take(i, meant, places)) return true;  // refused, which has been said
     out_.placements.back().step = MatchStep::kLineEnds;
-    out_.leniencies.push_back({"line_ends",
-                               "the edit's line ends are not the file's; new lines got the file's",
-                               edit_.path, edit.document_line});
+    ends_differ_ = true;
     return true;
   }
 
@@ -154,10 +163,12 @@ class TextPlacer {
       fail_over_work(i);
       return false;
     }
+    const bool takes_ends = takes_line_ends(edit.old_text, edit.new_text);
     std::vector<Splice> splices;
     splices.reserve(places.size());
     for (const size_t at : places) {
-      splices.push_back({at, edit.old_text.size(), std::string(edit.new_text)});
+      Splice splice{at, edit.old_text.size(), std::string(edit.new_text)};
+      splices.push_back(takes_ends ? with_line_ends(std::move(splice)) : std::move(splice));
     }
     Placement placement;
     placement.edit = i;
@@ -166,6 +177,23 @@ class TextPlacer {
     placement.count = count_of(edit.old_text);
     compose(std::move(splices), std::move(placement));
     return true;
+  }
+
+  /// Whether new lines end as the file's lines do that they replace or follow: everywhere, but for
+  /// an edit that is about line ends.
+  bool takes_line_ends(std::string_view old_text, std::string_view new_text) {
+    if (new_text.find('\n') == std::string_view::npos) return false;
+    if (!has_returns_) has_returns_ = base_.find('\r') != std::string_view::npos;
+    has_returns_ = *has_returns_ || new_text.find('\r') != std::string_view::npos;
+    return *has_returns_ && !changes_line_ends(old_text, new_text);
+  }
+
+  Splice with_line_ends(Splice splice) {
+    std::string text =
+        with_line_ends_of(current_.text(), splice.offset, splice.length, splice.text);
+    ends_differ_ = ends_differ_ || splice.text != text;
+    splice.text = std::move(text);
+    return splice;
   }
 
   void compose(std::vector<Splice> splices, Placement placement) {
@@ -344,22 +372,22 @@ class TextPlacer {
     }
     const size_t begin = current_.line_offset(first);
     const size_t end = current_.line_offset(last);
-    if (!check_hash(i, edit, first, std::string_view(current_.text()).substr(begin, end - begin))) {
-      return;
-    }
+    const std::string_view old_text = std::string_view(current_.text()).substr(begin, end - begin);
+    if (!check_hash(i, edit, first, old_text)) return;
     Splice splice{begin, end - begin, std::string(edit.new_text)};
+    std::string& text = splice.text;
     const bool lacks_newline = !current_.text().empty() && current_.text().back() != '\n';
     if (is_insert && first > 0 && first == count && lacks_newline) {
-      splice.text = "\n" + splice.text;
-      if (splice.text.ends_with('\n')) splice.text.pop_back();
-    } else if (last != count && !splice.text.empty() && !splice.text.ends_with('\n')) {
-      splice.text.push_back('\n');
+      text = "\n" + std::string(without_terminator(text));
+    } else if (last != count && !text.empty() && !text.ends_with('\n')) {
+      text.push_back('\n');
     }
     Placement placement;
     placement.edit = i;
     placement.id = ids_[edit_.hunks.size() + i];
     placement.line = static_cast<uint32_t>(first + 1);
     placement.count = static_cast<uint32_t>(last - first);
+    if (takes_line_ends({}, splice.text)) splice = with_line_ends(std::move(splice));
     compose({std::move(splice)}, std::move(placement));
   }
 
@@ -391,6 +419,8 @@ class TextPlacer {
   std::vector<Splices> steps_;
   std::unique_ptr<FileIndex> index_;       // of current_; gone when that changes
   std::unique_ptr<FileIndex> base_index_;  // of base_
+  std::optional<bool> has_returns_;        // of the text or what was put into it
+  bool ends_differ_ = false;               // of the edit that is being placed
   uint64_t indexed_bytes_ = 0;
   size_t replacements_ = 0;
   PlacedEdits out_;

@@ -135,9 +135,120 @@ TEST_F(EditTools, LineEndingsOfAFileStay) {
   put("a.txt", "one\r\ntwo\r\nthree\r\n");
   const auto data = done(
       "edit_file", {{"path", "a.txt"}, {"edits", {{{"oldText", "two"}, {"newText", "2\n2b"}}}}});
-  EXPECT_EQ(staged("a.txt").substr(0, 6), "one\r\n2");
-  EXPECT_EQ(staged("a.txt").substr(staged("a.txt").size() - 7), "three\r\n");
+  EXPECT_EQ(json(staged("a.txt")), json("one\r\n2\r\n2b\r\nthree\r\n"));
   EXPECT_EQ(data["diff"].get<std::string>().find("-one"), std::string::npos);
+}
+
+/// Every door through which lines get into a file: a tool and its arguments, which put "x" and "y"
+/// in place of line 2 of `f`, or behind it.
+struct LineDoor {
+  const char* name;
+  const char* tool;
+  json args;
+  bool inserts = false;
+};
+
+std::vector<LineDoor> line_doors() {
+  const auto document = [](const json& edit) {
+    return json{{"patch", json{{"path", "f"}, {"edits", {edit}}}.dump()}};
+  };
+  const json editor = {{"command", "insert"}, {"path", "f"}, {"insert_line", 2}};
+  json insert = editor;
+  insert["insert_text"] = "x\ny\n";
+  json insert_str = editor;
+  insert_str["new_str"] = "x\ny";
+  return {
+      {"Edit", "Edit", {{"file_path", "f"}, {"old_string", "b"}, {"new_string", "x\ny"}}},
+      {"Edit of a whole line",
+       "Edit",
+       {{"file_path", "f"}, {"old_string", "b\n"}, {"new_string", "x\ny\n"}}},
+      {"replace_all",
+       "Edit",
+       {{"file_path", "f"}, {"old_string", "b"}, {"new_string", "x\ny"}, {"replace_all", true}}},
+      {"MultiEdit",
+       "MultiEdit",
+       {{"file_path", "f"}, {"edits", {{{"old_string", "b"}, {"new_string", "x\ny"}}}}}},
+      {"edit_file",
+       "edit_file",
+       {{"path", "f"}, {"edits", {{{"oldText", "b"}, {"newText", "x\ny"}}}}}},
+      {"replace",
+       "replace",
+       {{"file_path", "f"}, {"instruction", "i"}, {"old_string", "b"}, {"new_string", "x\ny"}}},
+      {"str_replace",
+       "str_replace_based_edit_tool",
+       {{"command", "str_replace"}, {"path", "f"}, {"old_str", "b"}, {"new_str", "x\ny"}}},
+      {"insert", "str_replace_based_edit_tool", insert, true},
+      {"insert of new_str", "str_replace_editor", insert_str, true},
+      {"insert by line number", "apply_patch",
+       document({{"insert_line", 2}, {"insert_text", "x\ny"}}), true},
+      {"edit by line number", "apply_patch",
+       document({{"start_line", 2}, {"end_line", 2}, {"new_text", "x\ny\n"}})},
+      {"edits", "apply_patch", document({{"old_string", "b"}, {"new_string", "x\ny"}})},
+      {"unified",
+       "apply_patch",
+       {{"patch", "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n"}}},
+      {"V4A",
+       "apply_patch",
+       {{"patch", "*** Begin Patch\n*** Update File: f\n@@\n-b\n+x\n+y\n*** End Patch\n"}}},
+      {"block",
+       "apply_patch",
+       {{"patch", "f\n<<<<<<< SEARCH\nb\n=======\nx\ny\n>>>>>>> REPLACE\n"}}},
+  };
+}
+
+TEST_F(EditTools, NewLinesEndAsTheirNeighboursAtEveryDoor) {
+  for (const LineDoor& door : line_doors()) {
+    for (const std::string end : {"\n", "\r\n"}) {
+      for (const std::string other : {"\n", "\r\n"}) {
+        put("f", "a" + other + "b" + end + "c" + other);
+        done(door.tool, door.args);
+        const std::string lines = door.inserts ? "b" + end + "x" + end + "y" : "x" + end + "y";
+        EXPECT_EQ(json(staged("f")), json("a" + other + lines + end + "c" + other)) << door.name;
+        overlay_.restore({});
+      }
+    }
+  }
+}
+
+TEST_F(EditTools, LinesBehindALastLineWithoutAnEndGetTheEndsOfTheLinesAbove) {
+  put("f", "a\r\nb");
+  done("str_replace_editor",
+       {{"command", "insert"}, {"path", "f"}, {"insert_line", 2}, {"insert_text", "x\ny\n"}});
+  EXPECT_EQ(json(staged("f")), json("a\r\nb\r\nx\r\ny"));
+  put("g", "a\r\n");
+  done("apply_patch",
+       {{"patch", "*** Begin Patch\n*** Update File: g\n@@\n+x\n+y\n*** End Patch\n"}});
+  EXPECT_EQ(json(staged("g")), json("a\r\nx\r\ny\r\n"));
+}
+
+TEST_F(EditTools, AnEditThatIsAboutLineEndsKeepsThemAsTheyAreWritten) {
+  put("f", "a\r\nb\r\n");
+  done("Edit", {{"file_path", "f"}, {"old_string", "a\r\nb"}, {"new_string", "a\nb"}});
+  EXPECT_EQ(json(staged("f")), json("a\nb\r\n"));
+  put("g", "a\nb\n");
+  done("Edit",
+       {{"file_path", "g"}, {"old_string", "\n"}, {"new_string", "\r\n"}, {"replace_all", true}});
+  EXPECT_EQ(json(staged("g")), json("a\r\nb\r\n"));
+}
+
+TEST_F(EditTools, LinesWithReturnsGoIntoAFileWithoutAsItsLinesEnd) {
+  put("f", "a\nb\nc\n");
+  const auto data =
+      done("Edit", {{"file_path", "f"}, {"old_string", "b"}, {"new_string", "x\r\ny"}});
+  EXPECT_EQ(json(staged("f")), json("a\nx\ny\nc\n"));
+  put("old.txt", "a\rb\rc\r");
+  done("Edit", {{"file_path", "old.txt"}, {"old_string", "b"}, {"new_string", "x\ny"}});
+  EXPECT_EQ(json(staged("old.txt")), json("a\rx\ry\rc\r"));
+}
+
+TEST_F(EditTools, AByteOrderMarkStaysFirst) {
+  put("f",
+      "\xEF\xBB\xBF"
+      "a\r\nb\r\n");
+  done("str_replace_editor",
+       {{"command", "insert"}, {"path", "f"}, {"insert_line", 0}, {"insert_text", "x\n"}});
+  EXPECT_EQ(json(staged("f")), json("\xEF\xBB\xBF"
+                                    "x\r\na\r\nb\r\n"));
 }
 
 TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
