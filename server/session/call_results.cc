@@ -12,6 +12,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr size_t kMaxListed = 200;         // changes and findings of one answer
+constexpr size_t kMaxNotes = 20;           // of what was let pass in an edit
 constexpr size_t kMaxCommandChanges = 20;  // paths in front of a command's output
 
 char letter_of(const Change& change) {
@@ -105,6 +106,20 @@ std::string content_text(const ordered_json& data) {
          std::to_string(after) + "]\n" + text;
 }
 
+/// What was let pass in an edit, which the caller should know of.
+std::string notes_of(const ordered_json& data) {
+  const auto report = data.find("report");
+  if (report == data.end() || !report->contains("leniencies")) return {};
+  std::string text;
+  size_t shown = 0;
+  for (const ordered_json& leniency : (*report)["leniencies"]) {
+    if (++shown > kMaxNotes) break;
+    text +=
+        "note: " + text_member(leniency, "message") + " [" + text_member(leniency, "rule") + "]\n";
+  }
+  return text;
+}
+
 std::string text_of_data(const ordered_json& data, const std::string& tx) {
   std::string text;
   if (data.contains("exitCode")) {
@@ -119,6 +134,7 @@ std::string text_of_data(const ordered_json& data, const std::string& tx) {
       text += text_member(change, "change") + " " + text_member(change, "path") + "\n";
     }
     if (data["changes"].empty()) text = "nothing changed\n";
+    text += notes_of(data);
     text += text_member(data, "diff");
   } else {
     text = pretty_json_text(data);

@@ -30,20 +30,29 @@ std::string cut(std::string text) {
   return text + "…\n";
 }
 
-/// The edit made on `earlier`, carried over to the file of now; empty when both changed the same.
-std::string rebased(const std::string& path, const std::string& earlier, std::string_view now,
-                    const PlacedEdits& placed) {
+/// The edit made on `earlier`, carried over to the file of now.
+void carry_over(const std::string& path, const std::string& earlier, std::string_view now,
+                const PlacedEdits& placed, EarlierMatch& out) {
   const std::string wanted = placed.splices.apply(earlier);
   const Lines base(earlier);
   const Lines ours(now);
   const Lines theirs(wanted);
   const Merge merge = merge_lines(base, ours, theirs);
-  if (!merge.is_clean()) return {};
+  if (!merge.is_clean()) return;
   const std::string merged = merged_text(merge, base, ours, theirs);
-  std::string patch = merged == now ? std::string() : diff_of(path, now, merged);
-  if (patch.size() > kMaxShownBytes) return {};
+  out.is_made = merged == now;
+  std::string patch = out.is_made ? std::string() : diff_of(path, now, merged);
+  if (patch.size() > kMaxShownBytes) return;
   const Hunk stated = hunk_between(base, theirs, diff_lines(base, theirs));
-  return makes_stated_change(ours, stated.lines, patch) ? patch : std::string();
+  if (makes_stated_change(ours, stated.lines, patch)) out.rebased = std::move(patch);
+}
+
+PlacedEdits place_on(const FileEdit& edit, const std::string& content, MatchOptions options) {
+  options.base_is_proven.reset();
+  if (!edit.old_blob.empty()) {
+    options.base_is_proven = GitOid::of_blob(content).hex().starts_with(edit.old_blob);
+  }
+  return place_edits(content, edit, options);
 }
 
 }  // namespace
@@ -58,17 +67,23 @@ std::optional<EarlierMatch> find_earlier_match(const FileEdit& edit, const std::
     looked_at += content.size();
     if (looked_at > kMaxBytes) break;
     if (content == now) continue;
-    MatchOptions there = options;
-    there.base_is_proven.reset();
-    if (!edit.old_blob.empty()) {
-      there.base_is_proven = GitOid::of_blob(content).hex().starts_with(edit.old_blob);
-    }
-    const PlacedEdits placed = place_edits(content, edit, there);
+    const PlacedEdits placed = place_on(edit, content, options);
     if (!placed.failures.empty()) continue;
-    return EarlierMatch{version.transaction, version.is_before, cut(diff_of(path, content, now)),
-                        rebased(path, content, now, placed)};
+    EarlierMatch out{version.transaction, version.is_before, cut(diff_of(path, content, now)), {}};
+    carry_over(path, content, now, placed, out);
+    return out;
   }
   return std::nullopt;
+}
+
+bool was_made_since(const FileEdit& edit, const std::string& earlier, std::string_view now,
+                    const MatchOptions& options) {
+  if (earlier == now || earlier.size() > kMaxBytes) return false;
+  const PlacedEdits placed = place_on(edit, earlier, options);
+  if (!placed.failures.empty()) return false;
+  EarlierMatch match;
+  carry_over(edit.path, earlier, now, placed, match);
+  return match.is_made;
 }
 
 }  // namespace galley

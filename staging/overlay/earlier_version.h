@@ -31,11 +31,17 @@ struct EarlierMatch {
   /// The edit as a unified diff on the file of now, ready to send; empty where both changed the
   /// same lines.
   std::string rebased;
+  /// What changed since holds exactly the edit: it was made already.
+  bool is_made = false;
 };
 
 /// The newest of `versions` that takes every edit of the file, and what became of it since.
 [[nodiscard]] std::optional<EarlierMatch> find_earlier_match(
     const FileEdit& edit, const std::string& path, std::string_view now,
     const std::vector<EarlierVersion>& versions, const MatchOptions& options);
+
+/// What the edit makes of `earlier` is in the file of now, at the same place.
+[[nodiscard]] bool was_made_since(const FileEdit& edit, const std::string& earlier,
+                                  std::string_view now, const MatchOptions& options);
 
 }  // namespace galley

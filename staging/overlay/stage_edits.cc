@@ -122,14 +122,41 @@ class Stager {
 
   /// Says of edits that do not fit which earlier version of the file they were made on.
   Result<void> look_earlier(const FileEdit& edit, FileOutcome& out) {
-    if (!options_.earlier) return {};
     GALLEY_ASSIGN(const RelPath path, safe_path(out.path));
     GALLEY_ASSIGN(const PlannedFile now, plan_.original(path));
     if (!now.content || now.kind != FileKind::kRegular) return {};
     MatchOptions match = options_.match;
     match.indentation_is_meaning = indentation_is_meaning(out.path);
+    if (const Content before = base_of(path);
+        before && was_made_since(edit, *before, *now.content, match)) {
+      say_made("this transaction", out);
+      return {};
+    }
+    if (!options_.earlier) return {};
     out.earlier = find_earlier_match(edit, out.path, *now.content, options_.earlier(path), match);
+    if (out.earlier && out.earlier->is_made)
+      say_made("transaction " + out.earlier->transaction, out);
     return {};
+  }
+
+  /// What the file held before the transaction changed it; null where that is not known.
+  [[nodiscard]] Content base_of(const RelPath& path) {
+    Overlay& overlay = plan_.overlay();
+    const auto entry = overlay.entries().find(path);
+    if (entry == overlay.entries().end()) return nullptr;
+    if (entry->second.before.kind != FileKind::kRegular) return nullptr;
+    auto content = overlay.store()->get(entry->second.before.content);
+    return content ? *std::move(content) : nullptr;
+  }
+
+  static void say_made(const std::string& by, FileOutcome& out) {
+    for (EditFailure& failure : out.failures) {
+      if (failure.reason != "patch.context_not_found") continue;
+      failure.reason = "patch.already_applied";
+      failure.message = failure.message.substr(0, failure.message.find(" does not fit")) +
+                        ": this change is already there, " + by + " made it; leave it out";
+      failure.rebased.clear();
+    }
   }
 
   Result<RelPath> safe_path(const std::string& text) const {

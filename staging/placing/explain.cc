@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "staging/placing/align_near.h"
+#include "staging/placing/already_there.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
 #include "staging/placing/hunk_text.h"
@@ -29,23 +30,6 @@ std::string hunk_name(const FailedHunk& failed) {
   return name;
 }
 
-bool changes_something(const Hunk& hunk) {
-  return std::any_of(hunk.lines.begin(), hunk.lines.end(),
-                     [](const HunkLine& line) { return line.role != LineRole::kContext; });
-}
-
-/// Where the post-image of the hunk already stands, or -1.
-int64_t already_there(FileIndex& index, const FailedHunk& failed) {
-  const std::vector<std::string_view> after = post_image(failed.hunk);
-  const bool is_telling = std::any_of(after.begin(), after.end(), bears_identity);
-  if (after.empty() || !is_telling || !changes_something(failed.hunk)) return -1;
-  if (failed.stated >= 0 && index.stands_at(after, failed.stated, LineFolding::kLineEnds)) {
-    return failed.stated;
-  }
-  const std::vector<uint32_t> starts = index.find(after, LineFolding::kLineEnds, 1);
-  return starts.empty() ? -1 : static_cast<int64_t>(starts.front());
-}
-
 }  // namespace
 
 EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::string_view path) {
@@ -57,7 +41,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
                   "line that stands beside the new ones";
     return out;
   }
-  if (const int64_t line = already_there(index, failed); line >= 0) {
+  if (const int64_t line = already_there(index, failed.hunk, failed.stated); line >= 0) {
     out.reason = "patch.already_applied";
     out.message = hunk_name(failed) + ": this change is already there, at line " +
                   std::to_string(line + 1) + "; leave it out";
@@ -73,6 +57,10 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   }
   if (const auto anchor = missing_anchor(index, failed.hunk)) {
     out.message += ", nor is the anchor '@@ " + std::string(failed.hunk.anchors[*anchor]) + "'";
+  }
+  if (const int64_t line = new_lines_at(index, failed.hunk); line >= 0) {
+    out.message += "; what it puts there is at line " + std::to_string(line + 1) +
+                   " already: only if that is this change, leave it out";
   }
   const auto nearest =
       index.nearest(failed.pattern, LineFolding::kBlanks, std::max<int64_t>(failed.stated, 0));

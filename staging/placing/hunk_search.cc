@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "staging/placing/already_there.h"
 #include "staging/placing/anchors.h"
 
 // Why there are steps, and why a place found by fuzz is weighed:
@@ -134,6 +135,7 @@ bool HunkSearch::is_done_at(int64_t start, LineFolding fold) const {
   const bool adds_last = context_.trailing == 0 && context_.leading > 0;
   const bool adds_first = context_.leading == 0 && context_.trailing > 0;
   if (hunk_.minimal_context || !(adds_last || adds_first)) return false;
+  if (!hunk_.has_numbers && !names_neighbours(hunk_)) return false;
   if (context_.leading + context_.trailing != pattern_.size()) return false;
   const std::vector<std::string_view> after = post_image(hunk_);
   const auto added = static_cast<int64_t>(after.size() - pattern_.size());
@@ -315,7 +317,8 @@ HunkPlaces HunkSearch::without_pattern() const {
 
 HunkPlaces HunkSearch::find() {
   HunkPlaces places = find_by_steps();
-  return places.starts.empty() && !contradicted_.starts.empty() ? contradicted_ : places;
+  if (!places.starts.empty() || contradicted_.starts.empty()) return places;
+  return already_there(index_, hunk_, stated()) >= 0 ? places : contradicted_;
 }
 
 HunkPlaces HunkSearch::find_by_steps() {
@@ -331,8 +334,8 @@ HunkPlaces HunkSearch::find_by_steps() {
   }
   if (options_.last_step >= MatchStep::kFuzz) {
     // Less context must not put in a second time what is there already.
-    if (is_already_there()) return {};
-    places = fuzzy();
+    if (already_there(index_, hunk_, at) >= 0) return {};
+    if (!changes_to_what_is_there()) places = fuzzy();
     if (places.starts.size() == 1 && !places.is_doubtful) return places;
   }
   HunkPlaces later = folded_steps();
@@ -356,11 +359,8 @@ HunkPlaces HunkSearch::folded_steps() {
   return places;
 }
 
-bool HunkSearch::is_already_there() {
-  const std::vector<std::string_view> after = post_image(hunk_);
-  const bool is_telling = std::any_of(after.begin(), after.end(), bears_identity);
-  const bool changes = context_.leading < hunk_.lines.size();
-  return is_telling && changes && !index_.find(after, LineFolding::kLineEnds, 1).empty();
+bool HunkSearch::changes_to_what_is_there() {
+  return context_.leading < hunk_.lines.size() && new_lines_at(index_, hunk_) >= 0;
 }
 
 }  // namespace galley

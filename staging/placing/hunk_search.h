@@ -56,7 +56,7 @@ class HunkSearch {
   HunkPlaces fuzzy();
   HunkPlaces folded_steps();
   HunkPlaces without_pattern() const;
-  bool is_already_there();
+  [[nodiscard]] bool changes_to_what_is_there();
   [[nodiscard]] bool accepts_line_ends(int64_t start, size_t drop_leading,
                                        size_t drop_trailing) const;
   [[nodiscard]] bool is_done_at(int64_t start, LineFolding fold) const;

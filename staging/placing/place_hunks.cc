@@ -1,8 +1,10 @@
 #include "staging/placing/place_hunks.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
+#include "staging/placing/already_there.h"
 #include "staging/placing/explain.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
@@ -327,8 +329,10 @@ class HunkPlacer {
         continue;
       }
       out.placements.push_back(placement(i));
+      const size_t before = splices.size();
       splice(i, splices);
       report_leniencies(i, out);
+      report_same_lines(i, std::span(splices).subspan(before), out);
     }
     auto joined = Splices::from(index_.lines().text().size(), std::move(splices));
     GALLEY_CHECK(joined.has_value());  // places of ordered hunks do not overlap
@@ -392,6 +396,20 @@ class HunkPlacer {
   [[nodiscard]] FailedHunk failed_hunk(size_t i) const {
     const HunkSearch& search = searches_[i].search;
     return {edit_.hunks[i], i, ids_[i], search.pattern(), search.stated()};
+  }
+
+  /// Where context on both sides does not show that the lines were not there before.
+  void report_same_lines(size_t i, std::span<const Splice> splices, PlacedEdits& out) const {
+    const ContextCounts context = context_counts(edit_.hunks[i]);
+    if (context.leading > 0 && context.trailing > 0) return;
+    for (const Splice& splice : splices) {
+      if (splice.length > 0) continue;
+      const std::string_view file = index_.lines().text();
+      const auto same = same_lines_beside(file, splice.offset, {}, splice.text);
+      if (!same) continue;
+      out.leniencies.push_back(same_lines_note(edit_.path, index_.lines().line_at(*same) + 1,
+                                               edit_.hunks[i].document_line));
+    }
   }
 
   EditFailure explain(size_t i) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/content_id.h"
+#include "staging/placing/already_there.h"
 #include "staging/placing/correction.h"
 #include "staging/placing/edited_text.h"
 #include "staging/placing/explain.h"
@@ -96,9 +97,40 @@ class TextPlacer {
       if (!place_with_crlf(i, edit)) place_by_lines_of_text(i, edit);
     } else if (places.size() > 1 && !edit.replace_all) {
       take_choice_or_fail(i, edit, places);
-    } else {
+    } else if (!was_made(i, edit, places)) {
       take(i, edit, places);
     }
+  }
+
+  /// An edit that adds lines beside its old text still fits after it was made. True, and refused,
+  /// when that text tells where the same lines stand at every place.
+  bool was_made(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    const std::string_view file = current_.text();
+    const bool takes_ends = takes_line_ends(edit.old_text, edit.new_text);
+    std::optional<size_t> same;
+    size_t made = 0;
+    for (const size_t at : places) {
+      const auto here = same_lines_beside(
+          file, at, edit.old_text,
+          takes_ends ? with_line_ends_of(file, at, edit.old_text.size(), edit.new_text)
+                     : std::string(edit.new_text));
+      if (!here) continue;
+      if (!same) same = here;
+      ++made;
+    }
+    if (!same) return false;
+    const size_t line = current_.line_at(*same) + 1;
+    if (made < places.size() || !bears_identity(edit.old_text)) {
+      out_.leniencies.push_back(same_lines_note(edit_.path, line, edit.document_line));
+      return false;
+    }
+    EditFailure out = failure(i, "patch.already_applied",
+                              ": this change is already there, at line " + std::to_string(line) +
+                                  "; leave it out, or name the lines that are there to add more");
+    out.nearest_line = static_cast<uint32_t>(line);
+    out.nearest_count = count_of(edit.new_text);
+    out_.failures.push_back(std::move(out));
+    return true;
   }
 
   [[nodiscard]] std::vector<size_t> places_of(std::string_view wanted, const TextEdit& edit) const {
@@ -128,7 +160,8 @@ class TextPlacer {
     TextEdit meant = edit;
     meant.old_text = old_text;
     meant.new_text = new_text;
-    if (!take(i, meant, places)) return true;  // refused, which has been said
+    // When it is refused, that has been said.
+    if (was_made(i, meant, places) || !take(i, meant, places)) return true;
     out_.placements.back().step = MatchStep::kLineEnds;
     ends_differ_ = true;
     return true;
@@ -388,6 +421,10 @@ class TextPlacer {
     placement.line = static_cast<uint32_t>(first + 1);
     placement.count = static_cast<uint32_t>(last - first);
     if (takes_line_ends({}, splice.text)) splice = with_line_ends(std::move(splice));
+    if (const auto same = same_lines_beside(current_.text(), begin, old_text, splice.text)) {
+      out_.leniencies.push_back(
+          same_lines_note(edit_.path, current_.line_at(*same) + 1, edit.document_line));
+    }
     compose({std::move(splice)}, std::move(placement));
   }
 

@@ -251,6 +251,76 @@ TEST_F(EditTools, AByteOrderMarkStaysFirst) {
                                     "x\r\na\r\nb\r\n"));
 }
 
+TEST_F(EditTools, NoDoorAddsTheSameLinesTwiceBesideALineThatItNames) {
+  const json text = {{"old_string", "line b"}, {"new_string", "line b\nnew"}};
+  json edit = text;
+  edit["file_path"] = "f";
+  json replace = edit;
+  replace["instruction"] = "put it in";
+  const auto patch = [](const std::string& body) { return json{{"patch", body}}; };
+  const std::vector<std::pair<const char*, json>> doors = {
+      {"Edit", edit},
+      {"replace", replace},
+      {"MultiEdit", {{"file_path", "f"}, {"edits", {text}}}},
+      {"edit_file",
+       {{"path", "f"}, {"edits", {{{"oldText", "line b"}, {"newText", "line b\nnew"}}}}}},
+      {"str_replace_based_edit_tool",
+       {{"command", "str_replace"},
+        {"path", "f"},
+        {"old_str", "line b\n"},
+        {"new_str", "line b\nnew\n"}}},
+      {"Edit", {{"file_path", "f"}, {"old_string", "line c"}, {"new_string", "new\nline c"}}},
+      {"apply_patch", patch("f\n<<<<<<< SEARCH\nline b\n=======\nline b\nnew\n>>>>>>> REPLACE\n")},
+      {"apply_patch",
+       patch("*** Begin Patch\n*** Update File: f\n@@\n line b\n+new\n*** End Patch\n")},
+      {"apply_patch", patch("--- a/f\n+++ b/f\n@@ ... @@\n line b\n+new\n")},
+      {"apply_patch", patch("--- a/f\n+++ b/f\n@@ -2,2 +2,3 @@\n line b\n+new\n line c\n")},
+  };
+  for (const std::string end : {"\n", "\r\n"}) {
+    for (const auto& [tool, args] : doors) {
+      put("f", "line a" + end + "line b" + end + "line c" + end);
+      const std::string once = "line a" + end + "line b" + end + "new" + end + "line c" + end;
+      done(tool, args);
+      EXPECT_EQ(json(staged("f")), json(once)) << tool << args;
+      EXPECT_EQ(refused(tool, args), "ERUNTIME patch.already_applied") << args;
+      EXPECT_EQ(json(staged("f")), json(once)) << tool << args;
+      overlay_.restore({});
+    }
+  }
+}
+
+TEST_F(EditTools, LinesThatNothingProvesToBeThereAreAddedAndTheAnswerSaysSo) {
+  const std::vector<std::pair<const char*, json>> doors = {
+      {"str_replace_editor",
+       {{"command", "insert"}, {"path", "f"}, {"insert_line", 2}, {"insert_text", "new\n"}}},
+      {"apply_patch",
+       {{"patch",
+         json{{"path", "f"}, {"edits", {{{"insert_line", 2}, {"insert_text", "new"}}}}}.dump()}}},
+      {"Edit", {{"file_path", "f"}, {"old_string", "}"}, {"new_string", "}\nnew"}}},
+  };
+  for (const auto& [tool, args] : doors) {
+    put("f", "{\n}\n");
+    EXPECT_TRUE(done(tool, args)["report"]["leniencies"].empty()) << args;
+    const auto again = done(tool, args);
+    ASSERT_EQ(again["report"]["leniencies"].size(), 1U) << again;
+    EXPECT_EQ(again["report"]["leniencies"][0]["rule"], "repeated_lines");
+    EXPECT_EQ(staged("f"), "{\n}\nnew\nnew\n");
+    overlay_.restore({});
+  }
+}
+
+TEST_F(EditTools, ALineThatIsInTheFileIsNoProofOfAnEdit) {
+  put("f.js", "var a;\nvar fs = 1;\n");
+  const json edit = {
+      {"file_path", "f.js"}, {"old_string", "missing stuff here"}, {"new_string", "var fs = 1;"}};
+  EXPECT_EQ(refused("Edit", edit), "ERUNTIME patch.context_not_found");
+  const json other = {
+      {"file_path", "f.js"}, {"old_string", "var a;"}, {"new_string", "var fs = 1;"}};
+  done("Edit", other);
+  EXPECT_EQ(refused("Edit", other), "ERUNTIME patch.already_applied") << "this transaction made it";
+  EXPECT_EQ(refused("Edit", edit), "ERUNTIME patch.context_not_found");
+}
+
 TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
   put("a.bin", "caf\xe9 one\n\xff\xfe two\n");
   const auto data =

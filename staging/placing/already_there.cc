@@ -1,0 +1,155 @@
+#include "staging/placing/already_there.h"
+
+#include <algorithm>
+#include <string>
+
+#include "staging/placing/anchors.h"
+#include "staging/placing/hunk_text.h"
+
+// When an edit counts as made already:
+//
+// After "already there" an agent goes on. If that is false, the change is lost unnoticed. So the
+// context of the edit must be in the file, with the new lines in it. A new line alone may be there
+// for another reason.
+//
+// The opposite mistake is to add lines twice. An edit that only adds lines still fits after it was
+// made. It is refused when a line that it names proves that. Otherwise (an insertion by line
+// number, lines at the end) it is made, and the report says that the same lines are next to it.
+
+namespace galley {
+namespace {
+
+bool is_role(const HunkLine& line, LineRole role) { return line.role == role; }
+
+/// True when the hunk has context before and behind each change that adds no telling line.
+bool frames_removals(const Hunk& hunk, bool is_at_start, bool is_at_end) {
+  const std::vector<HunkLine>& lines = hunk.lines;
+  for (size_t begin = 0; begin < lines.size();) {
+    if (is_role(lines[begin], LineRole::kContext)) {
+      ++begin;
+      continue;
+    }
+    size_t end = begin;
+    bool tells = false;
+    for (; end < lines.size() && !is_role(lines[end], LineRole::kContext); ++end) {
+      tells = tells || (is_role(lines[end], LineRole::kAdded) && bears_identity(lines[end].text));
+    }
+    const bool is_framed = (begin > 0 || is_at_start) && (end < lines.size() || is_at_end);
+    if (!tells && !is_framed) return false;
+    begin = end;
+  }
+  return true;
+}
+
+bool tells_context(const Hunk& hunk) {
+  return std::any_of(hunk.lines.begin(), hunk.lines.end(), [](const HunkLine& line) {
+    return is_role(line, LineRole::kContext) && bears_identity(line.text);
+  });
+}
+
+/// The hunk that takes the change back; without anchors that are lines which the change removed.
+Hunk reversed(const Hunk& hunk) {
+  Hunk out = hunk;
+  std::string one;
+  std::string other;
+  for (HunkLine& line : out.lines) {
+    if (is_role(line, LineRole::kContext)) continue;
+    line.role = is_role(line, LineRole::kAdded) ? LineRole::kRemoved : LineRole::kAdded;
+    if (is_role(line, LineRole::kRemoved)) continue;
+    std::erase_if(out.anchors, [&](std::string_view anchor) {
+      return folded(anchor, LineFolding::kBlanks, one) ==
+             folded(line.text, LineFolding::kBlanks, other);
+    });
+  }
+  return out;
+}
+
+bool is_proved_at(FileIndex& index, const Hunk& hunk, const Hunk& back, int64_t start) {
+  if (anchor_against(index, back, start)) return false;
+  const bool is_at_number =
+      hunk.has_numbers && hunk.counts_agree && start + 1 == static_cast<int64_t>(hunk.new_start);
+  if (!tells_context(hunk)) return is_at_number;
+  // A diff with numbers has less context only at an end of the file.
+  const auto size = static_cast<int64_t>(index.lines().size());
+  const int64_t end = start + static_cast<int64_t>(pre_image(back).size());
+  const bool shows_ends = hunk.has_numbers || hunk.at_end;
+  return frames_removals(hunk, shows_ends && start == 0, shows_ends && end == size);
+}
+
+bool is_at(std::string_view file, size_t at, std::string_view text) {
+  return at <= file.size() && file.substr(at).starts_with(text);
+}
+
+bool begins_line(std::string_view file, size_t at) { return at == 0 || file[at - 1] == '\n'; }
+
+bool ends_line(std::string_view file, size_t at) {
+  return at == file.size() || begins_line(file, at) || file[at] == '\n' || is_at(file, at, "\r\n");
+}
+
+/// Whether `before` stands before the old text at `offset`, and `behind` behind it, as lines.
+bool stand_around(std::string_view file, size_t offset, size_t length, std::string_view before,
+                  std::string_view behind) {
+  if (offset < before.size()) return false;
+  const size_t begin = offset - before.size();
+  const size_t end = offset + length + behind.size();
+  return is_at(file, begin, before) && is_at(file, offset + length, behind) &&
+         (before.empty() || begins_line(file, begin)) && (behind.empty() || ends_line(file, end));
+}
+
+}  // namespace
+
+bool names_neighbours(const Hunk& hunk) {
+  return tells_context(hunk) && frames_removals(hunk, false, false);
+}
+
+int64_t already_there(FileIndex& index, const Hunk& hunk, int64_t stated) {
+  const Hunk back = reversed(hunk);
+  const std::vector<std::string_view> after = pre_image(back);
+  const bool is_change = std::any_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
+    return !is_role(line, LineRole::kContext);
+  });
+  if (!is_change || !std::any_of(after.begin(), after.end(), bears_identity)) return -1;
+  const int64_t made = hunk.has_numbers && hunk.new_start > 0 ? hunk.new_start - 1 : stated;
+  for (const int64_t at : {stated, made}) {
+    const bool stands = at >= 0 && index.stands_at(after, at, LineFolding::kLineEnds);
+    if (stands && is_proved_at(index, hunk, back, at)) return at;
+  }
+  constexpr size_t kTriedPlaces = 20;
+  for (const uint32_t start : index.find(after, LineFolding::kLineEnds, kTriedPlaces)) {
+    if (is_proved_at(index, hunk, back, start)) return start;
+  }
+  return -1;
+}
+
+int64_t new_lines_at(FileIndex& index, const Hunk& hunk) {
+  const bool tells = std::any_of(hunk.lines.begin(), hunk.lines.end(), [](const HunkLine& line) {
+    return is_role(line, LineRole::kAdded) && bears_identity(line.text);
+  });
+  if (!tells) return -1;
+  const auto starts = index.find(post_image(hunk), LineFolding::kLineEnds, 1);
+  return starts.empty() ? -1 : static_cast<int64_t>(starts.front());
+}
+
+std::optional<size_t> same_lines_beside(std::string_view file, size_t offset,
+                                        std::string_view old_text, std::string_view new_text) {
+  // The old text is where the new one has it first or last.
+  const size_t first = new_text.find(old_text);
+  if (first == std::string_view::npos) return std::nullopt;
+  for (const size_t at : {first, new_text.rfind(old_text)}) {
+    const std::string_view before = new_text.substr(0, at);
+    const std::string_view behind = new_text.substr(at + old_text.size());
+    const bool has_lines =
+        before.find('\n') != std::string_view::npos || behind.find('\n') != std::string_view::npos;
+    if (!has_lines || (!bears_identity(before) && !bears_identity(behind))) continue;
+    if (stand_around(file, offset, old_text.size(), before, behind)) return offset - before.size();
+  }
+  return std::nullopt;
+}
+
+Leniency same_lines_note(std::string_view path, size_t line, uint32_t document_line) {
+  return {"repeated_lines",
+          "the lines that were added stand next to them already, at line " + std::to_string(line),
+          std::string(path), document_line};
+}
+
+}  // namespace galley
