@@ -114,6 +114,31 @@ EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found) {
   return out;
 }
 
+EditFailure explain_characters(const Lines& file, const FailedHunk& failed, int64_t start) {
+  EditFailure out = base_of(failed);
+  out.reason = "patch.typography";
+  out.nearest_line = static_cast<uint32_t>(start + 1);
+  out.nearest_count = static_cast<uint32_t>(failed.pattern.size());
+  std::string different;
+  for (size_t i = 0; i < failed.pattern.size(); ++i) {
+    const std::string_view own = file[static_cast<size_t>(start) + i];
+    if (i < kShownLines) out.expected.emplace_back(failed.pattern[i]);
+    if (i < kShownLines) out.found.emplace_back(own);
+    std::string one;
+    std::string other;
+    if (different.empty() && folded(own, LineFolding::kBlanks, one) !=
+                                 folded(failed.pattern[i], LineFolding::kBlanks, other)) {
+      different = "line " + std::to_string(start + 1 + static_cast<int64_t>(i)) + " is '" +
+                  std::string(without_terminator(own)) + "'";
+    }
+  }
+  out.message = hunk_name(failed) +
+                " has other quotes or dashes than the file, and its new lines do not tell which of "
+                "the file's belong where: " +
+                different + "; write old and new text with the characters of that line";
+  return out;
+}
+
 EditFailure explain_step(const FailedHunk& failed, MatchStep step) {
   EditFailure out = base_of(failed);
   out.reason = "patch.step_not_allowed";

@@ -36,6 +36,9 @@ inline constexpr std::string_view kHowToChoose =
 /// Its lines are in the file, but anchor number `anchor` speaks against each of their places.
 [[nodiscard]] EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor);
 [[nodiscard]] EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found);
+/// The lines are at `start` but for quotes and dashes, which the new lines cannot keep.
+[[nodiscard]] EditFailure explain_characters(const Lines& file, const FailedHunk& failed,
+                                             int64_t start);
 /// A place was found, at a step that is not allowed.
 [[nodiscard]] EditFailure explain_step(const FailedHunk& failed, MatchStep step);
 

@@ -1,6 +1,8 @@
 #include "staging/placing/place_hunks.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <span>
 
 #include "base/check.h"
@@ -8,6 +10,7 @@
 #include "staging/placing/explain.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
+#include "staging/placing/own_characters.h"
 #include "staging/placing/place_ids.h"
 #include "staging/placing/place_until.h"
 
@@ -328,6 +331,10 @@ class HunkPlacer {
         out.failures.push_back(explain(i));
         continue;
       }
+      if (search.places.fold == LineFolding::kTypography && !take_own_characters(i)) {
+        out.failures.push_back(explain_characters(index_.lines(), failed_hunk(i), search.start));
+        continue;
+      }
       out.placements.push_back(placement(i));
       const size_t before = splices.size();
       splice(i, splices);
@@ -364,6 +371,20 @@ class HunkPlacer {
     return out;
   }
 
+  /// False when the lines cannot keep the file's quotes and dashes.
+  bool take_own_characters(size_t i) {
+    const auto start = static_cast<size_t>(searches_[i].start);
+    auto own = with_own_characters(index_.lines(), edit_.hunks[i], start, kept_);
+    if (!own) return false;
+    rewritten_.emplace(i, *std::move(own));
+    return true;
+  }
+
+  [[nodiscard]] const Hunk& hunk_to_splice(size_t i) const {
+    const auto found = rewritten_.find(i);
+    return found == rewritten_.end() ? edit_.hunks[i] : found->second;
+  }
+
   void splice(size_t i, std::vector<Splice>& splices) const {
     const Search& search = searches_[i];
     IndentMap indent;
@@ -373,7 +394,7 @@ class HunkPlacer {
     const size_t lead = search.places.drop_leading;
     const size_t trail = search.places.drop_trailing;
     if (lead == 0 && trail == 0) {
-      splice_hunk(index_.lines(), edit_.hunks[i], static_cast<size_t>(search.start),
+      splice_hunk(index_.lines(), hunk_to_splice(i), static_cast<size_t>(search.start),
                   search.places.fold, indent, splices);
       return;
     }
@@ -389,6 +410,12 @@ class HunkPlacer {
     if (step_of(i) == MatchStep::kLineEnds) {
       out.leniencies.push_back({"line_ends",
                                 "the hunk's line ends are not the file's; new lines got the file's",
+                                edit_.path, line});
+    }
+    if (rewritten_.count(i) > 0) {
+      out.leniencies.push_back({"typography",
+                                "the edit's quotes, dashes or blanks are not the file's; what its "
+                                "old and new lines share stays as the file has it",
                                 edit_.path, line});
     }
   }
@@ -442,6 +469,8 @@ class HunkPlacer {
   std::vector<std::string> ids_;
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
+  std::map<size_t, Hunk> rewritten_;  // with the file's own quotes and dashes
+  std::deque<std::string> kept_;      // lines of those
 };
 
 }  // namespace

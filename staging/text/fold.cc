@@ -29,25 +29,6 @@ bool has_inner_run(std::string_view text) {
   return false;
 }
 
-/// The ASCII kin of the typographic character that `text` begins with, and its length in bytes.
-std::pair<char, size_t> ascii_kin(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (text.size() >= 2 && byte(0) == 0xC2 && byte(1) == 0xA0) return {' ', 2};  // U+00A0
-  if (text.size() < 3) return {0, 0};
-  if (byte(0) == 0xE2 && byte(1) == 0x80) {
-    const unsigned char last = byte(2);
-    if (last >= 0x82 && last <= 0x8A) return {' ', 3};   // U+2002-200A
-    if (last >= 0x90 && last <= 0x95) return {'-', 3};   // U+2010-2015
-    if (last >= 0x98 && last <= 0x9B) return {'\'', 3};  // U+2018-201B
-    if (last >= 0x9C && last <= 0x9F) return {'"', 3};   // U+201C-201F
-    if (last == 0xAF) return {' ', 3};                   // U+202F
-  }
-  if (byte(0) == 0xE2 && byte(1) == 0x88 && byte(2) == 0x92) return {'-', 3};  // U+2212
-  if (byte(0) == 0xE2 && byte(1) == 0x81 && byte(2) == 0x9F) return {' ', 3};  // U+205F
-  if (byte(0) == 0xE3 && byte(1) == 0x80 && byte(2) == 0x80) return {' ', 3};  // U+3000
-  return {0, 0};
-}
-
 void append_collapsed(std::string_view text, std::string& out) {
   for (const char c : text) {
     if (!is_line_space(c)) {
@@ -74,6 +55,24 @@ bool is_all(std::string_view text, char c) {
 }
 
 }  // namespace
+
+std::pair<char, size_t> ascii_kin(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (text.size() >= 2 && byte(0) == 0xC2 && byte(1) == 0xA0) return {' ', 2};  // U+00A0
+  if (text.size() < 3) return {0, 0};
+  if (byte(0) == 0xE2 && byte(1) == 0x80) {
+    const unsigned char last = byte(2);
+    if (last >= 0x82 && last <= 0x8A) return {' ', 3};   // U+2002-200A
+    if (last >= 0x90 && last <= 0x95) return {'-', 3};   // U+2010-2015
+    if (last >= 0x98 && last <= 0x9B) return {'\'', 3};  // U+2018-201B
+    if (last >= 0x9C && last <= 0x9F) return {'"', 3};   // U+201C-201F
+    if (last == 0xAF) return {' ', 3};                   // U+202F
+  }
+  if (byte(0) == 0xE2 && byte(1) == 0x88 && byte(2) == 0x92) return {'-', 3};  // U+2212
+  if (byte(0) == 0xE2 && byte(1) == 0x81 && byte(2) == 0x9F) return {' ', 3};  // U+205F
+  if (byte(0) == 0xE3 && byte(1) == 0x80 && byte(2) == 0x80) return {' ', 3};  // U+3000
+  return {0, 0};
+}
 
 std::string_view folded(std::string_view line, LineFolding fold, std::string& storage) {
   if (fold == LineFolding::kBytes) return line;

@@ -24,6 +24,10 @@ enum class LineFolding : uint8_t {
 /// apart.
 [[nodiscard]] bool bears_identity(std::string_view line);
 
+/// The ASCII kin of the typographic quote, dash or blank that `text` begins with, and its length in
+/// bytes; a length of 0: it begins with another character.
+[[nodiscard]] std::pair<char, size_t> ascii_kin(std::string_view text);
+
 /// The identifiers and numbers of a line, in order.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
 
