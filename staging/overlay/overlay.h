@@ -60,6 +60,10 @@ class Overlay {
   Result<std::vector<DirectoryEntry>> list(const RelPath& directory);
 
   // --- writing -----------------------------------------------------------------------------
+  /// Refuses a name of a new file that spells a place of another system or of a shell (`~/a`,
+  /// `C:\a`, `src\a`), and names the path that was meant where that is in the workspace. Everything
+  /// that a caller names is checked; put() takes what is there already.
+  Result<void> check_new_name(const RelPath& path);
   /// Puts `content` at `path`, making missing parents. An existing file keeps its mode; a new one
   /// gets `mode_if_new`, or what the umask leaves of 0666. Replaces a symlink only when
   /// `replace_symlink`.

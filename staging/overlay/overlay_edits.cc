@@ -4,6 +4,7 @@
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/creation_mode.h"
+#include "staging/overlay/foreign_name.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/overlay_errors.h"
 
@@ -14,6 +15,29 @@ using overlay_errors::refuse;
 using overlay_errors::wrong_kind;
 
 // --- writing --------------------------------------------------------------------------------
+
+Result<void> Overlay::check_new_name(const RelPath& path) {
+  const auto foreign = foreign_name(path);
+  if (!foreign) return {};
+  const auto is_a = [this](const RelPath& there, FileKind wanted) {
+    const auto kind = kind_now(there);
+    return kind && *kind == wanted;
+  };
+  if (foreign->head != path && is_a(foreign->head, FileKind::kDirectory)) return {};
+  const std::vector<RelPath>& meant = foreign->meant;
+  auto found = std::find_if(meant.begin(), meant.end(), [&](const RelPath& candidate) {
+    return foreign->is_sure || is_a(candidate, FileKind::kRegular);
+  });
+  if (found == meant.end()) {
+    found = std::find_if(meant.begin(), meant.end(), [&](const RelPath& candidate) {
+      return !candidate.parent().is_root() && is_a(candidate.parent(), FileKind::kDirectory);
+    });
+  }
+  std::string way = "name files relative to the workspace, with '/'";
+  if (found != meant.end())
+    way = "name '" + found->str() + "' if that file of the workspace is meant";
+  return refuse("path.elsewhere", path, foreign->why + ", so no such file is made; " + way);
+}
 
 void Overlay::note_created(const RelPath& path) {
   const auto listing = listings_.find(path.parent());
@@ -96,6 +120,7 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
                            (kind == FileKind::kSymlink && options.replace_symlink);
   if (!replaceable) return wrong_kind(path, kind);
   const bool is_new = kind == FileKind::kAbsent;  // what exists has its directories
+  if (is_new) GALLEY_TRY(check_new_name(path));
   if (is_new) GALLEY_TRY(missing_parents(path));
   GALLEY_TRY(keep_base_content(path, *entry));
   const ContentId id = options.id ? *options.id : ContentId::of(*content);
@@ -129,6 +154,7 @@ Result<void> Overlay::make_symlink(const RelPath& path, const std::string& targe
   }
   GALLEY_ASSIGN(Entry * entry, touch(path));
   if (entry->now.kind == FileKind::kDirectory) return wrong_kind(path, entry->now.kind);
+  if (entry->now.kind == FileKind::kAbsent) GALLEY_TRY(check_new_name(path));
   GALLEY_TRY(missing_parents(path));
   GALLEY_TRY(keep_base_content(path, *entry));
   GALLEY_ASSIGN(const ContentId id, store_->put(target));
@@ -198,6 +224,7 @@ Result<void> Overlay::remove_tree(const RelPath& path) {
 Result<void> Overlay::make_directory(const RelPath& path, std::optional<uint32_t> mode) {
   GALLEY_ASSIGN(Entry * entry, touch(path));
   if (entry->now.kind != FileKind::kAbsent) return refuse("path.exists", path, "exists already");
+  GALLEY_TRY(check_new_name(path));
   GALLEY_TRY(make_parents(path));
   entry->now =
       Node{FileKind::kDirectory, mode.value_or(created_directory_mode()) & kPermissionBits, {}, 0};
@@ -259,6 +286,7 @@ Result<void> Overlay::move(const RelPath& from, const RelPath& to) {
   if (to.is_below(from)) {
     return refuse("path.into_itself", to, "lies inside '" + from.str() + "', which would move");
   }
+  GALLEY_TRY(check_new_name(to));
   GALLEY_TRY(missing_parents(to));
   const Entries saved = entries_;
   const auto move_all = [&]() -> Result<void> {
@@ -290,6 +318,7 @@ Result<void> Overlay::copy(const RelPath& from, const RelPath& to) {
   if (target.kind != FileKind::kAbsent) {
     return refuse("path.exists", to, "exists already; remove it first or choose another name");
   }
+  GALLEY_TRY(check_new_name(to));
   GALLEY_TRY(missing_parents(to));
   return take(from, to, true);
 }

@@ -228,7 +228,7 @@ class Stager {
 
   Result<void> check_absent(const RelPath& path, const std::string* wanted) {
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
-    if (there.kind == FileKind::kAbsent) return {};
+    if (there.kind == FileKind::kAbsent) return plan_.overlay().check_new_name(path);
     // A directory that the document empties makes room; the overlay has the last word.
     if (there.kind == FileKind::kDirectory && empties(path)) return {};
     if (wanted != nullptr && there.content && *there.content == *wanted) {
@@ -360,6 +360,7 @@ class Stager {
 
   Result<void> plan_modify(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
     GALLEY_ASSIGN(PlannedFile file, plan_.current(path));
+    if (file.kind == FileKind::kAbsent) GALLEY_TRY(plan_.overlay().check_new_name(path));
     if (edit.op == FileOp::kWrite && file.kind == FileKind::kAbsent) {
       file.kind = FileKind::kRegular;
       file.mode = mode_of_new(edit);

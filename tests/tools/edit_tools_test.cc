@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "tools/tool_fixture.h"
 
 namespace galley {
@@ -319,6 +321,54 @@ TEST_F(EditTools, ALineThatIsInTheFileIsNoProofOfAnEdit) {
   done("Edit", other);
   EXPECT_EQ(refused("Edit", other), "ERUNTIME patch.already_applied") << "this transaction made it";
   EXPECT_EQ(refused("Edit", edit), "ERUNTIME patch.context_not_found");
+}
+
+TEST_F(EditTools, NamesOfAnotherPlaceAreRefusedAtEveryDoorThatMakesAFile) {
+  put("a.txt", "one\n");
+  put("src/old.txt", "one\n");
+  for (const std::string name : {"~/.bashrc", "~/notes/a.md", "~root/x", "D:/tools/a.md",
+                                 "C:\\proj\\a.md", "src\\new.txt", "$HOME/a.md"}) {
+    const auto patch = [](const std::string& body) { return json{{"patch", body}}; };
+    const std::vector<std::pair<const char*, json>> doors = {
+        {"Write", {{"file_path", name}, {"content", "x\n"}}},
+        {"write_file", {{"path", name}, {"content", "x\n"}}},
+        {"Edit", {{"file_path", name}, {"old_string", ""}, {"new_string", "x\n"}}},
+        {"Edit", {{"file_path", name}, {"old_string", "x"}, {"new_string", "y"}}},
+        {"str_replace_editor", {{"command", "create"}, {"path", name}, {"file_text", "x\n"}}},
+        {"apply_patch", patch("*** Begin Patch\n*** Add File: " + name + "\n+x\n*** End Patch\n")},
+        {"apply_patch", patch("*** Begin Patch\n*** Update File: a.txt\n*** Move to: " + name +
+                              "\n@@\n-one\n+two\n*** End Patch\n")},
+        {"apply_patch", patch("--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+x\n")},
+        {"apply_patch", patch(name + "\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n")},
+        {"apply_patch", patch(json{{"path", name}, {"content", "x\n"}}.dump())},
+        {"Move", {{"source", "a.txt"}, {"destination", name}}},
+        {"Copy", {{"source", "a.txt"}, {"destination", name}}},
+        {"MakeDirectory", {{"path", name}}},
+    };
+    for (const auto& [tool, args] : doors) {
+      EXPECT_THAT(refused(tool, args), ::testing::HasSubstr(" path.elsewhere")) << args;
+    }
+    EXPECT_TRUE(overlay_.changes().empty()) << name;
+  }
+}
+
+TEST_F(EditTools, ARefusedNameOfAnotherPlaceTellsTheFileThatWasMeant) {
+  put("src/old.txt", "one\n");
+  const auto told = [this](const std::string& name) {
+    return call("Write", {{"file_path", name}, {"content", "x\n"}}).error->message;
+  };
+  EXPECT_THAT(told("src\\new.txt"), ::testing::HasSubstr("'src/new.txt'"));
+  EXPECT_THAT(told("C:\\Users\\me\\src\\old.txt"), ::testing::HasSubstr("'src/old.txt'"));
+  EXPECT_THAT(told("~/ws/src/new.txt"), ::testing::HasSubstr("'src/new.txt'"));
+  EXPECT_THAT(told("~/.bashrc"), ::testing::Not(::testing::HasSubstr("'.bashrc'")));
+}
+
+TEST_F(EditTools, AFileThatHasSuchANameMayBeEdited) {
+  for (const std::string name : {"~lock", "a\\b.txt", "~/x"}) {
+    put(name, "one\n");
+    done("Edit", {{"file_path", name}, {"old_string", "one"}, {"new_string", "two"}});
+    EXPECT_EQ(staged(name), "two\n");
+  }
 }
 
 TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
