@@ -5,6 +5,8 @@
 
 #include "base/file_mode.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/stage_checks.h"
+#include "staging/placing/line_ends.h"
 #include "tools/call_diff.h"
 #include "tools/perform.h"
 #include "tools/walk.h"
@@ -116,9 +118,11 @@ struct ChangeTree {
     if (before.kind != FileKind::kAbsent) {
       GALLEY_ASSIGN(const Content content, overlay.read(op.path));
       text = *content;
-      if (!text.empty() && text.back() != '\n') text += '\n';
+      if (!text.empty() && text.back() != '\n') text += line_end_near(text, text.size());
+      GALLEY_TRY(check_encoding(op.path, text, op.text));
     }
-    GALLEY_TRY(overlay.write(op.path, text + op.text));
+    text += text.empty() ? op.text : with_line_ends_of(text, text.size(), 0, op.text);
+    GALLEY_TRY(overlay.write(op.path, std::move(text)));
     data["appended"] = true;
     data["filePath"] = op.path.str();
     return {};

@@ -1,9 +1,11 @@
 #include "staging/overlay/edited_content.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "base/content_id.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "staging/formats/binary_patch.h"
 #include "staging/overlay/git_header.h"
 #include "staging/overlay/stage_checks.h"
@@ -69,6 +71,7 @@ class ContentMaker {
       if (leniency.path.empty()) leniency.path = path_.str();
       context_.leniencies.push_back(std::move(leniency));
     }
+    GALLEY_TRY(judge_encoding(base, placed.splices));
     if (placed.splices.result_size() > limits::kMaxFileBytes) {
       return fail(ErrorKind::kQuota, "limit.file_size",
                   "'" + path_.str() + "' would grow over 1 GiB", path_.str());
@@ -76,6 +79,23 @@ class ContentMaker {
     std::string content = placed.splices.apply(base);
     if (!judges_white_space || !rules.blank_at_eof) return content;
     return judge_end(base, std::move(content));
+  }
+
+  /// A patch that has bytes of the file's own encoding brings its new lines in it.
+  Result<void> judge_encoding(const std::string& base, const Splices& splices) const {
+    const auto is_other = [](const Hunk& hunk) {
+      return std::any_of(hunk.lines.begin(), hunk.lines.end(),
+                         [](const HunkLine& line) { return !is_utf8(line.text); });
+    };
+    const bool is_in_other =
+        std::any_of(edit_.hunks.begin(), edit_.hunks.end(), is_other) ||
+        std::any_of(edit_.text_edits.begin(), edit_.text_edits.end(),
+                    [](const TextEdit& edit) { return !is_utf8(edit.old_text); });
+    if (is_in_other) return {};
+    for (const Splice& splice : splices.all()) {
+      GALLEY_TRY(check_encoding(path_, base, splice.text));
+    }
+    return {};
   }
 
   static void say_reversed(std::vector<EditFailure>& failures) {

@@ -1,6 +1,10 @@
 #include "staging/overlay/stage_checks.h"
 
+#include <algorithm>
+
+#include "base/utf8.h"
 #include "staging/overlay/git_header.h"
+#include "staging/placing/text_view.h"
 
 namespace galley {
 namespace {
@@ -66,6 +70,17 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
   return fail(ErrorKind::kRefused, "patch.other_content",
               "'" + path.str() + "' is not the file that the patch was made for (index " +
                   edit.old_blob + ")",
+              path.str());
+}
+
+Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added) {
+  if (!mixes_encodings(file, added)) return {};
+  const size_t bad = first_invalid_utf8(file).value_or(0);
+  const auto line = 1 + std::count(file.begin(), file.begin() + static_cast<int64_t>(bad), '\n');
+  return fail(ErrorKind::kRefused, "patch.encoding",
+              "'" + path.str() + "' is not UTF-8 (line " + std::to_string(line) +
+                  " is in another encoding), and the new text has letters that are: the file would "
+                  "have two encodings; convert it to UTF-8 first, or write those letters in ASCII",
               path.str());
 }
 

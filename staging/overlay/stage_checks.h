@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/rel_path.h"
 #include "base/result.h"
@@ -19,6 +20,9 @@ Result<void> check_kind(const FileEdit& edit, const RelPath& path, const Planned
 
 /// A deletion without a body must name the content that it means, when it names one.
 Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content);
+
+/// Refuses letters in UTF-8 for a file whose letters are in another encoding.
+Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);
 
 /// Why an edit was not placed any more: StageOptions::is_over said so.
 [[nodiscard]] Error interrupted(const std::string& path);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace galley {
 namespace {
@@ -159,6 +160,22 @@ std::optional<Splices> TextView::to_raw(const Splices& splices) const {
   auto raw = Splices::from(raw_size_, std::move(out));
   GALLEY_CHECK(raw.has_value());
   return std::move(*raw);
+}
+
+bool mixes_encodings(std::string_view file, std::string_view added) {
+  const auto is_high = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  if (std::none_of(added.begin(), added.end(), is_high) || !is_utf8(added)) return false;
+  if (is_utf8(file) || file.find('\0') != std::string_view::npos) return false;
+  // A few bad bytes among letters in UTF-8 are damage.
+  const auto letters = static_cast<size_t>(std::count_if(file.begin(), file.end(), is_high));
+  size_t bad = 0;
+  for (std::string_view rest = file; !rest.empty(); ++bad) {
+    const auto at = first_invalid_utf8(rest);
+    if (!at) break;
+    rest.remove_prefix(*at + 1);
+  }
+  constexpr size_t kDamage = 10;
+  return bad * kDamage > letters;
 }
 
 }  // namespace galley

@@ -44,4 +44,8 @@ class TextView {
   std::vector<Milestone> milestones_;
 };
 
+/// True when `added` has letters in UTF-8 and `file` is text whose letters are in another encoding:
+/// together they could not be read in either. Said of neither UTF-16 nor of what is not text.
+[[nodiscard]] bool mixes_encodings(std::string_view file, std::string_view added);
+
 }  // namespace galley

@@ -371,6 +371,32 @@ TEST_F(EditTools, AFileThatHasSuchANameMayBeEdited) {
   }
 }
 
+TEST_F(EditTools, LettersInUtf8DoNotGoIntoAFileInAnotherEncoding) {
+  const std::string gbk = "# \xd6\xd0\xce\xc4\nname = 1\n";  // two Chinese letters in GBK
+  put("gbk.py", gbk);
+  put("latin.py", "# caf\xe9\nname = 1\n");
+  for (const std::string file : {"gbk.py", "latin.py"}) {
+    const std::string letters = "name = 1  # \xc3\xa9t\xc3\xa9";
+    const std::vector<std::pair<const char*, json>> doors = {
+        {"Edit", {{"file_path", file}, {"old_string", "name = 1"}, {"new_string", letters}}},
+        {"str_replace_editor",
+         {{"command", "insert"}, {"path", file}, {"insert_line", 2}, {"insert_text", letters}}},
+        {"apply_patch",
+         {{"patch", "*** Begin Patch\n*** Update File: " + file + "\n@@\n-name = 1\n+" + letters +
+                        "\n*** End Patch\n"}}},
+    };
+    for (const auto& [tool, args] : doors) {
+      EXPECT_EQ(refused(tool, args), "ERUNTIME patch.encoding") << args;
+    }
+    done("Edit", {{"file_path", file}, {"old_string", "name = 1"}, {"new_string", "name = 2"}});
+  }
+  put("utf8.py", "# \xc3\xa9\nname = 1\n");
+  done("Edit", {{"file_path", "utf8.py"}, {"old_string", "name"}, {"new_string", "n\xc3\xa4me"}});
+  put("damaged.txt", "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xff one\n");
+  done("Edit", {{"file_path", "damaged.txt"}, {"old_string", "one"}, {"new_string", "\xc3\xa9"}});
+  done("Write", {{"file_path", "gbk.py"}, {"content", "# \xc3\xa9\n"}});
+}
+
 TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
   put("a.bin", "caf\xe9 one\n\xff\xfe two\n");
   const auto data =
