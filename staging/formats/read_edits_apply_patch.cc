@@ -141,16 +141,22 @@ class ApplyPatchReader {
   Result<void> read_add(std::string_view path) {
     FileEdit edit = begin(FileOp::kCreate, path);
     std::string content;
+    bool has_bare_blanks = false;
     for (++at_; at_ < document_.size(); ++at_) {
       const std::string_view line = document_[at_];
       if (line.starts_with('+')) {
         content += line.substr(1);
-      } else if (without_terminator(line).empty() && at_ + 1 < document_.size() &&
-                 document_[at_ + 1].starts_with('+')) {
+      } else if (without_terminator(line).empty() && line_after_blanks().starts_with('+')) {
         content += line;
+        has_bare_blanks = true;
       } else {
         break;
       }
+    }
+    if (has_bare_blanks) {
+      set_.leniencies.push_back({"bare_blank_lines",
+                                 "blank lines without '+' were taken as lines of the new file",
+                                 std::string(path), edit.document_line});
     }
     edit.whole = set_.keep(std::move(content));
     edit.new_mode = 0100644;
@@ -195,9 +201,15 @@ class ApplyPatchReader {
 
   /// An empty line stands for an empty context line when the body goes on after it.
   [[nodiscard]] bool is_body_after_blank() {
+    const std::string_view next = line_after_blanks();
+    return !next.empty() && is_body(next);
+  }
+
+  /// The first line from at_ on that is not empty; empty at the end.
+  std::string_view line_after_blanks() {
     if (blank_end_ <= at_) blank_end_ = at_;
     while (blank_end_ < document_.size() && text_at(blank_end_).empty()) ++blank_end_;
-    return blank_end_ < document_.size() && is_body(document_[blank_end_]);
+    return blank_end_ < document_.size() ? document_[blank_end_] : std::string_view();
   }
 
   void read_anchors(Hunk& hunk) {

@@ -73,6 +73,31 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
               path.str());
 }
 
+std::optional<RelPath> same_name_nearby(const Directory& workspace, const RelPath& path) {
+  constexpr size_t kAskedDirectories = 100;
+  std::optional<RelPath> found;
+  size_t count = 0;
+  const auto ask = [&](const std::string& text) {
+    const auto there = RelPath::parse(text);
+    if (!there || there->is_protected()) return;
+    const auto stat = workspace.stat(*there);
+    if (!stat || stat->kind != FileKind::kRegular) return;
+    found = *there;
+    ++count;
+  };
+  const std::string& text = path.str();
+  if (const size_t slash = text.find('/'); slash != std::string::npos) ask(text.substr(slash + 1));
+  const auto names = workspace.list();
+  if (!names) return std::nullopt;
+  size_t asked = 0;
+  for (const DirectoryEntry& entry : *names) {
+    if (entry.kind != FileKind::kDirectory) continue;
+    if (++asked > kAskedDirectories) return std::nullopt;
+    ask(entry.name + "/" + text);
+  }
+  return count == 1 ? found : std::nullopt;
+}
+
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added) {
   if (!mixes_encodings(file, added)) return {};
   const size_t bad = first_invalid_utf8(file).value_or(0);

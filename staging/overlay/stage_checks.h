@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,12 @@ Result<void> check_kind(const FileEdit& edit, const RelPath& path, const Planned
 
 /// A deletion without a body must name the content that it means, when it names one.
 Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content);
+
+/// The file with the same last names one directory further down or up, where it is the only one:
+/// `src/app/main.py` for `app/main.py`. Lists the root and asks for one name in each of its
+/// directories.
+[[nodiscard]] std::optional<RelPath> same_name_nearby(const Directory& workspace,
+                                                      const RelPath& path);
 
 /// Refuses letters in UTF-8 for a file whose letters are in another encoding.
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);

@@ -117,7 +117,18 @@ class Stager {
     if (done) return {};
     if (is_failure_of_ours(done.error())) return done;
     file.refusal = std::move(done.error());
+    if (file.refusal->reason == "patch.file_not_found") name_nearby(*file.refusal);
     return {};
+  }
+
+  /// A file of that name in another directory is more likely meant than a new one.
+  void name_nearby(Error& missing) {
+    const auto path = RelPath::parse(missing.path);
+    const auto other = path ? same_name_nearby(plan_.overlay().workspace(), *path) : std::nullopt;
+    if (!other || (options_.may_read && !options_.may_read(*other))) return;
+    const std::string named = "'" + missing.path + "' does not exist, but '" + other->str() +
+                              "' does: name that file if it is meant";
+    missing.message = named + missing.message.substr(missing.message.find(';'));
   }
 
   /// Says of edits that do not fit which earlier version of the file they were made on.

@@ -312,6 +312,7 @@ class TextPlacer {
       EditFailure& first = placed.failures.front();
       const bool is_whole = by_lines.hunks.size() == 1 && !first.rebased.empty();
       first.rebased = is_whole ? correction_alone(before, after) : std::string();
+      if (first.reason == "patch.context_not_found") name_escapes(old_text, new_text, first);
       fail_by_lines(i, std::move(first));
       return;
     }
@@ -332,6 +333,42 @@ class TextPlacer {
       base_index_ = std::make_unique<FileIndex>(base_, options_.indentation_is_meaning);
     }
     return correction_of_all(steps_.empty() ? *index_ : *base_index_, readings_of(before, after));
+  }
+
+  /// A text with "\n" in two letters where the file has the end of a line: says so, and offers the
+  /// edit with its escape sequences read.
+  void name_escapes(const std::string& old_text, const std::string& new_text, EditFailure& out) {
+    const std::string old_meant = unescaped(old_text);
+    if (old_meant == old_text) return;
+    const std::string new_meant = unescaped(new_text);
+    const Lines before(old_meant);
+    std::vector<std::string_view> lines;
+    for (size_t i = 0; i < before.size(); ++i) lines.push_back(before[i]);
+    const auto places = index_->find(lines, LineFolding::kBlanks, 1);
+    if (places.empty() || !bears_identity(old_meant)) return;
+    const size_t line = places.front();
+    out.message +=
+        "; they have escape sequences like '\\n' as text: read as line breaks, tabs and "
+        "quotes they are at line " +
+        std::to_string(line + 1) + ", so send the real characters";
+    out.nearest_line = static_cast<uint32_t>(line + 1);
+    out.nearest_count = static_cast<uint32_t>(before.size());
+    out.found.clear();
+    for (size_t i = line; i < line + before.size() && out.found.size() < kShownLines; ++i) {
+      out.found.emplace_back(index_->lines()[i]);
+    }
+    out.rebased = correction_alone(before, Lines(new_meant));
+  }
+
+  static std::string unescaped(std::string_view text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+      const char meant = next == 'n' ? '\n' : next == 't' ? '\t' : next == '"' ? '"' : '\0';
+      out.push_back(meant == '\0' ? text[i] : meant);
+      i += meant == '\0' ? 0 : 1;
+    }
+    return out;
   }
 
   void fail_by_lines(size_t i, EditFailure out) {

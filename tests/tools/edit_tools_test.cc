@@ -397,6 +397,29 @@ TEST_F(EditTools, LettersInUtf8DoNotGoIntoAFileInAnotherEncoding) {
   done("Write", {{"file_path", "gbk.py"}, {"content", "# \xc3\xa9\n"}});
 }
 
+TEST_F(EditTools, AFileThatIsNotThereNamesTheOneOfThatNameNearby) {
+  put("src/app/main.py", "x = 1\n");
+  const auto told = [this](const std::string& name) {
+    return call("Edit", {{"file_path", name}, {"old_string", "x = 1"}, {"new_string", "x = 2"}})
+        .error->message;
+  };
+  EXPECT_THAT(told("app/main.py"), ::testing::HasSubstr("'src/app/main.py' does"));
+  EXPECT_THAT(told("ws/src/app/main.py"), ::testing::HasSubstr("'src/app/main.py' does"));
+  EXPECT_THAT(told("main.py"), ::testing::Not(::testing::HasSubstr("src/app")));
+  put("lib/app/main.py", "x = 1\n");
+  EXPECT_THAT(told("app/main.py"), ::testing::Not(::testing::HasSubstr("src/app")));
+}
+
+TEST_F(EditTools, EscapeSequencesInTheTextAreNamed) {
+  put("f", "one\ntwo\n");
+  const auto error =
+      call("Edit", {{"file_path", "f"}, {"old_string", "one\\ntwo"}, {"new_string", "one\\n2"}})
+          .error;
+  EXPECT_EQ(error->reason, "patch.context_not_found");
+  EXPECT_THAT(error->message, ::testing::HasSubstr("escape sequences"));
+  EXPECT_THAT(error->message, ::testing::HasSubstr("line 1"));
+}
+
 TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
   put("a.bin", "caf\xe9 one\n\xff\xfe two\n");
   const auto data =
