@@ -18,8 +18,11 @@ constexpr uint32_t kDefaultFileMode = 0100644;
 /// Reads a whole document, file by file.
 class UnifiedReader {
  public:
-  UnifiedReader(std::string_view text, const ReadOptions& options, EditSet& set)
-      : document_(text), options_(options), set_(set) {}
+  /// `is_ended`: the document ends with a line end, which `text` always has.
+  UnifiedReader(std::string_view text, bool is_ended, const ReadOptions& options, EditSet& set)
+      : document_(text), options_(options), set_(set), so_far_{.set = set, .path = {}} {
+    so_far_.is_ended = is_ended;
+  }
 
   Result<void> run() {
     while (at_ < document_.size()) {
@@ -169,7 +172,8 @@ class UnifiedReader {
         return fail(ErrorKind::kQuota, "limit.patch_hunks", "the patch has over 1,000,000 hunks");
       }
       Hunk hunk;
-      GALLEY_ASSIGN(at_, read_hunk(document_, at_, options_, edit.path, set_, hunk));
+      so_far_.path = edit.path;
+      GALLEY_ASSIGN(at_, read_hunk(document_, at_, options_, so_far_, hunk));
       edit.hunks.push_back(std::move(hunk));
       skip_blank_before_hunk();
     }
@@ -307,6 +311,7 @@ class UnifiedReader {
   Lines document_;
   const ReadOptions& options_;
   EditSet& set_;
+  HunksSoFar so_far_;
   size_t at_ = 0;
   size_t file_end_ = 0;  ///< the line after the last file's
   size_t hunk_count_ = 0;
@@ -371,7 +376,7 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
   const bool is_ended = text.ends_with('\n');
   if (!text.empty() && !is_ended) text.push_back('\n');
   const std::string_view kept = set.keep(std::move(text));
-  GALLEY_TRY(UnifiedReader(kept, options, set).run());
+  GALLEY_TRY(UnifiedReader(kept, is_ended, options, set).run());
   if (set.files.empty() && !options.allow_empty) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch",
                 kept.empty() ? "the patch is empty"

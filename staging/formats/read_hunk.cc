@@ -182,19 +182,41 @@ tl::unexpected<Error> corrupt_hunk(size_t line, std::string_view path, std::stri
               std::string(path));
 }
 
-/// True when the document seems to have been cut off inside this hunk, which is its last.
-///
-/// A count that is too large looks the same. Where a transport delimits the document it is the
-/// likelier reading of a few lines that are missing behind context.
-bool looks_truncated(const HunkHeader& header, const BodyReader& body, bool is_delimited) {
+/// How a last hunk that has fewer lines than it states came about.
+enum class Ending : uint8_t { kWrongCounts, kCutOff, kUndecided };
+
+/// Weighs the evidence (docs/edits.md, "Cut off").
+Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOptions& options,
+                 const HunksSoFar& so_far) {
   const Tally& have = body.tally();
-  if (have.old_count > header.old_count || have.new_count > header.new_count) return false;
-  if (have.old_count == header.old_count && have.new_count == header.new_count) return false;
-  if (!is_delimited || body.lines().empty()) return true;
-  if (have.old_count == header.old_count || have.new_count == header.new_count) return false;
-  const uint64_t missing =
-      std::max(header.old_count - have.old_count, header.new_count - have.new_count);
-  return missing > kMaxMissingLines || body.lines().back().role != LineRole::kContext;
+  if (have.old_count > header.old_count || have.new_count > header.new_count) {
+    return Ending::kWrongCounts;
+  }
+  if (have.old_count == header.old_count && have.new_count == header.new_count) {
+    return Ending::kWrongCounts;
+  }
+  if (body.lines().empty()) return Ending::kCutOff;
+  const bool ends_in_change = body.lines().back().role != LineRole::kContext;
+  const bool is_right_elsewhere = so_far.right_counts > 0 && so_far.wrong_counts == 0;
+  const bool is_wrong_elsewhere = so_far.wrong_counts > 0 && so_far.right_counts == 0;
+  const bool has_others = so_far.right_counts + so_far.wrong_counts > 0;
+  const bool seems_cut = is_right_elsewhere || (!so_far.is_ended && !options.is_delimited) ||
+                         (ends_in_change && has_others && so_far.ends_in_context);
+  if (options.is_delimited) {
+    // A few lines that are missing behind context are a wrong count whatever the other hunks say.
+    const uint64_t missing =
+        std::max(header.old_count - have.old_count, header.new_count - have.new_count);
+    const bool is_near = have.old_count == header.old_count || have.new_count == header.new_count ||
+                         (missing <= kMaxMissingLines && !ends_in_change);
+    return !seems_cut || is_near ? Ending::kWrongCounts : Ending::kUndecided;
+  }
+  if (is_wrong_elsewhere) return seems_cut ? Ending::kUndecided : Ending::kWrongCounts;
+  return seems_cut ? Ending::kCutOff : Ending::kUndecided;
+}
+
+std::string_view ending_text(Ending ending) {
+  return ending == Ending::kCutOff ? "the rest of the patch shows that it was cut off"
+                                   : "nothing tells whether it was cut off or its counts are wrong";
 }
 
 bool is_document_end(const Lines& document, size_t at) {
@@ -269,7 +291,8 @@ bool starts_section(const Lines& document, size_t at) {
 }
 
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
-                         std::string_view path, EditSet& set, Hunk& hunk) {
+                         HunksSoFar& so_far, Hunk& hunk) {
+  const std::string_view path = so_far.path;
   const auto header = read_hunk_header(without_terminator(document[at]));
   if (!header) return corrupt_hunk(at, path, "no hunk header");
   if (header->is_absurd) {
@@ -277,7 +300,7 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
   }
   const auto line = static_cast<uint32_t>(at + 1);
   const auto note = [&](const char* rule, std::string message) {
-    set.leniencies.push_back({rule, std::move(message), std::string(path), line});
+    so_far.set.leniencies.push_back({rule, std::move(message), std::string(path), line});
   };
   hunk.document_line = line;
   hunk.section = header->section;
@@ -297,13 +320,17 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
                         have.new_count == header->new_count;
     const std::string stated = counts_text(header->old_count, header->new_count);
     const std::string found = counts_text(have.old_count, have.new_count);
-    if (header->has_counts && !options.recount && is_document_end(document, body.at()) &&
-        looks_truncated(*header, body, options.is_delimited)) {
+    const bool is_last =
+        header->has_counts && !options.recount && is_document_end(document, body.at());
+    const Ending ending =
+        is_last ? ending_of(*header, body, options, so_far) : Ending::kWrongCounts;
+    if (ending != Ending::kWrongCounts) {
       return fail(ErrorKind::kInvalid, "edit.truncated",
                   "line " + std::to_string(document.size()) +
                       " of the patch: the patch ends before the hunk of line " +
                       std::to_string(line) + " does, which states " + stated + " lines and has " +
-                      found + "; send it whole, or --recount takes it as it is",
+                      found + "; " + std::string(ending_text(ending)) +
+                      ": send it whole, or --recount takes it as it is",
                   std::string(path));
     }
     if (header->has_counts && !hunk.counts_agree && !options.recount) {
@@ -319,6 +346,8 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
   }
   hunk.lines = body.take_lines();
   if (hunk.lines.empty()) return corrupt_hunk(at, path, "the hunk has no lines");
+  if (header->has_counts) ++(hunk.counts_agree ? so_far.right_counts : so_far.wrong_counts);
+  so_far.ends_in_context = so_far.ends_in_context && hunk.lines.back().role == LineRole::kContext;
   return body.at();
 }
 

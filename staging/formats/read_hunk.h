@@ -26,12 +26,23 @@ struct HunkHeader {
 /// or not readable leave has_numbers false.
 [[nodiscard]] std::optional<HunkHeader> read_hunk_header(std::string_view line);
 
+/// The document up to a hunk: where the hunk belongs, and what the hunks before it were like. These
+/// tell whether a last hunk with too few lines was cut off, or its counts are wrong.
+struct HunksSoFar {
+  EditSet& set;
+  std::string_view path;        ///< of the file that is being read
+  bool is_ended = true;         ///< the document ends with a line end
+  size_t right_counts = 0;      ///< hunks whose counts are those of their bodies
+  size_t wrong_counts = 0;      ///< hunks whose counts are not
+  bool ends_in_context = true;  ///< all of them do
+};
+
 /// Reads the hunk whose header is line `at` of the document, and returns the line after it.
 ///
 /// The stated counts delimit the body when the body agrees with them; otherwise the body does.
 /// Errors: kInvalid, reasons `edit.corrupt_hunk` and `edit.truncated`.
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
-                         std::string_view path, EditSet& set, Hunk& hunk);
+                         HunksSoFar& so_far, Hunk& hunk);
 
 /// True when line `at` begins something other than a hunk's body: a file header, a fence, a mail.
 [[nodiscard]] bool starts_section(const Lines& document, size_t at);

@@ -50,6 +50,9 @@ class CutPatches(SystemCase):
         result = self.galley("apply", stdin=whole, expect=2)
         self.assertIn(b"line 6 of the patch: the patch ends before the hunk of line 3 does", result.stderr)
         self.assertIn(b"--recount takes it", result.stderr)
+        self.assertIn(b"nothing tells whether it was cut off or its counts are wrong", result.stderr)
+        cut = self.galley("apply", stdin=whole[:-1], expect=2)
+        self.assertIn(b"the rest of the patch shows that it was cut off", cut.stderr)
         self.galley("apply", "--recount", stdin=whole, expect=0)
 
     def test_what_follows_shows_that_the_counts_are_wrong(self):
