@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "engine/audit/audit_chain.h"
 #include "engine/audit/audit_document.h"
 #include "tools/json_input.h"
@@ -21,7 +23,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kLogName = "audit.jsonl";
-constexpr const char* kHeadName = "audit.head";
+constexpr const char* kEarlierHeadName = "audit.head";
+constexpr int kMaxClosedLogs = 10'000;
 constexpr std::chrono::milliseconds kLockWait{5'000};
 constexpr std::chrono::milliseconds kLockPause{1};
 constexpr size_t kTailBytes = 2 * kMaxAuditRecordBytes;
@@ -31,8 +34,8 @@ RelPath name_of(const char* name) { return *RelPath::parse(name); }
 tl::unexpected<Error> damaged(const std::string& why) {
   return fail(ErrorKind::kInvalid, "audit.damaged",
               "the audit log cannot be continued: " + why +
-                  "; see `galley audit verify`, then move .galley/audit.jsonl and "
-                  ".galley/audit.head aside to begin a new log",
+                  "; see `galley audit verify`, then `galley doctor --repair` sets it aside and "
+                  "begins a new one",
               fmt::format(".galley/{}", kLogName));
 }
 
@@ -67,13 +70,43 @@ Result<Tail> read_tail(File& log, uint64_t size) {
   return tail;
 }
 
-/// The record that says what was lost before it.
-json gap_record(const Tail& tail, const std::optional<AuditHead>& head, int64_t wall_ns) {
-  nlohmann::ordered_json output;
-  if (!tail.fragment.empty()) {
-    output["cut_bytes"] = tail.fragment.size();
-    output["cut_sha256"] = ContentId::of(tail.fragment).hex();
+/// How long the log is without the zeros at its end: a power cut leaves them where the file had
+/// grown and the bytes had not been written.
+Result<uint64_t> bytes_before_zeros(File& log, uint64_t size) {
+  while (size > 0) {
+    const uint64_t from = size > kTailBytes ? size - kTailBytes : 0;
+    GALLEY_ASSIGN(const std::string bytes, log.read_at(from, static_cast<size_t>(size - from)));
+    const size_t last = bytes.find_last_not_of('\0');
+    if (last != std::string::npos) return from + last + 1;
+    size = from;
   }
+  return size;
+}
+
+/// Whether the last record has its end; of what is before it the head tells.
+Result<bool> ends_whole(File& log, uint64_t size) {
+  if (size == 0) return true;
+  GALLEY_ASSIGN(const std::string last, log.read_at(size - 1, 1));
+  return last == "\n";
+}
+
+/// Refuses a log in which another record stands where the head names one: it was not written here.
+Result<void> check_anchor(File& log, const AuditHead& head, const Tail& tail) {
+  if (head.position.seq == 0 || head.position == tail.position) return {};
+  if (tail.position.seq < head.position.seq) return {};  // cut short, which a record will say
+  if (head.log_bytes < tail.whole_bytes) {
+    GALLEY_ASSIGN(const Tail then, read_tail(log, head.log_bytes));
+    if (then.fragment.empty() && then.position == head.position) return {};
+  }
+  return damaged(fmt::format("record {} is not the one that was written here", head.position.seq));
+}
+
+/// The record that says what was lost before it. `cut` is how many bytes are cut off.
+json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& head,
+                int64_t wall_ns) {
+  nlohmann::ordered_json output;
+  if (cut > 0) output["cut_bytes"] = cut;
+  if (!tail.fragment.empty()) output["cut_sha256"] = ContentId::of(tail.fragment).hex();
   if (head && head->position.seq > tail.position.seq) {
     output["lost_records"] = head->position.seq - tail.position.seq;
     output["last_known_hash"] = head->position.hash.hex();
@@ -118,11 +151,21 @@ Result<std::vector<json>> read_records(const std::vector<std::string_view>& reco
 
 }  // namespace
 
-AuditLog::AuditLog(const WritableDirectory& galley_directory, const Clock& clock)
-    : directory_(&galley_directory), clock_(&clock) {}
+AuditLog::AuditLog(const WritableDirectory& directory, const Clock& clock, RelPath head)
+    : directory_(&directory), clock_(&clock), head_(std::move(head)) {}
+
+Result<std::unique_ptr<WritableFile>> AuditLog::open_head(OpenMode mode) const {
+  const bool makes = mode == OpenMode::kOpenOrCreate;
+  auto file = directory_->open_writable_file(head_, makes ? OpenMode::kReadWrite : mode);
+  if (file || file.error().kind != ErrorKind::kNotFound) return file;
+  if (!makes) return directory_->open_writable_file(name_of(kEarlierHeadName), mode);
+  GALLEY_TRY(make_directories(*directory_, head_.parent(), kPrivateDirectory));
+  (void)directory_->rename(name_of(kEarlierHeadName), *directory_, head_, RenameMode::kNoReplace);
+  return directory_->open_writable_file(head_, mode, kPrivateFile);
+}
 
 Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
-  GALLEY_ASSIGN(auto file, directory_->open_writable_file(name_of(kHeadName), mode));
+  GALLEY_ASSIGN(auto file, open_head(mode));
   const Deadline deadline = Deadline::after(*clock_, kLockWait);
   for (;;) {
     GALLEY_ASSIGN(const bool locked, file->try_lock(LockMode::kExclusive));
@@ -130,7 +173,7 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
     if (deadline.has_passed(*clock_)) {
       return fail(ErrorKind::kTimeout, "audit.locked",
                   "another process has held the audit log for 5 seconds; try again",
-                  std::string(".galley/") + kHeadName);
+                  ".galley/" + head_.str());
     }
     std::this_thread::sleep_for(kLockPause);
   }
@@ -145,16 +188,20 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
   AuditPosition position;
   uint64_t end = stat.size;
   std::string lines;
-  if (head && head->log_bytes == stat.size) {
+  GALLEY_ASSIGN(const bool is_whole, ends_whole(*log, stat.size));
+  if (head && head->log_bytes == stat.size && is_whole) {
     position = head->position;
   } else {
-    GALLEY_ASSIGN(const Tail tail, read_tail(*log, stat.size));
+    GALLEY_ASSIGN(const uint64_t written, bytes_before_zeros(*log, stat.size));
+    GALLEY_ASSIGN(const Tail tail, read_tail(*log, written));
+    if (head) GALLEY_TRY(check_anchor(*log, *head, tail));
     position = tail.position;
     end = tail.whole_bytes;
-    if (!tail.fragment.empty() || (head && head->position.seq > position.seq)) {
-      lines = linked(gap_record(tail, head, clock_->wall_ns()), position);
+    const uint64_t cut = stat.size - end;
+    if (cut > 0 || (head && head->position.seq > position.seq)) {
+      lines = linked(gap_record(tail, cut, head, clock_->wall_ns()), position);
     }
-    if (!tail.fragment.empty()) GALLEY_TRY(log->truncate(end));
+    if (cut > 0) GALLEY_TRY(log->truncate(end));
   }
   for (json& record : records) lines += linked(std::move(record), position);
   GALLEY_TRY(log->write_at(end, lines));
@@ -237,12 +284,81 @@ Result<size_t> AuditLog::append_missing(const std::vector<std::string>& records)
 }
 
 Result<void> AuditLog::close_gap() {
-  GALLEY_ASSIGN(const FileStat head, directory_->stat(name_of(kHeadName)));
-  GALLEY_ASSIGN(const FileStat log, directory_->stat(name_of(kLogName)));
-  if (head.kind == FileKind::kAbsent && log.kind == FileKind::kAbsent) return {};
+  GALLEY_ASSIGN(const bool is_begun, is_there());
+  if (!is_begun) return {};
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
   GALLEY_TRY(append_locked(*head_file, {}));
   return sync();
+}
+
+Result<bool> AuditLog::is_there() const {
+  for (const RelPath& place : {head_, name_of(kEarlierHeadName), name_of(kLogName)}) {
+    GALLEY_ASSIGN(const FileStat stat, directory_->stat(place));
+    if (stat.kind != FileKind::kAbsent) return true;
+  }
+  return false;
+}
+
+namespace {
+
+Result<ContentId> hash_of_log(const Directory& directory) {
+  constexpr size_t kChunk = size_t{1} << 20U;
+  GALLEY_ASSIGN(const auto file, directory.open_file(name_of(kLogName)));
+  ContentHasher hasher;
+  for (uint64_t offset = 0;; offset += kChunk) {
+    GALLEY_ASSIGN(const std::string bytes, file->read_at(offset, kChunk));
+    hasher.update(bytes);
+    if (bytes.size() < kChunk) return hasher.finish();
+  }
+}
+
+/// Gives the log a name that nothing has yet.
+Result<std::string> set_log_aside(const WritableDirectory& directory) {
+  for (int number = 1; number <= kMaxClosedLogs; ++number) {
+    std::string name = fmt::format("audit.{}.jsonl", number);
+    auto moved = directory.rename(name_of(kLogName), directory, name_of(name.c_str()),
+                                  RenameMode::kNoReplace);
+    if (moved) return name;
+    if (moved.error().os_error != EEXIST) return fail(moved.error());
+  }
+  return fail(ErrorKind::kQuota, "limit.audit_logs",
+              "there are too many closed audit logs in .galley; move some of them elsewhere");
+}
+
+}  // namespace
+
+Result<std::string> AuditLog::begin_anew() {
+  GALLEY_ASSIGN(const bool is_begun, is_there());
+  if (!is_begun) return std::string();
+  GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
+  const auto mended = append_locked(*head_file, {});
+  if (!mended && mended.error().reason != "audit.damaged") return fail(mended.error());
+  const auto found = verify_locked(head_file.get());
+  if (!found && found.error().reason != "audit.malformed") return fail(found.error());
+  const bool is_sound =
+      mended && found &&
+      std::all_of(found->defects.begin(), found->defects.end(),
+                  [](const AuditDefect& defect) { return defect.reason == "audit.lost"; });
+  if (is_sound) return std::string();
+  nlohmann::ordered_json output;
+  GALLEY_ASSIGN(const ContentId whole, hash_of_log(*directory_));
+  GALLEY_ASSIGN(std::string name, set_log_aside(*directory_));
+  output["closed"] = name;
+  output["closed_sha256"] = whole.hex();
+  if (found && found->sound.seq > 0) {
+    output["last_known_seq"] = found->sound.seq;
+    output["last_known_hash"] = found->sound.hash.hex();
+  }
+  AuditEvent event;
+  event.kind = AuditKind::kGap;
+  event.reason = "the log before this one was damaged and is set aside";
+  event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
+  GALLEY_TRY(write_audit_head(*head_file, {}));
+  std::vector<json> records;
+  records.push_back(audit_document(event, clock_->wall_ns()));
+  GALLEY_TRY(append_locked(*head_file, std::move(records)));
+  GALLEY_TRY(sync());
+  return name;
 }
 
 Result<void> AuditLog::add(const std::vector<std::string>& records) {
@@ -273,11 +389,15 @@ Result<void> AuditLog::sync() {
 }
 
 Result<AuditVerification> AuditLog::verify() const {
+  const auto head_file = lock(OpenMode::kRead);
+  if (head_file) return verify_locked(head_file->get());
+  if (head_file.error().kind != ErrorKind::kNotFound) return fail(head_file.error());
+  return verify_locked(nullptr);
+}
+
+Result<AuditVerification> AuditLog::verify_locked(File* head_file) const {
   std::optional<AuditHead> head;
-  std::unique_ptr<WritableFile> head_file;  // holds the lock
-  GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kHeadName)));
-  if (stat.kind != FileKind::kAbsent) {
-    GALLEY_ASSIGN(head_file, lock(OpenMode::kRead));
+  if (head_file != nullptr) {
     GALLEY_ASSIGN(head, read_audit_head(*head_file));
   }
   AuditChainCheck check(head);

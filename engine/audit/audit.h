@@ -13,6 +13,7 @@
 #include "base/content_id.h"
 #include "base/result.h"
 #include "engine/commit/audit_sink.h"
+#include "engine/commit/state_directory.h"
 #include "staging/fs/directory.h"
 #include "tools/tool.h"
 
@@ -116,6 +117,7 @@ struct AuditDefect {
 struct AuditVerification {
   uint64_t records = 0;
   AuditPosition last;
+  AuditPosition sound;               ///< the last before the first defect that is no loss
   std::vector<AuditDefect> defects;  ///< in file order, at most kMaxAuditDefects
   [[nodiscard]] bool is_intact() const { return defects.empty(); }
 };
@@ -123,7 +125,8 @@ struct AuditVerification {
 inline constexpr size_t kMaxAuditDefects = 100;
 
 /// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object a line
-/// (docs/audit.md), with `audit.head` as its lock and anchor.
+/// (docs/audit.md), with `audit/<workspace id>/head` as its lock and anchor, which no pull can
+/// replace.
 ///
 /// Invariant: records are only ever added; each names the hash of the one before. A record is
 ///            written before append() returns, but not flushed to the platter: what must be durable
@@ -133,7 +136,10 @@ inline constexpr size_t kMaxAuditDefects = 100;
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
 class AuditLog final : public AuditSink {
  public:
-  AuditLog(const WritableDirectory& galley_directory, const Clock& clock);
+  AuditLog(const StateDirectory& state, const Clock& clock)
+      : AuditLog(state.root(), clock, state.own("audit/head")) {}
+  /// With the anchor somewhere else in the directory.
+  AuditLog(const WritableDirectory& directory, const Clock& clock, RelPath head);
 
   /// Adds a record made by audit_record(); costs the same in a log of any length.
   Result<AuditPosition> append(std::string_view record);
@@ -146,6 +152,9 @@ class AuditLog final : public AuditSink {
   /// Says in an `audit.gap` record what a log that was cut short has lost, so that it can be gone
   /// on with; does nothing to a log that ends where it should.
   Result<void> close_gap();
+  /// Sets a log that is damaged aside as `audit.<n>.jsonl` and begins a new one, whose first record
+  /// names it, its hash and its last good record. Tells its name; empty when none was damaged.
+  Result<std::string> begin_anew();
   /// Flushes the log to the disk.
   Result<void> sync();
   /// As AuditSink has them.
@@ -159,10 +168,15 @@ class AuditLog final : public AuditSink {
 
  private:
   Result<std::unique_ptr<WritableFile>> lock(OpenMode mode) const;
+  /// Opens the anchor, makes it with kOpenOrCreate, and takes over that of an earlier Galley.
+  Result<std::unique_ptr<WritableFile>> open_head(OpenMode mode) const;
+  Result<AuditVerification> verify_locked(File* head_file) const;
+  [[nodiscard]] Result<bool> is_there() const;
   Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<nlohmann::json> records);
 
   const WritableDirectory* directory_;
   const Clock* clock_;
+  RelPath head_;
 };
 
 }  // namespace galley

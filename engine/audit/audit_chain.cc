@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -39,6 +40,8 @@ std::optional<uint64_t> number(std::string_view digits) {
   if (code != std::errc() || end != digits.data() + digits.size()) return {};
   return value;
 }
+
+bool is_loss(const AuditDefect& defect) { return defect.reason == "audit.lost"; }
 
 std::string range(uint64_t first, uint64_t last) {
   return first == last ? fmt::format("record {} is", first)
@@ -186,6 +189,9 @@ void AuditChainCheck::take(std::string_view line, bool is_whole) {
   previous_ = link->stated;
   previous_is_sound_ = is_sound;
   result_.last = here;
+  if (absent_.empty() && std::all_of(result_.defects.begin(), result_.defects.end(), is_loss)) {
+    result_.sound = here;
+  }
 }
 
 AuditVerification AuditChainCheck::finish() {
@@ -196,12 +202,12 @@ AuditVerification AuditChainCheck::finish() {
   if (head_ && head_->position.seq > 0 && !agrees_with_head_) {
     if (head_->position.seq >= expected_) {
       report(line_ + 1, expected_, "audit.truncated",
-             fmt::format("{} missing at the end: audit.head names record {} (cut off, or lost in a "
+             fmt::format("{} missing at the end: its head names record {} (cut off, or lost in a "
                          "power loss)",
                          range(expected_, head_->position.seq), head_->position.seq));
     } else if (result_.defects.empty()) {
       report(line_, head_->position.seq, "audit.changed",
-             fmt::format("record {} is not the one that audit.head names", head_->position.seq));
+             fmt::format("record {} is not the one that its head names", head_->position.seq));
     }
   }
   return std::move(result_);

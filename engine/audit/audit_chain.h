@@ -27,7 +27,7 @@ struct AuditLink {
 /// Errors: kInvalid, reason `audit.malformed`, also when the line is not in canonical form.
 Result<AuditLink> read_audit_link(std::string_view line);
 
-/// The anchor that `audit.head` keeps: where the log ended when it was last written. Not flushed,
+/// The anchor that the head keeps: where the log ended when it was last written. Not flushed,
 /// so after a power loss it may be behind or ahead of the log.
 ///
 /// Format: one line of fixed length, `galley-audit-head 1 <seq, 20 digits> <log bytes, 20 digits>

@@ -105,7 +105,7 @@ Result<StagedFixes> fix_what_is_staged(const StagedFixRequest& request) {
   if (request.proposal.is_empty()) return StagedFixes{{{}, request.proposal}, {}};
   GALLEY_ASSIGN(const auto work_tree, open_writable_disk_directory(request.layout.work_tree));
   GALLEY_ASSIGN(const StateDirectory state, StateDirectory::open_or_create(*work_tree));
-  const auto log = std::make_unique<AuditLog>(state.root(), request.clock);
+  const auto log = std::make_unique<AuditLog>(state, request.clock);
   Recorder recorder(log, request.clock, RecordTime::kAtOnce);
   Overlay overlay = overlay_of(request.proposal, request.base, request.clock);
   const EarlyPolicy early(request.config, request.who.principals(), &overlay);

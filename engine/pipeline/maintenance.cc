@@ -140,7 +140,9 @@ void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
   }
   const StateDirectory* state = workspace.inside().state();
   if (state == nullptr && workspace.state_doubt() == nullptr) return;
-  const auto unbound = state != nullptr ? unbound_state(*state) : Result<std::vector<UnboundState>>(std::vector<UnboundState>());
+  const auto unbound = state != nullptr
+                           ? unbound_state(*state)
+                           : Result<std::vector<UnboundState>>(std::vector<UnboundState>());
   if (unbound && !unbound->empty()) {
     checks.push_back({"bound state", CheckStatus::kWarning, told(*unbound),
                       "galley recover --adopt --dry-run shows what taking it over would do"});
@@ -185,7 +187,8 @@ Result<Check> examine_audit(const Workspace& workspace) {
     return Check{"audit", CheckStatus::kError, worst->message, "galley doctor --repair mends it"};
   }
   return Check{"audit", CheckStatus::kError, worst->message,
-               "galley audit verify lists every defect"};
+               "galley audit verify lists every defect; galley doctor --repair sets the log aside "
+               "and begins a new one, which names it"};
 }
 
 Result<Check> examine_disk(const Workspace& workspace) {
@@ -237,7 +240,7 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
   RecoveryOptions options;
   options.dry_run = dry_run;
   options.boot_id = current_boot_id();
-  AuditLog log(workspace.inside().state()->root(), workspace.inside().clock());
+  AuditLog log(*workspace.inside().state(), workspace.inside().clock());
   options.audit = &log;
   GALLEY_ASSIGN(const RecoveryReport report,
                 recover_if_needed(*workspace.inside().writable_root, *workspace.inside().state(),
@@ -266,7 +269,7 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   const StateDirectory& state = *workspace.inside().state();
   GALLEY_ASSIGN(WriterLock lock,
                 WriterLock::take(state, workspace.inside().clock(), lock_timeout(workspace)));
-  AuditLog log(state.root(), workspace.inside().clock());
+  AuditLog log(state, workspace.inside().clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(const auto busy, busy_stages(state));
   const int64_t oldest =
@@ -310,6 +313,8 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
           quarantine_damaged(*workspace.inside().writable_root, *workspace.inside().state(), lock));
     }
     if (repair) {
+      // First: a commit cannot retire while the log takes no record.
+      GALLEY_TRY(workspace.inside().audit->begin_anew());
       GALLEY_TRY(recover_now(workspace, false));
     }
     GALLEY_ASSIGN(const auto journals, examine_journals(workspace));

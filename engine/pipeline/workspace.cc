@@ -116,7 +116,7 @@ Result<void> WorkspaceState::look_for_state() {
 /// The log first: whoever sees the directory may use both.
 void WorkspaceState::set_state(StateDirectory made) {
   auto directory = std::make_unique<StateDirectory>(std::move(made));
-  audit.set(std::make_unique<AuditLog>(directory->root(), clock()));
+  audit.set(std::make_unique<AuditLog>(*directory, clock()));
   state_directory.set(std::move(directory));
 }
 

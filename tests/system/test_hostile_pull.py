@@ -277,9 +277,35 @@ class HostilePull(PullCase):
         self.put("own.txt", "as before\n", "apply")
         self.galley("gc", expect=0)
 
+    def pull_log(self, chosen):
+        """The log of the other workspace, `chosen` from its lines, and its anchor by all names."""
+        for number in range(6):
+            self.put("own.txt", f"{number}\n", "apply", work=self.other)
+        self.put("own.txt", "mine\n", "apply")
+        anchors = self.made("audit", "audit.head")
+        lines = (self.other / ".galley" / "audit.jsonl").read_bytes().splitlines(keepends=True)
+        self.pull({**anchors, "audit.jsonl": b"".join(chosen(lines)), "audit.head": next(iter(anchors.values()))})
+        self.document("audit", "verify", expect=1)
+        self.galley("doctor", "--repair", expect=(0, 1))
+        self.put("own.txt", "more\n", "apply")
+        defects = self.document("audit", "verify", expect=1)["defects"]
+        self.assertEqual([defect["reason"] for defect in defects], ["audit.lost"])
+
+    @plants("audit.jsonl", "audit", "audit.<n>.jsonl")
+    def test_a_longer_audit_log_is_told_from_ones_own(self):
+        self.pull_log(lambda lines: lines)
+        first = json.loads((self.state / "audit.jsonl").read_text().splitlines()[0])
+        self.assertEqual(first["output"]["closed"], "audit.1.jsonl")
+
+    def test_a_shorter_audit_log_is_told_from_ones_own(self):
+        self.pull_log(lambda lines: lines[:1])
+
+    def test_an_empty_audit_log_is_told_from_ones_own(self):
+        self.pull_log(lambda lines: [])
+
     def test_every_kind_of_the_page_is_planted(self):
         kinds = {row.path.split("/")[0] for row in rows_of_page()}
-        self.assertEqual(kinds - PLANTED - {"audit.jsonl", "audit.head"}, set())
+        self.assertEqual(kinds - PLANTED, set())
 
 
 class Adoption(PullCase):

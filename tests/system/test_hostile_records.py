@@ -10,7 +10,7 @@ COMMIT = '"kind":"commit"'
 
 class Records(hostile.HostileCase):
     def state(self, name):
-        return self.work / ".galley" / name
+        return self.own_state("audit") / "head" if name == "audit.head" else self.work / ".galley" / name
 
     def commit(self, name, boot="boot-1"):
         patch = f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+made\n"
@@ -85,6 +85,38 @@ class Records(hostile.HostileCase):
         self.assertEqual([check["status"] for check in audit], ["warning"], audit)
         self.commit("three")
         self.assertEqual(self.verify(expect=1), ["audit.lost"])
+
+    def test_a_log_with_zeros_at_its_end_is_mended(self):
+        self.commit("one")
+        self.commit("two")
+        self.reboot()
+        log = self.state("audit.jsonl")
+        last = len(log.read_bytes().splitlines(keepends=True)[-1])
+        os.truncate(log, log.stat().st_size - last)
+        os.truncate(log, log.stat().st_size + last)
+        self.assertIn("audit.truncated", self.verify(expect=1))
+        self.repair()
+        self.assertEqual(self.verify(expect=1), ["audit.lost"])
+        self.commit("three")
+        self.assertEqual(self.verify(expect=1), ["audit.lost"])
+
+    def test_a_damaged_log_is_set_aside_by_one_command(self):
+        self.commit("one")
+        self.commit("two")
+        self.reboot()
+        log = self.state("audit.jsonl")
+        lines = log.read_bytes().splitlines(keepends=True)
+        lines[-1] = lines[-1].replace(b"commit", b"c0mmit")
+        log.write_bytes(b"".join(lines))
+        self.assertIn("audit.changed", self.verify(expect=1))
+        self.repair()
+        self.assertEqual(self.state("audit.1.jsonl").read_bytes(), b"".join(lines))
+        first = json.loads(log.read_text().splitlines()[0])
+        self.assertEqual(first["output"]["closed"], "audit.1.jsonl")
+        self.assertEqual(first["output"]["last_known_hash"], json.loads(lines[-2])["hash"])
+        self.assertEqual(self.verify(expect=1), ["audit.lost"])
+        self.commit("three")
+        self.assertEqual(json.loads(self.galley("doctor", "--json", expect=0).stdout)["ok"], True)
 
     def test_a_log_that_was_removed_is_told_and_made_again(self):
         self.commit("one")

@@ -137,6 +137,7 @@ class StateFolder(SystemCase):
         self.leave_a_crash()
         self.run_all("recover", "rescue list", "rescue drop ff", "rescue drop 255")
         self.leave_a_damaged_journal()
+        self.leave_a_damaged_log()
         self.galley("doctor", "--repair")
         old = self.begin()
         for path in (self.own_state("stage") / old, *(self.own_state("stage") / old).iterdir()):
@@ -235,6 +236,10 @@ class StateFolder(SystemCase):
             whole[80] ^= 1
             return whole
         self.leave_journal(256, {"never": (Side(), Side(FILE, b"made\n"))}, spoil)
+
+    def leave_a_damaged_log(self):
+        log = self.state / "audit.jsonl"
+        log.write_bytes(log.read_bytes().replace(b"commit", b"c0mmit"))
 
     def test_holds_what_the_page_lists_and_nothing_else(self):
         self.run_every_command()

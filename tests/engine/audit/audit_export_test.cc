@@ -52,7 +52,7 @@ class ExportTest : public testing::Test {
 };
 
 TEST_F(ExportTest, AiosEntriesHaveEveryField) {
-  AuditLog log(state_.root(), clock_);
+  AuditLog log(state_, clock_);
   AuditEvent event;
   event.kind = AuditKind::kCommit;
   event.tool = "apply";
@@ -85,7 +85,7 @@ TEST_F(ExportTest, AiosEntriesHaveEveryField) {
 }
 
 TEST_F(ExportTest, TheJournalOfAnOldCommitIsNamedByItsHexadecimalNumber) {
-  AuditLog log(state_.root(), clock_);
+  AuditLog log(state_, clock_);
   AuditEvent event;
   event.kind = AuditKind::kCommit;
   event.tx = "10";

@@ -83,7 +83,7 @@ class AuditTest : public ::testing::Test {
 
   FixedClock clock_;
   std::unique_ptr<WritableDirectory> directory_ = make_memory_directory();
-  AuditLog log_{*directory_, clock_};
+  AuditLog log_{*directory_, clock_, *RelPath::parse("audit.head")};
   int appended_ = 0;
 };
 
@@ -236,6 +236,69 @@ TEST_F(AuditTest, AHeadThatWasLeftBehindByACrashDoesNoHarm) {
   EXPECT_EQ(lines().size(), 4U);
 }
 
+TEST_F(AuditTest, ZerosAtTheEndAreCutOffAndTheChainGoesOn) {
+  append(2);
+  const std::string whole = text();
+  const std::string head = text("audit.head");
+  // The file had grown by a record, as the head says, and its bytes never came to the disk; then a
+  // power cut that took the head, too, and left more zeros than a record is long.
+  for (const size_t zeros : {size_t{300}, 3 * kMaxAuditRecordBytes}) {
+    put(whole + std::string(zeros, '\0'));
+    const uint64_t bytes = whole.size() + zeros;
+    put(head.substr(0, 41) + std::string(20 - std::to_string(bytes).size(), '0') +
+            std::to_string(bytes) + head.substr(61),
+        "audit.head");
+    EXPECT_NE(defects(), "");
+    ASSERT_TRUE(log_.close_gap());
+    EXPECT_EQ(defects(), "audit.lost@3/3");
+    EXPECT_EQ(nlohmann::json::parse(lines()[2])["output"]["cut_bytes"], zeros);
+  }
+}
+
+TEST_F(AuditTest, ALogThatIsNotTheOneThatWasWrittenIsNotGoneOnWith) {
+  append(3);
+  const std::string head = text("audit.head");
+  // Somebody else's chain, whole and longer.
+  put("");
+  put("", "audit.head");
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(log_.append(event("forged-" + std::to_string(i))));
+  put(head, "audit.head");
+  EXPECT_EQ(log_.append(event("x")).error().reason, "audit.damaged");
+  EXPECT_EQ(*log_.begin_anew(), "audit.1.jsonl");
+  EXPECT_EQ(defects(), "audit.lost@1/1");
+}
+
+TEST_F(AuditTest, EveryKindOfDamageIsClosedAndANewLogNamesIt) {
+  const auto spoil = [this](std::vector<std::string> all, int kind) {
+    if (kind == 0) all[1].replace(all[1].find("bot"), 3, "bo");
+    if (kind == 1) all.erase(all.begin() + 1);
+    if (kind == 2) std::swap(all[1], all[2]);
+    if (kind == 3) all[1] = "no record\n";
+    if (kind == 4) all[1] = std::string(200, '\0') + all[1];
+    if (kind == 5) all.back().replace(all.back().find("bot"), 3, "bo");
+    put_lines(all);
+  };
+  for (int kind = 0; kind < 6; ++kind) {
+    append(4);
+    const auto before = lines();
+    const std::string first = kind == 5 ? before[before.size() - 2] : before[0];
+    spoil(before, kind);
+    const std::string damaged = text();
+    const std::string name = "audit." + std::to_string(kind + 1) + ".jsonl";
+    EXPECT_EQ(*log_.begin_anew(), name);
+    EXPECT_EQ(text(name.c_str()).substr(0, damaged.size()), damaged);
+    ASSERT_EQ(lines().size(), 1U);
+    const auto record = nlohmann::json::parse(lines()[0]);
+    EXPECT_EQ(record["kind"], "audit.gap");
+    EXPECT_EQ(record["seq"], 1);
+    EXPECT_EQ(record["output"]["closed"], name);
+    EXPECT_EQ(record["output"]["last_known_hash"], nlohmann::json::parse(first)["hash"]) << kind;
+    EXPECT_EQ(record["output"]["closed_sha256"], ContentId::of(text(name.c_str())).hex());
+    EXPECT_EQ(defects(), "audit.lost@1/1");
+    EXPECT_EQ(*log_.begin_anew(), "") << "it is sound";
+  }
+}
+
 TEST_F(AuditTest, ADamagedLastRecordStopsTheLogWithARemedy) {
   append(2);
   auto all = lines();
@@ -306,7 +369,7 @@ TEST_F(AuditTest, NothingIsMadeOfALogThatWasNeverBegun) {
 TEST_F(AuditTest, SettlingAddsWhatIsMissingAndFlushesIt) {
   const auto plan = std::make_shared<FaultPlan>();
   const auto directory = make_fault_directory(make_memory_directory(), plan);
-  AuditLog log(*directory, clock_);
+  AuditLog log(*directory, clock_, *RelPath::parse("audit.head"));
   const std::string commit = audit_record(event("commit-1"), kNow);
   ASSERT_TRUE(log.settle({commit}));
   ASSERT_TRUE(log.settle({commit}));
@@ -321,7 +384,7 @@ TEST_F(AuditTest, SettlingAddsWhatIsMissingAndFlushesIt) {
 }
 
 TEST_F(AuditTest, TwoLogsOfOneDirectoryMakeOneChain) {
-  AuditLog other(*directory_, clock_);
+  AuditLog other(*directory_, clock_, *RelPath::parse("audit.head"));
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(log_.append(event("a" + std::to_string(i))));
     ASSERT_TRUE(other.append(event("b" + std::to_string(i))));

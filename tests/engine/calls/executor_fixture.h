@@ -105,7 +105,8 @@ class ExecutorTest : public ::testing::Test {
   std::unique_ptr<WritableDirectory> workspace_ = make_memory_directory();
   std::unique_ptr<WritableDirectory> galley_ = make_memory_directory();
   Overlay overlay_{*workspace_, make_memory_store(), clock_};
-  std::unique_ptr<AuditLog> log_ = std::make_unique<AuditLog>(*galley_, clock_);
+  std::unique_ptr<AuditLog> log_ =
+      std::make_unique<AuditLog>(*galley_, clock_, *RelPath::parse("audit.head"));
   Recorder recorder_{log_, clock_, RecordTime::kAtOnce, "t1"};
   ToolRegistry registry_;
   ExecutorOptions options_;

@@ -384,10 +384,11 @@ TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
   };
   commit("one.txt");
   const std::string log = tree_.read(".galley/audit.jsonl");
-  const std::string head = tree_.read(".galley/audit.head");
+  const std::string head_file = own_file(*open(), "audit/head");
+  const std::string head = tree_.read(head_file);
   commit("two.txt");
   tree_.write(".galley/audit.jsonl", log);
-  tree_.write(".galley/audit.head", head);
+  tree_.write(head_file, head);
   // As long as its journal awaits its retirement the record is only late.
   EXPECT_TRUE(open()->inside().verify_audit()->is_intact());
   std::filesystem::rename(tree_.path() + "/.galley/j/2.j", tree_.path() + "/.galley/undo/2.j");
