@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/places.h"
+#include "engine/check/index_fix.h"
 #include "engine/stages/run_folder.h"
 #include "staging/fs/host_file.h"
 
@@ -69,6 +70,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     terminal_->keep_pager_outside(workspace_->root_path());
     // As the workspace itself has it: a person's word is not lent by a file inside.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
+    if (recovers) GALLEY_TRY(finish_git_fix());
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
     warn_of_bad_configuration();
@@ -79,6 +81,16 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     terminal_->work_on("galley " + arguments_->command);
   }
   return workspace_.get();
+}
+
+/// `galley check --fix` was ended halfway.
+Result<void> Session::finish_git_fix() {
+  const WorkspaceState& inside = workspace_->inside();
+  if (inside.state() == nullptr) return {};
+  GALLEY_ASSIGN(const bool is_finished,
+                finish_dead_fix(workspace_->root_path(), *inside.state(), inside.clock()));
+  if (is_finished) say("galley: " + std::string(kDeadFixNotice));
+  return {};
 }
 
 /// Also with --json: the document is on stdout.

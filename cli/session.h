@@ -82,6 +82,7 @@ class Session {
  private:
   Result<Workspace*> open_workspace(bool recovers);
   void warn_of_bad_configuration();
+  Result<void> finish_git_fix();
   /// Says once, on stderr, what of the workspace was not believed.
   void tell_doubt();
 

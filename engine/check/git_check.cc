@@ -52,7 +52,7 @@ bool is_local(Kind kind) {
   return kind == Kind::kStaged || kind == Kind::kWorktree || kind == Kind::kPatch;
 }
 
-/// What to do about a file that a fixer would change, where it lies in git.
+/// The remedy for a file that a fixer would change.
 std::string remedy_of_fixer(Kind kind) {
   if (kind == Kind::kStaged) return "take its changes with: galley check --staged --fix";
   return "run the program yourself, and make what it changes a part of this";
@@ -91,6 +91,7 @@ struct GitCheck::State {
   }
 
   Result<void> open(const CheckSource& source);
+  Result<void> finish_what_was_begun();
 
   // --- the sides ----------------------------------------------------------------------------
   Result<std::string> resolve(const std::string& revision, const std::string& type) const;
@@ -141,6 +142,19 @@ Result<std::unique_ptr<GitCheck>> GitCheck::open(const CheckSource& source, Chec
   return std::unique_ptr<GitCheck>(new GitCheck(std::move(state)));
 }
 
+/// A fix that was killed may have left the index and the files apart; that state is not judged.
+Result<void> GitCheck::State::finish_what_was_begun() {
+  if (layout.work_tree.empty()) return {};
+  const auto directory = open_writable_disk_directory(layout.work_tree);
+  if (!directory) return fail(directory.error());
+  const auto state = StateDirectory::open(**directory);
+  // One that is not believed says nothing.
+  if (!state || !*state) return {};
+  GALLEY_ASSIGN(const bool is_finished, finish_dead_fix(layout.work_tree, **state, clock()));
+  if (is_finished) notices.emplace_back(kDeadFixNotice);
+  return {};
+}
+
 Result<void> GitCheck::State::open(const CheckSource& source) {
   kind = source.kind;
   user = options.user;
@@ -150,6 +164,7 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
   }
   GALLEY_ASSIGN(layout, git.layout());
   root = layout.work_tree.empty() ? layout.git_directory : layout.work_tree;
+  GALLEY_TRY(finish_what_was_begun());
   objects = std::make_shared<const GitObjects>(git);
   trees = std::make_shared<const GitTrees>(objects);
   store = std::make_shared<GitBlobStore>(objects);
@@ -270,8 +285,8 @@ Result<std::vector<GitRawChange>> GitCheck::State::diff_trees(const std::string&
   return parse_raw_diff(raw);
 }
 
-/// Sets the base to what all sides hold together, and finds the difference to that: nobody is asked
-/// about what one of them has. With one side, and where git cannot merge them, it is `tree`.
+/// Sets the base to the merge of all sides, and finds the difference to that: content of one of
+/// them is not new. With one side, and where git cannot merge them, it is `tree`.
 Result<std::vector<GitRawChange>> GitCheck::State::against_all(
     const std::vector<std::string>& sides, const std::string& tree, const DiffFrom& diff) {
   std::optional<MergedTree> merged;
@@ -283,7 +298,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::against_all(
     return diff(tree);
   }
   GALLEY_ASSIGN(auto changes, diff(merged->tree));
-  // What somebody settled by taking one side's file is that side's.
+  // A conflict that was settled with the file of one side is not a change.
   std::string settled = merged->tree;
   size_t count = 0;
   for (const GitRawChange& change : changes) {
@@ -316,8 +331,8 @@ Result<std::vector<std::string>> GitCheck::State::parents_of(const std::string& 
   return parents;
 }
 
-/// The parents that the next commit has. One that brings other rules is none here: they are asked
-/// about, and so is what came under them.
+/// The parents of the next commit; none if they have different rules. The change of the rules is
+/// then asked about, and all content is judged.
 Result<std::vector<std::string>> GitCheck::State::sides_of_head() const {
   const auto head = resolve("HEAD", "commit");
   const auto merging = resolve("MERGE_HEAD", "commit");

@@ -3,16 +3,19 @@
 #include <fmt/core.h>
 
 #include <cerrno>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/hex.h"
 #include "base/limits.h"
+#include "engine/check/fix_journal.h"
 #include "engine/check/work_tree_ends.h"
 #include "engine/check/work_tree_form.h"
-#include "staging/fs/disk_directory.h"
+#include "engine/commit/writer_lock.h"
 #include "staging/git/git_raw_diff.h"
 
 namespace galley {
@@ -20,7 +23,9 @@ namespace {
 
 constexpr uint32_t kExecutableBit = 0100;
 constexpr uint64_t kMaxIndexBytes = uint64_t{2} << 30U;
+constexpr uint64_t kMaxLockBytes = uint64_t{4} << 10U;
 constexpr size_t kRandomDigits = 12;
+constexpr std::chrono::milliseconds kMaxFixWait{10'000};
 
 /// A new content of a path of the index.
 struct FixedFile {
@@ -34,74 +39,93 @@ struct FixedFile {
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// git's index.lock, held by us: gone when this goes, unless the index was replaced by it.
+RelPath beside(const std::string& index, std::string_view ending) {
+  return chosen_path(name_of(index) + std::string(ending));
+}
+
+std::string folder_of(const std::string& index) { return index.substr(0, index.rfind('/')); }
+
+// In the folder of the index, so that a rename can replace it.
+constexpr std::string_view kLock = ".lock";
+constexpr std::string_view kNewLock = ".galley-lock";
+constexpr std::string_view kCopy = ".galley-fix";
+constexpr std::string_view kLockOfCopy = ".galley-fix.lock";  // git's own, while it writes the copy
+
+std::string lock_text(const std::string& nonce) { return "galley fix " + nonce + "\n"; }
+
+/// Removes the files of a fix next to an index; index.lock only if it is ours.
+void clear_beside(const WritableDirectory& directory, const std::string& index,
+                  const std::string& nonce) {
+  for (const std::string_view ending : {kNewLock, kCopy, kLockOfCopy}) {
+    (void)directory.remove_file(beside(index, ending));
+  }
+  const RelPath lock = beside(index, kLock);
+  const auto text = read_file(directory, lock, kMaxLockBytes);
+  if (text && *text == lock_text(nonce)) (void)directory.remove_file(lock);
+}
+
+/// git's index.lock, held by us: gone when this goes.
 class IndexLock {
  public:
-  static Result<IndexLock> take(const std::string& index_path) {
-    IndexLock lock;
-    lock.index_ = index_path;
-    GALLEY_ASSIGN(lock.directory_,
-                  open_writable_disk_directory(index_path.substr(0, index_path.rfind('/'))));
-    GALLEY_ASSIGN(lock.lock_, RelPath::parse(name_of(index_path) + ".lock"));
-    GALLEY_ASSIGN(lock.copy_,
-                  RelPath::parse(name_of(index_path) + ".galley-" + random_hex(kRandomDigits)));
-    const auto made = lock.directory_->open_writable_file(lock.lock_, OpenMode::kCreateNew, 0644);
+  static Result<IndexLock> take(const FixPlaces& places, const std::string& index,
+                                const std::string& nonce) {
+    IndexLock lock(index, nonce);
+    GALLEY_ASSIGN(lock.directory_, places.open(folder_of(index)));
+    const RelPath fresh = beside(index, kNewLock);
+    {
+      GALLEY_ASSIGN(const auto file,
+                    lock.directory_->open_writable_file(fresh, OpenMode::kOpenOrCreate, 0644));
+      GALLEY_TRY(file->truncate(0));
+      GALLEY_TRY(file->write_at(0, lock_text(nonce)));
+    }
+    // The lock has its text from the first moment on, so recovery always knows it.
+    const auto made =
+        lock.directory_->make_hard_link(fresh, *lock.directory_, beside(index, kLock));
+    (void)lock.directory_->remove_file(fresh);
     if (!made && made.error().os_error == EEXIST) {
       return fail(ErrorKind::kRefused, "git.index_locked",
-                  "'" + index_path +
+                  "'" + index +
                       ".lock' is there: another git command is at work, or one was killed. Wait "
                       "for it, or remove that file if none runs. Nothing was changed.");
     }
     if (!made) return fail(made.error());
-    lock.is_held_ = true;
     GALLEY_TRY(lock.copy_index());
     return lock;
   }
 
-  IndexLock(IndexLock&& other) noexcept
-      : index_(std::move(other.index_)),
-        directory_(std::move(other.directory_)),
-        lock_(std::move(other.lock_)),
-        copy_(std::move(other.copy_)),
-        is_held_(std::exchange(other.is_held_, false)) {}
+  IndexLock(IndexLock&&) noexcept = default;
   IndexLock& operator=(IndexLock&&) = delete;
   ~IndexLock() {
-    if (!is_held_) return;
-    (void)directory_->remove_file(copy_);
-    (void)directory_->remove_file(lock_);
+    if (directory_ != nullptr) clear_beside(*directory_, index_, nonce_);
   }
 
   /// The copy that is changed instead of the index.
-  [[nodiscard]] std::string copy_path() const {
-    return index_.substr(0, index_.rfind('/') + 1) + copy_.str();
-  }
+  [[nodiscard]] std::string copy_path() const { return index_ + std::string(kCopy); }
 
   /// Makes the copy the index.
   Result<void> publish() {
-    GALLEY_TRY(directory_->rename(copy_, *directory_, lock_, RenameMode::kReplace));
-    GALLEY_ASSIGN(const RelPath index, RelPath::parse(name_of(index_)));
-    GALLEY_TRY(directory_->rename(lock_, *directory_, index, RenameMode::kReplace));
-    is_held_ = false;
-    return {};
+    return directory_->rename(beside(index_, kCopy), *directory_, beside(index_, ""),
+                              RenameMode::kReplace);
   }
 
  private:
-  IndexLock() = default;
+  IndexLock(std::string index, std::string nonce)
+      : index_(std::move(index)), nonce_(std::move(nonce)) {}
 
   Result<void> copy_index() {
-    GALLEY_ASSIGN(const RelPath index, RelPath::parse(name_of(index_)));
-    GALLEY_ASSIGN(const FileRead bytes, read_file_and_stat(*directory_, index, kMaxIndexBytes));
+    GALLEY_ASSIGN(const FileRead bytes,
+                  read_file_and_stat(*directory_, beside(index_, ""), kMaxIndexBytes));
+    const RelPath name = beside(index_, kCopy);
+    (void)directory_->remove_file(name);
     GALLEY_ASSIGN(const auto copy,
-                  directory_->open_writable_file(copy_, OpenMode::kCreateNew, bytes.stat.mode));
+                  directory_->open_writable_file(name, OpenMode::kCreateNew, bytes.stat.mode));
     GALLEY_TRY(copy->write_at(0, bytes.bytes));
     return copy->set_mode(bytes.stat.mode);
   }
 
   std::string index_;
+  std::string nonce_;
   std::unique_ptr<WritableDirectory> directory_;
-  RelPath lock_ = RelPath::root();
-  RelPath copy_ = RelPath::root();
-  bool is_held_ = false;
 };
 
 Result<std::string> store_blob(const GitProgram& git, std::string_view bytes,
@@ -139,10 +163,11 @@ std::vector<std::string> indexes_to_fix(const std::string& index) {
   return {index, index.substr(0, index.size() - name.size()) + "index.lock"};
 }
 
-/// Refuses when the index holds something else than what was judged.
-Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>& files) {
+/// The ids that an index has for these paths.
+Result<std::map<std::string, std::string>> ids_in_index(const GitProgram& git,
+                                                        const std::vector<std::string>& paths) {
   std::vector<std::string> words = {"ls-files", "--stage", "-z", "--"};
-  for (const FixedFile& file : files) words.push_back(":(top,literal)" + file.path.str());
+  for (const std::string& path : paths) words.push_back(":(top,literal)" + path);
   GALLEY_ASSIGN(const std::string said, git.run(words));
   std::map<std::string, std::string> ids;
   for (const std::string& line : zero_ended(said)) {
@@ -151,6 +176,14 @@ Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>
     if (tab == std::string::npos || id == 0) continue;
     ids[line.substr(tab + 1)] = line.substr(id, line.find(' ', id) - id);
   }
+  return ids;
+}
+
+/// Refuses when the index holds something else than what was judged.
+Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>& files) {
+  std::vector<std::string> paths;
+  for (const FixedFile& file : files) paths.push_back(file.path.str());
+  GALLEY_ASSIGN(auto ids, ids_in_index(git, paths));
   for (const FixedFile& file : files) {
     if (ids[file.path.str()] == file.old_id) continue;
     return fail(ErrorKind::kConflict, "check.index_changed",
@@ -187,20 +220,18 @@ Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
   return fix;
 }
 
-/// Changes a copy of each index, so that publishing them is all that is left.
-Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git,
+/// The locks of the indexes that the fix is for, each with a changed copy: only publishing is left.
+Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git, const FixPlaces& places,
+                                               const FixJournal& journal,
                                                const std::vector<FixedFile>& files) {
-  GALLEY_ASSIGN(std::string index,
-                git.run({"rev-parse", "--path-format=absolute", "--git-path", "index"}));
-  while (index.ends_with('\n')) index.pop_back();
   std::string lines;
   for (const FixedFile& file : files) {
     lines += fmt::format("{} {}\t{}", file.mode, file.new_id, file.path.str());
     lines += '\0';
   }
   std::vector<IndexLock> locks;
-  for (const std::string& path : indexes_to_fix(index)) {
-    GALLEY_ASSIGN(IndexLock lock, IndexLock::take(path));
+  for (const std::string& path : journal.indexes) {
+    GALLEY_ASSIGN(IndexLock lock, IndexLock::take(places, path, journal.nonce));
     const GitProgram on_copy = git.with_index(lock.copy_path());
     GALLEY_TRY(check_unchanged(on_copy, files));
     GALLEY_TRY(on_copy.run({"update-index", "-z", "--index-info"}, lines));
@@ -209,62 +240,163 @@ Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git,
   return locks;
 }
 
-}  // namespace
+Result<std::string> index_of(const GitProgram& git) {
+  GALLEY_ASSIGN(std::string index,
+                git.run({"rev-parse", "--path-format=absolute", "--git-path", "index"}));
+  while (index.ends_with('\n')) index.pop_back();
+  return index;
+}
 
-Result<bool> follow_index(const WritableDirectory& work_tree, const FileFix& fix) {
-  const std::string folder = fix.path.parent().is_root() ? "" : fix.path.parent().str() + "/";
-  GALLEY_ASSIGN(const RelPath fresh,
-                RelPath::parse(folder + ".galley-fix-" + random_hex(kRandomDigits)));
-  {
-    GALLEY_ASSIGN(const auto file, work_tree.open_writable_file(fresh, OpenMode::kCreateNew, 0600));
-    GALLEY_TRY(file->write_at(0, fix.fixed));
-    GALLEY_TRY(file->set_mode(fix.mode));
+/// The new files, whole and on the disk, where the exchange finds them.
+Result<void> write_slots(const WritableDirectory& slots, const std::vector<FileFix>& following) {
+  for (size_t i = 0; i < following.size(); ++i) {
+    GALLEY_ASSIGN(const auto file,
+                  slots.open_writable_file(fix_slot(i), OpenMode::kCreateNew, 0600));
+    GALLEY_TRY(file->write_at(0, following[i].fixed));
+    GALLEY_TRY(file->set_mode(following[i].mode));
+    GALLEY_TRY(file->sync());
   }
-  const auto swapped = work_tree.rename(fresh, work_tree, fix.path, RenameMode::kExchange);
-  bool is_followed = bool(swapped);
-  if (is_followed) {
-    const auto caught = read_file(work_tree, fresh, limits::kMaxFileBytes);
-    is_followed = caught && *caught == fix.held;
-    // Somebody was faster: theirs goes back.
-    if (!is_followed) {
-      GALLEY_TRY(work_tree.rename(fresh, work_tree, fix.path, RenameMode::kExchange));
-      const auto ours = read_file(work_tree, fresh, limits::kMaxFileBytes);
-      if (!ours || *ours != fix.fixed) return kept_beside(fix.path, fresh);
+  return slots.sync();
+}
+
+/// The files of a fix, and its journal.
+struct FixPlan {
+  std::vector<FixedFile> files;
+  std::vector<FileFix> following;
+  FixJournal journal;
+};
+
+Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const Proposal& change,
+                         const FixPlaces& places, IndexFix& put) {
+  FixPlan plan;
+  GALLEY_ASSIGN(plan.files, fixed_files(git, change));
+  if (plan.files.empty()) return plan;
+  plan.journal.nonce = random_hex(kRandomDigits);
+  GALLEY_ASSIGN(const std::string index, index_of(git));
+  plan.journal.indexes = indexes_to_fix(index);
+  const WorkTreeForm form(git, layout.work_tree);
+  for (const FixedFile& file : plan.files) {
+    GALLEY_ASSIGN(auto fix, file_fix(places.work_tree, form, file));
+    if (fix) {
+      plan.journal.files.push_back({file.path, file.old_id, file.new_id, ContentId::of(fix->held),
+                                    ContentId::of(fix->fixed)});
+      plan.following.push_back(*std::move(fix));
+      continue;
+    }
+    GALLEY_ASSIGN(const std::string filter, filter_of(git, layout.work_tree, file.path.str()));
+    if (!filter.empty()) put.filtered.push_back(file.path);
+  }
+  return plan;
+}
+
+/// Puts each file that the fix had reached in line with the index. Its slot tells which that is.
+Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const FixJournal& journal,
+                          const WritableDirectory& slots) {
+  std::vector<std::string> paths;
+  for (const FollowingFile& file : journal.files) paths.push_back(file.path.str());
+  std::map<std::string, std::string> ids;
+  if (!paths.empty()) {
+    GALLEY_ASSIGN(ids, ids_in_index(git, paths));
+  }
+  for (size_t i = 0; i < journal.files.size(); ++i) {
+    const FollowingFile& file = journal.files[i];
+    const bool is_fixed = ids[file.path.str()] == file.new_id;
+    const ContentId& wanted = is_fixed ? file.fixed : file.held;
+    const ContentId& other = is_fixed ? file.held : file.fixed;
+    auto now = read_file(places.work_tree, file.path, limits::kMaxFileBytes);
+    auto kept = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
+    if (!now || !kept) continue;
+    if (ContentId::of(*now) != other || ContentId::of(*kept) != wanted) continue;
+    FileFix back{file.path, *std::move(now), *std::move(kept), 0};
+    GALLEY_TRY(follow_index(places.work_tree, back, slots, fix_slot(i)));
+  }
+  return {};
+}
+
+/// The caller holds the writer lock, so no other fix is at work.
+Result<bool> finish_under_lock(const GitProgram& git, const FixPlaces& places) {
+  const RelPath folder = fix_folder(places.state);
+  auto slots = places.state.root().open_writable_directory(folder);
+  if (!slots && slots.error().kind == ErrorKind::kNotFound) return false;
+  if (!slots) return fail(slots.error());
+  GALLEY_ASSIGN(const auto journal, read_fix_journal(**slots));
+  if (journal) {
+    // The environment of a hook may name another index than that of the journal.
+    const std::string& first = journal->indexes.front();
+    const auto directory = places.open(folder_of(first));
+    const auto is_there = directory ? (*directory)->stat(beside(first, "")) : FileStat();
+    const bool is_meant =
+        journal->indexes.size() == 1 && is_there && is_there->kind != FileKind::kAbsent;
+    GALLEY_TRY(settle_files(is_meant ? git.with_index(first) : git, places, *journal, **slots));
+    for (const std::string& index : journal->indexes) {
+      const auto folder_of_it = places.open(folder_of(index));
+      if (folder_of_it) clear_beside(**folder_of_it, index, journal->nonce);
     }
   }
-  GALLEY_TRY(work_tree.remove_file(fresh));
-  return is_followed;
+  GALLEY_TRY(remove_tree(places.state.root(), folder.parent()));
+  return journal.has_value();
+}
+
+}  // namespace
+
+Result<bool> follow_index(const WritableDirectory& work_tree, const FileFix& fix,
+                          const WritableDirectory& slots, const RelPath& slot) {
+  if (!slots.rename(slot, work_tree, fix.path, RenameMode::kExchange)) return false;
+  const auto caught = read_file(slots, slot, limits::kMaxFileBytes);
+  if (caught && *caught == fix.held) return true;
+  // Somebody was faster: theirs goes back.
+  GALLEY_TRY(slots.rename(slot, work_tree, fix.path, RenameMode::kExchange));
+  const auto ours = read_file(slots, slot, limits::kMaxFileBytes);
+  if (ours && *ours == fix.fixed) return false;
+  const std::string folder = fix.path.parent().is_root() ? "" : fix.path.parent().str() + "/";
+  GALLEY_ASSIGN(const RelPath kept,
+                RelPath::parse(folder + ".galley-fix-" + random_hex(kRandomDigits)));
+  GALLEY_TRY(slots.rename(slot, work_tree, kept, RenameMode::kNoReplace));
+  return kept_beside(fix.path, kept);
+}
+
+Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places) {
+  const RelPath folder = fix_folder(places.state);
+  GALLEY_ASSIGN(const FileStat there, places.state.root().stat(folder));
+  if (there.kind == FileKind::kAbsent) return false;
+  GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(places.state, places.clock, kMaxFixWait));
+  return finish_under_lock(git, places);
+}
+
+Result<bool> finish_dead_fix(const std::string& work_tree, const StateDirectory& state,
+                             const Clock& clock) {
+  GALLEY_ASSIGN(const FileStat there, state.root().stat(fix_folder(state)));
+  if (there.kind == FileKind::kAbsent) return false;
+  GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(work_tree));
+  return finish_index_fix(GitProgram(work_tree), {*directory, state, clock});
 }
 
 Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
-                                const Proposal& change) {
+                                const Proposal& change, const FixPlaces& places) {
+  GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(places.state, places.clock, kMaxFixWait));
+  GALLEY_TRY(finish_under_lock(git, places));
   IndexFix put;
-  GALLEY_ASSIGN(const auto files, fixed_files(git, change));
-  if (files.empty()) return put;
-  std::unique_ptr<WritableDirectory> work_tree;
-  std::vector<FileFix> following;
-  if (!layout.work_tree.empty()) {
-    GALLEY_ASSIGN(work_tree, open_writable_disk_directory(layout.work_tree));
-    const WorkTreeForm form(git, layout.work_tree);
-    for (const FixedFile& file : files) {
-      GALLEY_ASSIGN(auto fix, file_fix(*work_tree, form, file));
-      if (fix) {
-        following.push_back(*std::move(fix));
-        continue;
-      }
-      GALLEY_ASSIGN(const std::string filter, filter_of(git, layout.work_tree, file.path.str()));
-      if (!filter.empty()) put.filtered.push_back(file.path);
+  GALLEY_ASSIGN(const FixPlan plan, plan_fix(git, layout, change, places, put));
+  if (plan.files.empty()) return put;
+  const RelPath folder = fix_folder(places.state);
+  GALLEY_TRY(make_directories(places.state.root(), folder, kPrivateDirectory));
+  GALLEY_ASSIGN(const auto slots, places.state.root().open_writable_directory(folder));
+  GALLEY_TRY(write_slots(*slots, plan.following));
+  GALLEY_TRY(write_fix_journal(*slots, plan.journal));
+  auto done = [&]() -> Result<void> {
+    GALLEY_ASSIGN(auto locks, changed_indexes(git, places, plan.journal, plan.files));
+    for (IndexLock& one : locks) GALLEY_TRY(one.publish());
+    for (const FixedFile& file : plan.files) put.staged.push_back(file.path);
+    for (size_t i = 0; i < plan.following.size(); ++i) {
+      GALLEY_ASSIGN(const bool is_followed,
+                    follow_index(places.work_tree, plan.following[i], *slots, fix_slot(i)));
+      if (is_followed) put.followed.push_back(plan.following[i].path);
     }
-  }
-  {
-    GALLEY_ASSIGN(auto locks, changed_indexes(git, files));
-    for (IndexLock& lock : locks) GALLEY_TRY(lock.publish());
-  }
-  for (const FixedFile& file : files) put.staged.push_back(file.path);
-  for (const FileFix& fix : following) {
-    GALLEY_ASSIGN(const bool is_followed, follow_index(*work_tree, fix));
-    if (is_followed) put.followed.push_back(fix.path);
-  }
+    return {};
+  }();
+  // Also after an error: the index decides, and nothing of the fix is left.
+  GALLEY_TRY(finish_under_lock(git, places));
+  GALLEY_TRY(done);
   return put;
 }
 

@@ -77,7 +77,7 @@ Result<FixReport> run_fixers(const StagedFixRequest& request, Executor& executor
 }
 
 Result<IndexFix> write_index(const StagedFixRequest& request, Executor& executor,
-                             const Proposal& change) {
+                             const Proposal& change, const FixPlaces& places) {
   Action action = action_of(AuditKind::kIndex, "check", change);
   std::vector<RelPath> paths;
   for (const Change& one : change.changes()) paths.push_back(one.path);
@@ -86,7 +86,7 @@ Result<IndexFix> write_index(const StagedFixRequest& request, Executor& executor
   IndexFix put;
   const auto passed =
       executor.perform(nullptr, std::move(action), [&](AuditEvent& event) -> Result<void> {
-        GALLEY_ASSIGN(put, put_into_index(request.git, request.layout, change));
+        GALLEY_ASSIGN(put, put_into_index(request.git, request.layout, change, places));
         event.output =
             document_of({{"staged", names_of(put.staged)}, {"followed", names_of(put.followed)}});
         return {};
@@ -112,7 +112,8 @@ Result<StagedFixes> fix_what_is_staged(const StagedFixRequest& request) {
   Executor executor(nullptr, recorder, request.clock, options_for(request, early));
   GALLEY_ASSIGN(FixReport report, run_fixers(request, executor, overlay));
   if (report.change.is_empty()) return StagedFixes{std::move(report), {}};
-  GALLEY_ASSIGN(IndexFix put, write_index(request, executor, report.change));
+  GALLEY_ASSIGN(IndexFix put,
+                write_index(request, executor, report.change, {*work_tree, state, request.clock}));
   return StagedFixes{std::move(report), std::move(put)};
 }
 

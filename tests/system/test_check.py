@@ -985,26 +985,40 @@ class LeavesAlone(CheckCase):
             self.assertEqual(self.everything(repo), before)
         self.assertLess(ended, 60, "never killed while it ran")
 
-    def test_a_killed_fix_leaves_the_old_index_or_the_new_one(self):
+    def test_a_killed_fix_is_finished_or_was_nothing(self):
+        """Index and file agree after the next command, whichever it is, and nothing of the fix is left."""
         self.need_walls()
         repo = self.make("fixed", FIXER)
         self.put(repo, {"a.txt": "lower\n"})
         self.run_git(repo, "add", "-A")
         old = (repo / ".git" / "index").read_bytes()
+        names = sorted(os.listdir(repo / ".git"))
         draw = random.Random(11)
-        for _ in range(12):
+        began = time.monotonic()
+        self.check(repo, "--fix")
+        whole = time.monotonic() - began
+        for number in range(24):
             (repo / ".git" / "index").write_bytes(old)
             (repo / "a.txt").write_bytes(b"lower\n")
-            (repo / ".git" / "index.lock").unlink(missing_ok=True)
             child = subprocess.Popen([GALLEY, "check", "--fix"], cwd=repo, stdout=subprocess.DEVNULL,
                                      stderr=subprocess.DEVNULL,
                                      env={**os.environ, **self.environment, **WHO, "TMPDIR": str(self.scratch)})
-            time.sleep(draw.random() * 0.3)
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-            (repo / ".git" / "index.lock").unlink(missing_ok=True)
-            self.assertIn(self.run_git(repo, "show", ":a.txt"), (b"lower\n", b"UPPER\n"))
-            self.assertIn((repo / "a.txt").read_bytes(), (b"lower\n", b"UPPER\n"))
+            # Most of the time passes before anything is written: half of the rounds wait for that.
+            if number % 2 == 0:
+                while child.poll() is None and not (repo / ".git" / "index.lock").exists():
+                    pass
+            wait = 0.02 * draw.random() if number % 2 == 0 else whole * (0.4 + 0.6 * draw.random())
+            try:
+                child.wait(wait)
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGKILL)
+                child.wait()
+            self.galley(*(["status"], ["check"], ["log"])[number % 3], work=repo, env=WHO)
+            held = self.run_git(repo, "show", ":a.txt")
+            self.assertIn(held, (b"lower\n", b"UPPER\n"))
+            self.assertEqual((repo / "a.txt").read_bytes(), held)
+            self.assertEqual(self.run_git(repo, "status", "--porcelain"), b"M  a.txt\n")
+            self.assertEqual(sorted(os.listdir(repo / ".git")), names)
 
 
 if __name__ == "__main__":

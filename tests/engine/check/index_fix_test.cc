@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "staging/fs/fault_directory.h"
+#include "staging/overlay/overlay.h"
+#include "support/rel.h"
+#include "support/scratch_repository.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -28,7 +32,10 @@ class FollowIndexTest : public ::testing::Test {
       plan->at = written < renames.size() ? renames[written] : 0;
     };
     plan->at = renames.empty() ? 0 : renames.front();
-    auto followed = follow_index(*directory, {rel("sub/a.txt"), kJudged, kFixed, 0755});
+    // As put_into_index() makes it, on the same file system.
+    tree_.write("slot", kFixed, 0755);
+    auto followed = follow_index(*directory, {rel("sub/a.txt"), kJudged, kFixed, 0755}, *directory,
+                                 rel("slot"));
     renames_.clear();
     for (size_t i = 0; i < plan->calls.size(); ++i) {
       if (plan->calls[i].name == "rename") renames_.push_back(i + 1);
@@ -60,6 +67,11 @@ TEST_F(FollowIndexTest, AFileThatHoldsWhatWasJudgedGetsTheFixAndKeepsItsMode) {
   EXPECT_EQ(tree_.read("sub/a.txt"), kFixed);
   EXPECT_EQ(tree_.directory().stat(rel("sub/a.txt"))->mode & 0777U, 0755U);
   EXPECT_TRUE(beside().empty());
+}
+
+TEST_F(FollowIndexTest, AFileThatIsGoneOrALinkIsLeftAlone) {
+  ASSERT_TRUE(tree_.directory().remove_file(rel("sub/a.txt")));
+  EXPECT_FALSE(follow().value());
 }
 
 TEST_F(FollowIndexTest, AFileThatHoldsSomethingElseIsLeftAlone) {
@@ -97,6 +109,128 @@ TEST_F(FollowIndexTest, WhatASecondOneWritesInBetweenIsKeptBesideAndNamed) {
   EXPECT_EQ(tree_.read(beside().front()), "written 2\n");
   EXPECT_NE(followed.error().message.find(beside().front()), std::string::npos)
       << followed.error().message;
+}
+
+/// A repository with two staged files that are fixed, and all that a fix may leave behind.
+class KilledFix : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    scratch_.init();
+    scratch_.write("start", "x\n");
+    scratch_.commit("first");
+    scratch_.write("a.txt", "judged a\n");
+    scratch_.write("sub/b.txt", "judged b\n");
+    scratch_.write("other.txt", "judged c\n");
+    scratch_.git("add -A");
+    scratch_.write("other.txt", "and more\n");
+    work_tree_ = open_writable_disk_directory(scratch_.path()).value();
+    Overlay overlay(*work_tree_, make_memory_store(), clock_);
+    for (const char* name : {"a.txt", "sub/b.txt"}) {
+      ASSERT_TRUE(overlay.write(rel(name), std::string("fixed ") + name + "\n").has_value());
+    }
+    fix_ = Proposal::freeze(overlay);
+    (void)StateDirectory::open_or_create(*work_tree_).value();
+    index_ = read(".git/index");
+    old_ = state();
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    return read_file(*work_tree_, rel(name), 1U << 20U).value_or("none");
+  }
+  /// Index, files and names; `.galley` without what a fix keeps there counts for nothing.
+  [[nodiscard]] std::string state() const {
+    std::string text = scratch_.output_of("ls-files --stage");
+    for (const char* name : {"a.txt", "sub/b.txt", "other.txt"}) text += read(name);
+    for (const char* folder : {"", "sub", ".git"}) text += names_in(folder);
+    return text;
+  }
+  [[nodiscard]] std::string names_in(const std::string& folder) const {
+    std::string names;
+    std::unique_ptr<Directory> opened;
+    if (!folder.empty()) opened = work_tree_->open_directory(rel(folder)).value();
+    const Directory& listed = opened == nullptr ? *work_tree_ : *opened;
+    const auto entries = listed.list().value();
+    for (const DirectoryEntry& entry : entries) names += entry.name + " ";
+    return names + "\n";
+  }
+  void put_back() {
+    scratch_.write(".git/index", index_);
+    scratch_.write("a.txt", "judged a\n");
+    scratch_.write("sub/b.txt", "judged b\n");
+  }
+  /// Fixes, and is dead from call number `at` on; returns the number of calls.
+  size_t fix_until(size_t at) {
+    auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->kills = at > 0;
+    const auto work_tree =
+        make_fault_directory(open_writable_disk_directory(scratch_.path()).value(), plan);
+    const auto opened = StateDirectory::open_or_create(*work_tree);
+    if (opened) {
+      const FixPlaces places{
+          *work_tree, *opened, clock_, [&](const std::string& path) {
+            return Result<std::unique_ptr<WritableDirectory>>(
+                make_fault_directory(open_writable_disk_directory(path).value(), plan));
+          }};
+      const auto put = put_into_index(git_, layout_(), *fix_, places);
+      EXPECT_TRUE(put.has_value() || at > 0) << put.error().message;
+    }
+    return plan->calls.size();
+  }
+  Result<bool> finish() {
+    const StateDirectory state = StateDirectory::open_or_create(*work_tree_).value();
+    return finish_dead_fix(scratch_.path(), state, clock_);
+  }
+  [[nodiscard]] GitLayout layout_() const { return git_.layout().value(); }
+
+  ScratchRepository scratch_;
+  GitProgram git_{scratch_.path()};
+  SystemClock clock_;
+  std::unique_ptr<WritableDirectory> work_tree_;
+  std::optional<Proposal> fix_;
+  std::string index_;
+  std::string old_;
+};
+
+TEST_F(KilledFix, AtEveryCallIsFinishedByTheNextLookOrWasNothing) {
+  const size_t calls = fix_until(0);
+  ASSERT_GT(calls, 40U);
+  const std::string fixed = state();
+  ASSERT_NE(fixed, old_);
+  EXPECT_NE(fixed.find("fixed sub/b.txt"), std::string::npos);
+  size_t was_fixed = 0;
+  for (size_t at = 1; at <= calls; ++at) {
+    put_back();
+    (void)fix_until(at);
+    ASSERT_TRUE(finish().has_value()) << "killed at call " << at;
+    const std::string now = state();
+    EXPECT_TRUE(now == old_ || now == fixed) << "killed at call " << at << ":\n" << now;
+    was_fixed += now == fixed ? 1 : 0;
+    EXPECT_FALSE(finish().value()) << "nothing is left to do";
+  }
+  EXPECT_GT(was_fixed, 0U);
+  EXPECT_LT(was_fixed, calls);
+}
+
+TEST_F(KilledFix, WhatSomebodyWroteSinceStays) {
+  const size_t calls = fix_until(0);
+  for (size_t at = 1; at <= calls; ++at) {
+    put_back();
+    (void)fix_until(at);
+    scratch_.write("a.txt", "mine\n");
+    ASSERT_TRUE(finish().has_value()) << "killed at call " << at;
+    EXPECT_EQ(read("a.txt"), "mine\n") << "killed at call " << at;
+  }
+}
+
+TEST_F(KilledFix, AnotherGitsLockIsNotTaken) {
+  scratch_.write(".git/index.lock", "git's own");
+  const auto state = StateDirectory::open_or_create(*work_tree_).value();
+  const auto put = put_into_index(git_, layout_(), *fix_, {*work_tree_, state, clock_});
+  ASSERT_FALSE(put.has_value());
+  EXPECT_EQ(put.error().reason, "git.index_locked");
+  EXPECT_EQ(read(".git/index.lock"), "git's own");
+  EXPECT_EQ(read("a.txt"), "judged a\n");
+  EXPECT_FALSE(finish().value());
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <galley/path.h>
+#include "base/content_id.h"
+#include "base/result.h"
+#include "engine/commit/state_directory.h"
+
+namespace galley {
+
+/// A file of the work tree that follows the index when that is fixed.
+struct FollowingFile {
+  RelPath path = RelPath::root();
+  std::string old_id;  ///< git's, of what the index held
+  std::string new_id;
+  ContentId held;   ///< the file's bytes when it was looked at
+  ContentId fixed;  ///< what it gets
+};
+
+/// The intent of a fix of the index. It is durable before the fix changes anything, and removed at
+/// its end. A fix that was killed in between is finished from it.
+///
+///     fix/<uuid>/<n>       the new bytes of the n-th file, its old ones after the exchange
+///     fix/<uuid>/journal   text, in lines:
+///         galley fix 1 <nonce>
+///         index <path>                                        one or two
+///         file <old id> <new id> <held> <fixed> <path>        the n-th from 0, any number
+///         end <SHA-256 of all before>
+///
+/// It has no step counter. If the index has the new ids, recovery goes forward, else back.
+struct FixJournal {
+  std::string nonce;                 ///< in the lock files of the fix
+  std::vector<std::string> indexes;  ///< absolute paths
+  std::vector<FollowingFile> files;
+};
+
+/// The folder of the fix in `.galley`; that of another workspace is not looked at.
+[[nodiscard]] RelPath fix_folder(const StateDirectory& state);
+/// Of the n-th file, in that folder.
+[[nodiscard]] RelPath fix_slot(size_t n);
+
+/// Makes it durable.
+/// Errors: kIo.
+Result<void> write_fix_journal(const WritableDirectory& folder, const FixJournal& journal);
+/// Nothing if the journal is missing or cut off: then the fix has changed nothing.
+/// Errors: kIo.
+Result<std::optional<FixJournal>> read_fix_journal(const Directory& folder);
+
+}  // namespace galley
