@@ -4,7 +4,6 @@
 
 #include <string_view>
 
-#include "engine/commit/state_format.h"
 
 namespace galley {
 namespace {
@@ -64,7 +63,7 @@ std::optional<FixJournal> parse_fix_journal(std::string_view text) {
 }  // namespace
 
 RelPath fix_folder(const StateDirectory& state) {
-  return chosen_path("fix/" + uuid_text(state.workspace_id()));
+  return state.own("fix");
 }
 
 RelPath fix_slot(size_t n) { return chosen_path(std::to_string(n)); }

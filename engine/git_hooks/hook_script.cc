@@ -14,8 +14,8 @@ constexpr std::string_view kMark = "# galley-hook 1 ";
 constexpr std::string_view kKeptSuffix = ".before-galley";
 
 /// The hook that was there runs under its own name, since some look at `$0` to tell what they are
-/// asked. It is started by way of a folder of links at the same depth, so that what it looks for
-/// beside itself or above is there too. git ignores the folder where the hooks are in a work tree.
+/// asked. It is started by way of a folder of links at the same depth, so that it finds the
+/// files next to itself and above. git ignores the folder where the hooks are in a work tree.
 constexpr std::string_view kFindEarlier =
     R"(hooks=$(CDPATH= cd -- "${{0%/*}}" && pwd) || exit
 kept={1}

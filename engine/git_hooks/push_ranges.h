@@ -48,8 +48,8 @@ struct KnownCommits {
 ///                          branch, or by its own where there is nothing yet
 ///     a deleted one        nothing
 ///
-/// What another branch of the other side has is not new, wherever it was merged or rebased onto, if
-/// the main branch has it or it came under the same rules.
+/// Content of another branch of the other side is not new if the main branch contains that branch,
+/// or if it has the same rules.
 /// An existing branch whose old commit is not here (somebody else pushed meanwhile) is taken for a
 /// new one.
 /// Errors: kRefused `hook.no_commit` for a reference to something else than a commit; those of

@@ -45,7 +45,7 @@ class Principals {
 
 /// A sentence about an agent that galley.toml does not know although it tells agents apart: with a
 /// mistyped name no profile and no rule holds that was meant to. Empty for one that it knows, by
-/// `[agents."*"]` too. Whatever is asked in the name of an unknown one, Policy denies.
+/// `[agents."*"]` too. Policy denies everything to an unknown name.
 [[nodiscard]] std::string unknown_agent(const Config& config, std::string_view agent);
 
 /// Refuses to begin anything for such an agent, with what to do.

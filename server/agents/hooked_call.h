@@ -45,8 +45,8 @@ using IsOffered = std::function<Result<bool>(std::string_view name)>;
 struct PersonsWord {
   /// Names of tools that pass unjudged; one that ends in `*` means all that begin so.
   std::vector<std::string> passed;
-  /// Servers that are the file system server of the Model Context Protocol: anybody can give a
-  /// server of his own tools of these names.
+  /// Names of servers that are the file system server of the Model Context Protocol. A name of a
+  /// tool does not prove that: any server may have tools of these names.
   std::vector<std::string> file_servers;
 };
 
