@@ -53,7 +53,8 @@ class IgnoreRules {
   /// Errors: kTimeout `ignore.stopped`.
   Result<bool> is_ignored(const RelPath& path, bool is_directory, const ShouldStop& should_stop);
 
-  /// The same for a path that may be tracked. Errors: as is_ignored().
+  /// The same for a path that may be tracked.
+  /// Errors: as is_ignored().
   Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory,
                               const ShouldStop& should_stop);
 

@@ -13,7 +13,8 @@
 
 namespace galley {
 
-/// How long matching with the ignore rules of git may take, of all that a command left or a run wrote.
+/// How long matching with the ignore rules of git may take, of all that a command left or a run
+/// wrote.
 inline constexpr std::chrono::milliseconds kMaxIgnoreTime{10'000};
 
 /// What a runner for one transaction needs to know.

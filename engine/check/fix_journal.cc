@@ -4,7 +4,6 @@
 
 #include <string_view>
 
-
 namespace galley {
 namespace {
 
@@ -62,9 +61,7 @@ std::optional<FixJournal> parse_fix_journal(std::string_view text) {
 
 }  // namespace
 
-RelPath fix_folder(const StateDirectory& state) {
-  return state.own("fix");
-}
+RelPath fix_folder(const StateDirectory& state) { return state.own("fix"); }
 
 RelPath fix_slot(size_t n) { return chosen_path(std::to_string(n)); }
 

@@ -240,7 +240,7 @@ std::map<size_t, int64_t> Publisher::Attempt::times_in_order() const {
     const JournalOp& op = plan_.ops[index];
     if (op.after.node.kind != FileKind::kRegular) continue;
     const Change* change = find_change(proposal_.changes(), op.path);
-    const WriteTime written = change == nullptr ? WriteTime() : change->written;
+    const Change::WriteTime written = change == nullptr ? Change::WriteTime() : change->written;
     has_command = has_command || written.by_command;
     times[index] = written.ns == 0 ? INT64_MAX : written.ns;  // not known: merged just now, say
   }

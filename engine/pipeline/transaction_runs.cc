@@ -69,8 +69,8 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
   return layers;
 }
 
-/// What a linked work tree writes to its repository, which lies elsewhere, goes with the run as what
-/// is written to a `.git` does.
+/// What a linked work tree writes to its repository, which lies elsewhere, goes with the run as
+/// what is written to a `.git` does.
 Result<void> add_git_layer(const RunFolder& folder, const std::string& workspace,
                            LiveOptions& options) {
   const std::string common = GitFiles(workspace, effective_user()).shared_by_work_trees();

@@ -21,7 +21,8 @@ namespace galley {
 struct RunLayer {
   std::string path;
   std::string home;  ///< below the stage: "layers/<n>"
-  /// The host had no such folder when the layer was made: below it is "<home>/below", which is empty.
+  /// The host had no such folder when the layer was made: below it is "<home>/below", which is
+  /// empty.
   bool is_over_nothing = false;
 };
 

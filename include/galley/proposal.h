@@ -24,15 +24,6 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-/// When the bytes of a path were written. It orders the times of published files and is no part of
-/// what is proposed: all are equal.
-struct WriteTime {
-  int64_t ns = 0;           ///< 0: not known
-  bool by_command = false;  ///< a program that ran on the tree, by the clock of its files
-
-  bool operator==(const WriteTime& /*other*/) const { return true; }
-};
-
 /// What happens to one path. A value.
 struct Change {
   /// What was on disk when the path was first touched; compared again at commit.
@@ -44,6 +35,14 @@ struct Change {
     int64_t seen_ns = 0;  ///< wall clock of the look, for the racy-timestamp rule
 
     bool operator==(const Base&) const = default;
+  };
+  /// When the bytes of the path were written. It orders the times of published files and is no
+  /// part of what is proposed: all are equal.
+  struct WriteTime {
+    int64_t ns = 0;           ///< 0: not known
+    bool by_command = false;  ///< a program that ran on the tree, by the clock of its files
+
+    bool operator==(const WriteTime& /*other*/) const { return true; }
   };
 
   RelPath path = RelPath::root();

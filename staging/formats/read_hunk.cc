@@ -106,6 +106,19 @@ class BodyReader {
   [[nodiscard]] const std::vector<HunkLine>& lines() const { return lines_; }
   std::vector<HunkLine> take_lines() { return std::move(lines_); }
 
+  /// In a file without lines there is no context: blank lines between added ones are added ones,
+  /// whose '+' was lost. True when there were such lines and nothing else.
+  bool add_blank_lines() {
+    const auto is_wrong = [](const HunkLine& line) {
+      return line.role == LineRole::kRemoved ||
+             (line.role == LineRole::kContext && !without_terminator(line.text).empty());
+    };
+    if (tally_.old_count == 0 || std::any_of(lines_.begin(), lines_.end(), is_wrong)) return false;
+    for (HunkLine& line : lines_) line.role = LineRole::kAdded;
+    tally_.old_count = 0;
+    return true;
+  }
+
  private:
   bool take_line(bool is_lenient) {
     const std::string_view line = (*document_)[at_];
@@ -315,6 +328,10 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
   if (!fits) {
     body = BodyReader(document, at + 1);
     body.by_shape();
+    if (header->has_counts && header->old_start + header->old_count == 0 &&
+        body.add_blank_lines()) {
+      note("bare_blank_lines", "blank lines without '+' were taken as lines of the new file");
+    }
     const Tally& have = body.tally();
     hunk.counts_agree = header->has_counts && have.old_count == header->old_count &&
                         have.new_count == header->new_count;

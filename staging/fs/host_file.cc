@@ -46,8 +46,7 @@ void keep_spelling(const std::string& path) {
   const char* const before = std::getenv("PWD");
   const std::string whole =
       path.starts_with('/') || before == nullptr ? path : std::string(before) + "/" + path;
-  std::string plain = std::filesystem::path(whole).lexically_normal().string();
-  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  const std::string plain = plain_path(whole);
   char spelled[PATH_MAX];
   char here[PATH_MAX];
   const bool is_so = realpath(plain.c_str(), spelled) != nullptr &&
@@ -56,6 +55,14 @@ void keep_spelling(const std::string& path) {
 }
 
 }  // namespace
+
+std::string plain_path(const std::string& path) {
+  std::error_code failed;
+  std::string plain = std::filesystem::absolute(path, failed).lexically_normal().string();
+  if (failed) return {};
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain;
+}
 
 Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes) {
   if (path == "-") return read_all(STDIN_FILENO, "standard input", max_bytes);

@@ -28,6 +28,10 @@ Result<std::string> read_private_file(const std::string& path, uint64_t max_byte
 /// Errors: kUsage `workspace.not_found`.
 Result<void> enter_directory(const std::string& path);
 
+/// The absolute path as text, without `.`, `..` and slashes too many: no file is looked at. Empty
+/// for an empty one.
+[[nodiscard]] std::string plain_path(const std::string& path);
+
 /// The absolute path of an existing directory, links resolved.
 Result<std::string> absolute_path(const std::string& path);
 

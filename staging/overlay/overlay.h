@@ -95,7 +95,8 @@ class Overlay {
   Result<void> remove_directory(const RelPath& path);
   /// Puts a node whose content is already in the store (absorbing a sandbox layer, undo). Without
   /// `written` it is written now.
-  Result<void> put(const RelPath& path, const Node& node, std::optional<WriteTime> written = {});
+  Result<void> put(const RelPath& path, const Node& node,
+                   std::optional<Change::WriteTime> written = {});
 
   // --- the result ---------------------------------------------------------------------------
   /// Everything that differs from the bases, with rename and copy sources as they were declared.
@@ -123,7 +124,7 @@ class Overlay {
     std::optional<RelPath> renamed_from;
     std::optional<RelPath> copied_from;
     std::optional<ContentId> listing = {};  ///< of the directory on disk, when it was first listed
-    WriteTime written = {};                 ///< of `now`
+    Change::WriteTime written = {};         ///< of `now`
     bool operator==(const Entry&) const = default;
   };
   using Entries = SharedMap<RelPath, Entry>;
@@ -181,7 +182,7 @@ class Overlay {
   Result<Content> read_disk(const RelPath& path);
   void remember(const Content& content, const ContentId& id);
   void note_created(const RelPath& path);
-  [[nodiscard]] WriteTime now() const { return {clock_->wall_ns(), false}; }
+  [[nodiscard]] Change::WriteTime now() const { return {clock_->wall_ns(), false}; }
   Result<void> note_listing(const RelPath& directory, const Listing& listing);
 
   const Directory* workspace_;

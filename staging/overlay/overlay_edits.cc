@@ -135,7 +135,8 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
   return {};
 }
 
-Result<void> Overlay::put(const RelPath& path, const Node& node, std::optional<WriteTime> written) {
+Result<void> Overlay::put(const RelPath& path, const Node& node,
+                          std::optional<Change::WriteTime> written) {
   GALLEY_ASSIGN(Entry * entry, touch(path));
   GALLEY_TRY(keep_base_content(path, *entry));
   if (node.kind != FileKind::kAbsent) GALLEY_TRY(make_parents(path));

@@ -62,7 +62,7 @@ bool read_source(std::string_view text, std::optional<RelPath>& source) {
   return true;
 }
 
-bool read_written(std::string_view text, WriteTime& written) {
+bool read_written(std::string_view text, Change::WriteTime& written) {
   written.by_command = text.starts_with(kByCommand);
   return read_number(text.substr(written.by_command ? 1 : 0), written.ns);
 }

@@ -21,8 +21,8 @@ namespace galley {
 /// Ownership: borrows the content. Threads: confined to one thread.
 class FileIndex {
  public:
-  /// `indentation_is_meaning`: in such a language a line that is one word and a colon opens a block,
-  /// elsewhere it is a label.
+  /// `indentation_is_meaning`: in such a language a line that is one word and a colon opens a
+  /// block, elsewhere it is a label.
   explicit FileIndex(std::string_view content, bool indentation_is_meaning = false)
       : lines_(content), indentation_is_meaning_(indentation_is_meaning) {}
 

@@ -242,8 +242,8 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   return hidden;
 }
 
-/// Of an ignored directory that is gone, what is tracked is deleted; the directory itself only where
-/// that was all of it.
+/// Of an ignored directory that is gone, what is tracked is deleted; the directory itself only
+/// where that was all of it.
 Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
   const uint64_t ignored_before = report_.ignored;
   GALLEY_ASSIGN(const auto entries, overlay_.list(path));
@@ -294,7 +294,7 @@ Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& 
     GALLEY_TRY(remove(path, now));
   }
   ++report_.staged;
-  return overlay_.put(path, node, WriteTime{mtime_ns, true});
+  return overlay_.put(path, node, Change::WriteTime{mtime_ns, true});
 }
 
 /// Whether overlayfs copied the file up and the command then changed nothing.

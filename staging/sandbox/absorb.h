@@ -14,8 +14,8 @@
 
 namespace galley {
 
-/// Returns what git makes of a path. The second argument says whether the path is a directory; after
-/// the deadline the answer is kTimeout.
+/// Returns what git makes of a path. The second argument says whether the path is a directory;
+/// after the deadline the answer is kTimeout.
 using IgnoreRule = std::function<Result<IgnoreAnswer>(const RelPath&, bool, const Deadline&)>;
 
 /// How a command's upper layer is read back.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 
+#include "staging/fs/host_file.h"
 #include "staging/sandbox/resolve_program.h"
 
 namespace galley {
@@ -96,7 +96,7 @@ std::string home_folder() {
 
 std::string private_home() {
   const std::string home = home_folder();
-  const bool is_plain = std::filesystem::path(home).lexically_normal() == home;
+  const bool is_plain = plain_path(home) == home;
   const bool is_taken = is_in_view(home, {}) || is_in_one(home, {"/proc", "/dev", "/sys"});
   return home.empty() || !is_plain || is_taken ? "/tmp/home" : home;
 }

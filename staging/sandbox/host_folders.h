@@ -37,8 +37,8 @@ namespace galley {
 /// The home of the user who runs this process, `$HOME`; empty when it is no absolute path.
 [[nodiscard]] std::string home_folder();
 
-/// Where a run has a home of its own: at home_folder(), or in /tmp where that is absent, not spelled
-/// plainly, or at a place that the view has for something else.
+/// Where a run has a home of its own: at home_folder(), or in /tmp where that is absent, not
+/// spelled plainly, or at a place that the view has for something else.
 [[nodiscard]] std::string private_home();
 
 }  // namespace galley

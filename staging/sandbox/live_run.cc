@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 #include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/host_folders.h"
@@ -135,20 +135,20 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
   return {};
 }
 
-/// Where a folder is, links resolved; with `may_be_missing` also one of which only a folder above is
-/// there. Empty when it cannot be told.
+/// Where a folder is, links resolved; with `may_be_missing` also one of which only a folder above
+/// is there. Empty when it cannot be told.
 std::string place_of(const std::string& path, bool may_be_missing) {
   char real[PATH_MAX];
   if (realpath(path.c_str(), real) != nullptr) return real;
   if (!may_be_missing || errno != ENOENT) return {};
-  const auto plain = std::filesystem::absolute(path).lexically_normal();
-  const auto whole = plain.has_filename() ? plain : plain.parent_path();
+  const std::string whole = plain_path(path);
   struct stat found {};
   // A link that leads nowhere is not a missing folder.
-  if (lstat(whole.c_str(), &found) == 0 || whole == whole.parent_path()) return {};
-  const std::string above = place_of(whole.parent_path().string(), true);
+  if (whole.size() <= 1 || lstat(whole.c_str(), &found) == 0) return {};
+  const size_t slash = whole.rfind('/');
+  const std::string above = place_of(slash == 0 ? "/" : whole.substr(0, slash), true);
   if (above.empty()) return {};
-  return (above == "/" ? above : above + "/") + whole.filename().string();
+  return (above == "/" ? "" : above) + whole.substr(slash);
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 
 #include <sys/wait.h>
 
+#include "staging/fs/host_file.h"
 #include "staging/sandbox/fixed_time.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/resolve_program.h"
@@ -201,8 +201,8 @@ std::string spelled_workspace(const std::string& workspace) {
   const auto is_below = [](const std::string& path, const std::string& folder) {
     return (path + "/").starts_with(folder + "/");
   };
-  const bool is_plain = place.starts_with('/') && place.size() < PATH_MAX &&
-                        std::filesystem::path(place).lexically_normal() == place;
+  const bool is_plain =
+      place.starts_with('/') && place.size() < PATH_MAX && plain_path(place) == place;
   if (!is_plain || is_below(place, workspace)) return {};
   for (; place.size() > 1; place.resize(place.rfind('/'))) {
     char real[PATH_MAX];

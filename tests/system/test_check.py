@@ -701,19 +701,19 @@ class OnlyNew(CheckCase):
         self.check(self.repo, "--tx", tx, "--only-new")
 
     # As a compiler says it.
-    TODO = """
+    LATER = """
 [[validator]]
 name = "todo"
-command = ["sh", "-c", "grep -Hn TODO \\"$@\\" | sed 's/:TODO.*/:1: error: TODO/'; true", "sh", "{files}"]
+command = ["sh", "-c", "grep -Hn LATER \\"$@\\" | sed 's/:LATER.*/:1: error: LATER/'; true", "sh", "{files}"]
 paths = ["*.md"]
 parser = "gcc"
 """
 
     def test_a_new_complaint_of_a_command_is_new_though_another_one_went(self):
         self.need_walls()
-        repo = self.make("todo", self.TODO, {"x.md": "a\nTODO\nb\nc\n"})
-        for text, is_new in (("a\nb\nTODO\nc\n", True), ("TODO\na\nTODO\nb\n", True), ("a\nx\nTODO\nb\nc\n", False),
-                             ("TODO\nb\nc\n", False), ("a\nTODO\nb\nc\nTODO\n", True)):
+        repo = self.make("todo", self.LATER, {"x.md": "a\nLATER\nb\nc\n"})
+        for text, is_new in (("a\nb\nLATER\nc\n", True), ("LATER\na\nLATER\nb\n", True), ("a\nx\nLATER\nb\nc\n", False),
+                             ("LATER\nb\nc\n", False), ("a\nLATER\nb\nc\nLATER\n", True)):
             with self.subTest(text):
                 self.put(repo, {"x.md": text})
                 self.run_git(repo, "add", "-A")
@@ -722,9 +722,6 @@ parser = "gcc"
 
     def test_a_new_one_is_new_though_another_one_went(self):
         """Each has as many findings before as after: what counts is who wrote the line."""
-        old = "a\nTODO\nb\nc\n"
-        for name in ("x.json", "x.xml", "x.toml"):
-            pass
         repo = self.make("moves", '[[validator]]\nbuiltin = "json"\n[[validator]]\nbuiltin = "toml"\n',
                          {"x.toml": "a = 1\nb = 2\nc = 3\nd =\n"})
         for text, is_new in (("a = 1\nb =\nc = 3\nd = 4\n", True),

@@ -161,8 +161,7 @@ class StateFolder(SystemCase):
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)
         # What cannot be staged is kept where it was written.
         self.galley("run", "--", "mkfifo", "pipe", expect=1)
-        layered = self.scratch / "layered"
-        layered.mkdir()
+        layered = self.scratch / "layered"  # which the host has not
         ran = self.begin()
         self.galley("exec", "--tx", ran, "--", "sh", "-c", "echo d > d.txt", expect=0)
         self.galley("run", "--resume", ran, "--layer", layered, "--", "mkfifo", "pipe", f"{layered}/pipe", expect=1)

@@ -20,7 +20,8 @@ namespace galley {
 [[nodiscard]] uint32_t landlock_abi();
 
 /// Lets the process write only below the workspace, the private /tmp and home, and what the request
-/// names (Landlock), and execute only what the request allows. Does nothing on a kernel without Landlock.
+/// names (Landlock), and execute only what the request allows. Does nothing on a kernel without
+/// Landlock.
 [[nodiscard]] bool apply_landlock(const SandboxRequest& request, SetupFailure& failure);
 
 /// Makes the system calls that a command does not need fail (seccomp), and sockets of each family

@@ -44,6 +44,8 @@ capabilities = ["fs:read", "!fs:read:secret/", "fs:write"]
 
 [agents.fetcher]
 capabilities = ["fs:read", "fs:write", "exec:*", "net:host"]
+
+[agents."*"]
 )";
 
 class PolicyAtTheDoor : public ::testing::Test {

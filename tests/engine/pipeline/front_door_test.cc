@@ -25,6 +25,8 @@ protected = ["fixed/"]
 
 [agents.reader]
 capabilities = ["fs:read", "!fs:read:secret/", "fs:write:src/**"]
+
+[agents."*"]
 )";
 
 class FrontDoor : public ::testing::Test {

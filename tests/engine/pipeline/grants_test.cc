@@ -20,6 +20,8 @@ using ::testing::HasSubstr;
 constexpr const char* kBuilderConfig = R"(
 [agents.builder]
 capabilities = ["fs:read", "fs:write:src/", "custom:build"]
+
+[agents."*"]
 )";
 constexpr const char* kDeploy = "custom:deploy";
 

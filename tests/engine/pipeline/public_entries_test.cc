@@ -33,6 +33,8 @@ constexpr const char* kLookerConfig = R"(
 [agents.looker]
 tools = ["Read"]
 
+[agents."*"]
+
 [[validator]]
 name = "mends"
 command = ["mend"]

@@ -327,7 +327,7 @@ class DryRun(CommandLineCase):
         self.run_here("call", "Write", json.dumps({"file_path": "2.txt", "content": "2\n"}), expect=0)
         whole = self.run_here("rollback", "-n", expect=0)
         self.assertIn("1.txt", whole.out)
-        self.assertIn("2 paths are staged, 0 would be left", whole.err)
+        self.assertIn("2 paths staged, 0 would be left", whole.err)
         self.assertIn("1 would be left", self.run_here("rollback", "-n", "--to", "first", expect=0).err)
         self.assertIn("2.txt", self.run_here("diff", "--name-status", expect=0).out)
 

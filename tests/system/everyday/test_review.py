@@ -223,10 +223,10 @@ class Shown(Reviewed):
 
     def test_a_hostile_name_cannot_end_a_link(self):
         """ls --hyperlink: a name is encoded in an address."""
-        name = "a;b %\\ \u202e\u0090]8;;"
+        name = "a;b %\\ \u202e\u0090]8;;?"  # the last sign is of no path of Windows
         self.stage_new(name, "x\n")
         out = self.run_here("diff", "--hyperlinks=always", expect=0).out
-        self.assertIn("/a%3Bb%20%25%5C%20%E2%80%AE%C2%90%5D8%3B%3B\x1b\\", out)
+        self.assertIn("/a%3Bb%20%25%5C%20%E2%80%AE%C2%90%5D8%3B%3B%3F\x1b\\", out)
 
     def test_a_page_is_no_text_for_a_terminal(self):
         """gzip: what is no text does not go to a terminal."""
