@@ -183,7 +183,7 @@ TEST(Abort, AFileInADirectoryThatBecomesAFileAgainIsRescuedWithAWord) {
     const auto& warnings = std::get<Conflict>(*outcome).warnings;
     ASSERT_EQ(warnings.size(), 1U) << at;
     EXPECT_NE(warnings[0].find("/2/n"), std::string::npos) << warnings[0];
-    EXPECT_EQ(raw.stat(in_rescue(raw, "2/n/mine"))->kind, FileKind::kRegular) << at;
+    EXPECT_EQ(raw.stat(in_state(raw, "rescue/2/n/mine"))->kind, FileKind::kRegular) << at;
     EXPECT_EQ(picture_of(raw)["n"], "f 644 a file") << at;
   }
   EXPECT_GT(rescued, 0U);

@@ -391,10 +391,10 @@ CaseWorkspace make_case(const CrashCase& shape) {
   return made;
 }
 
-RelPath in_rescue(const WritableDirectory& workspace, const std::string& name) {
+RelPath in_state(const WritableDirectory& workspace, const std::string& place) {
   const auto state = StateDirectory::open(workspace);
   GALLEY_CHECK(state && *state);
-  return rel(".galley/" + (*state)->own("rescue/" + name).str());
+  return rel(".galley/" + (*state)->own(place).str());
 }
 
 std::vector<std::string> litter_of(const WritableDirectory& workspace) {

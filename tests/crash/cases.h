@@ -49,8 +49,8 @@ struct CaseWorkspace {
   TreePicture after;
 };
 CaseWorkspace make_case(const CrashCase& shape);
-/// Where the workspace keeps rescued bytes of this name: "2/a".
-RelPath in_rescue(const WritableDirectory& workspace, const std::string& name);
+/// Where the workspace keeps this: "rescue/2/a".
+RelPath in_state(const WritableDirectory& workspace, const std::string& place);
 /// The same tree once more, with the same inode numbers and times; nobody holds a lock in it.
 std::shared_ptr<struct MemoryTree> copy_of(const struct MemoryTree& tree);
 /// The tree of a case, in a directory that is given, by whoever may give files away.

@@ -149,7 +149,8 @@ TEST(JournalDamage, QuarantineMakesTheWorkspaceUsableAgain) {
     ASSERT_TRUE(lock);
     EXPECT_EQ(*quarantine_damaged(*directory, **state, *lock), std::vector<TxId>{TxId{2}});
   }
-  EXPECT_EQ(read_file(*directory, rel(".galley/quarantine/2/2.j"), 1U << 20U).value(), bytes);
+  EXPECT_EQ(read_file(*directory, in_state(*directory, "quarantine/2/2.j"), 1U << 20U).value(),
+            bytes);
   EXPECT_TRUE(reopen(*directory));
   const auto next = publish(*directory, ChangeBuilder(*directory).write("x", "x").proposal());
   ASSERT_TRUE(next) << next.error().message;
@@ -243,7 +244,7 @@ TEST(Recovery, ALateWriterIsFoundWhenItsInodeIsLetGo) {
   EXPECT_EQ(picture_of(ws), workspace.after);
   // Everything is compared again after a reboot, and what is done with is let go.
   ASSERT_TRUE(reopen(ws, "another boot"));
-  EXPECT_EQ(read_file(ws, in_rescue(ws, "2/a"), 100).value(), "LATEa");
+  EXPECT_EQ(read_file(ws, in_state(ws, "rescue/2/a"), 100).value(), "LATEa");
   EXPECT_EQ(picture_of(ws), workspace.after);
 }
 
