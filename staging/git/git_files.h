@@ -48,7 +48,8 @@ class GitFiles {
   [[nodiscard]] std::string identity() const;
   /// The folder of the repository that the workspace is a linked work tree of (git-worktree(1)),
   /// links resolved; empty for another one. The repository has to name the workspace in turn: a
-  /// `.git` file alone, which may have come with an archive, shows nothing of a repository elsewhere.
+  /// `.git` file alone, which may have come with an archive, shows nothing of a repository
+  /// elsewhere.
   [[nodiscard]] std::string shared_by_work_trees() const;
   /// The text of a file; empty when it is not there or not to be believed.
   [[nodiscard]] std::string text_of(const std::string& path, uint64_t max_bytes) const;
