@@ -45,7 +45,7 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
   std::set<std::string> layered(request.layered.begin(), request.layered.end());
   for (const RunLayer& layer : earlier) {
     // A kept path is not believed: --layer must allow it now, too.
-    const auto now = check_host_folder("--layer", layer.path, root);
+    const auto now = check_host_folder("--layer", layer.path, root, layer.is_over_nothing);
     if (!now || *now != layer.path) {
       return fail(ErrorKind::kRefused, "run.host_folder",
                   "'" + layer.path + "', over which the transaction has a layer, cannot be used: " +
