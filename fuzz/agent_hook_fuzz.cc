@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const galley::StagedProgram staged{"galley", "bot"};
   const galley::IsOffered is_offered = [](std::string_view name) { return name == "Edit"; };
   if (const auto request = galley::read_hook_request(text)) {
-    const auto deed = galley::deed_of(*request, staged, {"pass*"}, is_offered);
+    const auto deed = galley::deed_of(*request, staged, {{"pass*"}, {"files"}}, is_offered);
     GALLEY_CHECK(deed || !deed.error().message.empty());
     GALLEY_CHECK(!galley::hook_denies(request->protocol, text).empty());
   }
