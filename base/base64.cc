@@ -5,8 +5,6 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr unsigned kBitsOfDigit = 6;
 constexpr unsigned kBitsOfByte = 8;
 
@@ -23,10 +21,10 @@ std::string base64(std::string_view bytes) {
     bits += kBitsOfByte;
     while (bits >= kBitsOfDigit) {
       bits -= kBitsOfDigit;
-      text += kDigits[held >> bits & kDigitMask];
+      text += kBase64Digits[held >> bits & kDigitMask];
     }
   }
-  if (bits > 0) text += kDigits[held << (kBitsOfDigit - bits) & kDigitMask];
+  if (bits > 0) text += kBase64Digits[held << (kBitsOfDigit - bits) & kDigitMask];
   while (text.size() % kGroup != 0) text += '=';
   return text;
 }
@@ -37,8 +35,8 @@ bool from_base64(std::string_view text, std::string& bytes) {
   uint32_t held = 0;
   unsigned bits = 0;
   for (const char c : text) {
-    const size_t digit = kDigits.find(c);
-    if (digit == kDigits.npos) return false;
+    const size_t digit = kBase64Digits.find(c);
+    if (digit == kBase64Digits.npos) return false;
     held = held << kBitsOfDigit | static_cast<uint32_t>(digit);
     bits += kBitsOfDigit;
     if (bits < kBitsOfByte) continue;

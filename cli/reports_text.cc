@@ -147,7 +147,7 @@ std::string junit_report(const Preview& judged) {
   size_t failures = 0;
   size_t count = 0;
   for (const Verdict::Run& run : verdict.runs) {
-    // The findings of a validator are its cases: it has not passed beside them.
+    // Each finding is a case of its own, so this validator has not passed.
     if (run.outcome == Verdict::Run::Outcome::kFindings) continue;
     ++count;
     errors += run.outcome == Verdict::Run::Outcome::kUnavailable ? 1U : 0U;

@@ -19,9 +19,6 @@ constexpr std::string_view kHex = "0123456789ABCDEF";
 constexpr std::string_view kLowerHex = "0123456789abcdef";
 constexpr std::string_view kMarkerStart = "[REDACTED:";
 
-constexpr std::string_view kBase64Digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// `value` in base64 when it stands `shift` bytes into a triple.
 struct Base64Form {
   std::string digits;  ///< those that depend on nothing but `value`

@@ -55,8 +55,8 @@ struct ConfirmationDesk {
 [[nodiscard]] std::string shown_call_id(const ContentId& id);
 inline constexpr std::string_view kCallIdStart = "call-";
 
-/// The reason of an Error of whoever is asked that says: the answer is still to come. Nothing is
-/// done then, and nothing is on record, as nobody has refused anything.
+/// An Error with this reason means that the answer to a question has not arrived yet. The call does
+/// nothing and leaves no record, because it was not refused.
 inline constexpr std::string_view kUnanswered = "call.unanswered";
 
 /// Arguments beyond this are not kept for an answer later: nobody could read them.

@@ -111,7 +111,7 @@ const AgentProfile* Policy::profile(std::string_view agent) const {
   if (agent.empty()) return nullptr;
   const auto others = config_->agents.find("*");
   if (others != config_->agents.end()) return &others->second;
-  return unknown_agent(*config_, agent).empty() ? nullptr : &profile_of_unknown();
+  return knows_agent(*config_, agent) ? nullptr : &profile_of_unknown();
 }
 
 const AgentProfile* Policy::bounds(std::string_view agent) const {

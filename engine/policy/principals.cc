@@ -40,16 +40,19 @@ bool names_one_of(const std::vector<std::string>& patterns, const Principals& wh
                      [&](const std::string& name) { return names_agent(patterns, name); });
 }
 
-std::string unknown_agent(const Config& config, std::string_view agent) {
+bool knows_agent(const Config& config, std::string_view agent) {
   const auto lists = agent_lists(config);
-  if (agent.empty() || (config.agents.empty() && lists.empty())) return {};
-  if (config.agents.contains(std::string(agent)) || config.agents.contains("*")) return {};
+  if (agent.empty() || (config.agents.empty() && lists.empty())) return true;
+  if (config.agents.contains(std::string(agent)) || config.agents.contains("*")) return true;
+  return std::any_of(lists.begin(), lists.end(),
+                     [&](const auto* list) { return names_agent(*list, agent); });
+}
+
+std::string unknown_agent(const Config& config, std::string_view agent) {
+  if (knows_agent(config, agent)) return {};
   std::set<std::string> known;
   for (const auto& [name, profile] : config.agents) known.insert(name);
-  for (const auto* list : lists) {
-    if (names_agent(*list, agent)) return {};
-    known.insert(list->begin(), list->end());
-  }
+  for (const auto* list : agent_lists(config)) known.insert(list->begin(), list->end());
   const std::string file = config.file.empty() ? std::string(kConfigFileName) : config.file;
   return fmt::format("{} knows no agent '{}'{}", file, agent,
                      did_you_mean(agent, {known.begin(), known.end()}));

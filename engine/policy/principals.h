@@ -43,6 +43,8 @@ class Principals {
 /// Whether it takes one of them in.
 [[nodiscard]] bool names_one_of(const std::vector<std::string>& patterns, const Principals& who);
 
+/// Whether galley.toml knows this name, or tells no agents apart. Empty is a person: known.
+[[nodiscard]] bool knows_agent(const Config& config, std::string_view agent);
 /// A sentence about an agent that galley.toml does not know although it tells agents apart: with a
 /// mistyped name no profile and no rule holds that was meant to. Empty for one that it knows, by
 /// `[agents."*"]` too. Policy denies everything to an unknown name.
